@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 
 namespace {
@@ -82,6 +83,7 @@ TEST(Objects, RectangleSurfaceByHand) {
   EXPECT_FALSE(hit(object, cube({0.0, 0.0, 0.0}, 0.25)));              // touches a corner only
   EXPECT_FALSE(hit(object, cube({0.0, 0.375, 0.375}, 0.25)));          // touches a face only
   EXPECT_FALSE(hit(object, cube({0.25, 0.25, 0.25}, 0.25)));           // inside, in a corner: faces shared do not count
+  EXPECT_FALSE(hit(object, cube({0.5, 0.5, 0.5}, 0.25)));              // the same at the opposite corner
   EXPECT_FALSE(hit(object, cube({0.125, 0.8, 0.375}, 0.1)));           // beside in y
   EXPECT_FALSE(hit(object, cube({0.0, 0.0, 0.0}, 1.0)));               // holds it whole: miniAMR does not refine
 }
@@ -212,6 +214,27 @@ TEST(Objects, NegativeSizeSwitchesOffAndZeroDoesNot) {
   EXPECT_FALSE(hit(body(2, {0.5, 0.5, 0.5}, {0.0, 0.1, 0.1}), Box{{0.5, 0.0, 0.0}, {0.5, 1.0, 1.0}}));
   EXPECT_TRUE(hit(body(1, {0.5, 0.5, 0.5}, {0.0, 0.0, 0.0}), around));
   EXPECT_FALSE(hit(body(1, {0.25, 0.5, 0.5}, {0.0, 0.0, 0.0}), around));  // on a face: the overlap is strict
+}
+
+TEST(Objects, RoundingDecidesAsMiniamr) {
+  // Points of the ellipse up to rounding; what decides is the rounded sum of (distance / size) squared, strictly.
+  const auto near = [](double size, double x, double y) {
+    return hit(body(3, {0.0, 0.0, 0.5}, {size, size, 0.5}), Box{{x, y, 0.0}, {2.0, 2.0, 1.0}});
+  };
+  const auto far = [](double size, double x, double y) {
+    return hit(body(2, {0.0, 0.0, 0.0}, {size, size, 0.5}), Box{{0.0, 0.0, 0.0}, {x, y, 0.0}});
+  };
+  EXPECT_FALSE(near(1.0, 0.6, 0.8));  // the sum is exactly 1
+  EXPECT_FALSE(far(1.0, 0.6, 0.8));
+  EXPECT_TRUE(near(0.1875, 0.1125, 0.15));  // 1 - 2^-53; the squares' quotients would give 1
+  EXPECT_FALSE(far(0.1875, 0.1125, 0.15));
+  EXPECT_FALSE(near(0.5625, 0.3375, 0.45));  // 1 + 2^-52; the squares' quotients would give 1
+  EXPECT_TRUE(far(0.5625, 0.3375, 0.45));
+  EXPECT_FALSE(near(0.4375, 0.1225, 0.42));  // 1; the squares' quotients would give less
+  // A centre that is no number counts as held by every box.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(hit(body(3, {nan, 0.5, 0.5}, {0.1, 0.1, 0.1}), cube({0.4, 0.4, 0.4}, 0.2)));
+  EXPECT_FALSE(hit(body(3, {nan, 0.5, 0.5}, {0.1, 0.1, 0.1}), cube({0.7, 0.7, 0.4}, 0.2)));
 }
 
 TEST(Objects, SpheroidsMatchTheIndependentRule) {
