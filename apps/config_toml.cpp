@@ -297,8 +297,9 @@ Config parse_toml(std::string_view text, const std::string& filename) {
         fmt::format("{}:{}: not TOML: {}", filename, error.source().begin.line, shown(error.description())));
   }
   Config config = TableReader(filename).read(root);
-  const auto named = root.at_path("run.name");
-  if (!named) config.run.name = run_name(filename);
+  if (!root.at_path("run.name")) config.run.name = run_name(filename);
+  // A simulated time alone leaves the number of steps to the objects' speed.
+  if (config.run.time > 0.0 && !root.at_path("run.steps")) config.run.steps = 0;
   return config;
 }
 

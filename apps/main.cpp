@@ -8,6 +8,7 @@
 
 #include "apps/build_info.hpp"
 #include "apps/commands.hpp"
+#include "apps/names.hpp"
 #include "support/error.hpp"
 
 namespace {
@@ -41,7 +42,19 @@ std::string launch_line(int argc, char** argv) {
   return line;
 }
 
+/// The parser would say only that a subcommand is required.
+void refuse_unknown_first_word(int argc, char** argv) {
+  constexpr std::string_view kWords[] = {"run", "list", "info", "--help", "-h", "--version"};
+  if (argc < 2) return;
+  const std::string_view word(argv[1]);
+  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return;
+  const auto near = apps::nearest(word, kWords);
+  throw support::InputError(fmt::format("{}: unknown {}; {}", word, word.starts_with('-') ? "option" : "subcommand",
+                                        near ? fmt::format("did you mean {}?", *near) : "see amrbench --help"));
+}
+
 int command(int argc, char** argv, const apps::MpiSession* mpi) {
+  refuse_unknown_first_word(argc, argv);
   CLI::App app("amrbench: adaptive mesh refinement, run, verified and timed", "amrbench");
   app.set_version_flag("--version", "amrbench " + apps::build_info().version);
   app.require_subcommand(1);

@@ -13,10 +13,16 @@ enum Outcome : int { kFine = 0, kInputError = 1, kOtherError = 2 };
 }  // namespace
 
 MpiSession::MpiSession(int& argc, char**& argv) {
+  int running = 0;
+  MPI_Initialized(&running);
+  owner_ = !running;
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  if (owner_)
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  else
+    MPI_Query_thread(&provided);
   if (provided < MPI_THREAD_FUNNELED) {
-    MPI_Finalize();
+    if (owner_) MPI_Finalize();
     throw support::RunError("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -26,7 +32,7 @@ MpiSession::MpiSession(int& argc, char**& argv) {
 
 MpiSession::~MpiSession() {
   MPI_Comm_free(&failures_);
-  MPI_Finalize();
+  if (owner_) MPI_Finalize();
 }
 
 std::string MpiSession::from_first_rank(const std::function<std::string()>& produce) const {

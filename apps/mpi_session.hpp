@@ -9,7 +9,7 @@
 
 namespace amrbench::apps {
 
-/// MPI_Init_thread(FUNNELED) at birth, MPI_Finalize at death. One a process; collective.
+/// MPI_Init_thread(FUNNELED) at birth, MPI_Finalize at death; neither when MPI already runs. One a process; collective.
 class MpiSession {
  public:
   /// Throws support::RunError when the library offers less than FUNNELED.
@@ -26,12 +26,14 @@ class MpiSession {
   std::string from_first_rank(const std::function<std::string()>& produce) const;
 
   /// Called by a rank that failed: do all ranks fail, within `patience`? Then they may end quietly together, with the
-  /// largest of their statuses, which is left in `status`. Otherwise the others wait for this one: abort.
+  /// largest of their statuses, which is left in `status`. False: the others are elsewhere and may wait for this one
+  /// for ever, so abort. Once a session.
   bool all_failed(int& status, std::chrono::milliseconds patience);
 
  private:
   MPI_Comm failures_ = MPI_COMM_NULL;  ///< a failing rank must not meet a running one's messages
   std::array<int, 2> failure_status_{};
+  bool owner_ = false;
   int rank_ = 0;
   int size_ = 1;
 };
