@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
-#include <optional>
+#include <memory>
 
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
@@ -23,30 +22,16 @@ namespace {
 
 using support::Phase;
 
-/// The rank's progress writer as the options ask for it; nothing when silent.
-std::optional<support::Progress> make_progress(const support::Communicator& comm, Progress mode) {
+/// The rank's progress writer as the options ask for it; silent on all ranks but the first.
+std::unique_ptr<support::Progress> make_progress(const support::Communicator& comm, Progress mode) {
   constexpr double kLiveInterval = 0.2, kPlainInterval = 5.0;
   constexpr int kWidth = 120;
-  std::optional<support::Progress> progress;
-  const auto silent_elsewhere = [&](support::Progress::Mode wanted) {
-    return comm.is_root() ? wanted : support::Progress::Mode::silent;
-  };
-  switch (mode) {
-    case Progress::automatic:
-      progress.emplace(comm);
-      break;
-    case Progress::live:
-      progress.emplace(stdout, silent_elsewhere(support::Progress::Mode::terminal), kLiveInterval, kWidth,
-                       &support::Metrics::steady_seconds);
-      break;
-    case Progress::plain:
-      progress.emplace(stdout, silent_elsewhere(support::Progress::Mode::plain), kPlainInterval, kWidth,
-                       &support::Metrics::steady_seconds);
-      break;
-    case Progress::none:
-      break;
-  }
-  return progress;
+  if (mode == Progress::automatic) return std::make_unique<support::Progress>(comm);
+  using Mode = support::Progress::Mode;
+  const Mode wanted = mode == Progress::live ? Mode::terminal : mode == Progress::plain ? Mode::plain : Mode::silent;
+  const double interval = wanted == Mode::terminal ? kLiveInterval : kPlainInterval;
+  return std::make_unique<support::Progress>(stdout, comm.is_root() ? wanted : Mode::silent, interval, kWidth,
+                                             &support::Metrics::steady_seconds);
 }
 
 support::ProgressState progress_state(const amr::Config& config, const amr::RunTotals& totals, double elapsed,
@@ -144,7 +129,7 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   support::Metrics metrics;
   loadbalance::Balancer balancer(config.balance);
   amr::Simulation simulation(comm, config, balancer, metrics);
-  std::optional<support::Progress> progress = make_progress(comm, options.progress);
+  const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
   support::barrier(comm);
   const double start = support::Metrics::steady_seconds();
@@ -152,12 +137,12 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
     simulation.run([&](std::int64_t, double, const amr::RunTotals& totals) {
-      if (!progress || !progress->due()) return;
+      if (!progress->due()) return;
       progress->update(progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics));
     });
     seconds = support::Metrics::steady_seconds() - start;
   }
-  if (progress) progress->finish(progress_state(config, simulation.totals(), seconds, metrics));
+  progress->finish(progress_state(config, simulation.totals(), seconds, metrics));
 
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();
