@@ -56,49 +56,50 @@ PartRange part_range(int cells, int ext, int upper) {
   return {upper ? cells / 2 : -ext, cells / 2 + ext};
 }
 
-void copy_windows(const TileLayout& l, const double* from, const Window& w, double* to, const Window& v) {
-  const std::size_t lanes = l.lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk, from += l.chunk_values(), to += l.chunk_values()) {
-    for (int b = 0; b < w.nb; ++b) {
-      const double* p = from + w.start + b * w.step_b;
-      double* q = to + v.start + b * v.step_b;
-      if (w.step_a == lanes) {
-        std::memcpy(q, p, w.na * lanes * sizeof(double));
-        continue;
-      }
-      for (int a = 0; a < w.na; ++a) std::copy_n(p + a * w.step_a, lanes, q + a * v.step_a);
+/// Copies n cells of Lanes values each; a fixed number of lanes makes a cell one or two vectors.
+template <int Lanes>
+void copy_cells(const double* from, std::size_t step_from, double* to, std::size_t step_to, int n) {
+  for (int a = 0; a < n; ++a) std::memcpy(to + a * step_to, from + a * step_from, Lanes * sizeof(double));
+}
+using CopyCells = void (*)(const double*, std::size_t, double*, std::size_t, int);
+CopyCells cell_copy(int lanes) {
+  static constexpr std::array<CopyCells, kMaxLanes> kCopies{copy_cells<1>, copy_cells<2>, copy_cells<3>, copy_cells<4>,
+                                                            copy_cells<5>, copy_cells<6>, copy_cells<7>, copy_cells<8>};
+  return kCopies[lanes - 1];
+}
+
+/// Copies window w to window v, chunk by chunk; a chunk is so many values on either side.
+void copy_windows(const TileLayout& l, const double* from, const Window& w, std::size_t from_chunk, double* to,
+                  const Window& v, std::size_t to_chunk) {
+  const std::size_t lanes = l.lanes, row = w.na * lanes;
+  const bool rows = w.step_a == lanes && v.step_a == lanes;
+  const bool plane = rows && w.step_b == row && v.step_b == row;
+  const CopyCells copy = cell_copy(l.lanes);
+  for (int chunk = 0; chunk < l.chunks; ++chunk, from += from_chunk, to += to_chunk) {
+    const double* p = from + w.start;
+    double* q = to + v.start;
+    if (plane) {
+      std::memcpy(q, p, row * w.nb * sizeof(double));
+      continue;
+    }
+    for (int b = 0; b < w.nb; ++b, p += w.step_b, q += v.step_b) {
+      if (rows)
+        std::memcpy(q, p, row * sizeof(double));
+      else
+        copy(p, w.step_a, q, v.step_a, w.na);
     }
   }
 }
 
+/// Window w packed: cell after cell from 0.
+Window packed(const TileLayout& l, const Window& w) {
+  return {0, std::size_t(l.lanes), std::size_t(w.na) * l.lanes, w.na, w.nb};
+}
 void pack_window(const TileLayout& l, const double* tile, const Window& w, double* out) {
-  const std::size_t lanes = l.lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk, tile += l.chunk_values()) {
-    for (int b = 0; b < w.nb; ++b) {
-      const double* p = tile + w.start + b * w.step_b;
-      if (w.step_a == lanes) {
-        std::memcpy(out, p, w.na * lanes * sizeof(double));
-        out += w.na * lanes;
-        continue;
-      }
-      for (int a = 0; a < w.na; ++a, out += lanes) std::copy_n(p + a * w.step_a, lanes, out);
-    }
-  }
+  copy_windows(l, tile, w, l.chunk_values(), out, packed(l, w), std::size_t(w.na) * w.nb * l.lanes);
 }
-
 void unpack_window(const TileLayout& l, const double* in, const Window& w, double* tile) {
-  const std::size_t lanes = l.lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk, tile += l.chunk_values()) {
-    for (int b = 0; b < w.nb; ++b) {
-      double* q = tile + w.start + b * w.step_b;
-      if (w.step_a == lanes) {
-        std::memcpy(q, in, w.na * lanes * sizeof(double));
-        in += w.na * lanes;
-        continue;
-      }
-      for (int a = 0; a < w.na; ++a, in += lanes) std::copy_n(in, lanes, q + a * w.step_a);
-    }
-  }
+  copy_windows(l, in, packed(l, w), std::size_t(w.na) * w.nb * l.lanes, tile, w, l.chunk_values());
 }
 
 /// Cells of the extended quarter of a coarse face: those that contain the fine coordinates -ext .. n - 1 + ext.
@@ -120,12 +121,15 @@ void unpack_quarter_piece(const TileLayout& l, const double* piece, int face, do
   const FaceExtent e = extent(l, face / 2);
   const Window w = whole_face(l, face / 2, ghost_layer(l, face));
   const std::size_t lanes = l.lanes, piece_row = (e.na / 2 + 2 * e.ea) * lanes;
+  const CopyCells copy = cell_copy(l.lanes);
   const std::size_t piece_chunk = piece_row * (e.nb / 2 + 2 * e.eb);
   for (int chunk = 0; chunk < l.chunks; ++chunk, tile += l.chunk_values(), piece += piece_chunk) {
     for (int b = 0; b < w.nb; ++b) {
       const double* row = piece + (b + e.eb) / 2 * piece_row;
       double* to = tile + w.start + b * w.step_b;
-      for (int a = 0; a < w.na; ++a) std::copy_n(row + (a + e.ea) / 2 * lanes, lanes, to + a * w.step_a);
+      // First the cells that are the lower of a pair, then the upper ones.
+      copy(row + e.ea * lanes, lanes, to + e.ea * w.step_a, 2 * w.step_a, e.na / 2 + e.ea);
+      copy(row, lanes, to + (1 - e.ea) * w.step_a, 2 * w.step_a, e.na / 2 + e.ea);
     }
   }
 }
@@ -220,13 +224,14 @@ void store_tile(const TileLayout& l, const double* tile, double* block) {
 
 void close_face(const TileLayout& l, double* tile, int face) {
   const int axis = face / 2;
-  copy_windows(l, tile, whole_face(l, axis, own_layer(l, face)), tile, whole_face(l, axis, ghost_layer(l, face)));
+  copy_windows(l, tile, whole_face(l, axis, own_layer(l, face)), l.chunk_values(), tile,
+               whole_face(l, axis, ghost_layer(l, face)), l.chunk_values());
 }
 
 void copy_face(const TileLayout& l, const double* neighbor, double* tile, int face) {
   const int axis = face / 2;
-  copy_windows(l, neighbor, whole_face(l, axis, own_layer(l, face ^ 1)), tile,
-               whole_face(l, axis, ghost_layer(l, face)));
+  copy_windows(l, neighbor, whole_face(l, axis, own_layer(l, face ^ 1)), l.chunk_values(), tile,
+               whole_face(l, axis, ghost_layer(l, face)), l.chunk_values());
 }
 
 std::size_t tile_piece_values(const TileLayout& l, TileTransfer transfer, int axis) {
