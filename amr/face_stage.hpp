@@ -21,7 +21,7 @@ class FaceStage final : public Stage {
                                               support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
-  [[nodiscard]] int conserved_variables() const override { return layout_.variables; }
+  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return layout_.variables; }
 
  private:
   struct Scratch;
