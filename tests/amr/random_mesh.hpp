@@ -31,12 +31,18 @@ struct Odds {
   std::uint64_t coarsen = 50;
 };
 
-/// The wish of a block by chance; the deepest ones never refine.
+/// The wish of a block by chance; the deepest ones never refine. Mostly siblings wish alike, or hardly a family would
+/// ever merge; single blocks stand out.
 template <int Dim>
 Change random_wish(std::uint64_t seed, Odds odds, int deepest, const Place<Dim>& place) {
-  const std::uint64_t draw = hash_of(seed, place.first, place.second.data(), Dim) % 100;
-  if (draw < odds.refine) return place.first < deepest ? Change::refine : Change::stay;
-  return draw < odds.refine + odds.coarsen ? Change::coarsen : Change::stay;
+  std::array<std::uint32_t, Dim> parent = place.second;
+  for (auto& x : parent) x >>= place.first > 0 ? 1 : 0;
+  const std::uint64_t family = hash_of(seed + 1, place.first, parent.data(), Dim) % 100;
+  const std::uint64_t own = hash_of(seed, place.first, place.second.data(), Dim) % 400;
+  const Change refine = place.first < deepest ? Change::refine : Change::stay;
+  if (own < odds.refine) return refine;
+  if (own > 395) return Change::stay;
+  return family < odds.refine ? refine : family < odds.refine + odds.coarsen ? Change::coarsen : Change::stay;
 }
 
 template <int Dim>
