@@ -8,13 +8,26 @@
 namespace amrbench::amr {
 
 void Dictionary::reserve(std::size_t families) {
-  const std::size_t slots = std::bit_ceil(std::max<std::size_t>(2, 2 * families));
-  mask_ = slots - 1;
-  shift_ = 64 - std::countr_zero(slots);
-  tags_.assign(slots, kEmpty);
-  if (members_.size() < slots) {
-    members_.clear();  // nothing to keep: do not let growth copy it
-    members_.resize(slots);
+  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(2, (2 * families + kWays - 1) / kWays));
+  mask_ = buckets - 1;
+  shift_ = 64 - std::countr_zero(buckets);
+  buckets_.assign(buckets, Bucket{});
+  members_.clear();
+  members_.reserve(families);
+}
+
+std::uint32_t Dictionary::find_or_add(std::uint64_t tag) {
+  for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
+    Bucket& bucket = buckets_[at];
+    for (std::size_t way = 0; way < kWays; ++way) {
+      if (bucket.tag[way] == tag) return bucket.entry[way];
+      if (bucket.tag[way] == kEmpty) {
+        bucket.tag[way] = tag;
+        bucket.entry[way] = static_cast<std::uint32_t>(members_.size());
+        members_.push_back(kAbsent);
+        return bucket.entry[way];
+      }
+    }
   }
 }
 
@@ -32,21 +45,15 @@ void Dictionary::build(std::span<const std::uint64_t> keys) {
   }
   reserve(runs);
 
-  constexpr Members kAbsent{{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone}};
-  std::size_t slot = 0;
+  Members* members = nullptr;
   tag = kEmpty;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::uint64_t next = family(keys[i]);
     if (next != tag) {
       tag = next;
-      slot = home(tag);
-      while (tags_[slot] != kEmpty && tags_[slot] != tag) slot = (slot + 1) & mask_;
-      if (tags_[slot] == kEmpty) {
-        tags_[slot] = tag;
-        members_[slot] = kAbsent;
-      }
+      members = &members_[find_or_add(tag)];
     }
-    members_[slot].index[member(keys[i])] = static_cast<std::int32_t>(i);
+    members->index[member(keys[i])] = static_cast<std::int32_t>(i);
   }
 }
 

@@ -37,6 +37,7 @@ class FaceStage final : public Stage {
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;
+  bool streaming_ = false;  ///< stores of results go past the caches
   std::vector<std::int32_t> all_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< one a thread
 };

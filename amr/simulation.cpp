@@ -92,6 +92,12 @@ void Simulation::advance_stage(std::int64_t step) {
   check_.check(totals, step, totals_.stages);
 }
 
+void Simulation::check_end(const std::vector<support::FieldStats>& stats) {
+  std::vector<double> totals;
+  for (const auto& s : stats) totals.push_back(s.sum().to_double());
+  check_.check(totals, totals_.steps, totals_.stages);
+}
+
 double Simulation::time_delta() const {
   if (config_.run.time <= 0.0) return 1.0;
   if (config_.run.steps > 0) return config_.run.time / static_cast<double>(config_.run.steps);

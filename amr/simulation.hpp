@@ -50,6 +50,8 @@ class Simulation {
   [[nodiscard]] const Stage& stage() const { return *stage_; }
   /// Statistics of the fields as they are now. Collective.
   [[nodiscard]] std::vector<support::FieldStats> statistics() const { return field_stats(mesh_, fields_); }
+  /// The last check, of the fields as they are now, by their statistics.
+  void check_end(const std::vector<support::FieldStats>& stats);
 
  private:
   void refine(int passes, bool first);

@@ -22,7 +22,7 @@ struct RunArguments {
   bool dry_run = false;
   bool quiet = false;
   std::string progress = "auto";
-  std::string launch_line;
+  std::vector<std::string> words;  ///< the whole command line, the program first
 };
 
 /// Registers `run`; the returned arguments are filled when `app` parses.

@@ -25,23 +25,6 @@ bool needs_mpi(int argc, char** argv) {
                       [](std::string_view word) { return word == "--help" || word == "-h" || word == "--help-all"; });
 }
 
-std::string launch_line(int argc, char** argv) {
-  std::string line;
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word(argv[i]);
-    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\$*?[](){}<>|&;#~`!") == std::string_view::npos;
-    line += i == 0 ? "" : " ";
-    if (plain) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) c == '\'' ? line += "'\\''" : line += c;
-    line += '\'';
-  }
-  return line;
-}
-
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
   constexpr std::string_view kWords[] = {"run", "list", "info", "--help", "-h", "--version"};
@@ -75,7 +58,7 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
   } else {
     // A word before `run` hid it from needs_mpi(): no such word is legal, the parser has refused it.
     if (!mpi) throw support::InputError("write the subcommand first: amrbench run ...");
-    arguments->launch_line = launch_line(argc, argv);
+    arguments->words.assign(argv, argv + argc);
     return apps::run_command(*arguments, *mpi);
   }
   return 0;

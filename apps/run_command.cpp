@@ -125,7 +125,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
     return folder.string();
   });
   options.progress = progress_mode(arguments);
-  options.launch_line = arguments.launch_line;
+  options.arguments = arguments.words;
   options.notes = resolved.notes;
   return run_simulation(resolved.config, options);
 }

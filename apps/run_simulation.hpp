@@ -13,8 +13,8 @@ enum class Progress { automatic, live, plain, none };  ///< automatic: live on a
 struct RunOptions {
   std::filesystem::path result_folder;  ///< exists, is empty of results, holds config.toml; the same on every rank
   Progress progress = Progress::automatic;
-  std::string launch_line;         ///< the command as given, for the run record
-  std::vector<std::string> notes;  ///< lines the user was shown about the input, for the run record
+  std::vector<std::string> arguments;  ///< the command as given, for the run record
+  std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
 };
 
 /// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,

@@ -168,7 +168,7 @@ inline constexpr HilbertTable<Dim, Levels> kHilbertTable = make_hilbert_table<Di
 
 /// Levels a look-up that measured fastest (bench/key_bench.cpp).
 template <int Dim>
-inline constexpr int kHilbertLevels = Dim == 2 ? 4 : 2;
+inline constexpr int kHilbertLevels = Dim == 2 ? 4 : 3;
 
 /// Runs a code of `bits` levels through one of the tables of HilbertTable<Dim, Levels>. bits >= 0, Dim * bits <= 64.
 /// O(bits / Levels). Device code passes a table it has placed in its own memory.

@@ -25,10 +25,11 @@ void throw_out_of_memory(std::size_t bytes) {
 }
 
 std::size_t checked_bytes(std::size_t count, std::size_t size) {
-  // A quarter of the address space leaves room for rounding up and aligning without overflow.
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 4;
-  if (size != 0 && count > kMost / size) throw_out_of_memory(std::numeric_limits<std::size_t>::max());
-  return count * size;
+  // No machine's address space holds more; so rounding up and aligning cannot overflow.
+  constexpr std::size_t kMost = std::size_t{1} << 56;
+  if (size == 0 || count <= kMost / size) return count * size;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  throw_out_of_memory(count > kAll / size ? kAll : count * size);
 }
 
 }  // namespace detail

@@ -166,15 +166,15 @@ TYPED_TEST(KeyTest, AnyNumberOfLevelsALookUpGivesTheSameCurve) {
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   std::mt19937_64 rng(kSeed);
   const auto& one = kHilbertTable<kDim, 1>;
-  const auto& three = kHilbertTable<kDim, 3>;
+  const auto& two = kHilbertTable<kDim, 2>;
   for (int bits = 0; bits <= 21; ++bits) {
     for (int n = 0; n < 500; ++n) {
       const std::uint64_t code = rng() & ((std::uint64_t{1} << (kDim * bits)) - 1);
       const std::uint64_t index = hilbert_from_morton<kDim>(code, bits);
       ASSERT_EQ((hilbert_translate<kDim, 1>(one.from_morton, code, bits)), index) << bits;
-      ASSERT_EQ((hilbert_translate<kDim, 3>(three.from_morton, code, bits)), index) << bits;
+      ASSERT_EQ((hilbert_translate<kDim, 2>(two.from_morton, code, bits)), index) << bits;
       ASSERT_EQ((hilbert_translate<kDim, 1>(one.to_morton, index, bits)), code) << bits;
-      ASSERT_EQ((hilbert_translate<kDim, 3>(three.to_morton, index, bits)), code) << bits;
+      ASSERT_EQ((hilbert_translate<kDim, 2>(two.to_morton, index, bits)), code) << bits;
     }
   }
 }

@@ -49,7 +49,7 @@ TYPED_TEST(PageBufferTest, GrowKeepsContentsAndAlignment) {
   const std::uint64_t seed = 20240611;
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 20; ++i) sizes.push_back(sizes.back() + random() % 300'000);
+  for (int i = 0; i < 8; ++i) sizes.push_back(sizes.back() + random() % 300'000);
   PageBuffer<std::uint64_t, TypeParam> buffer;
   std::size_t written = 0;
   for (const std::size_t n : sizes) {
@@ -62,7 +62,9 @@ TYPED_TEST(PageBufferTest, GrowKeepsContentsAndAlignment) {
       ASSERT_EQ(address(buffer) % kHugePage, 0U) << n;
       ASSERT_EQ(buffer.bytes() % kHugePage, 0U) << n;
     }
-    for (std::size_t i = 0; i < written; ++i) ASSERT_EQ(buffer[i], stamp(i)) << "after growing to " << n;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < written; ++i) wrong += buffer[i] != stamp(i) ? 1 : 0;
+    ASSERT_EQ(wrong, 0U) << "after growing to " << n;
     for (; written < n; ++written) buffer[written] = stamp(written);
   }
   buffer.grow(3);
@@ -111,7 +113,14 @@ TYPED_TEST(PageBufferTest, MovesAndSwaps) {
 TYPED_TEST(PageBufferTest, OutOfMemoryNamesTheBytesAndKeepsContents) {
   PageBuffer<std::uint64_t, TypeParam> buffer(1000);
   buffer[999] = 5;
-  const std::size_t impossible = std::size_t{1} << 57;  // 2^60 bytes: more than any address space in use
+  // More than the system gives. Address Sanitizer ends the program at such a request: there, one that is never made.
+#ifdef __SANITIZE_ADDRESS__
+  const std::size_t impossible = std::size_t{1} << 57;
+  const std::string bytes = "1152921504606846976 bytes";
+#else
+  const std::size_t impossible = std::size_t{1} << 47;
+  const std::string bytes = "1125899906842624 bytes";
+#endif
   for (const bool overflow : {false, true}) {
     try {
       buffer.grow(overflow ? ~std::size_t{0} / 2 : impossible);
@@ -119,7 +128,7 @@ TYPED_TEST(PageBufferTest, OutOfMemoryNamesTheBytesAndKeepsContents) {
     } catch (const RunError& error) {
       EXPECT_NE(std::string(error.what()).find("out of memory: 1"), std::string::npos) << error.what();
       if (!overflow) {
-        EXPECT_NE(std::string(error.what()).find("1152921504606846976 bytes"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find(bytes), std::string::npos) << error.what();
       }
     }
     EXPECT_EQ(buffer.size(), 1000U);

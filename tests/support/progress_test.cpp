@@ -77,6 +77,7 @@ TEST(Progress, PlainLinesFirstLastAndByTheInterval) {
       HandClock::now() = 10 + 0.11 * step;
       progress.update(state_at(step));
     }
+    EXPECT_NE(capture.text().find("step 100/100"), std::string::npos);  // the last step does not wait
     progress.finish(state_at(100));
   }
   // 11 seconds: step 0, the first steps past 5 s and past 10 s, and the last; the last one once.
