@@ -10,6 +10,7 @@
 
 #include "kernels/average7.hpp"
 #include "kernels/layout.hpp"
+#include "kernels/simd.hpp"
 #include "support/page_buffer.hpp"
 
 namespace {
@@ -63,7 +64,7 @@ class Grid {
   amrbench::support::PageBuffer<double> in_, out_;
 };
 
-void run(benchmark::State& state, const BlockLayout& layout, bool summing) {
+void run(benchmark::State& state, const BlockLayout& layout, bool summing, bool streaming) {
   Grid grid(layout);
   const Average7Kernel kernel = select_average7(layout);
   const FixedPointScale scale = FixedPointScale::for_bound(4.0);
@@ -76,11 +77,12 @@ void run(benchmark::State& state, const BlockLayout& layout, bool summing) {
       for (std::int64_t i = 0; i < grid.blocks(); ++i) {
         if (summing) {
           sum->reserve(layout.block_cells());
-          kernel.summing(layout, grid.args(i), &*sum);
+          kernel.summing[streaming](layout, grid.args(i), &*sum);
         } else {
-          kernel.plain(layout, grid.args(i), nullptr);
+          kernel.plain[streaming](layout, grid.args(i), nullptr);
         }
       }
+      stream_fence();
       if (summing) benchmark::DoNotOptimize(sum->totals().data());
     }
     grid.swap();
@@ -101,7 +103,7 @@ void average7_lanes(benchmark::State& state) {
   layout.lanes = static_cast<int>(state.range(1));
   layout.chunks = (40 + layout.lanes - 1) / layout.lanes;
   layout.variables = layout.lanes * layout.chunks;
-  run(state, layout, state.range(2) != 0);
+  run(state, layout, state.range(2) != 0, true);
 }
 BENCHMARK(average7_lanes)
     ->ArgNames({"edge", "lanes", "sums"})
@@ -111,11 +113,12 @@ BENCHMARK(average7_lanes)
 /// The layout that make_layout chooses.
 void average7_variables(benchmark::State& state) {
   const int edge = static_cast<int>(state.range(0));
-  run(state, make_layout({edge, edge, edge}, static_cast<int>(state.range(1))), state.range(2) != 0);
+  run(state, make_layout({edge, edge, edge}, static_cast<int>(state.range(1))), state.range(2) != 0,
+      state.range(3) != 0);
 }
 BENCHMARK(average7_variables)
-    ->ArgNames({"edge", "variables", "sums"})
-    ->ArgsProduct({{4, 6, 8, 16, 32}, {1, 10, 40}, {0, 1}})
+    ->ArgNames({"edge", "variables", "sums", "streaming"})
+    ->ArgsProduct({{4, 6, 8, 16, 32}, {1, 10, 40}, {0, 1}, {0, 1}})
     ->UseRealTime();
 
 }  // namespace
