@@ -25,13 +25,15 @@ constexpr int pattern_count(int lanes, int length) {
   return lanes / std::gcd(lanes, length);
 }
 
-/// Elements [first, first + N) of the sequence a[0..Cut), b[0..): what a shifted row looks like at its seam.
+/// The first Cut elements of a, then those of b: what a shifted row looks like at its seam.
+template <int N, int Cut, std::size_t... K>
+inline SimdDouble<N> seam(const double* a, const double* b, std::index_sequence<K...>) {
+  static_assert(Cut > 0 && Cut < N);
+  return __builtin_shufflevector(load<N>(a), load<N>(b), (int(K) < Cut ? int(K) : N + int(K) - Cut)...);
+}
 template <int N, int Cut>
 inline SimdDouble<N> seam(const double* a, const double* b) {
-  static_assert(Cut > 0 && Cut < N);
-  SimdBits<N> pick;
-  for (int k = 0; k < N; ++k) pick[k] = k < Cut ? k : N + k - Cut;
-  return __builtin_shuffle(load<N>(a), load<N>(b), pick);
+  return seam<N, Cut>(a, b, std::make_index_sequence<N>{});
 }
 
 /// Vector at offset O of the row shifted by one cell: its left neighbours (from the face cell `xm`, then the row).
