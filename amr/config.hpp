@@ -15,7 +15,7 @@ struct MeshConfig {
   std::array<int, 3> root{2, 2, 2};    ///< root cells a direction, >= 1; bits(max root - 1) + max_level <= 20
   std::array<int, 3> block{8, 8, 8};   ///< cells of a block a direction, even, 2 to 32
   int max_level = 4;                   ///< deepest level of refinement, 0 = none
-  int block_change = 0;                ///< levels a block may change in one refinement; 0 = max_level
+  int block_change = 0;                ///< levels a block may change in one refinement (the first one: max_level); 0 = max_level
   bool uniform = false;                ///< refine every block to max_level at the start, and never again
   bool refine_ghost = false;           ///< mark with the block's extent widened by its ghost cells (miniAMR --refine_ghost)
 };
@@ -30,8 +30,8 @@ struct FieldsConfig {
 /// [run]
 struct RunConfig {
   std::string name = "run";            ///< names the result folder
-  std::int64_t steps = 100;            ///< time steps, >= 0; with `time` > 0 the bound on them (0 = none then)
-  double time = 0.0;                   ///< simulated time; 0 = run `steps` steps of length 1 (miniAMR --time)
+  std::int64_t steps = 100;            ///< time steps, >= 0; with `time` > 0: of time / steps each, 0 = as many as needed
+  double time = 0.0;                   ///< simulated time; 0 = `steps` steps of length 1. With steps = 0: steps by object speed
   int stages_per_step = 20;            ///< >= 1
   int refine_every = 5;                ///< steps between refinements; 0 = only at the start
   int checksum_every = 20;             ///< stages between conservation checks; 0 = only at the start and end

@@ -1,0 +1,212 @@
+#include "amr/consensus.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+namespace amrbench::amr {
+
+namespace {
+
+/// The state that `from` asks of its face neighbour `to`, coarsen when it asks nothing (rules 2 and 3).
+template <int Dim>
+Change demand(const sfc::KeySpace<Dim>& space, Key from, Change state, Key to, FaceKind kind) {
+  if (kind == FaceKind::coarse) return state == Change::refine ? Change::refine : Change::coarsen;
+  if (kind != FaceKind::same) return Change::coarsen;
+  if (state == Change::refine) return Change::stay;
+  const bool siblings = space.level(from) > 0 && space.parent(from) == space.parent(to);
+  return state == Change::stay && siblings ? Change::stay : Change::coarsen;
+}
+
+FaceKind seen_from_other_side(FaceKind kind) {
+  return kind == FaceKind::coarse ? FaceKind::fine : kind == FaceKind::fine ? FaceKind::coarse : kind;
+}
+
+template <int Dim>
+class Rounds {
+ public:
+  Rounds(const Mesh<Dim>& mesh, std::vector<Change> marks) : mesh_(mesh), states_(std::move(marks)) {
+    ghost_states_.assign(mesh.ghost_count(), Change::coarsen);
+    for (const NeighborRank& neighbor : mesh.neighbors()) {
+      send_counts_.push_back(static_cast<int>(neighbor.sends.size()));
+      send_starts_.push_back(static_cast<int>(send_blocks_.size()));
+      send_blocks_.insert(send_blocks_.end(), neighbor.sends.begin(), neighbor.sends.end());
+      receive_counts_.push_back(neighbor.ghosts_end - neighbor.ghosts_begin);
+      receive_starts_.push_back(neighbor.ghosts_begin);
+    }
+    send_states_.assign(send_blocks_.size(), Change::coarsen);
+    for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      if (mesh.has_ghost_neighbor(i)) border_.push_back(i);
+    }
+  }
+
+  Consensus run() {
+    apply_first_rule();
+    Consensus result;
+    settle();
+    while (exchange(result)) {
+      pull_from_ghosts();
+      settle();
+    }
+    result.changes = std::move(states_);
+    return result;
+  }
+
+ private:
+  /// Rule 1; also fills the first work list: every block that asks something of others.
+  void apply_first_rule() {
+    for (std::int32_t i = 0; i < mesh_.size(); ++i) {
+      const auto& kinds = mesh_.links(i).kind;
+      const bool held = mesh_.level(i) == 0 || std::find(kinds.begin(), kinds.end(), FaceKind::fine) != kinds.end();
+      if (held) states_[i] = std::max(states_[i], Change::stay);
+      if (states_[i] != Change::coarsen) work_.push_back(i);
+    }
+  }
+
+  /// Raises block i to at least `wanted`; true for the one thread that changed it.
+  bool raise(std::int32_t i, Change wanted) {
+    std::atomic_ref<Change> state(states_[i]);
+    Change now = state.load(std::memory_order_relaxed);
+    while (now < wanted) {
+      if (state.compare_exchange_weak(now, wanted, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
+  /// Spreads local changes until the work list is empty; each sweep handles one list with all threads.
+  void settle() {
+    const auto& space = mesh_.space();
+    while (!work_.empty()) {
+      std::vector<std::int32_t> next;
+#pragma omp parallel if (work_.size() > 512)
+      {
+        std::vector<std::int32_t> mine;
+#pragma omp for schedule(static) nowait
+        for (std::size_t k = 0; k < work_.size(); ++k) {
+          const std::int32_t i = work_[k];
+          const Change state = std::atomic_ref<Change>(states_[i]).load(std::memory_order_relaxed);
+          const auto& links = mesh_.links(i);
+          for (int face = 0; face < 2 * Dim; ++face) {
+            const std::int32_t j = links.index[face][0];
+            if (links.kind[face] == FaceKind::boundary || links.kind[face] == FaceKind::fine || j >= mesh_.size())
+              continue;
+            const Change wanted = demand<Dim>(space, mesh_.keys()[i], state, mesh_.keys()[j], links.kind[face]);
+            if (raise(j, wanted)) mine.push_back(j);
+          }
+        }
+#pragma omp critical
+        next.insert(next.end(), mine.begin(), mine.end());
+      }
+      work_.swap(next);
+    }
+  }
+
+  /// One round: states of border blocks out, those of ghosts in. False when no rank had news.
+  bool exchange(Consensus& result) {
+    bool news = result.rounds == 0;
+    for (std::size_t k = 0; k < send_blocks_.size(); ++k) {
+      const Change state = states_[send_blocks_[k]];
+      news = news || state != send_states_[k];
+      send_states_[k] = state;
+    }
+    std::array<std::int64_t, 3> totals{news, 0, 0};
+    for (const Change state : states_) {
+      totals[1] += state == Change::refine;
+      totals[2] += state == Change::coarsen;
+    }
+    const MPI_Comm graph = mesh_.graph().comm().get();
+    std::array<MPI_Request, 2> requests{};
+    support::mpi_check(
+        MPI_Iallreduce(MPI_IN_PLACE, totals.data(), 3, MPI_INT64_T, MPI_SUM, mesh_.comm().get(), &requests[0]));
+    support::mpi_check(MPI_Ineighbor_alltoallv(send_states_.data(), send_counts_.data(), send_starts_.data(),
+                                               MPI_INT8_T, ghost_states_.data(), receive_counts_.data(),
+                                               receive_starts_.data(), MPI_INT8_T, graph, &requests[1]));
+    support::mpi_check(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE));
+    ++result.rounds;
+    result.splits = totals[1];
+    result.merges = totals[2] >> Dim;
+    return totals[0] != 0;
+  }
+
+  void pull_from_ghosts() {
+    for (const std::int32_t i : border_) {
+      const auto& links = mesh_.links(i);
+      for (int face = 0; face < 2 * Dim; ++face) {
+        for (const std::int32_t j : links.index[face]) {
+          if (j < mesh_.size()) continue;
+          const Change state = ghost_states_[j - mesh_.size()];
+          const FaceKind kind = seen_from_other_side(links.kind[face]);
+          if (raise(i, demand<Dim>(mesh_.space(), mesh_.key_of(j), state, mesh_.keys()[i], kind))) work_.push_back(i);
+        }
+      }
+    }
+  }
+
+  const Mesh<Dim>& mesh_;
+  std::vector<Change> states_;
+  std::vector<Change> ghost_states_;
+  std::vector<std::int32_t> work_;
+  std::vector<std::int32_t> border_;
+  std::vector<std::int32_t> send_blocks_;
+  std::vector<Change> send_states_;
+  std::vector<int> send_counts_, send_starts_, receive_counts_, receive_starts_;
+};
+
+/// Extent of a block of side 2 * half in miniAMR's units, where the domain is `mesh` units long.
+Box block_box(const std::array<std::int64_t, 3>& low, std::int64_t side, const std::array<double, 3>& mesh) {
+  Box box;
+  for (int d = 0; d < 3; ++d) {
+    box.lo[d] = static_cast<double>(low[d]) / mesh[d];
+    box.hi[d] = static_cast<double>(low[d] + side) / mesh[d];
+  }
+  return box;
+}
+
+/// Widens the box by `factor` half cells of a block whose half side is `half` (miniAMR's order of operations).
+void widen(Box& box, double factor, std::int64_t half, const MeshConfig& config, const std::array<double, 3>& mesh) {
+  for (int d = 0; d < 3; ++d) {
+    const double cell = factor * (static_cast<double>(half) / static_cast<double>(config.block[d])) / mesh[d];
+    box.lo[d] -= cell;
+    box.hi[d] += cell;
+  }
+}
+
+}  // namespace
+
+template <int Dim>
+Consensus reach_consensus(const Mesh<Dim>& mesh, std::vector<Change> marks) {
+  return Rounds<Dim>(mesh, std::move(marks)).run();
+}
+
+std::vector<Change> mark_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects) {
+  const int deepest = config.max_level;
+  std::array<double, 3> extent{};
+  for (int d = 0; d < 3; ++d) extent[d] = static_cast<double>(std::int64_t(config.root[d]) << (deepest + 1));
+  std::vector<Change> marks(mesh.size(), Change::coarsen);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const int level = mesh.level(i);
+    if (config.uniform) {
+      marks[i] = level < deepest ? Change::refine : Change::stay;
+      continue;
+    }
+    const std::int64_t half = std::int64_t(1) << (deepest - level);
+    std::array<std::int64_t, 3> low{};
+    for (int d = 0; d < 3; ++d) low[d] = std::int64_t(mesh.coord(i)[d]) * 2 * half;
+    Box box = block_box(low, 2 * half, extent);
+    if (config.refine_ghost) widen(box, 2.0, half, config, extent);
+    if (any_intersects(objects, box)) {
+      marks[i] = level < deepest ? Change::refine : Change::stay;
+    } else if (config.refine_ghost && level > 0) {
+      // Its parent would refine again at once: leave it as it is.
+      widen(box, 1.0, 2 * half, config, extent);
+      if (any_intersects(objects, box)) marks[i] = Change::stay;
+    }
+  }
+  return marks;
+}
+
+template Consensus reach_consensus<2>(const Mesh<2>&, std::vector<Change>);
+template Consensus reach_consensus<3>(const Mesh<3>&, std::vector<Change>);
+
+}  // namespace amrbench::amr

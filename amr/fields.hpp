@@ -1,0 +1,61 @@
+#pragma once
+// The values of a rank's blocks: two flat buffers and the place of each block in the first.
+//
+// A stage reads every block where it lies in the input buffer and writes block i to place i of the output buffer, in
+// curve order; then the buffers swap. So the copy that puts blocks back into curve order after a refinement or a
+// migration is no pass of its own: the next stage does it while it computes. Until then new blocks stand behind the
+// old ones in the input buffer, and `slot` says where.
+// Buffers grow without copying and are never sized ahead (support/page_buffer.hpp).
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/layout.hpp"
+#include "support/page_buffer.hpp"
+
+namespace amrbench::amr {
+
+class FieldStore {
+ public:
+  explicit FieldStore(const kernels::BlockLayout& layout) : layout_(layout) {}
+
+  [[nodiscard]] const kernels::BlockLayout& layout() const { return layout_; }
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(slots_.size()); }
+
+  /// Values of block i, block_values() doubles.
+  [[nodiscard]] const double* block(std::int32_t i) const { return in_.data() + slots_[i] * layout_.block_values(); }
+  [[nodiscard]] double* block(std::int32_t i) { return in_.data() + slots_[i] * layout_.block_values(); }
+  [[nodiscard]] std::int64_t slot(std::int32_t i) const { return slots_[i]; }
+  /// Values in a slot that need not belong to a block (yet).
+  [[nodiscard]] double* slot_values(std::int64_t slot) { return in_.data() + slot * layout_.block_values(); }
+
+  /// `count` fresh slots behind all others; the first of them. Their values are undefined. Pointers into the input
+  /// buffer may change.
+  std::int64_t append(std::int64_t count);
+  /// Says in which slots the blocks of the mesh, in its order, now are.
+  void set_slots(std::vector<std::int64_t> slots) { slots_ = std::move(slots); }
+  /// Forgets all blocks, then holds `count` of undefined values in slots 0 .. count - 1.
+  void reset(std::int64_t count);
+
+  /// Room for every block's result. Call before a stage; pointers into the output buffer hold until the next call.
+  void prepare_output();
+  [[nodiscard]] double* output(std::int32_t i) { return out_.data() + std::size_t(i) * layout_.block_values(); }
+  /// The results become the input; block i stands in slot i.
+  void swap_buffers();
+
+  /// Slots in use or left behind by blocks that are gone.
+  [[nodiscard]] std::int64_t used_slots() const { return used_; }
+  [[nodiscard]] std::size_t memory_bytes() const { return in_.bytes() + out_.bytes() + slots_.capacity() * 8; }
+
+ private:
+  [[nodiscard]] std::size_t values_for(std::int64_t slots) const {
+    return std::size_t(slots) * layout_.block_values() + kernels::kPadding;
+  }
+  kernels::BlockLayout layout_;
+  support::PageBuffer<double> in_;
+  support::PageBuffer<double> out_;
+  std::vector<std::int64_t> slots_;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace amrbench::amr

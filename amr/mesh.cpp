@@ -1,0 +1,256 @@
+#include "amr/mesh.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+/// Depth-first walk over the curve that yields the root cells of a range of positions.
+template <int Dim>
+struct RootWalk {
+  const sfc::KeySpace<Dim>& space;
+  std::int64_t begin, end;
+  std::int64_t position = 0;
+  std::vector<Key> keys;
+
+  void visit(std::uint64_t path, int bits) {
+    const int rest = space.root_bits() - bits;
+    const sfc::Coord<Dim> corner = sfc::curve_coord<Dim>(space.curve(), path, bits);
+    std::int64_t inside = 1;
+    for (int d = 0; d < Dim; ++d) {
+      const std::int64_t room = std::int64_t(space.root()[d]) - (std::int64_t(corner[d]) << rest);
+      inside *= std::clamp<std::int64_t>(room, 0, std::int64_t(1) << rest);
+    }
+    if (inside == 0 || position + inside <= begin || position >= end) {
+      position += inside;
+      return;
+    }
+    if (rest == 0) {
+      keys.push_back(space.key(0, corner));
+      ++position;
+      return;
+    }
+    for (int i = 0; i < (1 << Dim); ++i) visit((path << Dim) + i, bits + 1);
+  }
+};
+
+}  // namespace
+
+template <int Dim>
+std::vector<Key> root_keys(const sfc::KeySpace<Dim>& space, std::int64_t begin, std::int64_t end) {
+  RootWalk<Dim> walk{space, begin, end, 0, {}};
+  if (begin < end) walk.visit(0, 0);
+  return std::move(walk.keys);
+}
+
+template <int Dim>
+Mesh<Dim>::Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& space) : comm_(comm.dup()), space_(space) {
+  std::int64_t roots = 1;
+  for (const auto extent : space.root()) roots *= extent;
+  const std::int64_t r = comm_.rank(), p = comm_.size();
+  set_blocks(root_keys(space, roots * r / p, roots * (r + 1) / p));
+}
+
+template <int Dim>
+void Mesh<Dim>::set_blocks(std::vector<Key> keys) {
+  keys_ = std::move(keys);
+  dictionary_.build(keys_);
+  decode_blocks();
+  gather_splitters();
+  exchange_ghosts();
+  link_blocks();
+}
+
+template <int Dim>
+void Mesh<Dim>::decode_blocks() {
+  const std::int32_t n = size();
+  levels_.resize(n);
+  coords_.resize(n);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < n; ++i) {
+    levels_[i] = static_cast<std::int8_t>(space_.level(keys_[i]));
+    coords_[i] = space_.coord(keys_[i]);
+  }
+}
+
+template <int Dim>
+void Mesh<Dim>::gather_splitters() {
+  struct Share {
+    Key first;
+    std::int64_t blocks;
+  };
+  const std::vector<Share> shares =
+      support::all_gather(comm_, Share{keys_.empty() ? space_.kEnd : space_.first(keys_.front()), size()});
+  const std::size_t ranks = shares.size();
+  splitters_.assign(ranks + 1, space_.kEnd);
+  rank_sizes_.resize(ranks);
+  // An empty rank takes the splitter of the next one: its interval is empty and owner() never names it.
+  for (std::size_t r = ranks; r-- > 0;) {
+    splitters_[r] = shares[r].blocks > 0 ? shares[r].first : splitters_[r + 1];
+    rank_sizes_[r] = shares[r].blocks;
+  }
+  global_size_ = global_begin_ = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r < std::size_t(comm_.rank())) global_begin_ += rank_sizes_[r];
+    global_size_ += rank_sizes_[r];
+  }
+}
+
+template <int Dim>
+int Mesh<Dim>::owner(Key key) const {
+  const auto above = std::upper_bound(splitters_.begin(), splitters_.end() - 1, key);
+  return std::max(0, static_cast<int>(above - splitters_.begin()) - 1);
+}
+
+template <int Dim>
+std::int32_t Mesh<Dim>::find(Key key) const {
+  const std::int32_t local = dictionary_.find(key);
+  if (local != Dictionary::kNone) return local;
+  const std::int32_t ghost = ghost_dictionary_.find(key);
+  return ghost == Dictionary::kNone ? Dictionary::kNone : size() + ghost;
+}
+
+template <int Dim>
+Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
+  const int axis = face / 2;
+  Coord c = coords_[i];
+  c[axis] += face % 2 ? 1U : ~std::uint32_t{0};
+  int bit = 0;
+  for (int d = 0; d < Dim; ++d) {
+    // The layer of half-size blocks that touches the face; along the face, the part asked for.
+    c[d] = 2 * c[d] + (d == axis ? 1 - face % 2 : (part >> bit++) & 1);
+  }
+  return space_.key(levels_[i] + 1, c);
+}
+
+template <int Dim>
+void Mesh<Dim>::exchange_ghosts() {
+  const int me = comm_.rank();
+  const Key low = splitters_[me], high = splitters_[me + 1];
+  struct Sent {
+    int rank;
+    std::int32_t block;
+    auto operator<=>(const Sent&) const = default;
+  };
+  std::vector<Sent> sent;
+#pragma omp parallel
+  {
+    std::vector<Sent> mine;
+#pragma omp for schedule(static) nowait
+    for (std::int32_t i = 0; i < size(); ++i) {
+      const auto same = space_.neighbors(levels_[i], coords_[i]);
+      for (int face = 0; face < 2 * Dim; ++face) {
+        if (same[face] == space_.kNone) continue;
+        if (space_.first(same[face]) >= low && space_.last(same[face]) < high) continue;
+        // The neighbour is at most one level finer, so each half-size piece at the face lies inside one leaf.
+        const bool deepest = levels_[i] == space_.max_level();
+        for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
+          const int rank = owner(deepest ? same[face] : subface_key(i, face, part));
+          if (rank != me) mine.push_back({rank, i});
+        }
+      }
+    }
+#pragma omp critical
+    sent.insert(sent.end(), mine.begin(), mine.end());
+  }
+  std::sort(sent.begin(), sent.end());
+  sent.erase(std::unique(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a == b; }), sent.end());
+
+  neighbors_.clear();
+  std::vector<int> ranks;
+  std::vector<Key> send_keys;
+  std::vector<std::size_t> counts;
+  for (const Sent& s : sent) {
+    if (neighbors_.empty() || neighbors_.back().rank != s.rank) {
+      neighbors_.push_back({s.rank, {}, 0, 0});
+      ranks.push_back(s.rank);
+      counts.push_back(0);
+    }
+    neighbors_.back().sends.push_back(s.block);
+    send_keys.push_back(keys_[s.block]);
+    ++counts.back();
+  }
+  const bool same_ranks =
+      graph_.comm() && std::equal(ranks.begin(), ranks.end(), graph_.neighbors().begin(), graph_.neighbors().end());
+  if (!support::all_of_ranks(comm_, same_ranks)) graph_ = support::DistGraph(comm_, ranks);
+  const std::vector<std::size_t> received = graph_.template exchange_v<Key>(send_keys, counts, ghost_keys_);
+  std::int32_t begin = 0;
+  for (std::size_t k = 0; k < neighbors_.size(); ++k) {
+    neighbors_[k].ghosts_begin = begin;
+    neighbors_[k].ghosts_end = begin += static_cast<std::int32_t>(received[k]);
+  }
+  ghost_dictionary_.build(ghost_keys_);
+}
+
+/// Links one face; false when the mesh has no fitting neighbour there.
+template <int Dim>
+bool Mesh<Dim>::link_face(std::int32_t i, int face, Key same) {
+  Links& links = links_[i];
+  auto& index = links.index[face];
+  index.fill(Dictionary::kNone);
+  if (same == space_.kNone) {
+    links.kind[face] = FaceKind::boundary;
+    return true;
+  }
+  if ((index[0] = find(same)) != Dictionary::kNone) {
+    links.kind[face] = FaceKind::same;
+    return true;
+  }
+  if (levels_[i] > 0 && (index[0] = find(space_.parent(same))) != Dictionary::kNone) {
+    links.kind[face] = FaceKind::coarse;
+    return true;
+  }
+  links.kind[face] = FaceKind::fine;
+  if (levels_[i] == space_.max_level()) return false;
+  bool found = true;
+  for (int part = 0; part < Links::kParts; ++part) {
+    index[part] = find(subface_key(i, face, part));
+    found = found && index[part] != Dictionary::kNone;
+  }
+  return found;
+}
+
+template <int Dim>
+void Mesh<Dim>::link_blocks() {
+  const std::int32_t n = size();
+  links_.resize(n);
+  touches_ghost_.assign(n, 0);
+  std::int32_t broken = n;
+#pragma omp parallel for schedule(static) reduction(min : broken)
+  for (std::int32_t i = 0; i < n; ++i) {
+    const auto same = space_.neighbors(levels_[i], coords_[i]);
+    for (int face = 0; face < 2 * Dim; ++face) {
+      if (!link_face(i, face, same[face])) broken = std::min(broken, i);
+      for (const std::int32_t j : links_[i].index[face]) {
+        if (j >= n) touches_ghost_[i] = 1;
+      }
+    }
+  }
+  std::string message;
+  if (broken < n) {
+    message = "mesh: block of level " + std::to_string(levels_[broken]) + " on rank " + std::to_string(comm_.rank()) +
+              " has a face without a neighbour at most one level away";
+  }
+  support::agree_on_error(comm_, message);
+}
+
+template <int Dim>
+std::size_t Mesh<Dim>::memory_bytes() const {
+  std::size_t bytes = keys_.capacity() * sizeof(Key) + levels_.capacity() + coords_.capacity() * sizeof(Coord) +
+                      links_.capacity() * sizeof(Links) + touches_ghost_.capacity() +
+                      ghost_keys_.capacity() * sizeof(Key) + splitters_.capacity() * sizeof(Key) +
+                      rank_sizes_.capacity() * sizeof(std::int64_t);
+  for (const NeighborRank& neighbor : neighbors_) bytes += neighbor.sends.capacity() * sizeof(std::int32_t);
+  return bytes;
+}
+
+template class Mesh<2>;
+template class Mesh<3>;
+template std::vector<Key> root_keys<2>(const sfc::KeySpace<2>&, std::int64_t, std::int64_t);
+template std::vector<Key> root_keys<3>(const sfc::KeySpace<3>&, std::int64_t, std::int64_t);
+
+}  // namespace amrbench::amr

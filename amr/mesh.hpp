@@ -1,0 +1,133 @@
+#pragma once
+// The distributed mesh: which blocks there are, who owns them, and who their neighbours are.
+//
+// Purpose: topology only; block data lives in amr/fields.hpp, slot by slot in the same order.
+// Invariants between two calls of set_blocks:
+// - A rank's blocks are sorted by key, and all keys of rank r lie before those of rank r + 1. So one number a rank, the
+//   first key of its interval (its splitter), tells every rank the owner of any key; nothing else about other ranks'
+//   blocks is kept, except the ghosts: the remote blocks that touch a face of a local one.
+// - Blocks that share a face differ by at most one level (2:1 balance; set_blocks throws where it finds more).
+// - Links are symmetric: when a sees b across a face, b sees a across the opposite one. For neighbour rank r, the list
+// of
+//   local blocks that r has as ghosts and r's list of the same blocks have the same order (by key).
+// Sources: document 001, 5.2.1 (flat arrays, dictionary); p4est's ghost layer for the idea of one exchange of keys.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "amr/dictionary.hpp"
+#include "sfc/key.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::amr {
+
+using Key = std::uint64_t;
+
+/// What lies behind a face of a block.
+enum class FaceKind : std::uint8_t { boundary, same, coarse, fine };
+
+/// The neighbours of one block across its faces (face 2 * axis + side). `index[f][0]` is the neighbour of kind same or
+/// coarse; for kind fine, index[f][q] is the one that covers part q of the face (bit 0: upper half along the face's
+/// first in-plane axis, bit 1: along the second). An index below size() is a local block, else index - size() is a
+/// ghost.
+template <int Dim>
+struct FaceLinks {
+  static constexpr int kFaces = 2 * Dim;
+  static constexpr int kParts = 1 << (Dim - 1);
+  std::array<FaceKind, kFaces> kind;
+  std::array<std::array<std::int32_t, kParts>, kFaces> index;
+};
+
+/// A rank that owns blocks next to ours.
+struct NeighborRank {
+  int rank = 0;
+  std::vector<std::int32_t> sends;  ///< local blocks that it has as ghosts, ascending
+  std::int32_t ghosts_begin = 0;    ///< its blocks among our ghosts: [begin, end)
+  std::int32_t ghosts_end = 0;
+};
+
+template <int Dim>
+class Mesh {
+ public:
+  using Coord = sfc::Coord<Dim>;
+  using Links = FaceLinks<Dim>;
+
+  /// A mesh of root cells, one block each, dealt out evenly along the curve. Keeps a duplicate of `comm`. Collective.
+  Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& space);
+
+  /// Replaces this rank's blocks and rebuilds owners, dictionary, ghosts and links. `keys`: ascending leaves; over all
+  /// ranks, in rank order, they must tile the domain; a rank may hold none. O(n) work and memory, one all-gather of a
+  /// number a rank, one neighbourhood exchange of keys. Throws RunError when a neighbour is missing or more than one
+  /// level away. Collective.
+  void set_blocks(std::vector<Key> keys);
+
+  [[nodiscard]] const support::Communicator& comm() const { return comm_; }
+  [[nodiscard]] const sfc::KeySpace<Dim>& space() const { return space_; }
+
+  // This rank's blocks, in curve order.
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(keys_.size()); }
+  [[nodiscard]] std::span<const Key> keys() const { return keys_; }
+  [[nodiscard]] int level(std::int32_t i) const { return levels_[i]; }
+  [[nodiscard]] const Coord& coord(std::int32_t i) const { return coords_[i]; }
+  [[nodiscard]] const Links& links(std::int32_t i) const { return links_[i]; }
+  [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return touches_ghost_[i] != 0; }
+
+  // Remote blocks next to ours, by key (so by owner too).
+  [[nodiscard]] std::int32_t ghost_count() const { return static_cast<std::int32_t>(ghost_keys_.size()); }
+  [[nodiscard]] std::span<const Key> ghost_keys() const { return ghost_keys_; }
+  /// Key of a local block or ghost, by the index that links use.
+  [[nodiscard]] Key key_of(std::int32_t index) const {
+    return index < size() ? keys_[index] : ghost_keys_[index - size()];
+  }
+  [[nodiscard]] std::span<const NeighborRank> neighbors() const { return neighbors_; }
+  /// Neighbourhood of the ranks of neighbors(), in their order.
+  [[nodiscard]] const support::DistGraph& graph() const { return graph_; }
+
+  /// Rank whose interval holds `key`.
+  [[nodiscard]] int owner(Key key) const;
+  /// Blocks on all ranks, and on the ranks before this one.
+  [[nodiscard]] std::int64_t global_size() const { return global_size_; }
+  [[nodiscard]] std::int64_t global_begin() const { return global_begin_; }
+  /// Blocks of each rank; one number a rank.
+  [[nodiscard]] std::span<const std::int64_t> rank_sizes() const { return rank_sizes_; }
+  /// Bytes of this rank's tables.
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  struct Query;
+  void decode_blocks();
+  void gather_splitters();
+  void link_blocks();
+  void exchange_ghosts();
+  Key subface_key(std::int32_t i, int face, int part) const;
+  bool link_face(std::int32_t i, int face, Key same);
+  std::int32_t find(Key key) const;
+
+  support::Communicator comm_;
+  sfc::KeySpace<Dim> space_;
+  std::vector<Key> keys_;
+  std::vector<std::int8_t> levels_;
+  std::vector<Coord> coords_;
+  std::vector<Links> links_;
+  std::vector<std::int8_t> touches_ghost_;
+  Dictionary dictionary_;
+  std::vector<Key> splitters_;  ///< first key of each rank's interval, plus kEnd
+  std::vector<std::int64_t> rank_sizes_;
+  std::int64_t global_size_ = 0;
+  std::int64_t global_begin_ = 0;
+  std::vector<Key> ghost_keys_;
+  Dictionary ghost_dictionary_;
+  std::vector<NeighborRank> neighbors_;
+  support::DistGraph graph_;
+};
+
+/// Keys of the root cells that stand at positions [begin, end) among all root cells in curve order. No list of the
+/// others is made: subtrees outside the domain or the range are skipped by counting. O((end - begin) + bits) steps.
+template <int Dim>
+std::vector<Key> root_keys(const sfc::KeySpace<Dim>& space, std::int64_t begin, std::int64_t end);
+
+extern template class Mesh<2>;
+extern template class Mesh<3>;
+
+}  // namespace amrbench::amr

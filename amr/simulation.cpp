@@ -1,0 +1,138 @@
+#include "amr/simulation.hpp"
+
+#include <algorithm>
+
+#include "amr/adapt.hpp"
+#include "amr/consensus.hpp"
+#include "amr/initial.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+sfc::KeySpace<3> key_space(const Config& config) {
+  const auto& root = config.mesh.root;
+  return {sfc::curve_from_name(config.partition.method),
+          {std::uint32_t(root[0]), std::uint32_t(root[1]), std::uint32_t(root[2])},
+          config.mesh.max_level};
+}
+
+ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, FieldStore& fields, const Stage& stage) {
+  set_initial_fields(mesh, config.fields, fields);
+  return {field_stats(mesh, fields), stage.conserved_variables(), config.run.tolerance};
+}
+
+}  // namespace
+
+Simulation::Simulation(const support::Communicator& comm, const Config& config, Rebalancer& rebalancer,
+                       support::Metrics& metrics)
+    : config_(config),
+      rebalancer_(rebalancer),
+      metrics_(metrics),
+      mesh_(comm, key_space(config)),
+      fields_(kernels::make_layout(config.mesh.block, config.fields.variables)),
+      stage_(make_stage(config.run.stencil, fields_.layout(), config.run.overlap)),
+      objects_(make_objects(config.objects)),
+      check_(first_sums(mesh_, config, fields_, *stage_)) {
+  stage_->mesh_changed(mesh_);
+  count_blocks();
+}
+
+void Simulation::count_blocks() {
+  totals_.blocks_by_level.assign(config_.mesh.max_level + 1, 0);
+  for (std::int32_t i = 0; i < mesh_.size(); ++i) ++totals_.blocks_by_level[mesh_.level(i)];
+  support::all_sum(mesh_.comm(), std::span(totals_.blocks_by_level));
+  totals_.blocks = mesh_.global_size();
+  totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
+}
+
+void Simulation::refine(int passes, bool first) {
+  support::PhaseTimer timer(metrics_, support::Phase::refine);
+  ++totals_.refine_steps;
+  bool changed = false;
+  for (int pass = 0; pass < passes; ++pass) {
+    const Consensus consensus = reach_consensus(mesh_, mark_blocks(mesh_, config_.mesh, objects_));
+    totals_.consensus_rounds += consensus.rounds;
+    // Objects stand still between passes: a pass without changes would repeat itself.
+    if (consensus.splits + consensus.merges == 0) break;
+    changed = true;
+    totals_.blocks_split += consensus.splits;
+    totals_.blocks_merged += consensus.merges;
+    apply_changes(mesh_, fields_, consensus);
+    // The first refinement starts from few blocks: balanced pass by pass, no rank has to hold them all at once.
+    if (first) rebalancer_.rebalance(mesh_, fields_, metrics_);
+  }
+  if (changed && !first) rebalancer_.rebalance(mesh_, fields_, metrics_);
+  if (changed) {
+    stage_->mesh_changed(mesh_);
+    count_blocks();
+  }
+  totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
+}
+
+void Simulation::advance_stage(std::int64_t step) {
+  const std::int64_t number = totals_.stages++;
+  const int every = config_.run.checksum_every;
+  const bool check = every > 0 && totals_.stages % every == 0;
+  const auto sums = stage_->advance(mesh_, fields_, number, check ? &check_.scale() : nullptr, metrics_);
+  totals_.block_stages += totals_.blocks;
+  totals_.cell_updates +=
+      totals_.blocks * static_cast<std::int64_t>(fields_.layout().block_cells()) * config_.fields.variables;
+  if (!check) return;
+  support::PhaseTimer timer(metrics_, support::Phase::checksum);
+  std::vector<support::FixedPointSum> global = sums;
+  support::FixedPointSum::allreduce(mesh_.comm(), global);
+  std::vector<double> totals;
+  const bool fits = std::all_of(global.begin(), global.end(), [](const auto& sum) { return sum.valid(); });
+  if (fits) {
+    for (const auto& sum : global) totals.push_back(sum.to_double());
+  } else {
+    for (const auto& stats : field_stats(mesh_, fields_)) totals.push_back(stats.sum().to_double());
+  }
+  check_.check(totals, step, totals_.stages);
+}
+
+void Simulation::check_end(const std::vector<support::FieldStats>& stats) {
+  std::vector<double> totals;
+  for (const auto& s : stats) totals.push_back(s.sum().to_double());
+  check_.check(totals, totals_.steps, totals_.stages);
+}
+
+double Simulation::time_delta() const {
+  if (config_.run.time <= 0.0) return 1.0;
+  if (config_.run.steps > 0) return config_.run.time / static_cast<double>(config_.run.steps);
+  std::array<double, 3> cells{};
+  for (int d = 0; d < 3; ++d) {
+    // miniAMR's unit: twice the blocks of the deepest level times the cells of a block.
+    const std::int64_t extent = std::int64_t(config_.mesh.root[d]) << (config_.mesh.max_level + 1);
+    cells[d] = static_cast<double>(extent * config_.mesh.block[d]);
+  }
+  return time_step(objects_, cells);
+}
+
+bool Simulation::more_steps(std::int64_t done, double time) const {
+  if (!check_.passed()) return false;
+  if (config_.run.time > 0.0) return time < config_.run.time && (config_.run.steps == 0 || done < config_.run.steps);
+  return done < config_.run.steps;
+}
+
+void Simulation::run(const StepObserver& observer) {
+  const int levels = config_.mesh.max_level;
+  const int change = config_.mesh.block_change > 0 ? config_.mesh.block_change : levels;
+  if (levels > 0) refine(levels, true);
+  observer(0, 0.0, totals_);
+  double time = 0.0, delta = time_delta();
+  for (std::int64_t step = 1; more_steps(step - 1, time); ++step) {
+    for (int stage = 0; stage < config_.run.stages_per_step && check_.passed(); ++stage) advance_stage(step);
+    if (adapts()) {
+      move_objects(objects_, delta);
+      if (config_.run.refine_every > 0 && step % config_.run.refine_every == 0) refine(change, false);
+    }
+    time += delta;
+    totals_.steps = step;
+    observer(step, time, totals_);
+    delta = time_delta();
+  }
+}
+
+}  // namespace amrbench::amr

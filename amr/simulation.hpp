@@ -1,0 +1,75 @@
+#pragma once
+// The time loop: stages, moving objects, refinement, balancing, checks (miniAMR's driver; DESIGN.md "the way of the
+// data").
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "amr/config.hpp"
+#include "amr/fields.hpp"
+#include "amr/mesh.hpp"
+#include "amr/objects.hpp"
+#include "amr/rebalancer.hpp"
+#include "amr/stage.hpp"
+#include "amr/verify.hpp"
+
+namespace amrbench::amr {
+
+/// Counters of a run so far; the same on every rank.
+struct RunTotals {
+  std::int64_t steps = 0;
+  std::int64_t stages = 0;
+  std::int64_t cell_updates = 0;  ///< cells times variables times stages
+  std::int64_t block_stages = 0;  ///< blocks present, summed over stages
+  std::int64_t blocks = 0;        ///< now
+  std::int64_t blocks_max = 0;    ///< most after any refinement, the start included
+  std::vector<std::int64_t> blocks_by_level;
+  std::int64_t blocks_split = 0;
+  std::int64_t blocks_merged = 0;  ///< families of 8 that became one block
+  std::int64_t refine_steps = 0;   ///< refinements, the first included
+  std::int64_t consensus_rounds = 0;
+};
+
+/// Called on every rank after each step (and after the first refinement, with step 0).
+using StepObserver = std::function<void(std::int64_t step, double simulated_time, const RunTotals& totals)>;
+
+class Simulation {
+ public:
+  /// Makes the root mesh and its initial fields, keeps the first sums. The references must outlive it. Collective.
+  Simulation(const support::Communicator& comm, const Config& config, Rebalancer& rebalancer,
+             support::Metrics& metrics);
+
+  /// The first refinement and all steps; ends early when a check fails. Collective.
+  void run(const StepObserver& observer);
+
+  [[nodiscard]] const RunTotals& totals() const { return totals_; }
+  [[nodiscard]] const ConservationCheck& conservation() const { return check_; }
+  [[nodiscard]] const Mesh<3>& mesh() const { return mesh_; }
+  [[nodiscard]] const FieldStore& fields() const { return fields_; }
+  [[nodiscard]] const Stage& stage() const { return *stage_; }
+  /// Statistics of the fields as they are now. Collective.
+  [[nodiscard]] std::vector<support::FieldStats> statistics() const { return field_stats(mesh_, fields_); }
+  /// The last check, of the fields as they are now, by their statistics.
+  void check_end(const std::vector<support::FieldStats>& stats);
+
+ private:
+  void refine(int passes, bool first);
+  void count_blocks();
+  void advance_stage(std::int64_t step);
+  [[nodiscard]] bool more_steps(std::int64_t done, double time) const;
+  [[nodiscard]] double time_delta() const;
+  [[nodiscard]] bool adapts() const { return config_.mesh.max_level > 0 && !config_.mesh.uniform; }
+
+  const Config& config_;
+  Rebalancer& rebalancer_;
+  support::Metrics& metrics_;
+  Mesh<3> mesh_;
+  FieldStore fields_;
+  std::unique_ptr<Stage> stage_;
+  std::vector<Object> objects_;
+  ConservationCheck check_;
+  RunTotals totals_;
+};
+
+}  // namespace amrbench::amr

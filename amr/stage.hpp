@@ -1,0 +1,61 @@
+#pragma once
+// One stage of the time loop: exchange of ghost values and stencil over all blocks.
+//
+// blocking:    exchange; all blocks
+// overlapped:  start the exchange; blocks without remote neighbours; finish; the others
+// (document 001, algorithms 5.1 and 5.2.) Both compute the same values in the same order of operations.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amr/fields.hpp"
+#include "amr/mesh.hpp"
+#include "support/fixed_point_sum.hpp"
+#include "support/metrics.hpp"
+
+namespace amrbench::amr {
+
+/// What a stage's halo exchange costs this rank on the present mesh.
+struct HaloSize {
+  std::int64_t bytes_sent = 0;  ///< a stage
+  std::int64_t pieces = 0;      ///< faces that cross to other ranks
+  int neighbors = 0;            ///< ranks exchanged with
+};
+
+/// A stencil with its exchange. Bound to one layout; told of every change of the mesh.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+
+  /// Rebuilds plans after the mesh changed; the mesh must live until the next call. Local.
+  virtual void mesh_changed(const Mesh<3>& mesh) = 0;
+
+  /// Stage number `stage` (from 0) over every block, fields.swap_buffers() included. With `scale` returns this rank's
+  /// exact sum of every variable's new values, else an empty list. Times go to phases halo and stencil. Collective over
+  /// neighbours.
+  virtual std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage,
+                                                      const support::FixedPointScale* scale,
+                                                      support::Metrics& metrics) = 0;
+
+  [[nodiscard]] virtual HaloSize halo_size() const = 0;
+  /// Bytes of plans, buffers and scratch on this rank.
+  [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
+  /// Variables [0, n) whose totals the stencil conserves on any mesh.
+  [[nodiscard]] virtual int conserved_variables() const = 0;
+};
+
+/// A stencil by name.
+struct StencilEntry {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<Stage> (*make)(const kernels::BlockLayout& layout, bool overlap);
+};
+/// All stencils; a new one is one file and one line in stencil_registry.cpp.
+std::span<const StencilEntry> stencil_registry();
+/// Throws support::InputError that lists the names when there is none called `name`.
+std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout, bool overlap);
+
+}  // namespace amrbench::amr

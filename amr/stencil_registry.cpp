@@ -1,0 +1,36 @@
+// The stencils a run can choose.
+#include <array>
+
+#include "amr/face_stage.hpp"
+#include "amr/stage.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+template <class T>
+std::unique_ptr<Stage> make(const kernels::BlockLayout& layout, bool overlap) {
+  return std::make_unique<T>(layout, overlap);
+}
+
+}  // namespace
+
+std::span<const StencilEntry> stencil_registry() {
+  static constexpr std::array entries{
+      StencilEntry{"average7", "mean of a cell and its 6 face neighbours; conserves every variable", make<FaceStage>},
+  };
+  return entries;
+}
+
+std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout, bool overlap) {
+  std::string names;
+  for (const StencilEntry& entry : stencil_registry()) {
+    if (entry.name == name) return entry.make(layout, overlap);
+    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw support::InputError("run.stencil: no stencil is called \"" + std::string(name) + "\" (choose from " + names +
+                            ")");
+}
+
+}  // namespace amrbench::amr

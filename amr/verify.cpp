@@ -1,0 +1,91 @@
+#include "amr/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace amrbench::amr {
+
+namespace {
+
+using support::mix64;
+
+std::uint64_t block_hash(const Mesh<3>& mesh, std::int32_t i) {
+  const auto& c = mesh.coord(i);
+  return mix64(mix64(static_cast<std::uint64_t>(mesh.level(i)), c[0]), mix64(c[1], c[2]));
+}
+
+/// A bound for any value that a conserving stencil can make of the field: what the variable's values add up to.
+double value_bound(const std::vector<support::FieldStats>& first) {
+  double bound = 1.0;
+  for (const auto& stats : first) {
+    const double largest = std::max(std::abs(stats.min()), std::abs(stats.max()));
+    bound = std::max({bound, std::abs(stats.sum().to_double()), largest});
+  }
+  // A margin for fields of both signs and for stencils that do not conserve; what still leaves it is summed exactly.
+  return std::isfinite(bound) && bound < 0x1p1000 ? 4.0 * bound : 1.0;
+}
+
+}  // namespace
+
+std::uint64_t mesh_digest(const Mesh<3>& mesh) {
+  std::uint64_t sum = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) sum += block_hash(mesh, i);
+  return support::all_sum(mesh.comm(), sum);
+}
+
+std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const FieldStore& fields) {
+  const kernels::BlockLayout& l = fields.layout();
+  std::vector<support::FieldStats> stats(l.variables);
+#pragma omp parallel
+  {
+    std::vector<support::FieldStats> mine(l.variables);
+#pragma omp for schedule(static) nowait
+    for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      const double* values = fields.block(i);
+      const std::uint64_t block = block_hash(mesh, i);
+      for (int chunk = 0; chunk < l.chunks; ++chunk) {
+        for (std::size_t cell = 0; cell < l.block_cells(); ++cell) {
+          const std::uint64_t place = mix64(block, cell);
+          const double* lanes = values + chunk * l.chunk_values() + cell * l.lanes;
+          const int first = chunk * l.lanes, last = std::min(first + l.lanes, l.variables);
+          for (int v = first; v < last; ++v) mine[v].add(lanes[v - first], place);
+        }
+      }
+    }
+#pragma omp critical
+    for (int v = 0; v < l.variables; ++v) stats[v].merge(mine[v]);
+  }
+  support::FieldStats::allreduce(mesh.comm(), stats);
+  return stats;
+}
+
+ConservationCheck::ConservationCheck(const std::vector<support::FieldStats>& first, int conserved, double tolerance)
+    : conserved_(conserved), tolerance_(tolerance), scale_(support::FixedPointScale::for_bound(value_bound(first))) {
+  for (const auto& stats : first) baseline_.push_back(stats.sum().to_double());
+}
+
+bool ConservationCheck::check(const std::vector<double>& totals, std::int64_t step, std::int64_t stage) {
+  ++checks_;
+  for (std::size_t v = 0; v < totals.size() && !failure_; ++v) {
+    if (!std::isfinite(totals[v])) {
+      failure_ = fmt::format("variable {}: the total is {} after step {}, stage {}", v, totals[v], step, stage);
+      break;
+    }
+    if (v >= std::size_t(conserved_)) continue;
+    const double change = std::abs(totals[v] - baseline_[v]);
+    const double drift = baseline_[v] == 0.0 ? change : change / std::abs(baseline_[v]);
+    worst_ = std::max(worst_, drift);
+    if (drift > tolerance_) {
+      failure_ = fmt::format(
+          "variable {}: the total {:.17g} drifted by {:.3g} from the first, {:.17g}, after step {}, stage {}; "
+          "the tolerance is {:g}",
+          v, totals[v], drift, baseline_[v], step, stage, tolerance_);
+    }
+  }
+  return passed();
+}
+
+}  // namespace amrbench::amr

@@ -1,0 +1,105 @@
+#include "apps/config_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdint>
+#include <string_view>
+
+#include "support/error.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using amr::Config;
+using support::InputError;
+
+constexpr int kPositionBits = 20;  // sfc/key.hpp
+constexpr std::int64_t kMaxRootBlocks = std::int64_t{1} << 31;
+
+void check_mesh(const amr::MeshConfig& mesh) {
+  if (mesh.dim != 3)
+    throw InputError(fmt::format("mesh.dim = {}: this version runs in 3 dimensions only; set mesh.dim = 3", mesh.dim));
+  for (const int edge : mesh.block)
+    if (edge % 2 != 0)
+      throw InputError(
+          fmt::format("mesh.block = [{}]: must be even in every direction, from 2 to 32", fmt::join(mesh.block, ", ")));
+  const auto widest = static_cast<unsigned>(*std::max_element(mesh.root.begin(), mesh.root.end()));
+  const int bits = static_cast<int>(std::bit_width(widest - 1));
+  if (bits + mesh.max_level > kPositionBits)
+    throw InputError(fmt::format(
+        "mesh.root = [{}] needs {} bits of position and mesh.max_level = {} as many more: {} together, at "
+        "most {} fit; take a max_level of {} or a smaller root",
+        fmt::join(mesh.root, ", "), bits, mesh.max_level, bits + mesh.max_level, kPositionBits, kPositionBits - bits));
+  std::int64_t blocks = 1;  // no overflow: each extent is at most 2^20
+  for (const int extent : mesh.root) blocks *= extent;
+  if (blocks > kMaxRootBlocks)
+    throw InputError(fmt::format("mesh.root = [{}]: {} root blocks; at most {} are possible",
+                                 fmt::join(mesh.root, ", "), blocks, kMaxRootBlocks));
+}
+
+void check_run(const Config& config) {
+  if (config.run.stencil == "mixed" && config.fields.variables < 8)
+    throw InputError(fmt::format("fields.variables = {}: run.stencil = \"mixed\" needs 8 variables or more",
+                                 config.fields.variables));
+  if (config.device.backend != "cpu")
+    throw InputError(
+        fmt::format("device.backend = \"{}\": this build has no such back end; set device.backend = \"cpu\"",
+                    config.device.backend));
+  const std::string& name = config.run.name;
+  const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; };
+  if (name.empty() || name.size() > 128 || name.front() == '.' || name.front() == '-' ||
+      !std::all_of(name.begin(), name.end(), legal))
+    throw InputError(
+        "run.name: must be 1 to 128 letters, digits, '.', '-' or '_', the first a letter, digit or '_' (it names the "
+        "result folder)");
+}
+
+/// Is `text` well-formed UTF-8 without control characters, so that TOML and JSON can hold it?
+bool is_plain_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x20 || lead == 0x7f) return false;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xc2 && lead < 0xe0 ? 2
+                               : lead >= 0xe0 && lead < 0xf0 ? 3
+                               : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                             : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    // Overlong forms, surrogates and what lies above U+10FFFF.
+    const auto second = length > 1 ? static_cast<unsigned char>(text[i + 1]) : 0;
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
+        (lead == 0xf4 && second > 0x8f))
+      return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> check_config(const Config& config) {
+  check_mesh(config.mesh);
+  check_run(config);
+  if (!is_plain_utf8(config.output.dir))
+    throw InputError("output.dir (--out): must be a path in UTF-8 without control characters");
+
+  std::vector<std::string> notes;
+  const bool adaptive = config.mesh.max_level > 0 && !config.mesh.uniform && !config.objects.empty();
+  if (config.run.stencil == "average27" && adaptive)
+    notes.emplace_back("run.stencil = \"average27\" conserves totals on uniform meshes only; the check may fail");
+  if (config.mesh.max_level > 0 && !config.mesh.uniform && config.objects.empty())
+    notes.emplace_back("no [[object]]: nothing will ask for refinement");
+  if (config.mesh.uniform && !config.objects.empty())
+    notes.emplace_back("mesh.uniform = true: the objects have no effect");
+  if (config.run.steps == 0 && config.run.time == 0.0)
+    notes.emplace_back("run.steps = 0 and run.time = 0: only the first mesh is made, no step is run");
+  return notes;
+}
+
+}  // namespace amrbench::apps

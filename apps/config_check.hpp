@@ -1,0 +1,14 @@
+#pragma once
+// Checks of a configuration that concern more than one key, or what this build can do.
+#include <string>
+#include <vector>
+
+#include "amr/config.hpp"
+
+namespace amrbench::apps {
+
+/// Throws support::InputError naming the keys when the configuration cannot be run. Returns notes for the user (one
+/// line each) on what can be run and may surprise. Single keys must have passed the schema's checks.
+std::vector<std::string> check_config(const amr::Config& config);
+
+}  // namespace amrbench::apps

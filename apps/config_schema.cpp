@@ -1,0 +1,240 @@
+#include "apps/config_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "support/error.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using amr::BalanceConfig;
+using amr::Config;
+using amr::DeviceConfig;
+using amr::FieldsConfig;
+using amr::MeshConfig;
+using amr::ObjectConfig;
+using amr::OutputConfig;
+using amr::PartitionConfig;
+using amr::RunConfig;
+
+constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
+constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
+constexpr double kNumberMax = std::numeric_limits<double>::max();
+
+template <class T>
+Value to_value(const T& member) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::string> ||
+                std::is_same_v<T, std::array<double, 3>>) {
+    return member;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::int64_t>(member);
+  } else {
+    return std::array<std::int64_t, 3>{member[0], member[1], member[2]};
+  }
+}
+
+template <class T>
+void from_value(const Value& value, T& member) {
+  if constexpr (std::is_same_v<T, std::array<int, 3>>) {
+    const auto& three = std::get<std::array<std::int64_t, 3>>(value);
+    for (std::size_t d = 0; d < 3; ++d) member[d] = static_cast<int>(three[d]);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    member = static_cast<T>(std::get<std::int64_t>(value));
+  } else {
+    member = std::get<T>(value);
+  }
+}
+
+template <auto TableMember, auto Member>
+Key<Config> key(KeyInfo info) {
+  return {info, [](const Config& c) { return to_value((c.*TableMember).*Member); },
+          [](Config& c, const Value& v) { from_value(v, (c.*TableMember).*Member); }};
+}
+
+template <auto Member>
+Key<ObjectConfig> object_key(KeyInfo info) {
+  return {info, [](const ObjectConfig& o) { return to_value(o.*Member); },
+          [](ObjectConfig& o, const Value& v) { from_value(v, o.*Member); }};
+}
+
+KeyInfo boolean(std::string_view name) {
+  return {.name = name, .kind = Kind::boolean};
+}
+KeyInfo text(std::string_view name) {
+  return {.name = name, .kind = Kind::text};
+}
+KeyInfo choice(std::string_view name, std::span<const Choice> choices) {
+  return {.name = name, .kind = Kind::choice, .choices = choices};
+}
+KeyInfo integer(std::string_view name, std::int64_t min, std::int64_t max, Kind kind = Kind::integer) {
+  return {.name = name, .kind = kind, .integer_min = min, .integer_max = max};
+}
+KeyInfo number(std::string_view name, double min, double max) {
+  return {.name = name, .kind = Kind::number, .number_min = min, .number_max = max};
+}
+KeyInfo numbers3(std::string_view name) {
+  return {.name = name, .kind = Kind::numbers3, .number_min = -kNumberMax, .number_max = kNumberMax};
+}
+
+std::vector<Table> make_tables() {
+  using C = Config;
+  return {
+      {"mesh",
+       {key<&C::mesh, &MeshConfig::dim>(integer("dim", 2, 3)),
+        key<&C::mesh, &MeshConfig::root>(integer("root", 1, 1 << 20, Kind::integers3)),
+        key<&C::mesh, &MeshConfig::block>(integer("block", 2, 32, Kind::integers3_or_one)),
+        key<&C::mesh, &MeshConfig::max_level>(integer("max_level", 0, 20)),
+        key<&C::mesh, &MeshConfig::block_change>(integer("block_change", 0, 20)),
+        key<&C::mesh, &MeshConfig::uniform>(boolean("uniform")),
+        key<&C::mesh, &MeshConfig::refine_ghost>(boolean("refine_ghost"))}},
+      {"fields",
+       {key<&C::fields, &FieldsConfig::variables>(integer("variables", 1, 65536)),
+        key<&C::fields, &FieldsConfig::initial>(choice("initial", initial_fields())),
+        key<&C::fields, &FieldsConfig::seed>(integer("seed", 0, kLongMax))}},
+      {"run",
+       {key<&C::run, &RunConfig::name>(text("name")), key<&C::run, &RunConfig::steps>(integer("steps", 0, kLongMax)),
+        key<&C::run, &RunConfig::time>(number("time", 0.0, kNumberMax)),
+        key<&C::run, &RunConfig::stages_per_step>(integer("stages_per_step", 1, kIntMax)),
+        key<&C::run, &RunConfig::refine_every>(integer("refine_every", 0, kIntMax)),
+        key<&C::run, &RunConfig::checksum_every>(integer("checksum_every", 0, kIntMax)),
+        key<&C::run, &RunConfig::tolerance>(number("tolerance", 1e-300, 1.0)),
+        key<&C::run, &RunConfig::stencil>(choice("stencil", stencils())),
+        key<&C::run, &RunConfig::overlap>(boolean("overlap"))}},
+      {"partition", {key<&C::partition, &PartitionConfig::method>(choice("method", partition_methods()))}},
+      {"balance",
+       {key<&C::balance, &BalanceConfig::policy>(choice("policy", balance_policies())),
+        key<&C::balance, &BalanceConfig::threshold>(number("threshold", 0.0, kNumberMax))}},
+      {"device",
+       {key<&C::device, &DeviceConfig::backend>(choice("backend", backends())),
+        key<&C::device, &DeviceConfig::threads>(integer("threads", 0, 4096))}},
+      {"output",
+       {key<&C::output, &OutputConfig::dir>(text("dir")),
+        key<&C::output, &OutputConfig::plotfile>(integer("plotfile", 0, kIntMax))}},
+  };
+}
+
+std::vector<Key<ObjectConfig>> make_object_keys() {
+  using O = ObjectConfig;
+  return {object_key<&O::shape>(choice("shape", object_shapes())),
+          object_key<&O::volume>(boolean("volume")),
+          object_key<&O::center>(numbers3("center")),
+          object_key<&O::velocity>(numbers3("velocity")),
+          object_key<&O::size>(numbers3("size")),
+          object_key<&O::growth>(numbers3("growth")),
+          object_key<&O::bounce>(choice("bounce", bounce_modes()))};
+}
+
+std::string describe_integers(const KeyInfo& info) {
+  if (info.integer_max >= kIntMax) return fmt::format(">= {}", info.integer_min);
+  return fmt::format("from {} to {}", info.integer_min, info.integer_max);
+}
+
+std::string describe_numbers(const KeyInfo& info) {
+  if (info.number_max < kNumberMax) return fmt::format("a number from {} to {}", info.number_min, info.number_max);
+  if (info.number_min > -kNumberMax) return fmt::format("a finite number >= {}", info.number_min);
+  return "a finite number";
+}
+
+std::string format_number(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // TOML tells 1 from 1.0, and -0 has no sign
+  return text;
+}
+
+/// A TOML basic string.
+std::string format_text(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+bool in_range(const KeyInfo& info, const Value& value) {
+  const auto integer_fits = [&](std::int64_t v) { return v >= info.integer_min && v <= info.integer_max; };
+  const auto number_fits = [&](double v) { return std::isfinite(v) && v >= info.number_min && v <= info.number_max; };
+  if (const auto* one = std::get_if<std::int64_t>(&value)) return integer_fits(*one);
+  if (const auto* one = std::get_if<double>(&value)) return number_fits(*one);
+  if (const auto* three = std::get_if<std::array<std::int64_t, 3>>(&value))
+    return integer_fits((*three)[0]) && integer_fits((*three)[1]) && integer_fits((*three)[2]);
+  if (const auto* three = std::get_if<std::array<double, 3>>(&value))
+    return number_fits((*three)[0]) && number_fits((*three)[1]) && number_fits((*three)[2]);
+  return true;
+}
+
+}  // namespace
+
+const std::vector<Table>& config_tables() {
+  static const std::vector<Table> tables = make_tables();
+  return tables;
+}
+
+const std::vector<Key<ObjectConfig>>& object_keys() {
+  static const std::vector<Key<ObjectConfig>> keys = make_object_keys();
+  return keys;
+}
+
+std::string describe(const KeyInfo& info) {
+  switch (info.kind) {
+    case Kind::boolean:
+      return "true or false";
+    case Kind::integer:
+      return "an integer " + describe_integers(info);
+    case Kind::number:
+      return describe_numbers(info);
+    case Kind::text:
+      return "a string";
+    case Kind::choice:
+      return "one of " + quoted_list(info.choices);
+    case Kind::integers3:
+      return "3 integers [x, y, z], each " + describe_integers(info);
+    case Kind::integers3_or_one:
+      return "an integer or 3 integers [x, y, z], each " + describe_integers(info);
+    case Kind::numbers3:
+      return "3 finite numbers [x, y, z]";
+  }
+  return {};
+}
+
+void check_value(const KeyInfo& info, const Value& value, const std::string& name) {
+  if (!in_range(info, value))
+    throw support::InputError(fmt::format("{} must be {}; got {}", name, describe(info), format_value(value)));
+  if (info.kind != Kind::choice) return;
+  const std::string& word = std::get<std::string>(value);
+  const std::vector<std::string_view> names = names_of(info.choices);
+  for (const std::string_view choice : names)
+    if (word == choice) return;
+  std::string message = fmt::format("{} must be {}; got {}", name, describe(info), format_value(value));
+  if (const auto near = nearest(word, names)) message += fmt::format("; did you mean \"{}\"?", *near);
+  throw support::InputError(message);
+}
+
+std::string format_value(const Value& value) {
+  return std::visit(
+      [](const auto& v) -> std::string {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
+        if constexpr (std::is_same_v<T, std::int64_t>) return fmt::format("{}", v);
+        if constexpr (std::is_same_v<T, double>) return format_number(v);
+        if constexpr (std::is_same_v<T, std::string>) return format_text(v);
+        if constexpr (std::is_same_v<T, std::array<std::int64_t, 3>>)
+          return fmt::format("[{}, {}, {}]", v[0], v[1], v[2]);
+        if constexpr (std::is_same_v<T, std::array<double, 3>>)
+          return fmt::format("[{}, {}, {}]", format_number(v[0]), format_number(v[1]), format_number(v[2]));
+      },
+      value);
+}
+
+}  // namespace amrbench::apps

@@ -1,0 +1,58 @@
+#pragma once
+// The keys of a configuration as data: one list drives the TOML reader, --set, the TOML and JSON writers.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "amr/config.hpp"
+#include "apps/names.hpp"
+
+namespace amrbench::apps {
+
+enum class Kind { boolean, integer, number, text, choice, integers3, integers3_or_one, numbers3 };
+
+/// A value of any key, as read or to be written.
+using Value = std::variant<bool, std::int64_t, double, std::string, std::array<std::int64_t, 3>, std::array<double, 3>>;
+
+/// What a key accepts. Integer bounds hold for the integer kinds, number bounds for the number kinds; both inclusive.
+struct KeyInfo {
+  std::string_view name;
+  Kind kind{};
+  std::int64_t integer_min = 0, integer_max = 0;
+  double number_min = 0, number_max = 0;
+  std::span<const Choice> choices{};
+};
+
+/// A key of `Owner` (Config for the tables, ObjectConfig for [[object]]).
+template <class Owner>
+struct Key {
+  KeyInfo info;
+  Value (*get)(const Owner&);
+  void (*set)(Owner&, const Value&);
+};
+
+struct Table {
+  std::string_view name;
+  std::vector<Key<amr::Config>> keys;
+};
+
+/// All tables but [[object]], in the order of the documentation; static.
+const std::vector<Table>& config_tables();
+/// The keys of one [[object]]; static.
+const std::vector<Key<amr::ObjectConfig>>& object_keys();
+
+/// What the key accepts, in words: "an integer from 2 to 32".
+std::string describe(const KeyInfo& info);
+
+/// Throws support::InputError unless `value`, which has the key's type, is in range, finite and one of the choices.
+/// `name` is the key as the user wrote it, with its place: "run.toml:3: mesh.block".
+void check_value(const KeyInfo& info, const Value& value, const std::string& name);
+
+/// The value as a user would write it in TOML. Numbers keep every bit.
+std::string format_value(const Value& value);
+
+}  // namespace amrbench::apps

@@ -1,0 +1,45 @@
+#include "apps/config_write.hpp"
+
+#include <fmt/format.h>
+
+#include "apps/config_schema.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+template <class Owner>
+std::string write_keys(const std::vector<Key<Owner>>& keys, const Owner& owner) {
+  std::string text;
+  for (const Key<Owner>& key : keys) text += fmt::format("{} = {}\n", key.info.name, format_value(key.get(owner)));
+  return text;
+}
+
+template <class Owner>
+nlohmann::ordered_json keys_to_json(const std::vector<Key<Owner>>& keys, const Owner& owner) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const Key<Owner>& key : keys)
+    json[std::string(key.info.name)] =
+        std::visit([](const auto& v) { return nlohmann::ordered_json(v); }, key.get(owner));
+  return json;
+}
+
+}  // namespace
+
+std::string write_toml(const amr::Config& config) {
+  std::string text;
+  for (const Table& table : config_tables())
+    text += fmt::format("{}[{}]\n{}", text.empty() ? "" : "\n", table.name, write_keys(table.keys, config));
+  for (const amr::ObjectConfig& object : config.objects) text += "\n[[object]]\n" + write_keys(object_keys(), object);
+  return text;
+}
+
+nlohmann::ordered_json config_to_json(const amr::Config& config) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const Table& table : config_tables()) json[std::string(table.name)] = keys_to_json(table.keys, config);
+  json["object"] = nlohmann::ordered_json::array();
+  for (const amr::ObjectConfig& object : config.objects) json["object"].push_back(keys_to_json(object_keys(), object));
+  return json;
+}
+
+}  // namespace amrbench::apps

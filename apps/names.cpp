@@ -1,0 +1,142 @@
+#include "apps/names.hpp"
+
+#include <algorithm>
+
+namespace amrbench::apps {
+
+namespace {
+
+constexpr Choice kPartitionMethods[] = {
+    {"morton", "blocks in Morton order, cut into runs of equal weight"},
+    {"hilbert", "blocks in Hilbert order, cut into runs of equal weight"},
+};
+
+constexpr Choice kBalancePolicies[] = {
+    {"every", "rebalance after every refinement that changed the mesh"},
+    {"threshold", "rebalance when (max - min) / mean of the blocks a rank exceeds balance.threshold"},
+    {"never", "blocks stay with the rank they were born on"},
+};
+
+constexpr Choice kStencils[] = {
+    {"average7", "mean of a cell and its 6 face neighbours; conserves totals on any mesh"},
+    {"average27", "mean of the 27 cells around; conserves totals on uniform meshes only"},
+    {"mixed", "miniAMR's mixed work: several kernels by variable and stage; needs 8 variables or more"},
+};
+
+constexpr Choice kInitialFields[] = {
+    {"random", "hash of global cell position, variable and fields.seed, in [0, 1)"},
+    {"ones", "1 in every cell of the root mesh"},
+};
+
+constexpr Choice kObjectShapes[] = {
+    {"sphere", "ellipsoid with half axes `size` (another name of spheroid; miniAMR 2, 3)"},
+    {"spheroid", "ellipsoid with half axes `size` (miniAMR 2, 3)"},
+    {"ellipsoid", "ellipsoid with half axes `size` (another name of spheroid; miniAMR 2, 3)"},
+    {"rectangle", "box with half edges `size` (miniAMR 0, 1)"},
+    {"hemispheroid_xplus", "the half of a spheroid towards +x (miniAMR 4, 5)"},
+    {"hemispheroid_xminus", "the half of a spheroid towards -x (miniAMR 6, 7)"},
+    {"hemispheroid_yplus", "the half of a spheroid towards +y (miniAMR 8, 9)"},
+    {"hemispheroid_yminus", "the half of a spheroid towards -y (miniAMR 10, 11)"},
+    {"hemispheroid_zplus", "the half of a spheroid towards +z (miniAMR 12, 13)"},
+    {"hemispheroid_zminus", "the half of a spheroid towards -z (miniAMR 14, 15)"},
+    {"cylinder_x", "elliptic cylinder along x (miniAMR 20, 21)"},
+    {"cylinder_y", "elliptic cylinder along y (miniAMR 22, 23)"},
+    {"cylinder_z", "elliptic cylinder along z (miniAMR 24, 25)"},
+};
+
+constexpr Choice kBounceModes[] = {
+    {"none", "the object may leave the unit cube"},
+    {"center", "turns back when its centre reaches a face of the unit cube"},
+    {"edge", "turns back when its edge reaches a face of the unit cube"},
+};
+
+constexpr Choice kBackends[] = {
+    {"cpu", "MPI ranks and OpenMP threads"},
+    {"cuda", "NVIDIA GPUs; not in this build"},
+};
+
+/// Edits between two words (optimal string alignment). Three rows suffice: a swap looks two back.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::span<const Choice> partition_methods() {
+  return kPartitionMethods;
+}
+std::span<const Choice> balance_policies() {
+  return kBalancePolicies;
+}
+std::span<const Choice> stencils() {
+  return kStencils;
+}
+std::span<const Choice> initial_fields() {
+  return kInitialFields;
+}
+std::span<const Choice> object_shapes() {
+  return kObjectShapes;
+}
+std::span<const Choice> bounce_modes() {
+  return kBounceModes;
+}
+std::span<const Choice> backends() {
+  return kBackends;
+}
+
+std::optional<std::string_view> shape_of_miniamr_type(std::int64_t type) {
+  if (type >= 0 && type <= 1) return "rectangle";
+  if (type >= 2 && type <= 3) return "spheroid";
+  constexpr std::string_view kHemispheroids[] = {"hemispheroid_xplus",  "hemispheroid_xminus", "hemispheroid_yplus",
+                                                 "hemispheroid_yminus", "hemispheroid_zplus",  "hemispheroid_zminus"};
+  if (type >= 4 && type <= 15) return kHemispheroids[(type - 4) / 2];
+  constexpr std::string_view kCylinders[] = {"cylinder_x", "cylinder_y", "cylinder_z"};
+  if (type >= 20 && type <= 25) return kCylinders[(type - 20) / 2];
+  return std::nullopt;
+}
+
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongest = 64;  // longer words are no misspellings of ours
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::optional<std::string> found;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      found = std::string(candidate);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string_view> names_of(std::span<const Choice> choices) {
+  std::vector<std::string_view> names;
+  for (const Choice& choice : choices) names.push_back(choice.name);
+  return names;
+}
+
+std::string quoted_list(std::span<const Choice> choices) {
+  std::string list;
+  for (const Choice& choice : choices) {
+    if (!list.empty()) list += ", ";
+    list += '"';
+    list += choice.name;
+    list += '"';
+  }
+  return list;
+}
+
+}  // namespace amrbench::apps

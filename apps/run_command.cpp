@@ -1,0 +1,133 @@
+// `amrbench run`: from the command line to a checked configuration and a claimed result folder, then the simulation.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <map>
+
+#include "apps/build_info.hpp"
+#include "apps/commands.hpp"
+#include "apps/config_check.hpp"
+#include "apps/config_toml.hpp"
+#include "apps/config_write.hpp"
+#include "apps/memory_estimate.hpp"
+#include "apps/miniamr_options.hpp"
+#include "apps/result_folder.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using support::InputError;
+
+struct Resolved {
+  amr::Config config;
+  std::vector<std::string> notes;
+};
+
+/// The file's text; refuses what is no regular text file of sensible size.
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw InputError(fmt::format("{}: no such configuration file", path));
+  if (std::filesystem::is_directory(status))
+    throw InputError(fmt::format("{}: is a folder; a configuration file (TOML) is needed", path));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+  if (!file) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  std::string text(kMaxConfigBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get())) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  if (text.size() > kMaxConfigBytes)
+    throw InputError(
+        fmt::format("{}: a configuration may have at most {} bytes; this one has more", path, kMaxConfigBytes));
+  return text;
+}
+
+Resolved resolve(const RunArguments& arguments, const MpiSession& mpi) {
+  if (arguments.miniamr_given == !arguments.config_path.empty())
+    throw InputError(arguments.miniamr_given
+                         ? "run: give a configuration file or --miniamr, not both"
+                         : "run: give a configuration file (TOML), or --miniamr \"<options as given to miniAMR>\"");
+  Resolved resolved;
+  if (arguments.miniamr_given) {
+    MiniamrInput input = parse_miniamr(arguments.miniamr);
+    resolved.config = std::move(input.config);
+    resolved.notes = std::move(input.notes);
+  } else {
+    const std::string text = mpi.from_first_rank([&] { return read_file(arguments.config_path); });
+    resolved.config = parse_toml(text, arguments.config_path);
+  }
+  for (const std::string& setting : arguments.settings) apply_setting(resolved.config, setting);
+  if (arguments.threads >= 0) apply_setting(resolved.config, fmt::format("device.threads={}", arguments.threads));
+  if (!arguments.out.empty()) resolved.config.output.dir = arguments.out;
+  std::vector<std::string> notes = check_config(resolved.config);
+  resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
+  return resolved;
+}
+
+Progress progress_mode(const RunArguments& arguments) {
+  if (arguments.quiet) return Progress::none;
+  static const std::map<std::string, Progress> kModes{
+      {"auto", Progress::automatic}, {"live", Progress::live}, {"plain", Progress::plain}, {"none", Progress::none}};
+  return kModes.at(arguments.progress);
+}
+
+}  // namespace
+
+std::shared_ptr<RunArguments> add_run_command(CLI::App& app) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* run = app.add_subcommand("run", "Run a configuration, verify and time it");
+  run->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)");
+  run->add_option_function<std::string>(
+         "--miniamr",
+         [arguments](const std::string& line) {
+           arguments->miniamr = line;
+           arguments->miniamr_given = true;
+         },
+         "Options as given to miniAMR, in quotes, instead of CONFIG (docs/miniamr.md)")
+      ->type_name("OPTIONS");
+  run->add_option("--set", arguments->settings, "Change one key: table.key=value, object.0.size=[1,1,1] (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  run->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")->type_name("DIR");
+  run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
+  run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
+  run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"auto", "live", "plain", "none"}));
+  run->footer("Exit status: 0 valid, 1 failed or not valid, 2 bad input.");
+  return arguments;
+}
+
+int run_command(const RunArguments& arguments, const MpiSession& mpi) {
+  const Resolved resolved = resolve(arguments, mpi);
+  if (mpi.rank() == 0 && !arguments.quiet)
+    for (const std::string& note : resolved.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+  if (arguments.dry_run) {
+    if (mpi.rank() == 0)
+      fmt::print("{}\n{}", write_toml(resolved.config), describe_memory(resolved.config, mpi.size(), "# "));
+    return 0;
+  }
+  RunOptions options;
+  options.result_folder = mpi.from_first_rank([&] {
+    const auto folder = claim_result_folder(resolved.config.output.dir, resolved.config.run.name, std::time(nullptr));
+    write_new_file(folder / "config.toml", fmt::format("# Resolved configuration of amrbench {}\n{}",
+                                                       build_info().version, write_toml(resolved.config)));
+    return folder.string();
+  });
+  options.progress = progress_mode(arguments);
+  options.arguments = arguments.words;
+  options.notes = resolved.notes;
+  return run_simulation(resolved.config, options);
+}
+
+}  // namespace amrbench::apps

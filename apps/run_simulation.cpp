@@ -1,0 +1,178 @@
+#include "apps/run_simulation.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "amr/simulation.hpp"
+#include "apps/config_write.hpp"
+#include "loadbalance/balancer.hpp"
+#include "support/bandwidth.hpp"
+#include "support/process_memory.hpp"
+#include "support/progress.hpp"
+#include "support/provenance.hpp"
+#include "support/run_record.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using support::Phase;
+
+/// The rank's progress writer as the options ask for it; silent on all ranks but the first.
+std::unique_ptr<support::Progress> make_progress(const support::Communicator& comm, Progress mode) {
+  constexpr double kLiveInterval = 0.2, kPlainInterval = 5.0;
+  constexpr int kWidth = 120;
+  if (mode == Progress::automatic) return std::make_unique<support::Progress>(comm);
+  using Mode = support::Progress::Mode;
+  const Mode wanted = mode == Progress::live ? Mode::terminal : mode == Progress::plain ? Mode::plain : Mode::silent;
+  const double interval = wanted == Mode::terminal ? kLiveInterval : kPlainInterval;
+  return std::make_unique<support::Progress>(stdout, comm.is_root() ? wanted : Mode::silent, interval, kWidth,
+                                             &support::Metrics::steady_seconds);
+}
+
+support::ProgressState progress_state(const amr::Config& config, const amr::RunTotals& totals, double elapsed,
+                                      const support::Metrics& metrics) {
+  support::ProgressState state;
+  state.step = totals.steps;
+  state.steps = config.run.steps;
+  state.blocks_by_level = totals.blocks_by_level;
+  state.elapsed_s = elapsed;
+  state.cell_updates = totals.cell_updates;
+  state.remesh_s = metrics.seconds(Phase::refine) + metrics.seconds(Phase::balance) + metrics.seconds(Phase::migrate);
+  return state;
+}
+
+support::RunTotals record_totals(const support::Communicator& comm, const amr::RunTotals& t, double seconds,
+                                 std::int64_t peak_bytes) {
+  support::RunTotals r;
+  r.time_s = support::all_max(comm, seconds);
+  r.steps = t.steps;
+  r.stages = t.stages;
+  r.cell_updates = t.cell_updates;
+  r.block_stages = t.block_stages;
+  r.blocks_final = t.blocks;
+  r.blocks_mean = t.stages > 0 ? static_cast<double>(t.block_stages) / static_cast<double>(t.stages) : 0.0;
+  r.blocks_max = t.blocks_max;
+  r.blocks_by_level = t.blocks_by_level;
+  r.blocks_split = t.blocks_split;
+  r.blocks_merged = t.blocks_merged;
+  r.refine_steps = t.refine_steps;
+  r.memory_bytes_max_rank = support::all_max(comm, peak_bytes);
+  return r;
+}
+
+support::RunBalance record_balance(const support::Communicator& comm, const std::string& policy,
+                                   const loadbalance::Balancer& balancer) {
+  const loadbalance::BalanceTotals t = balancer.totals(comm);
+  const double mean = t.decisions > 0 ? t.imbalance_sum / static_cast<double>(t.decisions) : 0.0;
+  return {policy, t.rebalances, t.blocks_migrated, t.bytes_migrated, mean, t.imbalance_max};
+}
+
+support::RunPartition record_partition(const support::Communicator& comm, const std::string& method,
+                                       const amr::HaloSize& halo) {
+  support::RunPartition p;
+  p.method = method;
+  p.degree_max = support::all_max(comm, std::int64_t{halo.neighbors});
+  p.edge_cut_max = support::all_max(comm, halo.pieces);
+  p.edge_cut_total = support::all_sum(comm, halo.pieces) / 2;  // each face was counted by both its ranks
+  p.comm_bytes_max = support::all_max(comm, halo.bytes_sent);
+  return p;
+}
+
+std::vector<support::RunField> record_fields(const std::vector<support::FieldStats>& stats) {
+  std::vector<support::RunField> fields;
+  for (const support::FieldStats& s : stats) {
+    fields.push_back({static_cast<int>(fields.size()), s.sum().to_double(), s.sum_squares().to_double(), s.min(),
+                      s.max(), s.hash().to_hex()});
+  }
+  return fields;
+}
+
+/// The lines a run ends with; the folder's name last.
+void print_result(const support::RunRecord& record, const amr::ConservationCheck& check, const RunOptions& options) {
+  if (options.progress != Progress::none) {
+    fmt::print(
+        "time {:.3f} s, {} steps, {} blocks at the end, {} at most; {:.0f} % of the copy bandwidth of {:.1f} GB/s\n",
+        record.totals.time_s, record.totals.steps, record.totals.blocks_final, record.totals.blocks_max,
+        100.0 * record.rates.roofline_fraction, record.rates.copy_bandwidth_bytes_per_s * 1e-9);
+  }
+  fmt::print("FOM: {:.4g} cell-updates/s\n", record.rates.cell_updates_per_s);
+  if (check.failure()) fmt::print("{}\n", *check.failure());
+  fmt::print("VALIDATION: {}\n", record.valid ? "PASSED" : "FAILED");
+  fmt::print("{}\n", options.result_folder.string());
+  std::fflush(stdout);
+}
+
+/// Sets the number of threads for the time of a run.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+  ~ThreadCount() { omp_set_num_threads(before_); }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace
+
+int run_simulation(const amr::Config& config, const RunOptions& options) {
+  const support::Communicator comm = support::Communicator::world();
+  const ThreadCount threads(config.device.threads);
+  support::Metrics metrics;
+  loadbalance::Balancer balancer(config.balance);
+  amr::Simulation simulation(comm, config, balancer, metrics);
+  const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
+
+  support::barrier(comm);
+  const double start = support::Metrics::steady_seconds();
+  double seconds = 0.0;
+  {
+    const support::PhaseTimer run_timer(metrics, Phase::other);
+    simulation.run([&](std::int64_t, double, const amr::RunTotals& totals) {
+      if (!progress->due()) return;
+      progress->update(progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics));
+    });
+    seconds = support::Metrics::steady_seconds() - start;
+  }
+  progress->finish(progress_state(config, simulation.totals(), seconds, metrics));
+
+  // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
+  const std::int64_t peak = support::peak_resident_bytes();
+  support::RunRecord record;
+  record.version = support::program_version();
+  record.config = config_to_json(config);
+  record.totals = record_totals(comm, simulation.totals(), seconds, peak);
+  record.phases = metrics.reduce(comm).phases;
+  record.balance = record_balance(comm, config.balance.policy, balancer);
+  record.partition = record_partition(comm, config.partition.method, simulation.stage().halo_size());
+  const std::vector<support::FieldStats> stats = simulation.statistics();
+  simulation.check_end(stats);
+  record.fields = record_fields(stats);
+  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
+  record.valid = simulation.conservation().passed();
+  record.provenance = support::to_json(support::collect_provenance(comm, options.arguments));
+  if (!options.notes.empty()) record.provenance["notes"] = options.notes;
+  record.rates = support::derive_rates(record.totals, support::measure_copy_bandwidth(comm).bytes_per_s);
+
+  std::string error;
+  if (comm.is_root()) {
+    try {
+      support::write_run_record(options.result_folder, record);
+      print_result(record, simulation.conservation(), options);
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  }
+  support::agree_on_error(comm, error);
+  return record.valid ? 0 : 1;
+}
+
+}  // namespace amrbench::apps

@@ -1,0 +1,25 @@
+#pragma once
+// The run itself, behind `amrbench run`.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "amr/config.hpp"
+
+namespace amrbench::apps {
+
+enum class Progress { automatic, live, plain, none };  ///< automatic: live on a terminal, else plain
+
+struct RunOptions {
+  std::filesystem::path result_folder;  ///< exists, is empty of results, holds config.toml; the same on every rank
+  Progress progress = Progress::automatic;
+  std::vector<std::string> arguments;  ///< the command as given, for the run record
+  std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
+};
+
+/// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,
+/// after MPI_Init. Returns the exit status, the same on every rank: 0 valid, 1 not valid.
+/// Throws support::InputError (on every rank alike) and support::RunError.
+int run_simulation(const amr::Config& config, const RunOptions& options);
+
+}  // namespace amrbench::apps

@@ -1,0 +1,61 @@
+#include "kernels/average7.hpp"
+
+#include "kernels/average7_row.hpp"
+
+namespace amrbench::kernels {
+
+namespace detail {
+Average7Kernel average7_narrow(const BlockLayout& layout);  // average7_narrow.cpp
+}
+
+Average7Kernel select_average7(const BlockLayout& layout) {
+  switch (layout.lanes) {
+    case 5:
+      return detail::average7_for_cells<5>(layout.cells[0]);
+    case 6:
+      return detail::average7_for_cells<6>(layout.cells[0]);
+    case 7:
+      return detail::average7_for_cells<7>(layout.cells[0]);
+    case 8:
+      return detail::average7_for_cells<8>(layout.cells[0]);
+    default:
+      return detail::average7_narrow(layout);
+  }
+}
+
+namespace {
+
+/// Value of one cell at (x, y, z), which may lie one cell outside one face.
+double reference_value(const BlockLayout& l, const BlockArgs& args, int v, std::array<int, 3> at) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (at[axis] >= 0 && at[axis] < l.cells[axis]) continue;
+    const FaceView& face = args.faces[2 * axis + (at[axis] < 0 ? 0 : 1)];
+    const int a = at[l.face_axis_a(axis)], b = at[l.face_axis_b(axis)];
+    if (face.packed) {
+      const std::size_t cell = std::size_t(b) * l.cells[l.face_axis_a(axis)] + a;
+      return face.values[(std::size_t(v / l.lanes) * l.face_cells(axis) + cell) * l.lanes + v % l.lanes];
+    }
+    at[axis] = 0;
+    return face.values[l.offset(v, at[0], at[1], at[2])];
+  }
+  return args.in[l.offset(v, at[0], at[1], at[2])];
+}
+
+}  // namespace
+
+void average7_reference(const BlockLayout& l, const BlockArgs& args) {
+  for (int v = 0; v < l.lanes * l.chunks; ++v) {
+    for (int z = 0; z < l.cells[2]; ++z) {
+      for (int y = 0; y < l.cells[1]; ++y) {
+        for (int x = 0; x < l.cells[0]; ++x) {
+          const auto u = [&](int dx, int dy, int dz) { return reference_value(l, args, v, {x + dx, y + dy, z + dz}); };
+          const double sum =
+              u(-1, 0, 0) + u(0, -1, 0) + u(0, 0, -1) + u(0, 0, 0) + u(0, 0, 1) + u(0, 1, 0) + u(1, 0, 0);
+          args.out[l.offset(v, x, y, z)] = sum / 7.0;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace amrbench::kernels

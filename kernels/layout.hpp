@@ -1,0 +1,70 @@
+#pragma once
+// How a block's cells and variables lie in memory, and how a face of a block is seen by a neighbour.
+//
+// A block is nx * ny * nz cells of `variables` doubles, without ghost cells, stored as
+//
+//   [chunk][z][y][x][lane]      lane fastest, variable = chunk * lanes + lane
+//
+// so that a row of a chunk is nx * lanes doubles in sequence and every vector instruction works on whole lanes. The
+// last chunk may hold padding lanes: they are computed along, start as 0 and stay 0 under every linear stencil. A face
+// seen by a neighbour is either in place (inside the block it belongs to) or packed:
+//
+//   [chunk][b][a][lane]         a, b the two other axes, ascending: (y, z), (x, z), (x, y)
+//
+// Faces are numbered 0 .. 5 = -x +x -y +y -z +z.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace amrbench::kernels {
+
+inline constexpr int kMaxLanes = 8;  ///< doubles a cache line
+inline constexpr int kMaxBlockEdge = 32;
+inline constexpr std::size_t kPadding =
+    8;  ///< doubles that a buffer must have beyond its last value (vector over-reads)
+
+/// Shape of the blocks of one mesh. Plain data; cheap to copy.
+struct BlockLayout {
+  std::array<int, 3> cells{8, 8, 8};
+  int variables = 1;
+  int lanes = 1;
+  int chunks = 1;
+
+  [[nodiscard]] std::size_t block_cells() const { return std::size_t(cells[0]) * cells[1] * cells[2]; }
+  [[nodiscard]] std::size_t chunk_values() const { return block_cells() * lanes; }
+  [[nodiscard]] std::size_t block_values() const { return chunk_values() * chunks; }
+  [[nodiscard]] std::size_t row_values() const { return std::size_t(cells[0]) * lanes; }
+  [[nodiscard]] std::size_t plane_values() const { return row_values() * cells[1]; }
+  /// Cells of a face across `axis`, its first (a) and second (b) in-plane axis, and the doubles of a packed face.
+  [[nodiscard]] int face_axis_a(int axis) const { return axis == 0 ? 1 : 0; }
+  [[nodiscard]] int face_axis_b(int axis) const { return axis == 2 ? 1 : 2; }
+  [[nodiscard]] std::size_t face_cells(int axis) const { return block_cells() / cells[axis]; }
+  [[nodiscard]] std::size_t face_values(int axis) const { return face_cells(axis) * lanes * chunks; }
+  /// Doubles of a packed quarter face: what crosses a change of level.
+  [[nodiscard]] std::size_t quarter_values(int axis) const { return face_values(axis) / 4; }
+  /// Offset of a value in its block.
+  [[nodiscard]] std::size_t offset(int variable, int x, int y, int z) const {
+    return std::size_t(variable / lanes) * chunk_values() + ((std::size_t(z) * cells[1] + y) * cells[0] + x) * lanes +
+           variable % lanes;
+  }
+};
+
+/// The layout for `variables` variables: the widest lanes (at most 8) among those that waste the fewest padding lanes.
+/// Measured choice: docs/decisions/0001-lanes.md.
+[[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables);
+
+/// A face as the stencil of the block on its other side reads it.
+struct FaceView {
+  const double* values = nullptr;  ///< in place: the face's first cell in chunk 0 of its block; packed: the buffer
+  bool packed = false;
+};
+
+/// The view of block `block`'s own cells of layer 0 (side 0) or the last one (side 1) along `axis`, in place.
+[[nodiscard]] inline FaceView in_place_face(const BlockLayout& layout, const double* block, int axis, int side) {
+  const std::size_t stride = axis == 0   ? std::size_t(layout.lanes)
+                             : axis == 1 ? layout.row_values()
+                                         : layout.plane_values();
+  return {block + (side ? std::size_t(layout.cells[axis] - 1) * stride : 0), false};
+}
+
+}  // namespace amrbench::kernels

@@ -1,0 +1,16 @@
+#pragma once
+// What happens to a block's values when it is split or merged (DESIGN.md, miniAMR semantics: variables are extensive).
+#include <array>
+
+#include "kernels/layout.hpp"
+
+namespace amrbench::kernels {
+
+/// Child `octant` (bit 0 = upper half in x, 1 = y, 2 = z) of `parent`: every cell of its octant becomes 2 x 2 x 2 cells
+/// with an eighth each. Exact in binary floating point. Both are block_values() doubles, not overlapping.
+void split_block(const BlockLayout& layout, const double* parent, int octant, double* child);
+
+/// The parent of 8 children, indexed by octant: each cell the sum of 8, in ascending (z, y, x) order.
+void merge_blocks(const BlockLayout& layout, const std::array<const double*, 8>& children, double* parent);
+
+}  // namespace amrbench::kernels

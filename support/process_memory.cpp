@@ -1,0 +1,39 @@
+#include "support/process_memory.hpp"
+
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+
+namespace amrbench::support {
+
+namespace {
+
+/// The value of "name:   123 kB" in a /proc file, in bytes; 0 when there is none.
+std::int64_t proc_bytes(const char* file, const std::string& name) {
+  std::ifstream in(file);
+  std::string line;
+  while (std::getline(in, line)) {
+    if (line.rfind(name + ":", 0) == 0) return std::stoll(line.substr(name.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t peak_resident_bytes() {
+  const std::int64_t bytes = proc_bytes("/proc/self/status", "VmHWM");
+  if (bytes > 0) return bytes;
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
+}
+
+std::int64_t available_memory_bytes() {
+  return proc_bytes("/proc/meminfo", "MemAvailable");
+}
+
+std::int64_t total_memory_bytes() {
+  return proc_bytes("/proc/meminfo", "MemTotal");
+}
+
+}  // namespace amrbench::support

@@ -1,0 +1,17 @@
+#pragma once
+// Memory of this process and of its node, as the system reports it.
+#include <cstdint>
+
+namespace amrbench::support {
+
+/// The most memory this process ever had resident, in bytes (Linux: VmHWM; else getrusage). 0 when the system does not
+/// say. Of one rank: not collective.
+[[nodiscard]] std::int64_t peak_resident_bytes();
+
+/// Memory of the node that could still be had without swapping, in bytes (Linux: MemAvailable). 0 when not known.
+[[nodiscard]] std::int64_t available_memory_bytes();
+
+/// Memory of the node, in bytes. 0 when not known.
+[[nodiscard]] std::int64_t total_memory_bytes();
+
+}  // namespace amrbench::support

@@ -1,0 +1,101 @@
+#include "support/progress.hpp"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/metrics.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::support {
+
+namespace {
+
+constexpr double kTerminalInterval = 0.1;
+constexpr double kPlainInterval = 5.0;
+
+int terminal_width(std::FILE* out) {
+  winsize size{};
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+std::string format_duration(double seconds) {
+  const auto s = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
+  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
+  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+std::string format_progress(const ProgressState& state) {
+  std::string text = fmt::format("step {}", state.step);
+  if (state.steps > 0) text += fmt::format("/{}", state.steps);
+  text += ", blocks";
+  for (const std::int64_t n : state.blocks_by_level) text += fmt::format(" {}", n);
+  if (state.elapsed_s > 0) {
+    text += fmt::format(", {:.3g} cell updates/s, remesh {:.1f} %",
+                        static_cast<double>(state.cell_updates) / state.elapsed_s,
+                        100.0 * state.remesh_s / state.elapsed_s);
+    if (state.steps > 0 && state.step > 0) {
+      const auto ahead = static_cast<double>(state.steps - state.step);
+      text += fmt::format(", {} left", format_duration(state.elapsed_s * ahead / static_cast<double>(state.step)));
+    }
+  }
+  return text;
+}
+
+Progress::Progress(const Communicator& comm)
+    : Progress(stdout,
+               !comm.is_root()               ? Mode::silent
+               : isatty(fileno(stdout)) != 0 ? Mode::terminal
+                                             : Mode::plain,
+               kPlainInterval, terminal_width(stdout), &Metrics::steady_seconds) {}
+
+Progress::Progress(std::FILE* out, Mode mode, double interval_s, int width, Clock clock)
+    : out_(out),
+      mode_(mode),
+      interval_s_(mode == Mode::terminal ? kTerminalInterval : interval_s),
+      width_(width),
+      clock_(clock) {}
+
+Progress::~Progress() {
+  if (open_line_) std::fputc('\n', out_);
+}
+
+bool Progress::due() const {
+  return mode_ != Mode::silent && (!written_ || clock_() - last_s_ >= interval_s_);
+}
+
+void Progress::update(const ProgressState& state) {
+  if (mode_ == Mode::silent) return;
+  const bool last = state.steps > 0 && state.step == state.steps;
+  if (due() || last) write(state);
+}
+
+void Progress::finish(const ProgressState& state) {
+  if (mode_ == Mode::silent) return;
+  if (!written_ || format_progress(state) != last_text_) write(state);
+  if (open_line_) std::fputc('\n', out_);
+  open_line_ = false;
+  std::fflush(out_);
+}
+
+void Progress::write(const ProgressState& state) {
+  last_text_ = format_progress(state);
+  if (mode_ == Mode::terminal) {
+    // Return, text, erase to the end; one column stays free so that the cursor does not wrap.
+    const auto room = static_cast<std::size_t>(std::max(width_ - 1, 1));
+    fmt::print(out_, "\r{}\x1b[K", last_text_.substr(0, room));
+    open_line_ = true;
+  } else {
+    fmt::print(out_, "{}\n", last_text_);
+  }
+  std::fflush(out_);
+  written_ = true;
+  last_s_ = clock_();
+}
+
+}  // namespace amrbench::support

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""The program's behaviour as its user sees it: exit status, standard output, standard error, files.
+
+usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AMRBENCH, MPIEXEC, SOURCE = "", "", ""
+
+
+def run(*args, ranks=0, cwd=None, env=None):
+    """(status, stdout, stderr); ranks = 0 starts the program without mpiexec."""
+    command = [AMRBENCH, *args]
+    if ranks:
+        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+    environment.update(env or {})
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="amrbench-cli-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, *parts):
+        return os.path.join(self.folder.name, *parts)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def refused(self, *args, says, ranks=0):
+        """Exit 2; exactly one line of ours; nothing on standard output."""
+        status, out, err = run(*args, ranks=ranks, cwd=self.folder.name)
+        self.assertEqual(status, 2, err)
+        self.assertEqual(out, "")
+        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        self.assertEqual(len(lines), 1, err)
+        self.assertIn(says, lines[0])
+        self.assertTrue(err.startswith("amrbench: "), err)
+        if not ranks:
+            self.assertEqual([line for line in err.splitlines() if not line.startswith("amrbench: ")], [])
+
+    def test_version_and_help(self):
+        status, out, err = run("--version")
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out, r"^amrbench \d+\.\d+\.\d+\n$")
+        for args in (["--help"], ["-h"], ["run", "--help"], ["run", "-h"], ["list", "--help"], ["info", "--help"]):
+            status, out, err = run(*args)
+            self.assertEqual((status, err), (0, ""), args)
+            self.assertIn("Usage: amrbench", out)
+        for flag in ("--miniamr", "--set", "--threads", "--out", "--dry-run", "CONFIG"):
+            self.assertIn(flag, run("run", "--help")[1])
+
+    def test_list_names_every_strategy(self):
+        status, out, err = run("list")
+        self.assertEqual((status, err), (0, ""))
+        names = {line.split()[0] for line in out.splitlines() if line.startswith("  ")}
+        self.assertLessEqual({"morton", "hilbert", "never", "every", "threshold", "average7", "average27", "mixed",
+                              "random", "ones", "sphere", "rectangle", "cylinder_z", "cpu"}, names)
+        for line in out.splitlines():
+            if line.startswith("  "):
+                self.assertGreater(len(line.split()), 3, line)
+
+    def test_info_tells_build_and_machine(self):
+        status, out, err = run("info")
+        self.assertEqual((status, err), (0, ""))
+        for word in ("commit", "compiler", "flags", "MPI", "OpenMP", "processor", "cores", "memory", "cuda"):
+            self.assertIn("\n  " + word + " ", out)
+        self.assertIn("-ffp-contract=off", out)
+
+    def test_only_run_needs_mpi(self):
+        broken = {"OMPI_MCA_btl": "none-such", "OMPI_MCA_pml": "none-such"}
+        for args in (["list"], ["info"], ["run", "--help"], ["--version"]):
+            status, out, err = run(*args, env=broken)
+            self.assertEqual((status, err), (0, ""), args)
+
+    def test_bad_command_lines(self):
+        self.refused(says="A subcommand is required")
+        self.refused("rnu", says="rnu: unknown subcommand; did you mean run?")
+        self.refused("--bogus", says="--bogus: unknown option; see amrbench --help")
+        self.refused("--verison", says="did you mean --version?")
+        self.refused("run", says="give a configuration file (TOML), or --miniamr")
+        self.refused("run", "a.toml", "--bogus", says="--bogus")
+        self.refused("run", "a.toml", "b.toml", says="b.toml")
+        self.refused("run", "a.toml", "--threads", "x", says="--threads")
+        self.refused("run", "a.toml", "--threads", "-1", says="--threads")
+        self.refused("run", "a.toml", "--progress", "loud", says="--progress")
+        self.refused("run", "a.toml", "--miniamr", "--nx 4", says="not both")
+        self.refused("run", "--miniamr", says="--miniamr")
+
+    def test_bad_files(self):
+        self.refused("run", "none.toml", says="none.toml: no such configuration file")
+        self.refused("run", ".", says="is a folder")
+        self.refused("run", self.write("a.toml", "[mesh]\nblok = 8\n"), says="a.toml:2: mesh.blok: unknown key")
+        self.refused("run", self.write("b.toml", "[mesh\n"), says="b.toml:1: not TOML")
+        self.refused("run", self.write("c.toml", "#" * (1 << 20) + "\n"), says="at most 1048576 bytes")
+        self.refused("run", self.write("d.toml", "a" + ".a" * 400000 + " = 1\n"), says="dotted parts")
+        self.refused("run", self.write("e.toml", "[mesh]\ndim = 2\n"), says="mesh.dim = 2")
+        self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "device.backend=cuda", says="device.backend")
+        self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "mesh.blck=4", says="did you mean mesh.block?")
+        self.assertFalse(os.path.exists(self.path("results")))
+
+    def test_bad_miniamr_lines(self):
+        self.refused("run", "--miniamr", "--nx", says="--nx lacks its value")
+        self.refused("run", "--miniamr", "--num_objects 1 --object 2 0 1 2 3 4 5 6 7 8 9 10 11",
+                     says="must have 14 numbers")
+        self.refused("run", "--miniamr", "--warp 9", says="--warp is no option of miniAMR")
+        self.refused("run", "--miniamr", "", "--set", "mesh.max_level=40", says="mesh.max_level must be")
+
+    def test_one_line_whatever_the_ranks(self):
+        self.refused("run", "none.toml", ranks=3, says="none.toml: no such configuration file")
+        self.refused("run", "--bogus", ranks=3, says="--bogus")
+        self.refused("run", self.write("a.toml", "[mesh]\nblok = 8\n"), ranks=3, says="mesh.blok")
+        self.write("file", "")
+        self.refused("run", "--miniamr", "--morton", "--out", "file/out", ranks=3, says="file is a file")
+
+    def test_dry_run_prints_a_configuration_that_reads_back(self):
+        for name in ("quickstart", "sphere", "expand", "two", "miniamr-one-sphere"):
+            config = os.path.join(SOURCE, "configs", name + ".toml")
+            status, out, err = run("run", config, "--dry-run", cwd=self.folder.name)
+            self.assertEqual((status, err), (0, ""), name)
+            self.assertIn("# root mesh: 8 blocks, ", out)
+            again = run("run", self.write(name + ".toml", out), "--dry-run", cwd=self.folder.name)
+            self.assertEqual(again, (0, out, ""))
+        self.assertFalse(os.path.exists(self.path("results")))
+
+    def test_dry_run_applies_settings_in_order(self):
+        config = os.path.join(SOURCE, "configs", "two.toml")
+        status, out, _ = run("run", "--set", "mesh.block=6", config, "--set", "mesh.block=16", "--threads", "3",
+                             "--set", "object.1.size=[1,2,3]", "--out", "here", "--dry-run", cwd=self.folder.name)
+        self.assertEqual(status, 0)
+        for line in ("block = [16, 16, 16]", "threads = 3", "size = [1.0, 2.0, 3.0]", 'dir = "here"'):
+            self.assertIn("\n" + line + "\n", out)
+        self.assertFalse(os.path.exists(self.path("here")))
+
+    def test_dry_run_of_a_miniamr_line(self):
+        line = "--num_refine 2 --max_blocks 9 --num_objects 1 --object 2 0 -1 -1 -1 .1 .1 .1 1.7 1.7 1.7 0 0 0"
+        status, out, err = run("run", "--miniamr", line, "--set", "fields.initial=ones", "--dry-run", ranks=2)
+        self.assertEqual(status, 0)
+        self.assertIn('\ninitial = "ones"\n', out)
+        self.assertEqual(out.count("[mesh]"), 1)
+        self.assertIn("on 2 ranks", out)
+        self.assertEqual(err.count("amrbench: note: --max_blocks has no effect here"), 1)
+        self.assertEqual(run("run", "--miniamr", line, "--quiet", "--dry-run")[2], "")
+
+    def test_result_folders_are_never_overwritten(self):
+        os.mkdir(self.path("out"))
+        self.write("out/run.json", "mine")
+        self.refused("run", "--miniamr", "--morton", "--out", "out", says="already holds run.json")
+        with open(self.path("out/run.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.assertEqual(os.listdir(self.path("out")), ["run.json"])
+        self.refused("run", "--miniamr", "--morton", "--out", "/proc/nowhere", says="/proc/nowhere")
+
+
+if __name__ == "__main__":
+    AMRBENCH, MPIEXEC, SOURCE = map(os.path.abspath, sys.argv[1:4])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

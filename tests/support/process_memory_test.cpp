@@ -1,0 +1,29 @@
+// support/process_memory.hpp against memory the test touches itself.
+#include "support/process_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/page_buffer.hpp"
+
+namespace amrbench::support {
+namespace {
+
+TEST(ProcessMemory, PeakFollowsTouchedPagesAndStays) {
+  constexpr std::int64_t kBytes = std::int64_t{96} << 20;
+  const std::int64_t before = peak_resident_bytes();
+  ASSERT_GT(before, 1 << 20);
+  {
+    PageBuffer<char> buffer(static_cast<std::size_t>(kBytes));
+    for (std::size_t i = 0; i < buffer.size(); i += 4096) buffer[i] = 1;
+  }
+  EXPECT_GT(peak_resident_bytes(), before + kBytes / 2);
+  EXPECT_LT(peak_resident_bytes(), before + 2 * kBytes);
+}
+
+TEST(ProcessMemory, NodeHasMemory) {
+  EXPECT_GT(available_memory_bytes(), std::int64_t{1} << 24);
+  EXPECT_GT(total_memory_bytes(), available_memory_bytes());
+}
+
+}  // namespace
+}  // namespace amrbench::support

@@ -1,0 +1,177 @@
+// support/run_record.hpp: names, derived rates, CSV, and files that are written whole or not at all.
+#include "support/run_record.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>  // NOLINT: mkdtemp is POSIX
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "support/error.hpp"
+
+namespace amrbench::support {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunRecord sample() {
+  RunRecord record;
+  record.version = "0.1.0";
+  record.valid = true;
+  record.config = {{"mesh", {{"dim", 3}, {"root", {2, 2, 4}}}},
+                   {"run", {{"name", "a, \"b\""}, {"overlap", true}}},
+                   {"object", {{{"shape", "sphere"}}, {{"shape", "cylinder_x"}}}}};
+  record.provenance = {{"commit", "unknown"}, {"ranks", 2}};
+  record.totals = {2.5, 10, 200, 1'000'000'000, 4000, 27, 20, 30, {0, 3, 24}, 5, 2, 4, 1 << 30};
+  record.phases[static_cast<std::size_t>(Phase::halo)] = {0.1, 0.2, 0.3, 7};
+  record.rates = derive_rates(record.totals, 32e9);
+  record.balance = {"every", 3, 12, 4096, 1.05, 1.25};
+  record.partition = {"hilbert", 1, 20, 30, 8192};
+  record.fields = {{0, 512.0, 0.1, -1.0, 1.0, "0x1p+9"}, {1, 2.0, 3.0, 4.0, 5.0, "0x1p+1"}};
+  record.mesh_crc_hex = "00ff";
+  return record;
+}
+
+/// A new folder, removed with what is in it.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "amrbench-test-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    path_ = pattern;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> keys(const Json& json) {
+  std::vector<std::string> result;
+  for (const auto& item : json.items()) result.push_back(item.key());
+  return result;
+}
+
+TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
+  const Json json = to_json(sample());
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(keys(json), (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases",
+                               "rates", "balance", "partition", "fields", "mesh_crc_hex"}));
+  EXPECT_EQ(keys(json["totals"]), (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final",
+                                         "blocks_mean", "blocks_max", "blocks_by_level", "blocks_split",
+                                         "blocks_merged", "refine_steps", "memory_bytes_max_rank"}));
+  EXPECT_EQ(keys(json["phases"]),
+            (Names{"stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "other"}));
+  EXPECT_EQ(keys(json["phases"]["halo"]), (Names{"min_s", "mean_s", "max_s", "calls"}));
+  EXPECT_EQ(keys(json["rates"]),
+            (Names{"cell_updates_per_s", "bytes_per_s", "copy_bandwidth_bytes_per_s", "roofline_fraction"}));
+  EXPECT_EQ(keys(json["balance"]),
+            (Names{"policy", "rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean", "imbalance_max"}));
+  EXPECT_EQ(keys(json["partition"]),
+            (Names{"method", "degree_max", "edge_cut_max", "edge_cut_total", "comm_bytes_max"}));
+  EXPECT_EQ(keys(json["fields"][1]), (Names{"variable", "sum", "sum_squares", "min", "max", "checksum_hex"}));
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["valid"], true);
+  EXPECT_EQ(json["totals"]["blocks_by_level"], (std::vector<int>{0, 3, 24}));
+  EXPECT_EQ(json["totals"]["memory_bytes_max_rank"], 1 << 30);
+  EXPECT_EQ(json["phases"]["halo"]["max_s"], 0.3);
+  EXPECT_EQ(json["balance"]["bytes_migrated"], 4096);
+  EXPECT_EQ(json["partition"]["comm_bytes_max"], 8192);
+  EXPECT_EQ(json["fields"][0]["checksum_hex"], "0x1p+9");
+}
+
+TEST(RunRecord, DerivesRates) {
+  const RunRates rates = derive_rates(sample().totals, 32e9);
+  EXPECT_DOUBLE_EQ(rates.cell_updates_per_s, 4e8);
+  EXPECT_DOUBLE_EQ(rates.bytes_per_s, 6.4e9);
+  EXPECT_DOUBLE_EQ(rates.roofline_fraction, 0.2);
+  const RunRates none = derive_rates(RunTotals{}, 0);
+  EXPECT_EQ(none.cell_updates_per_s, 0);
+  EXPECT_EQ(none.roofline_fraction, 0);
+}
+
+TEST(RunRecord, CsvHasOneCellAValueAndStableColumns) {
+  std::map<std::string, std::string> cells;
+  for (const CsvCell& cell : to_csv_cells(sample())) {
+    EXPECT_TRUE(cells.emplace(cell.name, cell.value).second) << cell.name << " twice";
+  }
+  EXPECT_EQ(cells.at("valid"), "true");
+  EXPECT_EQ(cells.at("config.mesh.root"), "2;2;4");
+  EXPECT_EQ(cells.at("config.object.count"), "2");
+  EXPECT_EQ(cells.at("totals.blocks_by_level"), "0;3;24");
+  EXPECT_EQ(cells.at("phases.halo.mean_s"), "0.2");
+  EXPECT_EQ(cells.at("fields.count"), "2");
+  EXPECT_EQ(cells.at("fields.0.sum_squares"), "0.1");
+  EXPECT_EQ(cells.count("fields.1.sum"), 0U);
+  const std::string csv = to_csv(sample());
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
+  EXPECT_EQ(csv.rfind("schema,program,version,valid,config.mesh.dim,", 0), 0U) << csv;
+  EXPECT_NE(csv.find("\"a, \"\"b\"\"\""), std::string::npos) << csv;
+
+  RunRecord other = sample();  // other values, fewer of them: same columns
+  other.fields.clear();
+  other.totals.blocks_by_level.clear();
+  other.config["object"] = Json::array();
+  other.rates.roofline_fraction = std::numeric_limits<double>::quiet_NaN();
+  const std::string other_csv = to_csv(other);
+  EXPECT_EQ(other_csv.substr(0, other_csv.find('\n')), csv.substr(0, csv.find('\n')));
+}
+
+TEST(RunRecord, WritesBothFilesAndOverwritesNothing) {
+  const Folder folder;
+  write_run_record(folder.path(), sample());
+  EXPECT_EQ(Json::parse(read(folder.path() / "run.json")), to_json(sample()));
+  EXPECT_EQ(read(folder.path() / "run.csv"), to_csv(sample()));
+  EXPECT_EQ(folder.files(), 2U);  // nothing temporary stays
+  RunRecord changed = sample();
+  changed.valid = false;
+  EXPECT_THROW(write_run_record(folder.path(), changed), RunError);
+  EXPECT_EQ(read(folder.path() / "run.csv"), to_csv(sample()));
+  write_run_record(folder.path(), changed, Existing::replace);
+  EXPECT_EQ(Json::parse(read(folder.path() / "run.json"))["valid"], false);
+  EXPECT_EQ(folder.files(), 2U);
+}
+
+TEST(RunRecord, NamesAFileThatCannotBeWritten) {
+  const Folder folder;
+  const fs::path missing = folder.path() / "no-such-folder";
+  try {
+    write_run_record(missing, sample());
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find((missing / "run.json").string()), std::string::npos) << error.what();
+  }
+  fs::create_directory(folder.path() / "taken");
+  EXPECT_THROW(write_file_atomically(folder.path() / "taken", "x", Existing::replace), RunError);
+  EXPECT_EQ(folder.files(), 1U);
+}
+
+TEST(RunRecord, NotANumberIsNull) {
+  RunRecord record = sample();
+  record.fields[0].sum = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(Json::parse(to_json(record).dump())["fields"][0]["sum"].is_null());
+  for (const CsvCell& cell : to_csv_cells(record)) {
+    if (cell.name == "fields.0.sum") {
+      EXPECT_EQ(cell.value, "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::support
