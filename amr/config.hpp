@@ -1,6 +1,7 @@
 #pragma once
-// The resolved configuration of a run, as plain data. Names are those of the TOML tables and keys (docs/config.md) and of
-// the run record. Filled and checked by apps/ (TOML file, --set, miniAMR options); read by every room above kernels/.
+// The resolved configuration of a run, as plain data. Names are those of the TOML tables and keys (docs/config.md) and
+// of the run record. Filled and checked by apps/ (TOML file, --set, miniAMR options); read by every room above
+// kernels/.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,67 +13,67 @@ namespace amrbench::amr {
 /// block of `block` cells.
 struct MeshConfig {
   int dim = 3;
-  std::array<int, 3> root{2, 2, 2};    ///< root cells a direction, >= 1; bits(max root - 1) + max_level <= 20
-  std::array<int, 3> block{8, 8, 8};   ///< cells of a block a direction, even, 2 to 32
-  int max_level = 4;                   ///< deepest level of refinement, 0 = none
-  int block_change = 0;                ///< levels a block may change in one refinement (the first one: max_level); 0 = max_level
-  bool uniform = false;                ///< refine every block to max_level at the start, and never again
-  bool refine_ghost = false;           ///< mark with the block's extent widened by its ghost cells (miniAMR --refine_ghost)
+  std::array<int, 3> root{2, 2, 2};   ///< root cells a direction, >= 1; bits(max root - 1) + max_level <= 20
+  std::array<int, 3> block{8, 8, 8};  ///< cells of a block a direction, even, 2 to 32
+  int max_level = 4;                  ///< deepest level of refinement, 0 = none
+  int block_change = 0;       ///< levels a block may change in one refinement (the first one: max_level); 0 = max_level
+  bool uniform = false;       ///< refine every block to max_level at the start, and never again
+  bool refine_ghost = false;  ///< mark with the block's extent widened by its ghost cells (miniAMR --refine_ghost)
 };
 
 /// [fields]
 struct FieldsConfig {
-  int variables = 40;                  ///< >= 1
-  std::string initial = "random";      ///< "random" (hash of global cell, variable, seed; in [0,1)) or "ones"
+  int variables = 40;              ///< >= 1
+  std::string initial = "random";  ///< "random" (hash of global cell, variable, seed; in [0,1)) or "ones"
   std::uint64_t seed = 1;
 };
 
 /// [run]
 struct RunConfig {
-  std::string name = "run";            ///< names the result folder
-  std::int64_t steps = 100;            ///< time steps, >= 0; with `time` > 0: of time / steps each, 0 = as many as needed
-  double time = 0.0;                   ///< simulated time; 0 = `steps` steps of length 1. With steps = 0: steps by object speed
-  int stages_per_step = 20;            ///< >= 1
-  int refine_every = 5;                ///< steps between refinements; 0 = only at the start
-  int checksum_every = 20;             ///< stages between conservation checks; 0 = only at the start and end
-  double tolerance = 1e-8;             ///< relative drift of a variable's total against the first sum that is accepted
-  std::string stencil = "average7";    ///< name in the kernel registry
-  bool overlap = true;                 ///< overlap the halo exchange with the interior (else blocking kernel)
+  std::string name = "run";  ///< names the result folder
+  std::int64_t steps = 100;  ///< time steps, >= 0; with `time` > 0: of time / steps each, 0 = as many as needed
+  double time = 0.0;         ///< simulated time; 0 = `steps` steps of length 1. With steps = 0: steps by object speed
+  int stages_per_step = 20;  ///< >= 1
+  int refine_every = 5;      ///< steps between refinements; 0 = only at the start
+  int checksum_every = 20;   ///< stages between conservation checks; 0 = only at the start and end
+  double tolerance = 1e-8;   ///< relative drift of a variable's total against the first sum that is accepted
+  std::string stencil = "average7";  ///< name in the kernel registry
+  bool overlap = true;               ///< overlap the halo exchange with the interior (else blocking kernel)
 };
 
 /// [[object]]: a moving, growing body whose surface (or volume) asks for refinement. Lengths in the unit cube.
 /// shape: rectangle, spheroid (alias sphere, ellipsoid), hemispheroid_{x,y,z}{plus,minus}, cylinder_{x,y,z}.
 struct ObjectConfig {
   std::string shape = "sphere";
-  bool volume = false;                 ///< the whole body (true) or its surface
+  bool volume = false;  ///< the whole body (true) or its surface
   std::array<double, 3> center{};
-  std::array<double, 3> velocity{};    ///< per unit of time (a step, unless run.time is set)
-  std::array<double, 3> size{};        ///< half extents; a negative one switches the object off
-  std::array<double, 3> growth{};      ///< change of `size` per unit of time
-  std::string bounce = "none";         ///< "none", "center", "edge" (miniAMR 0, 1, 2)
+  std::array<double, 3> velocity{};  ///< per unit of time (a step, unless run.time is set)
+  std::array<double, 3> size{};      ///< half extents; a negative one switches the object off
+  std::array<double, 3> growth{};    ///< change of `size` per unit of time
+  std::string bounce = "none";       ///< "none", "center", "edge" (miniAMR 0, 1, 2)
 };
 
 /// [partition]
 struct PartitionConfig {
-  std::string method = "morton";       ///< "morton" or "hilbert"
+  std::string method = "morton";  ///< "morton" or "hilbert"
 };
 
 /// [balance]
 struct BalanceConfig {
-  std::string policy = "every";        ///< "never", "every" (after each refinement), "threshold"
-  double threshold = 0.1;              ///< "threshold": rebalance when (max - min) / mean of the blocks a rank exceeds it
+  std::string policy = "every";  ///< "never", "every" (after each refinement), "threshold"
+  double threshold = 0.1;        ///< "threshold": rebalance when (max - min) / mean of the blocks a rank exceeds it
 };
 
 /// [device]
 struct DeviceConfig {
   std::string backend = "cpu";
-  int threads = 0;                     ///< OpenMP threads a rank; 0 = all the rank may use
+  int threads = 0;  ///< OpenMP threads a rank; 0 = all the rank may use
 };
 
 /// [output]
 struct OutputConfig {
-  std::string dir;                     ///< result folder; empty = results/<name>-<time>
-  int plotfile = 0;                    ///< steps between AMReX plotfiles; 0 = none
+  std::string dir;   ///< result folder; empty = results/<name>-<time>
+  int plotfile = 0;  ///< steps between AMReX plotfiles; 0 = none
 };
 
 struct Config {
