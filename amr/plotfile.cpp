@@ -1,6 +1,7 @@
 #include "amr/plotfile.hpp"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <bit>
@@ -26,7 +27,7 @@ using Coord = sfc::Coord<3>;
 static_assert(std::endian::native == std::endian::little, "the descriptor of reals below says little endian");
 constexpr std::string_view kRealDescriptor = "((8, (64 11 52 0 1 12 0 1023)),(8, (8 7 6 5 4 3 2 1)))";
 constexpr int kExtraComponents = 2;  ///< rank, block
-constexpr std::size_t kBatchBytes = std::size_t(8) << 20;
+constexpr std::size_t kBatchBytes = std::size_t(2) << 20;
 constexpr std::size_t kTextPiece = std::size_t(1) << 20;
 
 // ---- The levels -----------------------------------------------------------------------------------------------------
@@ -45,6 +46,12 @@ struct Parents {
   bool foreign_first = false;
 };
 
+/// Memory that is touched for the first time costs more than what is done with it here, so it is used again and again.
+struct Workspace {
+  std::vector<char> bytes;                   ///< grids on their way to the file
+  std::vector<std::vector<double>> scratch;  ///< a grid for each thread
+};
+
 /// This rank's part of a Cell_H.
 struct LevelText {
   std::int64_t grids = 0;
@@ -58,6 +65,7 @@ class Writer {
     for (std::int32_t i = 0; i < mesh_.size(); ++i) finest_ = std::max(finest_, mesh_.level(i));
     finest_ = support::all_max(mesh_.comm(), finest_);
     keys_.resize(finest_ + 1);
+    work_.scratch.resize(omp_get_max_threads());
   }
   [[nodiscard]] int finest() const { return finest_; }
 
@@ -94,9 +102,9 @@ class Writer {
 
   std::vector<Grid> level_grids(int level, const Parents& ancestors);
   [[nodiscard]] Parents parents_of(const std::vector<Grid>& grids) const;
-  std::string write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text) const;
+  std::string write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text);
   void write_batch(std::span<const Grid> grids, Parents& parents, std::size_t& offset, plotfile::OutputFile& file,
-                   LevelText& text) const;
+                   LevelText& text);
   void fill_grid(const Grid& grid, Parents& parents, std::vector<double>& scratch, char* out, std::string& minima,
                  std::string& maxima) const;
   void exchange_octants(const std::vector<Grid>& grids, Parents& parents) const;
@@ -108,6 +116,7 @@ class Writer {
   const FieldStore& fields_;
   const BlockLayout& layout_;
   int finest_ = 0;
+  Workspace work_;
   std::vector<std::vector<Key>> keys_;  ///< of this rank's grids, by level
 };
 
@@ -136,7 +145,7 @@ Parents Writer::parents_of(const std::vector<Grid>& grids) const {
   return parents;
 }
 
-std::string Writer::write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text) const {
+std::string Writer::write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text) {
   if (grids.empty()) return {};
   plotfile::OutputFile file(folder_ / fmt::format("Level_{}", level) /
                             fmt::format("Cell_D_{:05}", mesh_.comm().rank()));
@@ -151,7 +160,7 @@ std::string Writer::write_grids(int level, const std::vector<Grid>& grids, Paren
 }
 
 void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::size_t& offset, plotfile::OutputFile& file,
-                         LevelText& text) const {
+                         LevelText& text) {
   const std::size_t count = grids.size();
   std::vector<std::size_t> data(count);
   std::vector<std::string> headers(count), minima(count), maxima(count);
@@ -164,19 +173,16 @@ void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::siz
     data[i] = end + headers[i].size();
     end = data[i] + grid_bytes();
   }
-  const auto bytes = std::make_unique_for_overwrite<char[]>(end);
-#pragma omp parallel
-  {
-    std::vector<double> scratch;
-#pragma omp for schedule(static)
-    for (std::size_t i = 0; i < count; ++i) {
-      std::memcpy(bytes.get() + data[i] - headers[i].size(), headers[i].data(), headers[i].size());
-      fill_grid(grids[i], parents, scratch, bytes.get() + data[i], minima[i], maxima[i]);
-    }
+  if (work_.bytes.size() < end) work_.bytes.resize(end);
+  char* bytes = work_.bytes.data();
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(bytes + data[i] - headers[i].size(), headers[i].data(), headers[i].size());
+    fill_grid(grids[i], parents, work_.scratch[omp_get_thread_num()], bytes + data[i], minima[i], maxima[i]);
   }
   for (const std::string& line : minima) text.minima += line;
   for (const std::string& line : maxima) text.maxima += line;
-  file.write({bytes.get(), end});
+  file.write({bytes, end});
   offset += end;
 }
 
