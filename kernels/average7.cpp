@@ -11,15 +11,28 @@ Average7Kernel average7_narrow(const BlockLayout& layout);  // average7_narrow.c
 Average7Kernel select_average7(const BlockLayout& layout) {
   switch (layout.lanes) {
     case 5:
-      return detail::average7_for_cells<5>(layout.cells[0]);
+      return detail::average7_for_cells<5>(layout.cells);
     case 6:
-      return detail::average7_for_cells<6>(layout.cells[0]);
+      return detail::average7_for_cells<6>(layout.cells);
     case 7:
-      return detail::average7_for_cells<7>(layout.cells[0]);
+      return detail::average7_for_cells<7>(layout.cells);
     case 8:
-      return detail::average7_for_cells<8>(layout.cells[0]);
+      return detail::average7_for_cells<8>(layout.cells);
     default:
       return detail::average7_narrow(layout);
+  }
+}
+
+void run_block(Average7 kernel, const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
+  for (int chunk = 0; chunk < l.chunks; ++chunk) {
+    ChunkArgs c;
+    c.in = c.next = args.in + chunk * l.chunk_values();
+    c.out = args.out + chunk * l.chunk_values();
+    for (int f = 0; f < 6; ++f) {
+      const std::size_t step = args.faces[f].packed ? l.face_cells(f / 2) * l.lanes : l.chunk_values();
+      c.faces[f] = {args.faces[f].values + chunk * step, args.faces[f].packed};
+    }
+    kernel(l, c, sum ? sum->raw(chunk) : nullptr, sum ? sum->magic() : SumMagic{});
   }
 }
 

@@ -56,37 +56,25 @@ inline SimdDouble<N> right_of(const double* row, const double* xp) {
     return seam<N, Row - (O + Lanes)>(row + (O + Lanes), xp);
 }
 
-/// Strides and starts of the six faces in one chunk.
-struct FaceWalk {
-  std::array<const double*, 6> base;
-  std::array<std::size_t, 6> step_a, step_b;  ///< doubles from one cell (row) to the next along y and z
+/// Extents and strides of a chunk: constants for a cube of `Cells`, members for any block (Cells = 0).
+template <int Lanes, int Cells>
+struct Shape {
+  explicit Shape(const BlockLayout&) {}
+  static constexpr int nx = Cells, ny = Cells, nz = Cells;
+  static constexpr std::size_t row = std::size_t{Lanes} * Cells, plane = row * Cells;
 };
-
-inline FaceWalk face_walk(const BlockLayout& l, const BlockArgs& args, int chunk) {
-  FaceWalk w;
-  const std::size_t lanes = l.lanes, row = l.row_values(), plane = l.plane_values();
-  for (int f = 0; f < 6; ++f) {
-    const FaceView& face = args.faces[f];
-    w.base[f] = face.values + chunk * (face.packed ? l.face_cells(f / 2) * lanes : l.chunk_values());
-  }
-  for (int f = 0; f < 2; ++f) {
-    w.step_a[f] = args.faces[f].packed ? lanes : row;
-    w.step_b[f] = args.faces[f].packed ? lanes * l.cells[1] : plane;
-  }
-  for (int f = 2; f < 4; ++f) {
-    w.step_a[f] = 0;
-    w.step_b[f] = args.faces[f].packed ? row : plane;
-  }
-  for (int f = 4; f < 6; ++f) {
-    w.step_a[f] = row;
-    w.step_b[f] = 0;
-  }
-  return w;
-}
+template <int Lanes>
+struct Shape<Lanes, 0> {
+  explicit Shape(const BlockLayout& l)
+      : nx(l.cells[0]), ny(l.cells[1]), nz(l.cells[2]), row(l.row_values()), plane(l.plane_values()) {}
+  int nx, ny, nz;
+  std::size_t row, plane;
+};
 
 /// The seven rows that one row of results needs.
 struct RowArgs {
   const double* row;
+  const double* next;  ///< row to prefetch
   const double *xm, *xp, *ym, *yp, *zm, *zp;
   double* out;
 };
@@ -115,6 +103,7 @@ struct FixedRow {
   template <int O>
   static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic) {
     constexpr int n = kLength;
+    if constexpr (O % 8 == 0) __builtin_prefetch(r.next + O, 0, 2);
     const SimdDouble<n> v = average7<SimdDouble<n>>(left_of<n, Lanes, O>(r.row, r.xm), load<n>(r.ym + O),
                                                     load<n>(r.zm + O), load<n>(r.row + O), load<n>(r.zp + O),
                                                     load<n>(r.yp + O), right_of<n, Lanes, kRow, O>(r.row, r.xp));
@@ -140,6 +129,7 @@ struct AnyRow {
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, int cells) {
     constexpr int n = kLength;
     for (int x = 0; x < cells; ++x) {
+      __builtin_prefetch(r.next + x * Lanes, 0, 2);
       const double* left = x > 0 ? r.row + (x - 1) * Lanes : r.xm;
       const double* right = x + 1 < cells ? r.row + (x + 1) * Lanes : r.xp;
       for (int p = 0; p < kPatterns; ++p) {
@@ -171,40 +161,41 @@ inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
   }
 }
 
-/// The whole block. Cells = 0 compiles for any row length.
+/// A chunk of a block.
 template <int Lanes, int Cells, bool Sum, bool Stream>
-void average7_block(const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
+void average7_chunk(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
   using Row =
       std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
-  const std::size_t row = l.row_values(), plane = l.plane_values();
-  const int ny = l.cells[1], nz = l.cells[2];
-  const SumMagic magic = Sum ? sum->magic() : SumMagic{};
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const FaceWalk w = face_walk(l, args, chunk);
-    const double* in = args.in + chunk * l.chunk_values();
-    double* out = args.out + chunk * l.chunk_values();
-    typename Row::Sums sums;
-    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, sum->raw(chunk));
-    for (int z = 0; z < nz; ++z) {
-      for (int y = 0; y < ny; ++y) {
-        const std::size_t o = z * plane + y * row;
-        RowArgs r;
-        r.row = in + o;
-        r.out = out + o;
-        r.xm = w.base[0] + y * w.step_a[0] + z * w.step_b[0];
-        r.xp = w.base[1] + y * w.step_a[1] + z * w.step_b[1];
-        r.ym = y > 0 ? r.row - row : w.base[2] + z * w.step_b[2];
-        r.yp = y + 1 < ny ? r.row + row : w.base[3] + z * w.step_b[3];
-        r.zm = z > 0 ? r.row - plane : w.base[4] + y * w.step_a[4];
-        r.zp = z + 1 < nz ? r.row + plane : w.base[5] + y * w.step_a[5];
-        if constexpr (Cells == 0)
-          Row::run(r, sums, magic, l.cells[0]);
-        else
-          Row::run(r, sums, magic);
-      }
+  const Shape<Lanes, Cells> shape(layout);
+  const std::size_t row = shape.row, plane = shape.plane;
+  const int ny = shape.ny, nz = shape.nz;
+  // Steps of the faces from one cell (row) to the next along y and z.
+  const std::array<FaceView, 6> f = args.faces;
+  const std::size_t xm_y = f[0].packed ? Lanes : row, xm_z = f[0].packed ? std::size_t{Lanes} * ny : plane;
+  const std::size_t xp_y = f[1].packed ? Lanes : row, xp_z = f[1].packed ? std::size_t{Lanes} * ny : plane;
+  const std::size_t ym_z = f[2].packed ? row : plane, yp_z = f[3].packed ? row : plane;
+  typename Row::Sums sums;
+  if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw);
+  for (int z = 0; z < nz; ++z) {
+    for (int y = 0; y < ny; ++y) {
+      const std::size_t o = z * plane + y * row;
+      RowArgs r;
+      r.row = args.in + o;
+      r.next = args.next + o;
+      r.out = args.out + o;
+      r.xm = f[0].values + y * xm_y + z * xm_z;
+      r.xp = f[1].values + y * xp_y + z * xp_z;
+      r.ym = y > 0 ? r.row - row : f[2].values + z * ym_z;
+      r.yp = y + 1 < ny ? r.row + row : f[3].values + z * yp_z;
+      r.zm = z > 0 ? r.row - plane : f[4].values + y * row;
+      r.zp = z + 1 < nz ? r.row + plane : f[5].values + y * row;
+      if constexpr (Cells == 0)
+        Row::run(r, sums, magic, shape.nx);
+      else
+        Row::run(r, sums, magic);
     }
-    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, sum->raw(chunk));
   }
+  if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw);
 }
 
 template <int Lanes, int Cells>
@@ -213,15 +204,16 @@ Average7Kernel average7_kernel() {
       std::conditional_t<Cells == 0, AnyRow<Lanes, true, false>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true, false>>;
   // Streaming stores need whole aligned vectors of a length the processor streams.
   constexpr bool kStreams = kStreamLength > 0 && Row::kLength >= 4;
-  return {{average7_block<Lanes, Cells, false, false>, average7_block<Lanes, Cells, false, kStreams>},
-          {average7_block<Lanes, Cells, true, false>, average7_block<Lanes, Cells, true, kStreams>},
+  return {{average7_chunk<Lanes, Cells, false, false>, average7_chunk<Lanes, Cells, false, kStreams>},
+          {average7_chunk<Lanes, Cells, true, false>, average7_chunk<Lanes, Cells, true, kStreams>},
           Row::kLength,
           Row::kPatterns};
 }
 
 template <int Lanes>
-Average7Kernel average7_for_cells(int cells) {
-  switch (cells) {
+Average7Kernel average7_for_cells(const std::array<int, 3>& cells) {
+  const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
+  switch (cube ? cells[0] : 0) {
     case 4:
       return average7_kernel<Lanes, 4>();
     case 8:
