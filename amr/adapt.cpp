@@ -33,129 +33,159 @@ class FamilyMove {
 
   std::vector<Source> run() {
     std::vector<Source> sources;
-    const std::int32_t n = mesh_.size();
     const std::int32_t leaving = count_leaving();
-    for (std::int32_t i = leaving; i < n; ++i) sources.push_back({mesh_.keys()[i], fields_.slot(i), changes_[i]});
+    for (std::int32_t i = leaving; i < mesh_.size(); ++i) {
+      sources.push_back({mesh_.keys()[i], fields_.slot(i), changes_[i]});
+    }
     support::Requests requests;
     std::vector<double> message;
     if (leaving > 0) send(leaving, message, requests);
-    if (n > leaving) receive(sources, requests);
+    if (!sources.empty()) receive(sources);
     requests.wait_all();
     return sources;
   }
 
  private:
-  std::int32_t count_leaving() const {
+  /// Blocks at the start of this rank's interval whose family gathers elsewhere.
+  std::int32_t count_leaving() {
     const auto& space = mesh_.space();
     if (mesh_.size() == 0 || changes_[0] != Change::coarsen) return 0;
     const Key parent = space.parent(mesh_.keys()[0]);
     destination_ = mesh_.owner(space.child(parent, 0));
     if (destination_ == mesh_.comm().rank()) return 0;
     std::int32_t count = 0;
-    while (count < mesh_.size() && space.level(mesh_.keys()[count]) > 0 && space.parent(mesh_.keys()[count]) == parent)
-      ++count;
+    while (count < mesh_.size() && mesh_.keys()[count] <= space.last(parent)) ++count;
     return count;
   }
 
-  void send(std::int32_t leaving, std::vector<double>& message, support::Requests& requests) const {
+  void send(std::int32_t leaving, std::vector<double>& message, support::Requests& requests) {
     const std::size_t values = fields_.layout().block_values();
     message.resize(leaving * values);
-    for (std::int32_t i = 0; i < leaving; ++i) std::copy_n(fields_.block(i), values, message.data() + i * values);
+    std::vector<std::int64_t> left;
+    for (std::int32_t i = 0; i < leaving; ++i) {
+      std::copy_n(fields_.block(i), values, message.data() + i * values);
+      left.push_back(fields_.slot(i));
+    }
+    fields_.give_back(left);
     support::mpi_check(MPI_Isend(message.data(), support::mpi_count(message.size()), MPI_DOUBLE, destination_, kTag,
                                  mesh_.comm().get(), requests.add()));
   }
 
-  void receive(std::vector<Source>& sources, support::Requests& requests) const {
+  /// The missing siblings of the last family, from the ranks that have them, in order.
+  void receive(std::vector<Source>& sources) {
     const auto& space = mesh_.space();
     const Source last = sources.back();
     if (last.change != Change::coarsen) return;
     const Key parent = space.parent(last.key);
-    const int have = space.child_index(last.key) + 1;
-    if (have == 8) return;
-    const std::int64_t slot = fields_.append(8 - have);
     const std::size_t values = fields_.layout().block_values();
-    for (int child = have; child < 8;) {
+    for (int child = space.child_index(last.key) + 1; child < 8;) {
       const int rank = mesh_.owner(space.child(parent, child));
       const int begin = child;
-      while (child < 8 && mesh_.owner(space.child(parent, child)) == rank) {
-        sources.push_back({space.child(parent, child), slot + child - have, Change::coarsen});
-        ++child;
+      while (child < 8 && mesh_.owner(space.child(parent, child)) == rank) ++child;
+      std::vector<double> message((child - begin) * values);
+      support::mpi_check(MPI_Recv(message.data(), support::mpi_count(message.size()), MPI_DOUBLE, rank, kTag,
+                                  mesh_.comm().get(), MPI_STATUS_IGNORE));
+      const std::vector<std::int64_t> slots = fields_.take(child - begin);
+      for (int k = 0; k < child - begin; ++k) {
+        std::copy_n(message.data() + k * values, values, fields_.slot_values(slots[k]));
+        sources.push_back({space.child(parent, begin + k), slots[k], Change::coarsen});
       }
-      support::mpi_check(MPI_Irecv(fields_.slot_values(slot + begin - have),
-                                   support::mpi_count((child - begin) * values), MPI_DOUBLE, rank, kTag,
-                                   mesh_.comm().get(), requests.add()));
     }
   }
 
   const Mesh<3>& mesh_;
   FieldStore& fields_;
   const std::vector<Change>& changes_;
-  mutable int destination_ = 0;
+  int destination_ = 0;
 };
+
+/// What the walk along the curve decides: the new blocks, and where their values come from.
+struct Plan {
+  struct Split {
+    std::int64_t from;  ///< slot of the parent
+    std::size_t first;  ///< first of its 8 children among the new blocks
+  };
+  struct Merge {
+    std::size_t from;  ///< first of 8 sources
+    std::size_t to;    ///< the parent among the new blocks
+  };
+  std::vector<Key> keys;
+  std::vector<std::int64_t> slots;
+  std::vector<Split> splits;
+  std::vector<Merge> merges;
+};
+
+Plan make_plan(const sfc::KeySpace<3>& space, const std::vector<Source>& sources) {
+  constexpr std::int64_t kLater = -1;
+  Plan plan;
+  plan.keys.reserve(sources.size());
+  plan.slots.reserve(sources.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Source& s = sources[i];
+    if (s.change == Change::stay) {
+      plan.keys.push_back(s.key);
+      plan.slots.push_back(s.slot);
+    } else if (s.change == Change::refine) {
+      plan.splits.push_back({s.slot, plan.keys.size()});
+      for (int child = 0; child < 8; ++child) {
+        plan.keys.push_back(space.child(s.key, child));
+        plan.slots.push_back(kLater);
+      }
+    } else {
+      plan.merges.push_back({i, plan.keys.size()});
+      plan.keys.push_back(space.parent(s.key));
+      plan.slots.push_back(kLater);
+      i += 7;
+    }
+  }
+  return plan;
+}
+
+/// Merges come first: the slots they free serve the splits.
+void merge_values(const sfc::KeySpace<3>& space, const std::vector<Source>& sources, Plan& plan, FieldStore& fields) {
+  const std::vector<std::int64_t> fresh = fields.take(plan.merges.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < plan.merges.size(); ++k) {
+    std::array<const double*, 8> children{};
+    for (int child = 0; child < 8; ++child) {
+      const Source& s = sources[plan.merges[k].from + child];
+      children[octant_of(space, s.key)] = fields.slot_values(s.slot);
+    }
+    kernels::merge_blocks(fields.layout(), children, fields.slot_values(fresh[k]));
+  }
+  std::vector<std::int64_t> left;
+  for (std::size_t k = 0; k < plan.merges.size(); ++k) {
+    plan.slots[plan.merges[k].to] = fresh[k];
+    for (int child = 0; child < 8; ++child) left.push_back(sources[plan.merges[k].from + child].slot);
+  }
+  fields.give_back(left);
+}
+
+void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields) {
+  const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 8);
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < fresh.size(); ++k) {
+    const Plan::Split& split = plan.splits[k / 8];
+    const std::size_t child = split.first + k % 8;
+    plan.slots[child] = fresh[k];
+    kernels::split_block(fields.layout(), fields.slot_values(split.from), octant_of(space, plan.keys[child]),
+                         fields.slot_values(fresh[k]));
+  }
+  std::vector<std::int64_t> left;
+  for (const Plan::Split& split : plan.splits) left.push_back(split.from);
+  fields.give_back(left);
+}
 
 }  // namespace
 
 void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
   const std::vector<Source> sources = FamilyMove(mesh, fields, consensus.changes).run();
-  const auto& space = mesh.space();
-  struct Split {
-    std::int64_t from, to;  // slots; 8 children from `to` on
-    Key key;
-  };
-  struct Merge {
-    std::size_t from;  // first of 8 sources
-    std::int64_t to;
-  };
-  std::vector<Split> splits;
-  std::vector<Merge> merges;
-  std::vector<Key> keys;
-  std::vector<std::int64_t> slots;
-  keys.reserve(sources.size());
-  slots.reserve(sources.size());
-  std::int64_t fresh = 0;
-  const std::int64_t base = fields.used_slots();
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Source& s = sources[i];
-    if (s.change == Change::stay) {
-      keys.push_back(s.key);
-      slots.push_back(s.slot);
-    } else if (s.change == Change::refine) {
-      splits.push_back({s.slot, base + fresh, s.key});
-      for (int child = 0; child < 8; ++child) {
-        keys.push_back(space.child(s.key, child));
-        slots.push_back(base + fresh++);
-      }
-    } else {
-      merges.push_back({i, base + fresh});
-      keys.push_back(space.parent(s.key));
-      slots.push_back(base + fresh++);
-      i += 7;
-    }
-  }
-  fields.append(fresh);
-  const kernels::BlockLayout& layout = fields.layout();
-#pragma omp parallel
-  {
-#pragma omp for schedule(static) nowait
-    for (std::size_t k = 0; k < splits.size() * 8; ++k) {
-      const Split& split = splits[k / 8];
-      const int child = static_cast<int>(k % 8);
-      kernels::split_block(layout, fields.slot_values(split.from), octant_of(space, space.child(split.key, child)),
-                           fields.slot_values(split.to + child));
-    }
-#pragma omp for schedule(static)
-    for (std::size_t k = 0; k < merges.size(); ++k) {
-      std::array<const double*, 8> children{};
-      for (int child = 0; child < 8; ++child) {
-        const Source& s = sources[merges[k].from + child];
-        children[octant_of(space, s.key)] = fields.slot_values(s.slot);
-      }
-      kernels::merge_blocks(layout, children, fields.slot_values(merges[k].to));
-    }
-  }
-  fields.set_slots(std::move(slots));
-  mesh.set_blocks(std::move(keys));
+  Plan plan = make_plan(mesh.space(), sources);
+  merge_values(mesh.space(), sources, plan, fields);
+  split_values(mesh.space(), plan, fields);
+  fields.set_slots(std::move(plan.slots));
+  mesh.set_blocks(std::move(plan.keys));
 }
 
 }  // namespace amrbench::amr

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/faces.hpp"
+#include "support/bandwidth.hpp"
 
 namespace amrbench::amr {
 
@@ -38,6 +39,10 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(mesh.size());
   std::iota(all_.begin(), all_.end(), 0);
+  // Results that will have left the caches before they are read again need not pass through them. Both buffers count,
+  // on every rank as if all ranks of the job shared one cache.
+  const double bytes = 2.0 * static_cast<double>(mesh.global_size()) * static_cast<double>(layout_.block_values() * 8);
+  streaming_ = bytes > static_cast<double>(support::last_level_cache_bytes());
 }
 
 kernels::FaceView FaceStage::coarse_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face,
@@ -104,17 +109,18 @@ kernels::BlockArgs FaceStage::block_args(const Mesh<3>& mesh, FieldStore& fields
 
 void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
                            bool summing) {
-  const auto kernel = summing ? kernel_.summing : kernel_.plain;
+  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
 #pragma omp parallel
   {
     Scratch& scratch = *scratch_[omp_get_thread_num()];
     kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       const kernels::BlockArgs args = block_args(mesh, fields, blocks[k], scratch);
       if (summing) sum->reserve(layout_.block_cells());
       kernel(layout_, args, sum);
     }
+    if (streaming_) kernels::stream_fence();
   }
 }
 

@@ -21,7 +21,7 @@ class FaceStage final : public Stage {
                                               support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
-  [[nodiscard]] int conserved_variables() const override { return layout_.variables; }
+  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return layout_.variables; }
 
  private:
   struct Scratch;
@@ -37,6 +37,7 @@ class FaceStage final : public Stage {
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;
+  bool streaming_ = false;  ///< stores of results go past the caches
   std::vector<std::int32_t> all_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< one a thread
 };

@@ -1,18 +1,27 @@
 #include "amr/fields.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace amrbench::amr {
 
-std::int64_t FieldStore::append(std::int64_t count) {
-  const std::int64_t first = used_;
-  used_ += count;
+std::vector<std::int64_t> FieldStore::take(std::size_t count) {
+  std::vector<std::int64_t> slots;
+  slots.reserve(count);
+  std::sort(free_.begin(), free_.end(), std::greater<>());
+  while (slots.size() < count && !free_.empty()) {
+    slots.push_back(free_.back());
+    free_.pop_back();
+  }
+  while (slots.size() < count) slots.push_back(used_++);
   in_.grow(values_for(used_));
-  return first;
+  return slots;
 }
 
 void FieldStore::reset(std::int64_t count) {
   used_ = count;
+  free_.clear();
   in_.resize_discard(values_for(count));
   slots_.resize(count);
   std::iota(slots_.begin(), slots_.end(), std::int64_t{0});
@@ -26,6 +35,7 @@ void FieldStore::prepare_output() {
 void FieldStore::swap_buffers() {
   in_.swap(out_);
   used_ = size();
+  free_.clear();
   std::iota(slots_.begin(), slots_.end(), std::int64_t{0});
 }
 

@@ -3,8 +3,8 @@
 //
 // A stage reads every block where it lies in the input buffer and writes block i to place i of the output buffer, in
 // curve order; then the buffers swap. So the copy that puts blocks back into curve order after a refinement or a
-// migration is no pass of its own: the next stage does it while it computes. Until then new blocks stand behind the
-// old ones in the input buffer, and `slot` says where.
+// migration is no pass of its own: the next stage does it while it computes. Until then new blocks stand in slots that
+// others left, or behind all others, and `slot` says where.
 // Buffers grow without copying and are never sized ahead (support/page_buffer.hpp).
 #include <cstdint>
 #include <span>
@@ -29,9 +29,11 @@ class FieldStore {
   /// Values in a slot that need not belong to a block (yet).
   [[nodiscard]] double* slot_values(std::int64_t slot) { return in_.data() + slot * layout_.block_values(); }
 
-  /// `count` fresh slots behind all others; the first of them. Their values are undefined. Pointers into the input
-  /// buffer may change.
-  std::int64_t append(std::int64_t count);
+  /// `count` slots that belong to no block, freed ones first, in ascending order. Their values are undefined. Pointers
+  /// into the input buffer may change.
+  [[nodiscard]] std::vector<std::int64_t> take(std::size_t count);
+  /// Slots whose values nobody needs any more.
+  void give_back(std::span<const std::int64_t> slots) { free_.insert(free_.end(), slots.begin(), slots.end()); }
   /// Says in which slots the blocks of the mesh, in its order, now are.
   void set_slots(std::vector<std::int64_t> slots) { slots_ = std::move(slots); }
   /// Forgets all blocks, then holds `count` of undefined values in slots 0 .. count - 1.
@@ -43,8 +45,6 @@ class FieldStore {
   /// The results become the input; block i stands in slot i.
   void swap_buffers();
 
-  /// Slots in use or left behind by blocks that are gone.
-  [[nodiscard]] std::int64_t used_slots() const { return used_; }
   [[nodiscard]] std::size_t memory_bytes() const { return in_.bytes() + out_.bytes() + slots_.capacity() * 8; }
 
  private:
@@ -55,6 +55,7 @@ class FieldStore {
   support::PageBuffer<double> in_;
   support::PageBuffer<double> out_;
   std::vector<std::int64_t> slots_;
+  std::vector<std::int64_t> free_;  ///< slots below used_ that belong to no block
   std::int64_t used_ = 0;
 };
 

@@ -1,9 +1,11 @@
 #include "amr/mesh.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "support/error.hpp"
+#include "support/field_stats.hpp"
 
 namespace amrbench::amr {
 
@@ -176,7 +178,16 @@ void Mesh<Dim>::exchange_ghosts() {
   }
   const bool same_ranks =
       graph_.comm() && std::equal(ranks.begin(), ranks.end(), graph_.neighbors().begin(), graph_.neighbors().end());
-  if (!support::all_of_ranks(comm_, same_ranks)) graph_ = support::DistGraph(comm_, ranks);
+  // Leaves more than one level apart, or a hole, may make one rank list another that does not list it; an exchange
+  // would wait for ever. Each pair of ranks enters the sum with its hash from one side and against it from the other.
+  std::array<std::uint64_t, 2> sums{same_ranks ? 0U : 1U, 0U};
+  for (const int r : ranks) {
+    const std::uint64_t pair = support::mix64(std::uint64_t(std::min(me, r)), std::uint64_t(std::max(me, r)));
+    sums[1] += me < r ? pair : 0 - pair;
+  }
+  support::all_sum(comm_, std::span<std::uint64_t>(sums));
+  if (sums[1] != 0) throw support::RunError("mesh: a block has a face without a neighbour at most one level away");
+  if (sums[0] != 0) graph_ = support::DistGraph(comm_, ranks);
   const std::vector<std::size_t> received = graph_.template exchange_v<Key>(send_keys, counts, ghost_keys_);
   std::int32_t begin = 0;
   for (std::size_t k = 0; k < neighbors_.size(); ++k) {

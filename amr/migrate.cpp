@@ -67,6 +67,11 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::i
     pack(m, mesh, fields);
     support::mpi_check(MPI_Isend(m.data.data(), support::mpi_count(m.data.size(), "migration message"), MPI_DOUBLE,
                                  m.rank, kTag, mesh.comm().get(), requests.add()));
+    std::vector<std::int64_t> left;
+    for (std::int64_t p = m.blocks.begin; p < m.blocks.end; ++p) {
+      left.push_back(fields.slot(static_cast<std::int32_t>(p - have.begin)));
+    }
+    fields.give_back(left);
     count.blocks += m.blocks.size();
     count.bytes += static_cast<std::int64_t>(m.data.size() * sizeof(double));
   }
@@ -80,12 +85,13 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::i
     slots[p - want.begin] = fields.slot(static_cast<std::int32_t>(p - have.begin));
   }
   for (const Message& m : in) {
-    const std::int64_t n = m.blocks.size(), at = m.blocks.begin - want.begin, slot = fields.append(n);
+    const std::int64_t n = m.blocks.size(), at = m.blocks.begin - want.begin;
+    const std::vector<std::int64_t> fresh = fields.take(n);
     std::memcpy(keys.data() + at, m.data.data() + n * values, n * sizeof(Key));
-    for (std::int64_t k = 0; k < n; ++k) slots[at + k] = slot + k;
+    std::copy(fresh.begin(), fresh.end(), slots.begin() + at);
 #pragma omp parallel for schedule(static)
     for (std::int64_t k = 0; k < n; ++k) {
-      std::memcpy(fields.slot_values(slot + k), m.data.data() + k * values, values * sizeof(double));
+      std::memcpy(fields.slot_values(fresh[k]), m.data.data() + k * values, values * sizeof(double));
     }
   }
   fields.set_slots(std::move(slots));

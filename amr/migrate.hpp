@@ -15,8 +15,8 @@ struct MigrationCount {
 
 /// Re-cuts the curve: rank r gets the blocks at global positions [cuts[r], cuts[r + 1]). `cuts`: ranks + 1 ascending
 /// positions from 0 to global_size(), the same on every rank. Keys and values of all blocks that go from one rank to
-/// another travel in one message; who sends what follows from the cuts alone, so nothing is negotiated. Received values
-/// land where they stay. Collective.
+/// another travel in one message; who sends what follows from the cuts alone, so nothing is negotiated.
+/// Collective.
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts);
 
 }  // namespace amrbench::amr

@@ -19,7 +19,12 @@ sfc::KeySpace<3> key_space(const Config& config) {
 
 ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, FieldStore& fields, const Stage& stage) {
   set_initial_fields(mesh, config.fields, fields);
-  return {field_stats(mesh, fields), stage.conserved_variables(), config.run.tolerance};
+  return {field_stats(mesh, fields), stage.conserved_variables(true), config.run.tolerance};
+}
+
+bool is_uniform(const RunTotals& totals) {
+  const auto& levels = totals.blocks_by_level;
+  return std::count_if(levels.begin(), levels.end(), [](std::int64_t n) { return n > 0; }) <= 1;
 }
 
 }  // namespace
@@ -74,6 +79,7 @@ void Simulation::advance_stage(std::int64_t step) {
   const std::int64_t number = totals_.stages++;
   const int every = config_.run.checksum_every;
   const bool check = every > 0 && totals_.stages % every == 0;
+  check_.limit(stage_->conserved_variables(is_uniform(totals_)));
   const auto sums = stage_->advance(mesh_, fields_, number, check ? &check_.scale() : nullptr, metrics_);
   totals_.block_stages += totals_.blocks;
   totals_.cell_updates +=

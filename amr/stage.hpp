@@ -43,8 +43,8 @@ class Stage {
   [[nodiscard]] virtual HaloSize halo_size() const = 0;
   /// Bytes of plans, buffers and scratch on this rank.
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
-  /// Variables [0, n) whose totals the stencil conserves on any mesh.
-  [[nodiscard]] virtual int conserved_variables() const = 0;
+  /// Variables [0, n) whose totals a stage conserves: on a mesh whose blocks all have one level, or on any other.
+  [[nodiscard]] virtual int conserved_variables(bool mesh_is_uniform) const = 0;
 };
 
 /// A stencil by name.

@@ -3,6 +3,7 @@
 
 #include "amr/face_stage.hpp"
 #include "amr/stage.hpp"
+#include "amr/wide_stage.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::amr {
@@ -14,11 +15,20 @@ std::unique_ptr<Stage> make(const kernels::BlockLayout& layout, bool overlap) {
   return std::make_unique<T>(layout, overlap);
 }
 
+template <WideStencil S>
+std::unique_ptr<Stage> make_wide(const kernels::BlockLayout& layout, bool overlap) {
+  return std::make_unique<WideStage>(S, layout, overlap);
+}
+
 }  // namespace
 
 std::span<const StencilEntry> stencil_registry() {
   static constexpr std::array entries{
       StencilEntry{"average7", "mean of a cell and its 6 face neighbours; conserves every variable", make<FaceStage>},
+      StencilEntry{"average27", "mean of the 27 cells around; conserves totals on uniform meshes only",
+                   make_wide<WideStencil::average27>},
+      StencilEntry{"mixed", "miniAMR's mixed work, kernels by variable and stage; conserves variable 0",
+                   make_wide<WideStencil::mixed>},
   };
   return entries;
 }

@@ -67,6 +67,15 @@ ConservationCheck::ConservationCheck(const std::vector<support::FieldStats>& fir
   for (const auto& stats : first) baseline_.push_back(stats.sum().to_double());
 }
 
+std::string ConservationCheck::note() const {
+  const auto variables = static_cast<int>(baseline_.size());
+  if (conserved_ >= variables) return {};
+  return fmt::format(
+      "conservation was checked for {} of {} variables: the stencil does not conserve the others on the meshes of this "
+      "run; their totals were only checked to be finite",
+      conserved_, variables);
+}
+
 bool ConservationCheck::check(const std::vector<double>& totals, std::int64_t step, std::int64_t stage) {
   ++checks_;
   for (std::size_t v = 0; v < totals.size() && !failure_; ++v) {

@@ -1,5 +1,6 @@
 #pragma once
 // Proof that the answer is right: digests of mesh and fields that no partition can change, and conservation.
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,6 +31,15 @@ class ConservationCheck {
 
   /// The scale for the fused sums: takes every value the initial totals allow.
   [[nodiscard]] const support::FixedPointScale& scale() const { return scale_; }
+
+  /// The stage about to run conserves only the first `conserved` variables: once a total has drifted, no later check
+  /// can hold it against the first sum, so the fewest ever given stay in force. Call before every stage.
+  void limit(int conserved) { conserved_ = std::min(conserved_, conserved); }
+  /// Variables whose totals have been conserved by every stage so far and are checked; of the others only that they are
+  /// finite.
+  [[nodiscard]] int conserved() const { return conserved_; }
+  /// One line for the user and the record that says what was not checked and why; empty when all variables were.
+  [[nodiscard]] std::string note() const;
 
   /// Holds totals (of all ranks) against the baseline; the same answer on every rank. After the first failure the
   /// message stays that one.

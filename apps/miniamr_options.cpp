@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "amr/objects.hpp"
 #include "apps/names.hpp"
 #include "support/error.hpp"
 
@@ -218,7 +219,7 @@ class LineReader {
     ObjectConfig object;
     object.shape = std::string(*shape);
     object.volume = type % 2 == 1;
-    object.bounce = std::string(bounce_modes()[static_cast<std::size_t>(integer(option + " bounce", 0, 2))].name);
+    object.bounce = amr::bounce_of_option(integer(option + " bounce", 0, 2));
     for (auto* group : {&object.center, &object.velocity, &object.size, &object.growth})
       for (double& one : *group) one = number(option, "14 finite numbers");
     objects_.push_back(object);

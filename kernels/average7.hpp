@@ -20,10 +20,11 @@ struct BlockArgs {
 /// Runs the stencil on one block; with `sum` also adds every new value to it (StageSum::reserve first).
 using Average7 = void (*)(const BlockLayout&, const BlockArgs&, StageSum* sum);
 
-/// The kernel for a layout, compiled for its lanes and (4, 8, 16 or any) row length.
+/// The kernels for a layout, compiled for its lanes and (4, 8, 16 or any) row length. Index 1 stores past the caches
+/// (call stream_fence() before other threads read), index 0 through them.
 struct Average7Kernel {
-  Average7 plain = nullptr;
-  Average7 summing = nullptr;
+  std::array<Average7, 2> plain{};
+  std::array<Average7, 2> summing{};
   int vector_length = 1;  ///< of the raw sums
   int patterns = 1;       ///< raw sums a chunk
 };

@@ -25,13 +25,15 @@ constexpr int pattern_count(int lanes, int length) {
   return lanes / std::gcd(lanes, length);
 }
 
-/// Elements [first, first + N) of the sequence a[0..Cut), b[0..): what a shifted row looks like at its seam.
+/// The first Cut elements of a, then those of b: what a shifted row looks like at its seam.
+template <int N, int Cut, std::size_t... K>
+inline SimdDouble<N> seam(const double* a, const double* b, std::index_sequence<K...>) {
+  static_assert(Cut > 0 && Cut < N);
+  return __builtin_shufflevector(load<N>(a), load<N>(b), (int(K) < Cut ? int(K) : N + int(K) - Cut)...);
+}
 template <int N, int Cut>
 inline SimdDouble<N> seam(const double* a, const double* b) {
-  static_assert(Cut > 0 && Cut < N);
-  SimdBits<N> pick;
-  for (int k = 0; k < N; ++k) pick[k] = k < Cut ? k : N + k - Cut;
-  return __builtin_shuffle(load<N>(a), load<N>(b), pick);
+  return seam<N, Cut>(a, b, std::make_index_sequence<N>{});
 }
 
 /// Vector at offset O of the row shifted by one cell: its left neighbours (from the face cell `xm`, then the row).
@@ -103,7 +105,7 @@ struct VectorSum {
   }
 };
 
-template <int Lanes, int Cells, bool Sum>
+template <int Lanes, int Cells, bool Sum, bool Stream>
 struct FixedRow {
   static constexpr int kRow = Lanes * Cells;
   static constexpr int kLength = vector_length(kRow);
@@ -116,7 +118,7 @@ struct FixedRow {
     const SimdDouble<n> v = average7<SimdDouble<n>>(left_of<n, Lanes, O>(r.row, r.xm), load<n>(r.ym + O),
                                                     load<n>(r.zm + O), load<n>(r.row + O), load<n>(r.zp + O),
                                                     load<n>(r.yp + O), right_of<n, Lanes, kRow, O>(r.row, r.xp));
-    store<n>(r.out + O, v);
+    Stream ? stream<n>(r.out + O, v) : store<n>(r.out + O, v);
     if constexpr (Sum) sums[(O / n) % kPatterns].add(v, magic.hi, magic.lo);
   }
   template <std::size_t... I>
@@ -129,7 +131,7 @@ struct FixedRow {
 };
 
 /// Any number of cells a row, cell by cell, in the widest vectors that cut a cell's lanes without a rest.
-template <int Lanes, bool Sum>
+template <int Lanes, bool Sum, bool Stream>
 struct AnyRow {
   static constexpr int kLength = vector_length(Lanes);
   static constexpr int kPatterns = Lanes / kLength;
@@ -145,7 +147,7 @@ struct AnyRow {
         const SimdDouble<n> v =
             average7<SimdDouble<n>>(load<n>(left + o), load<n>(r.ym + i), load<n>(r.zm + i), load<n>(r.row + i),
                                     load<n>(r.zp + i), load<n>(r.yp + i), load<n>(right + o));
-        store<n>(r.out + i, v);
+        Stream ? stream<n>(r.out + i, v) : store<n>(r.out + i, v);
         if constexpr (Sum) sums[p].add(v, magic.hi, magic.lo);
       }
     }
@@ -170,9 +172,10 @@ inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
 }
 
 /// The whole block. Cells = 0 compiles for any row length.
-template <int Lanes, int Cells, bool Sum>
+template <int Lanes, int Cells, bool Sum, bool Stream>
 void average7_block(const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
-  using Row = std::conditional_t<Cells == 0, AnyRow<Lanes, Sum>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum>>;
+  using Row =
+      std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
   const std::size_t row = l.row_values(), plane = l.plane_values();
   const int ny = l.cells[1], nz = l.cells[2];
   const SumMagic magic = Sum ? sum->magic() : SumMagic{};
@@ -206,8 +209,14 @@ void average7_block(const BlockLayout& l, const BlockArgs& args, StageSum* sum) 
 
 template <int Lanes, int Cells>
 Average7Kernel average7_kernel() {
-  using Row = std::conditional_t<Cells == 0, AnyRow<Lanes, true>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true>>;
-  return {average7_block<Lanes, Cells, false>, average7_block<Lanes, Cells, true>, Row::kLength, Row::kPatterns};
+  using Row =
+      std::conditional_t<Cells == 0, AnyRow<Lanes, true, false>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true, false>>;
+  // Streaming stores need whole aligned vectors of a length the processor streams.
+  constexpr bool kStreams = kStreamLength > 0 && Row::kLength >= 4;
+  return {{average7_block<Lanes, Cells, false, false>, average7_block<Lanes, Cells, false, kStreams>},
+          {average7_block<Lanes, Cells, true, false>, average7_block<Lanes, Cells, true, kStreams>},
+          Row::kLength,
+          Row::kPatterns};
 }
 
 template <int Lanes>

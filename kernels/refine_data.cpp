@@ -45,8 +45,9 @@ void merge_blocks(const BlockLayout& l, const std::array<const double*, 8>& chil
             const double* c = from + 2 * z * plane + 2 * y * row + 2 * x * lanes;
             double* out = to + z * plane + y * row + x * lanes;
             for (std::size_t v = 0; v < lanes; ++v) {
-              out[v] = c[v] + c[v + lanes] + c[v + row] + c[v + row + lanes] + c[v + plane] + c[v + plane + lanes] +
-                       c[v + plane + row] + c[v + plane + row + lanes];
+              const double bottom = (c[v] + c[v + lanes]) + (c[v + row] + c[v + row + lanes]);
+              const double* top = c + plane;
+              out[v] = bottom + ((top[v] + top[v + lanes]) + (top[v + row] + top[v + row + lanes]));
             }
           }
         }

@@ -10,7 +10,8 @@ namespace amrbench::kernels {
 /// with an eighth each. Exact in binary floating point. Both are block_values() doubles, not overlapping.
 void split_block(const BlockLayout& layout, const double* parent, int octant, double* child);
 
-/// The parent of 8 children, indexed by octant: each cell the sum of 8, in ascending (z, y, x) order.
+/// The parent of 8 children, indexed by octant: each cell the sum of 8, by pairs in x, then in y, then in z. Summed so,
+/// eight equal values give exactly eight times one: merging what was split gives the old values back to the bit.
 void merge_blocks(const BlockLayout& layout, const std::array<const double*, 8>& children, double* parent);
 
 }  // namespace amrbench::kernels

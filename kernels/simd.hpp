@@ -1,9 +1,14 @@
 #pragma once
 // Vectors of doubles by the compilers' vector extension: one source for every instruction set, each operation rounded
-// as the scalar one is.
+// as the scalar one is. Fused multiply-add and streaming stores are the two things the extension lacks.
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
 
 namespace amrbench::kernels {
 
@@ -27,6 +32,81 @@ inline SimdDouble<N> load(const double* p) {
 template <int N>
 inline void store(double* p, const SimdDouble<N>& v) {
   std::memcpy(p, &v, sizeof v);
+}
+
+/// Does this build have fused multiply-add in hardware? (In software it would cost more than a division.)
+#if defined(__FMA__)
+inline constexpr bool kHasFma = true;
+#else
+inline constexpr bool kHasFma = false;
+#endif
+
+/// a * b + c, rounded once; only where kHasFma.
+inline double fused(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
+#if defined(__FMA__)
+inline SimdDouble<1> fused(SimdDouble<1> a, SimdDouble<1> b, SimdDouble<1> c) {
+  return SimdDouble<1>{std::fma(a[0], b[0], c[0])};
+}
+inline SimdDouble<2> fused(SimdDouble<2> a, SimdDouble<2> b, SimdDouble<2> c) {
+  return _mm_fmadd_pd(a, b, c);
+}
+inline SimdDouble<4> fused(SimdDouble<4> a, SimdDouble<4> b, SimdDouble<4> c) {
+  return _mm256_fmadd_pd(a, b, c);
+}
+inline SimdDouble<8> fused(const SimdDouble<8>& a, const SimdDouble<8>& b, const SimdDouble<8>& c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_pd(a, b, c);
+#else
+  SimdDouble<4> x[2], y[2], z[2];
+  std::memcpy(x, &a, sizeof a);
+  std::memcpy(y, &b, sizeof b);
+  std::memcpy(z, &c, sizeof c);
+  for (int k = 0; k < 2; ++k) x[k] = _mm256_fmadd_pd(x[k], y[k], z[k]);
+  SimdDouble<8> r;
+  std::memcpy(&r, x, sizeof r);
+  return r;
+#endif
+}
+#else
+template <class T>
+inline T fused(const T& a, const T& b, const T& c) {
+  return a * b + c;  // never called: kHasFma is false
+}
+#endif
+
+/// Widest vector that streaming stores take in this build; 0 where there are none.
+#if defined(__AVX512F__)
+inline constexpr int kStreamLength = 8;
+#elif defined(__AVX__)
+inline constexpr int kStreamLength = 4;
+#else
+inline constexpr int kStreamLength = 0;
+#endif
+
+/// Stores past the caches, sparing the read for ownership; p aligned to the vector. Plain where N does not fit. Before
+/// another thread reads: stream_fence().
+template <int N>
+inline void stream(double* p, const SimdDouble<N>& v) {
+#if defined(__AVX512F__)
+  if constexpr (N == 8) return _mm512_stream_pd(p, v);
+#endif
+#if defined(__AVX__)
+  if constexpr (N == 4) return _mm256_stream_pd(p, v);
+#if !defined(__AVX512F__)
+  if constexpr (N == 8) {
+    stream<4>(p, load<4>(reinterpret_cast<const double*>(&v)));
+    return stream<4>(p + 4, load<4>(reinterpret_cast<const double*>(&v) + 4));
+  }
+#endif
+#endif
+  store<N>(p, v);
+}
+inline void stream_fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
 }
 
 }  // namespace amrbench::kernels

@@ -1,0 +1,86 @@
+// Which lanes make_layout chooses, and that offsets, faces and quarters fit together.
+#include "kernels/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "kernels/random_block.hpp"
+
+namespace amrbench::kernels {
+namespace {
+
+int waste_of(int variables, int lanes) {
+  return (variables + lanes - 1) / lanes * lanes - variables;
+}
+
+TEST(MakeLayout, CoversAllVariablesWithoutAnEmptyChunk) {
+  for (int variables = 1; variables <= 1000; ++variables) {
+    const BlockLayout l = make_layout({8, 4, 6}, variables);
+    SCOPED_TRACE(checks::name_of(l));
+    EXPECT_EQ(l.cells, (std::array{8, 4, 6}));
+    EXPECT_EQ(l.variables, variables);
+    ASSERT_GE(l.lanes, 1);
+    ASSERT_LE(l.lanes, kMaxLanes);
+    EXPECT_GE(l.lanes * l.chunks, variables);
+    EXPECT_LT(l.lanes * (l.chunks - 1), variables);
+  }
+}
+
+TEST(MakeLayout, WastesLittleAndTakesTheWidestThatDoes) {
+  for (int variables = 1; variables <= 1000; ++variables) {
+    const BlockLayout l = make_layout({8, 8, 8}, variables);
+    SCOPED_TRACE(checks::name_of(l));
+    const int waste = l.lanes * l.chunks - variables;
+    EXPECT_LE(waste, 3);
+    EXPECT_LE(waste * 8, variables) << "more than an eighth of what is computed is padding";
+    if (variables >= 4) {
+      EXPECT_GE(l.lanes, 4) << "short rows";
+    }
+    for (int lanes = variables >= 4 ? 4 : 1; lanes <= kMaxLanes; ++lanes) {
+      EXPECT_GE(waste_of(variables, lanes), waste);
+      if (lanes > l.lanes) {
+        EXPECT_GT(waste_of(variables, lanes), waste) << lanes << " lanes are wider";
+      }
+    }
+  }
+}
+
+TEST(BlockLayout, OffsetsNumberEveryValueOnce) {
+  for (const auto& [cells, lanes, chunks] : {std::tuple{std::array{2, 4, 6}, 3, 2}, {std::array{4, 4, 4}, 8, 1}}) {
+    const BlockLayout l = checks::layout_of(cells, lanes, chunks);
+    std::vector<int> seen(l.block_values(), 0);
+    for (int v = 0; v < l.variables; ++v)
+      for (int z = 0; z < cells[2]; ++z)
+        for (int y = 0; y < cells[1]; ++y)
+          for (int x = 0; x < cells[0]; ++x) ++seen.at(l.offset(v, x, y, z));
+    for (const int n : seen) ASSERT_EQ(n, 1);
+    // Lanes stand beside each other, then x, y, z, chunk.
+    EXPECT_EQ(l.offset(1, 0, 0, 0), 1U);
+    EXPECT_EQ(l.offset(0, 1, 0, 0), std::size_t(lanes));
+    EXPECT_EQ(l.offset(0, 0, 1, 0), l.row_values());
+    EXPECT_EQ(l.offset(0, 0, 0, 1), l.plane_values());
+    if (chunks > 1) {
+      EXPECT_EQ(l.offset(lanes, 0, 0, 0), l.chunk_values());
+    }
+  }
+}
+
+TEST(BlockLayout, InPlaceFacesStartAtTheirFirstCell) {
+  const BlockLayout l = checks::layout_of({2, 4, 6}, 3, 2);
+  const std::vector<double> block(l.block_values());
+  for (int axis = 0; axis < 3; ++axis) {
+    std::array<int, 3> last{};
+    last[axis] = l.cells[axis] - 1;
+    EXPECT_EQ(in_place_face(l, block.data(), axis, 0).values, block.data());
+    EXPECT_EQ(in_place_face(l, block.data(), axis, 1).values - block.data(),
+              std::ptrdiff_t(l.offset(0, last[0], last[1], last[2])));
+    EXPECT_FALSE(in_place_face(l, block.data(), axis, 1).packed);
+    EXPECT_EQ(l.face_values(axis), 4 * l.quarter_values(axis));
+    EXPECT_EQ(l.face_cells(axis), std::size_t(l.cells[l.face_axis_a(axis)] * l.cells[l.face_axis_b(axis)]));
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::kernels

@@ -1,0 +1,222 @@
+// miniAMR's mixed work against a plain serial one: one array a variable, x outermost, formulas written out by group.
+#include "kernels/mixed.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace amrbench::kernels {
+namespace {
+
+TEST(MixedConstants, AreTheFirstNumbersOfAnUnseededGenerator) {
+  // As printed by a program that calls rand() on Debian 12.
+  EXPECT_EQ(additive_feedback_numbers(6),
+            (std::vector<std::uint32_t>{1804289383, 846930886, 1681692777, 1714636915, 1957747793, 424238335}));
+  const MixedConstants c = mixed_constants(13);
+  ASSERT_EQ(c.a0.size(), 3u);
+  EXPECT_NEAR(c.a1, 0.840188, 5e-7);
+  EXPECT_NEAR(c.a0[0], 0.394383, 5e-7);
+  EXPECT_NEAR(c.a0[1], 0.783099, 5e-7);
+  EXPECT_NEAR(c.a0[2], 0.798440, 5e-7);
+  EXPECT_TRUE(mixed_constants(3).a0.empty());
+}
+
+/// The serial work. u(v)(i, j, k) with ghosts at 0 and n + 1.
+class Serial {
+ public:
+  Serial(std::array<int, 3> n, int variables, const MixedConstants& c)
+      : n_(n), m(variables / 4), vars(variables), a1(c.a1), a0(c.a0) {
+    u.assign(variables, std::vector<double>(std::size_t(n[0] + 2) * (n[1] + 2) * (n[2] + 2)));
+  }
+  double& at(int v, int i, int j, int k) { return u[v][(std::size_t(i) * (n_[1] + 2) + j) * (n_[2] + 2) + k]; }
+
+  void stage(std::int64_t number) {
+    for (int v = 0; v < vars; ++v) {
+      if (v == 0 || v >= 4 * m) {
+        jacobi(v, [&](int i, int j, int k) {
+          return (at(v, i - 1, j, k) + at(v, i, j - 1, k) + at(v, i, j, k - 1) + at(v, i, j, k) + at(v, i, j, k + 1) +
+                  at(v, i, j + 1, k) + at(v, i + 1, j, k)) /
+                 7.0;
+        });
+        continue;
+      }
+      const int kind = static_cast<int>(number % 6);
+      if (kind == 0) react(v);
+      if (kind >= 1 && kind <= 3) transport(v, kind - 1);
+      if (kind == 4) couple7(v);
+      if (kind == 5) couple27(v);
+      for_cells([&](int i, int j, int k) {
+        double& x = at(v, i, j, k);
+        x = std::abs(x);
+        if (x >= 1.0)
+          x /= a1 + a0[0] + x;
+        else if (x < 0.1)
+          x *= 10.0 - a1;
+      });
+    }
+  }
+
+ private:
+  template <class F>
+  void for_cells(F f) {
+    for (int i = 1; i <= n_[0]; ++i) {
+      for (int j = 1; j <= n_[1]; ++j) {
+        for (int k = 1; k <= n_[2]; ++k) f(i, j, k);
+      }
+    }
+  }
+  template <class F>
+  void jacobi(int v, F f) {
+    std::vector<double> work;
+    for_cells([&](int i, int j, int k) { work.push_back(f(i, j, k)); });
+    std::size_t next = 0;
+    for_cells([&](int i, int j, int k) { at(v, i, j, k) = work[next++]; });
+  }
+
+  void react(int v) {
+    for_cells([&](int i, int j, int k) {
+      const auto w = [&](int q) { return at(q, i, j, k); };
+      double& x = at(v, i, j, k);
+      if (v == 1) {
+        for (int q = m; q < 2 * m; ++q) x += w(q) * w(0);
+      } else if (v < m) {
+        x += x * (w(0) + w(1) - a1 * x);
+      } else if (v < 2 * m) {
+        x = x * (w(0) + x + a1 * w(v + m) + (1.0 - a1) * w(v + 2 * m)) / w(1);
+      } else if (v < 3 * m) {
+        x += w(v - m) * (a1 * w(0) + a0[v - 2 * m] * x + (1.0 - a1) * w(v + m)) / w(1);
+      } else {
+        const double b = a0[v - 3 * m];
+        x += w(v - 2 * m) * (a1 * w(0) + b * x + (1.0 - b) * w(v - m) + (1.0 - a1) * w(v - 2 * m)) / (w(1) * w(1));
+      }
+    });
+  }
+
+  void transport(int v, int axis) {
+    const int di = axis == 0, dj = axis == 1, dk = axis == 2;
+    for_cells([&](int i, int j, int k) {
+      const auto w = [&](int q) { return at(q, i, j, k); };
+      const auto before = [&](int q) { return at(q, i - di, j - dj, k - dk); };
+      const auto behind = [&](int q) { return at(q, i + di, j + dj, k + dk); };
+      double& x = at(v, i, j, k);
+      if (v == 1) {
+        for (int q = 2; q < m + 2; ++q) x += w(q) * w(0);
+        x /= a1 + x;
+        return;
+      }
+      if (v < m) {
+        x += x * (w(0) + w(1) - a1 * x) / (a0[v] + w(1));
+        return;
+      }
+      const int group = v / m, driver = group == 1 ? v : v - (group - 1) * m;
+      const double s = std::abs(w(driver) - before(driver)), t = std::abs(w(driver) - behind(driver));
+      const double difference = s > t ? s - t : t - s;
+      const double top = s * before(v) + difference * (x + w(1)) + t * behind(v);
+      double bottom = 0.0;
+      if (group == 1) bottom = a1 + a0[v - m] + before(v) + x + behind(v) + w(0) + w(1);
+      if (group == 2) bottom = a1 + a0[v - 2 * m] + w(v - m) + w(v + m) + before(v) + x + behind(v);
+      if (group == 3) bottom = a1 + a0[v - 3 * m] + w(v - m) + w(v - 2 * m) + before(v) + x + behind(v);
+      x = top / bottom;
+    });
+  }
+
+  /// The variable `groups` groups further, counted round.
+  int shifted(int v, int groups) const { return (v + groups * m) % (4 * m); }
+
+  void couple7(int v) {
+    const int p = shifted(v, 1), q = shifted(v, 2), r = shifted(v, 3);
+    jacobi(v, [&](int i, int j, int k) {
+      double sum = at(v, i - 1, j, k) * at(p, i - 1, j, k);
+      sum += at(v, i, j - 1, k) * at(q, i, j - 1, k);
+      sum += at(v, i, j, k - 1) * at(r, i, j, k - 1);
+      sum += at(v, i, j, k) * at(v, i, j, k);
+      sum += at(v, i, j, k + 1) * at(r, i, j, k + 1);
+      sum += at(v, i, j + 1, k) * at(q, i, j + 1, k);
+      sum += at(v, i + 1, j, k) * at(p, i + 1, j, k);
+      return sum / 7.0 * (a1 + at(v, i, j, k));
+    });
+  }
+
+  void couple27(int v) {
+    jacobi(v, [&](int i, int j, int k) {
+      double sum = 0.0;
+      for (int c = 0; c < 27; ++c) {
+        const int x = c / 9 - 1, y = c / 3 % 3 - 1, z = c % 3 - 1;
+        const double value = at(shifted(v, std::abs(x) + std::abs(y) + std::abs(z)), i + x, j + y, k + z);
+        sum = c == 0 ? value : sum + value;
+      }
+      return sum / (a1 + 27.0);
+    });
+  }
+
+  std::array<int, 3> n_;
+  int m, vars;
+  double a1;
+  std::vector<double> a0;
+  std::vector<std::vector<double>> u;
+};
+
+/// Fills a tile and the serial arrays with the same random values, ghosts included.
+void fill(const TileLayout& t, unsigned seed, std::vector<double>& tile, Serial& serial) {
+  std::mt19937 engine(seed);
+  const auto& n = t.block.cells;
+  for (int v = 0; v < t.block.variables; ++v) {
+    for (int z = -1; z <= n[2]; ++z) {
+      for (int y = -1; y <= n[1]; ++y) {
+        for (int x = -1; x <= n[0]; ++x) {
+          const double value = std::uniform_real_distribution<double>(0.0, 2.0)(engine);
+          tile[t.offset(v, x, y, z)] = value;
+          serial.at(v, x + 1, y + 1, z + 1) = value;
+        }
+      }
+    }
+  }
+}
+
+TEST(Mixed, AgreesWithTheSerialWorkBitForBit) {
+  unsigned seed = 100;
+  for (const auto& n : {std::array{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {6, 2, 10}}) {
+    for (const int variables : {2, 5, 8, 9, 12, 18, 41}) {
+      for (std::int64_t stage = 0; stage < 6; ++stage) {
+        SCOPED_TRACE(testing::Message() << "seed " << ++seed << ", " << n[0] << "x" << n[1] << "x" << n[2] << ", "
+                                        << variables << " variables, stage " << stage);
+        const TileLayout t = make_tile_layout_by_variable(make_layout(n, variables));
+        const MixedConstants constants = mixed_constants(variables);
+        Serial serial(n, variables, constants);
+        std::vector<double> tile(t.values()), scratch(mixed_scratch(t));
+        fill(t, seed, tile, serial);
+        // Twice: the second stage starts from values that the first brought into range, with stale ghosts.
+        for (int repeat = 0; repeat < 2; ++repeat) {
+          advance_mixed(t, constants, stage + 6 * repeat, tile.data(), scratch.data());
+          serial.stage(stage);
+        }
+        for (int v = 0; v < variables; ++v) {
+          for (int z = -1; z <= n[2]; ++z) {
+            for (int y = -1; y <= n[1]; ++y) {
+              for (int x = -1; x <= n[0]; ++x)
+                ASSERT_EQ(tile[t.offset(v, x, y, z)], serial.at(v, x + 1, y + 1, z + 1))
+                    << "variable " << v << " at " << x << " " << y << " " << z;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Mixed, BringsValuesBackIntoRange) {
+  const TileLayout t = make_tile_layout_by_variable(make_layout({4, 4, 4}, 8));
+  const MixedConstants constants = mixed_constants(8);
+  std::vector<double> tile(t.values(), 50.0), scratch(mixed_scratch(t));
+  advance_mixed(t, constants, 5, tile.data(), scratch.data());
+  EXPECT_EQ(tile[t.offset(0, 1, 1, 1)], 50.0) << "the average of a constant";
+  for (int v = 1; v < 8; ++v) {
+    const double x = tile[t.offset(v, 1, 1, 1)];
+    EXPECT_GT(x, 0.0) << v;
+    EXPECT_LT(x, 1.0) << v;
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::kernels
