@@ -42,8 +42,8 @@ struct FaceStage::Scratch {
   std::optional<kernels::StageSum> sum;
 };
 
-FaceStage::FaceStage(const kernels::BlockLayout& layout, bool overlap)
-    : layout_(layout), overlap_(overlap), kernel_(kernels::select_average7(layout)) {
+FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
+    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
   const std::size_t by_cache = kGroupBytes / (layout.chunk_values() * sizeof(double));
   const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
@@ -60,7 +60,8 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   // Results that will have left the caches before they are read again need not pass through them. Both buffers count,
   // on every rank as if all ranks of the job shared one cache.
   const double bytes = 2.0 * static_cast<double>(mesh.global_size()) * static_cast<double>(layout_.block_values() * 8);
-  streaming_ = bytes > static_cast<double>(support::last_level_cache_bytes());
+  const bool large = bytes > static_cast<double>(support::last_level_cache_bytes());
+  streaming_ = options_.stores == "streamed" || (options_.stores == "auto" && large);
 }
 
 FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const {
@@ -170,13 +171,13 @@ std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fiel
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     halo_.start(fields);
-    if (!overlap_) halo_.finish();
+    if (!options_.overlap) halo_.finish();
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    run_blocks(mesh, fields, overlap_ ? std::span(halo_.interior()) : std::span(all_), summing);
+    run_blocks(mesh, fields, options_.overlap ? std::span(halo_.interior()) : std::span(all_), summing);
   }
-  if (overlap_) {
+  if (options_.overlap) {
     {
       support::PhaseTimer timer(metrics, support::Phase::halo);
       halo_.finish();

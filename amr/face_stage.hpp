@@ -15,7 +15,7 @@ namespace amrbench::amr {
 
 class FaceStage final : public Stage {
  public:
-  FaceStage(const kernels::BlockLayout& layout, bool overlap);
+  FaceStage(const kernels::BlockLayout& layout, const StageOptions& options);
   ~FaceStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;
@@ -37,7 +37,7 @@ class FaceStage final : public Stage {
                               double* out) const;
 
   kernels::BlockLayout layout_;
-  bool overlap_;
+  StageOptions options_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;
