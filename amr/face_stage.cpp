@@ -111,6 +111,19 @@ kernels::FaceView FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fi
   return {out, true};
 }
 
+/// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
+kernels::ChunkInput FaceStage::chunk_input(const Task& task, int chunk) const {
+  kernels::ChunkInput input;
+  input.in = task.in + chunk * layout_.chunk_values();
+  for (int face = 0; face < 6; ++face) {
+    const kernels::FaceView& view = task.faces[face];
+    const std::size_t step = view.packed ? face_chunk_[face / 2] : layout_.chunk_values();
+    input.faces[face] = view.values == nullptr ? kernels::FaceView{input.in, true}
+                                               : kernels::FaceView{view.values + chunk * step, view.packed};
+  }
+  return input;
+}
+
 void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                           Scratch& scratch) const {
   const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
@@ -124,22 +137,15 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
     const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
     for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
       const Task& task = scratch.tasks[k];
-      const bool last = k + 1 == scratch.tasks.size();
-      kernels::ChunkArgs args;
-      args.in = task.in + chunk * chunk_values;
-      args.out = task.out + chunk * chunk_values;
-      args.next = !last                        ? scratch.tasks[k + 1].in + chunk * chunk_values
-                  : chunk + 1 < layout_.chunks ? scratch.tasks[0].in + (chunk + 1) * chunk_values
-                                               : args.in;
+      kernels::ChunkArgs args{chunk_input(task, chunk), task.out + chunk * chunk_values, {}};
       for (int face = 0; face < 6; ++face) {
-        const kernels::FaceView& view = task.faces[face];
-        if (view.values == nullptr) {
-          double* const out = scratch.buffer.data() + scratch.offset[face];
-          args.faces[face] = make_face(mesh, fields, task, face, chunk, out);
-        } else {
-          args.faces[face] = {view.values + chunk * (view.packed ? face_chunk_[face / 2] : chunk_values), view.packed};
-        }
+        if (task.faces[face].values != nullptr) continue;
+        args.faces[face] = make_face(mesh, fields, task, face, chunk, scratch.buffer.data() + scratch.offset[face]);
       }
+      const bool last = k + 1 == scratch.tasks.size();
+      args.next = !last                        ? chunk_input(scratch.tasks[k + 1], chunk)
+                  : chunk + 1 < layout_.chunks ? chunk_input(scratch.tasks[0], chunk + 1)
+                                               : chunk_input(task, chunk);
       kernel(layout_, args, raw, magic);
     }
   }

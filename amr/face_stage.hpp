@@ -33,6 +33,7 @@ class FaceStage final : public Stage {
   void run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
   Task make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const;
+  kernels::ChunkInput chunk_input(const Task& task, int chunk) const;
   kernels::FaceView make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
                               double* out) const;
 

@@ -71,10 +71,41 @@ struct Shape<Lanes, 0> {
   std::size_t row, plane;
 };
 
+/// Where the rows and cells of six faces lie.
+class FaceSteps {
+ public:
+  FaceSteps(const std::array<FaceView, 6>& faces, std::size_t lanes, std::size_t row, std::size_t plane, int ny)
+      : faces_(faces), row_(row) {
+    for (int f = 0; f < 4; ++f) {
+      step_y_[f] = faces[f].packed ? lanes : row;
+      step_z_[f] = !faces[f].packed ? plane : f < 2 ? lanes * ny : row;
+    }
+  }
+  /// The cell of face f (0, 1) at (y, z); the row of face f (2, 3) at z; the row of face f (4, 5) at y.
+  [[nodiscard]] const double* x(int f, int y, int z) const {
+    return faces_[f].values + y * step_y_[f] + z * step_z_[f];
+  }
+  [[nodiscard]] const double* y(int f, int z) const { return faces_[f].values + z * step_z_[f]; }
+  [[nodiscard]] const double* z(int f, int y) const { return faces_[f].values + y * row_; }
+
+  /// Called for every (y, z), fetches all lines of the faces once (a cell may be several lines or share one).
+  void prefetch(int y_at, int z_at) const {
+    for (int f = 0; f < 2; ++f) __builtin_prefetch(x(f, y_at, z_at), 0, 2);
+    if (std::size_t(y_at) * 8 >= row_) return;
+    for (int f = 2; f < 4; ++f) __builtin_prefetch(y(f, z_at) + y_at * 8, 0, 2);
+    for (int f = 4; f < 6; ++f) __builtin_prefetch(z(f, z_at) + y_at * 8, 0, 2);
+  }
+
+ private:
+  std::array<FaceView, 6> faces_;
+  std::size_t row_;
+  std::array<std::size_t, 4> step_y_{}, step_z_{};
+};
+
 /// The seven rows that one row of results needs.
 struct RowArgs {
   const double* row;
-  const double* next;  ///< row to prefetch
+  const double* ahead;  ///< row to prefetch
   const double *xm, *xp, *ym, *yp, *zm, *zp;
   double* out;
 };
@@ -103,7 +134,7 @@ struct FixedRow {
   template <int O>
   static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic) {
     constexpr int n = kLength;
-    if constexpr (O % 8 == 0) __builtin_prefetch(r.next + O, 0, 2);
+    if constexpr (O % 8 == 0) __builtin_prefetch(r.ahead + O, 0, 2);
     const SimdDouble<n> v = average7<SimdDouble<n>>(left_of<n, Lanes, O>(r.row, r.xm), load<n>(r.ym + O),
                                                     load<n>(r.zm + O), load<n>(r.row + O), load<n>(r.zp + O),
                                                     load<n>(r.yp + O), right_of<n, Lanes, kRow, O>(r.row, r.xp));
@@ -129,7 +160,7 @@ struct AnyRow {
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, int cells) {
     constexpr int n = kLength;
     for (int x = 0; x < cells; ++x) {
-      __builtin_prefetch(r.next + x * Lanes, 0, 2);
+      __builtin_prefetch(r.ahead + x * Lanes, 0, 2);
       const double* left = x > 0 ? r.row + (x - 1) * Lanes : r.xm;
       const double* right = x + 1 < cells ? r.row + (x + 1) * Lanes : r.xp;
       for (int p = 0; p < kPatterns; ++p) {
@@ -169,11 +200,7 @@ void average7_chunk(const BlockLayout& layout, const ChunkArgs& args, RawSum* ra
   const Shape<Lanes, Cells> shape(layout);
   const std::size_t row = shape.row, plane = shape.plane;
   const int ny = shape.ny, nz = shape.nz;
-  // Steps of the faces from one cell (row) to the next along y and z.
-  const std::array<FaceView, 6> f = args.faces;
-  const std::size_t xm_y = f[0].packed ? Lanes : row, xm_z = f[0].packed ? std::size_t{Lanes} * ny : plane;
-  const std::size_t xp_y = f[1].packed ? Lanes : row, xp_z = f[1].packed ? std::size_t{Lanes} * ny : plane;
-  const std::size_t ym_z = f[2].packed ? row : plane, yp_z = f[3].packed ? row : plane;
+  const FaceSteps now(args.faces, Lanes, row, plane, ny), next(args.next.faces, Lanes, row, plane, ny);
   typename Row::Sums sums;
   if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw);
   for (int z = 0; z < nz; ++z) {
@@ -181,14 +208,15 @@ void average7_chunk(const BlockLayout& layout, const ChunkArgs& args, RawSum* ra
       const std::size_t o = z * plane + y * row;
       RowArgs r;
       r.row = args.in + o;
-      r.next = args.next + o;
+      r.ahead = args.next.in + o;
       r.out = args.out + o;
-      r.xm = f[0].values + y * xm_y + z * xm_z;
-      r.xp = f[1].values + y * xp_y + z * xp_z;
-      r.ym = y > 0 ? r.row - row : f[2].values + z * ym_z;
-      r.yp = y + 1 < ny ? r.row + row : f[3].values + z * yp_z;
-      r.zm = z > 0 ? r.row - plane : f[4].values + y * row;
-      r.zp = z + 1 < nz ? r.row + plane : f[5].values + y * row;
+      r.xm = now.x(0, y, z);
+      r.xp = now.x(1, y, z);
+      r.ym = y > 0 ? r.row - row : now.y(2, z);
+      r.yp = y + 1 < ny ? r.row + row : now.y(3, z);
+      r.zm = z > 0 ? r.row - plane : now.z(4, y);
+      r.zp = z + 1 < nz ? r.row + plane : now.z(5, y);
+      next.prefetch(y, z);
       if constexpr (Cells == 0)
         Row::run(r, sums, magic, shape.nx);
       else
