@@ -13,8 +13,11 @@ namespace amrbench::amr {
 
 namespace {
 
-/// Most of a second-level cache of 1 to 2 MiB; a chunk of a group should fit beside what streams through.
+/// Most of a second-level cache of 1 to 2 MiB; a pass over a group should fit beside what streams through.
 constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
+/// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
+/// small beside the stencil's.
+constexpr std::size_t kPassBytes = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -26,13 +29,14 @@ struct FaceStage::Task {
   std::array<kernels::FaceView, 6> faces;  ///< values null: crosses a level, made chunk by chunk
 };
 
-/// A thread's buffers: one chunk of six faces, the tasks of a group, and its sums while a summing stage runs.
+/// A thread's buffers: the chunks of a pass of six faces, the tasks of a group, and its sums while a summing stage
+/// runs.
 struct FaceStage::Scratch {
-  explicit Scratch(const std::array<std::size_t, 3>& face_chunk) {
+  Scratch(const std::array<std::size_t, 3>& face_chunk, int chunks) {
     std::size_t values = 0;
     for (int face = 0; face < 6; ++face) {
       offset[face] = values;
-      values += (face_chunk[face / 2] + kernels::kPadding + 7) / 8 * 8;
+      values += (face_chunk[face / 2] * chunks + kernels::kPadding + 7) / 8 * 8;
     }
     buffer.grow(values);
   }
@@ -45,7 +49,9 @@ struct FaceStage::Scratch {
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
     : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
-  const std::size_t by_cache = kGroupBytes / (layout.chunk_values() * sizeof(double));
+  const std::size_t chunk_bytes = layout.chunk_values() * sizeof(double);
+  pass_ = static_cast<int>(std::clamp<std::size_t>(kPassBytes / chunk_bytes, 1, layout.chunks));
+  const std::size_t by_cache = kGroupBytes / (pass_ * chunk_bytes);
   const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
   group_ = std::max<std::size_t>(1, std::min(by_cache, by_sums));
 }
@@ -82,8 +88,8 @@ FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, st
   return task;
 }
 
-kernels::FaceView FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face,
-                                       int chunk, double* out) const {
+void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+                          double* out) const {
   const auto& links = mesh.links(task.block);
   const int axis = face / 2, other = face ^ 1;
   const std::size_t quarter = chunk * (face_chunk_[axis] / 4), whole = chunk * layout_.chunk_values();
@@ -97,7 +103,7 @@ kernels::FaceView FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fi
       const auto qb = static_cast<int>(c[layout_.face_axis_b(axis)] & 1);
       kernels::prolong_face(layout_, fields.block(j) + whole, other, qa, qb, out);
     }
-    return {out, true};
+    return;
   }
   for (int part = 0; part < 4; ++part) {
     const std::int32_t j = links.index[face][part];
@@ -108,7 +114,6 @@ kernels::FaceView FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fi
       kernels::restrict_face(layout_, fields.block(j) + whole, other, part & 1, part >> 1, out);
     }
   }
-  return {out, true};
 }
 
 /// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
@@ -132,20 +137,28 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
   scratch.tasks.clear();
   for (const std::int32_t i : blocks) scratch.tasks.push_back(make_task(mesh, fields, i));
   const std::size_t chunk_values = layout_.chunk_values();
-  for (int chunk = 0; chunk < layout_.chunks; ++chunk) {
+  for (int chunk = 0; chunk < layout_.chunks; chunk += pass_) {
     kernels::RawSum* const raw = summing ? sum->raw(chunk) : nullptr;
     const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
+    kernels::ChunkArgs args;
+    args.chunks = std::min(pass_, layout_.chunks - chunk);
+    args.next = chunk_input(scratch.tasks[0], chunk);
     for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
       const Task& task = scratch.tasks[k];
-      kernels::ChunkArgs args{chunk_input(task, chunk), task.out + chunk * chunk_values, {}};
+      args.input = args.next;
+      args.out = task.out + chunk * chunk_values;
       for (int face = 0; face < 6; ++face) {
         if (task.faces[face].values != nullptr) continue;
-        args.faces[face] = make_face(mesh, fields, task, face, chunk, scratch.buffer.data() + scratch.offset[face]);
+        double* const out = scratch.buffer.data() + scratch.offset[face];
+        for (int c = 0; c < args.chunks; ++c) {
+          make_face(mesh, fields, task, face, chunk + c, out + c * face_chunk_[face / 2]);
+        }
+        args.input.faces[face] = {out, true};
       }
+      // Behind the last block of a group comes its first again, one pass further.
       const bool last = k + 1 == scratch.tasks.size();
-      args.next = !last                        ? chunk_input(scratch.tasks[k + 1], chunk)
-                  : chunk + 1 < layout_.chunks ? chunk_input(scratch.tasks[0], chunk + 1)
-                                               : chunk_input(task, chunk);
+      if (!last) args.next = chunk_input(scratch.tasks[k + 1], chunk);
+      if (last && chunk + 2 * pass_ <= layout_.chunks) args.next = chunk_input(scratch.tasks[0], chunk + pass_);
       kernel(layout_, args, raw, magic);
     }
   }
@@ -169,7 +182,7 @@ std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fiel
                                                        support::Metrics& metrics) {
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads()))
-    scratch_.push_back(std::make_unique<Scratch>(face_chunk_));
+    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, pass_));
   if (summing) {
     for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernel_.vector_length, kernel_.patterns, *scale);
   }

@@ -34,8 +34,8 @@ class FaceStage final : public Stage {
                  Scratch& scratch) const;
   Task make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const;
   kernels::ChunkInput chunk_input(const Task& task, int chunk) const;
-  kernels::FaceView make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
-                              double* out) const;
+  void make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+                 double* out) const;
 
   kernels::BlockLayout layout_;
   StageOptions options_;
@@ -43,6 +43,7 @@ class FaceStage final : public Stage {
   Halo halo_;
   int neighbors_ = 0;
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
+  int pass_ = 1;                             ///< chunks computed at once
   std::size_t group_ = 1;                    ///< blocks a group
   bool streaming_ = false;                   ///< stores of results go past the caches
   std::vector<std::int32_t> all_;

@@ -24,17 +24,8 @@ Average7Kernel select_average7(const BlockLayout& layout) {
 }
 
 void run_block(Average7 kernel, const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    ChunkArgs c;
-    c.in = args.in + chunk * l.chunk_values();
-    c.out = args.out + chunk * l.chunk_values();
-    for (int f = 0; f < 6; ++f) {
-      const std::size_t step = args.faces[f].packed ? l.face_cells(f / 2) * l.lanes : l.chunk_values();
-      c.faces[f] = {args.faces[f].values + chunk * step, args.faces[f].packed};
-    }
-    c.next = c;
-    kernel(l, c, sum ? sum->raw(chunk) : nullptr, sum ? sum->magic() : SumMagic{});
-  }
+  const ChunkInput input{args.in, args.faces};
+  kernel(l, {input, args.out, l.chunks, input}, sum ? sum->raw(0) : nullptr, sum ? sum->magic() : SumMagic{});
 }
 
 namespace {

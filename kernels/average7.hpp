@@ -17,21 +17,24 @@ struct BlockArgs {
   std::array<FaceView, 6> faces;
 };
 
-/// What the stencil of one chunk reads; every pointer stands at the chunk.
+/// What the stencil of a run of chunks reads; every pointer stands at the first of them.
 struct ChunkInput {
   const double* in = nullptr;
   std::array<FaceView, 6> faces;
 };
 
-/// One chunk of one block. While it is computed, what `next` names (another chunk's input, or this one's) is fetched
-/// into the second-level cache, faces included: on memory-bound meshes waiting for them is half of the time.
-struct ChunkArgs : ChunkInput {
+/// Neighbouring chunks of one block. While they are computed, what `next` names (as many chunks of another block, or
+/// these again) is fetched into the second-level cache, faces included: on memory-bound meshes waiting for them is half
+/// of the time.
+struct ChunkArgs {
+  ChunkInput input;
   double* out = nullptr;
+  int chunks = 1;
   ChunkInput next;
 };
 
-/// Runs the stencil on one chunk of one block; a summing kernel also adds every new value to `sums`, which are
-/// StageSum::raw() of the chunk, by the two magic numbers of StageSum::magic(). Plain kernels ignore both.
+/// Runs the stencil on the chunks of args; a summing kernel also adds every new value to `sums`, which are
+/// StageSum::raw() of the first chunk, by the two magic numbers of StageSum::magic(). Plain kernels ignore both.
 using Average7 = void (*)(const BlockLayout&, const ChunkArgs&, RawSum* sums, SumMagic magic);
 
 /// The kernels for a layout, compiled for its lanes and for cubes of 4, 8 or 16 cells a side, or any block. Index 1

@@ -71,35 +71,40 @@ struct Shape<Lanes, 0> {
   std::size_t row, plane;
 };
 
-/// Where the rows and cells of six faces lie.
-class FaceSteps {
+/// Where the six faces lie, chunk by chunk and plane by plane; rows are found by adding, never by multiplying.
+template <int Lanes>
+class FaceWalk {
  public:
-  FaceSteps(const std::array<FaceView, 6>& faces, std::size_t lanes, std::size_t row, std::size_t plane, int ny)
-      : faces_(faces), row_(row) {
-    for (int f = 0; f < 4; ++f) {
-      step_y_[f] = faces[f].packed ? lanes : row;
-      step_z_[f] = !faces[f].packed ? plane : f < 2 ? lanes * ny : row;
+  template <class Shape>
+  FaceWalk(const ChunkInput& input, const Shape& shape) {
+    const std::array<std::size_t, 3> packed{Lanes * std::size_t(shape.ny) * shape.nz, shape.row * shape.nz,
+                                            shape.plane};
+    for (int f = 0; f < 6; ++f) {
+      const FaceView& face = input.faces[f];
+      chunk_start_[f] = face.values;
+      step_chunk_[f] = face.packed ? packed[f / 2] : shape.plane * shape.nz;
+      if (f < 4) step_z_[f] = !face.packed ? shape.plane : f < 2 ? std::size_t(Lanes) * shape.ny : shape.row;
+      if (f < 2) step_y_[f] = face.packed ? Lanes : shape.row;
     }
   }
-  /// The cell of face f (0, 1) at (y, z); the row of face f (2, 3) at z; the row of face f (4, 5) at y.
-  [[nodiscard]] const double* x(int f, int y, int z) const {
-    return faces_[f].values + y * step_y_[f] + z * step_z_[f];
+  void start_chunk() {
+    for (int f = 0; f < 6; ++f) at_[f] = chunk_start_[f];
+    for (int f = 0; f < 6; ++f) chunk_start_[f] += step_chunk_[f];
   }
-  [[nodiscard]] const double* y(int f, int z) const { return faces_[f].values + z * step_z_[f]; }
-  [[nodiscard]] const double* z(int f, int y) const { return faces_[f].values + y * row_; }
-
-  /// Called for every (y, z), fetches all lines of the faces once (a cell may be several lines or share one).
-  void prefetch(int y_at, int z_at) const {
-    for (int f = 0; f < 2; ++f) __builtin_prefetch(x(f, y_at, z_at), 0, 2);
-    if (std::size_t(y_at) * 8 >= row_) return;
-    for (int f = 2; f < 4; ++f) __builtin_prefetch(y(f, z_at) + y_at * 8, 0, 2);
-    for (int f = 4; f < 6; ++f) __builtin_prefetch(z(f, z_at) + y_at * 8, 0, 2);
+  /// In the present plane: the first cell of face f (0, 1), the row of face f (2, 3). At any time the first row of face
+  /// 4, 5.
+  [[nodiscard]] const double* at(int f) const { return at_[f]; }
+  /// From a cell of face f (0, 1) to that of the next row.
+  [[nodiscard]] std::size_t step_y(int f) const { return step_y_[f]; }
+  void next_plane() {
+    for (int f = 0; f < 4; ++f) at_[f] += step_z_[f];
   }
 
  private:
-  std::array<FaceView, 6> faces_;
-  std::size_t row_;
-  std::array<std::size_t, 4> step_y_{}, step_z_{};
+  std::array<const double*, 6> chunk_start_{}, at_{};
+  std::array<std::size_t, 2> step_y_{};
+  std::array<std::size_t, 4> step_z_{};
+  std::array<std::size_t, 6> step_chunk_{};
 };
 
 /// The seven rows that one row of results needs.
@@ -131,19 +136,28 @@ struct FixedRow {
   static constexpr int kPatterns = pattern_count(Lanes, kLength);
   using Sums = std::array<VectorSum<kLength>, kPatterns>;
 
+  /// `left` and `centre` carry what the vector before loaded when a vector is a cell; else they are loaded here.
   template <int O>
-  static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic) {
+  static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic, SimdDouble<kLength>& left,
+                               SimdDouble<kLength>& centre) {
     constexpr int n = kLength;
     if constexpr (O % 8 == 0) __builtin_prefetch(r.ahead + O, 0, 2);
-    const SimdDouble<n> v = average7<SimdDouble<n>>(left_of<n, Lanes, O>(r.row, r.xm), load<n>(r.ym + O),
-                                                    load<n>(r.zm + O), load<n>(r.row + O), load<n>(r.zp + O),
-                                                    load<n>(r.yp + O), right_of<n, Lanes, kRow, O>(r.row, r.xp));
+    if constexpr (Lanes != n || O == 0) {
+      left = left_of<n, Lanes, O>(r.row, r.xm);
+      centre = load<n>(r.row + O);
+    }
+    const SimdDouble<n> right = right_of<n, Lanes, kRow, O>(r.row, r.xp);
+    const SimdDouble<n> v = average7<SimdDouble<n>>(left, load<n>(r.ym + O), load<n>(r.zm + O), centre,
+                                                    load<n>(r.zp + O), load<n>(r.yp + O), right);
+    left = centre;
+    centre = right;
     Stream ? stream<n>(r.out + O, v) : store<n>(r.out + O, v);
     if constexpr (Sum) sums[(O / n) % kPatterns].add(v, magic.hi, magic.lo);
   }
   template <std::size_t... I>
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, std::index_sequence<I...>) {
-    (vector_at<int(I) * kLength>(r, sums, magic), ...);
+    SimdDouble<kLength> left{}, centre{};
+    (vector_at<int(I) * kLength>(r, sums, magic, left, centre), ...);
   }
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic) {
     run(r, sums, magic, std::make_index_sequence<kRow / kLength>{});
@@ -192,38 +206,63 @@ inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
   }
 }
 
-/// A chunk of a block.
+/// A run of chunks of a block.
 template <int Lanes, int Cells, bool Sum, bool Stream>
-void average7_chunk(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
+void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
   using Row =
       std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
   const Shape<Lanes, Cells> shape(layout);
   const std::size_t row = shape.row, plane = shape.plane;
   const int ny = shape.ny, nz = shape.nz;
-  const FaceSteps now(args.faces, Lanes, row, plane, ny), next(args.next.faces, Lanes, row, plane, ny);
-  typename Row::Sums sums;
-  if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw);
-  for (int z = 0; z < nz; ++z) {
-    for (int y = 0; y < ny; ++y) {
-      const std::size_t o = z * plane + y * row;
-      RowArgs r;
-      r.row = args.in + o;
-      r.ahead = args.next.in + o;
-      r.out = args.out + o;
-      r.xm = now.x(0, y, z);
-      r.xp = now.x(1, y, z);
-      r.ym = y > 0 ? r.row - row : now.y(2, z);
-      r.yp = y + 1 < ny ? r.row + row : now.y(3, z);
-      r.zm = z > 0 ? r.row - plane : now.z(4, y);
-      r.zp = z + 1 < nz ? r.row + plane : now.z(5, y);
-      next.prefetch(y, z);
-      if constexpr (Cells == 0)
-        Row::run(r, sums, magic, shape.nx);
-      else
-        Row::run(r, sums, magic);
+  FaceWalk<Lanes> now(args.input, shape), ahead(args.next, shape);
+  RowArgs r{};
+  r.row = args.input.in;
+  r.ahead = args.next.in;
+  r.out = args.out;
+  for (int chunk = 0; chunk < args.chunks; ++chunk) {
+    now.start_chunk();
+    ahead.start_chunk();
+    typename Row::Sums sums;
+    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
+    for (int z = 0; z < nz; ++z) {
+      r.xm = now.at(0);
+      r.xp = now.at(1);
+      r.ym = now.at(2);
+      r.zm = z > 0 ? r.row - plane : now.at(4);
+      r.zp = z + 1 < nz ? r.row + plane : now.at(5);
+      // The faces to come, a line of each a row: cells of faces 0 and 1, the plane's row of 2 and 3, a row of 4 and 5.
+      const double *a0 = ahead.at(0), *a1 = ahead.at(1), *a2 = ahead.at(2), *a3 = ahead.at(3);
+      const double *a4 = ahead.at(4) + z * row, *a5 = ahead.at(5) + z * row;
+      for (int y = 0; y < ny; ++y) {
+        r.yp = y + 1 < ny ? r.row + row : now.at(3);
+        __builtin_prefetch(a0, 0, 2);
+        __builtin_prefetch(a1, 0, 2);
+        if (std::size_t(y) * 8 < row) {
+          __builtin_prefetch(a2 + y * 8, 0, 2);
+          __builtin_prefetch(a3 + y * 8, 0, 2);
+          __builtin_prefetch(a4 + y * 8, 0, 2);
+          __builtin_prefetch(a5 + y * 8, 0, 2);
+        }
+        if constexpr (Cells == 0)
+          Row::run(r, sums, magic, shape.nx);
+        else
+          Row::run(r, sums, magic);
+        r.ym = r.row;
+        r.row += row;
+        r.zm += row;
+        r.zp += row;
+        r.out += row;
+        r.ahead += row;
+        r.xm += now.step_y(0);
+        r.xp += now.step_y(1);
+        a0 += ahead.step_y(0);
+        a1 += ahead.step_y(1);
+      }
+      now.next_plane();
+      ahead.next_plane();
     }
+    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
   }
-  if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw);
 }
 
 template <int Lanes, int Cells>
@@ -232,8 +271,8 @@ Average7Kernel average7_kernel() {
       std::conditional_t<Cells == 0, AnyRow<Lanes, true, false>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true, false>>;
   // Streaming stores need whole aligned vectors of a length the processor streams.
   constexpr bool kStreams = kStreamLength > 0 && Row::kLength >= 4;
-  return {{average7_chunk<Lanes, Cells, false, false>, average7_chunk<Lanes, Cells, false, kStreams>},
-          {average7_chunk<Lanes, Cells, true, false>, average7_chunk<Lanes, Cells, true, kStreams>},
+  return {{average7_chunks<Lanes, Cells, false, false>, average7_chunks<Lanes, Cells, false, kStreams>},
+          {average7_chunks<Lanes, Cells, true, false>, average7_chunks<Lanes, Cells, true, kStreams>},
           Row::kLength,
           Row::kPatterns};
 }
