@@ -1,13 +1,13 @@
 #include "amr/face_stage.hpp"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
 #include "kernels/faces.hpp"
-#include "support/bandwidth.hpp"
 
 namespace amrbench::amr {
 
@@ -18,6 +18,17 @@ constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
 /// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
 /// small beside the stencil's.
 constexpr std::size_t kPassBytes = std::size_t{32} << 10;
+
+/// The second-level cache of a core.
+std::size_t own_cache_bytes() {
+  constexpr long kUsual = 1 << 20;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+  const long bytes = 0;
+#endif
+  return static_cast<std::size_t>(bytes > 0 ? bytes : kUsual);
+}
 
 }  // namespace
 
@@ -63,10 +74,10 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(mesh.size());
   std::iota(all_.begin(), all_.end(), 0);
-  // Results that will have left the caches before they are read again need not pass through them. Both buffers count,
-  // on every rank as if all ranks of the job shared one cache.
-  const double bytes = 2.0 * static_cast<double>(mesh.global_size()) * static_cast<double>(layout_.block_values() * 8);
-  const bool large = bytes > static_cast<double>(support::last_level_cache_bytes());
+  // Results that leave a core's own caches before they are read again need not pass through them: on the machines at
+  // hand that is faster even where a shared cache would still hold them (docs/decisions/0003-stencil-schedule.md).
+  const std::size_t bytes = std::size_t(mesh.size()) * layout_.block_values() * sizeof(double);
+  const bool large = bytes > 2 * own_cache_bytes() * std::size_t(omp_get_max_threads());
   streaming_ = options_.stores == "streamed" || (options_.stores == "auto" && large);
 }
 

@@ -27,21 +27,24 @@ struct Transfer {
   std::vector<std::int64_t> slots;  ///< where they are or will be in this rank's fields
 };
 
-/// Memory of a message as MPI sees it: keys in one piece, then block by block where the values lie. So nothing is
-/// packed, and no buffer as large as the message is needed. Owns the datatype.
+/// Memory of a message as MPI sees it: keys and changes in one piece each, then block by block where the values lie. So
+/// nothing is packed, and no buffer as large as the message is needed. Owns the datatype.
 class MessageType {
  public:
-  MessageType(Key* keys, const std::vector<std::int64_t>& slots, FieldStore& fields) {
+  MessageType(Key* keys, Change* changes, const std::vector<std::int64_t>& slots, FieldStore& fields) {
     const std::size_t values = fields.layout().block_values();
-    const std::size_t pieces = slots.size() + 1;
+    constexpr std::size_t kLists = 2;
+    const std::size_t pieces = slots.size() + kLists;
     std::vector<MPI_Aint> places(pieces);
     std::vector<int> lengths(pieces, support::mpi_count(values, "block"));
     std::vector<MPI_Datatype> types(pieces, MPI_DOUBLE);
     support::mpi_check(MPI_Get_address(keys, &places[0]));
-    lengths[0] = support::mpi_count(slots.size(), "migration message");
+    support::mpi_check(MPI_Get_address(changes, &places[1]));
+    lengths[0] = lengths[1] = support::mpi_count(slots.size(), "migration message");
     types[0] = MPI_UINT64_T;
+    types[1] = MPI_INT8_T;
     for (std::size_t k = 0; k < slots.size(); ++k) {
-      support::mpi_check(MPI_Get_address(fields.slot_values(slots[k]), &places[k + 1]));
+      support::mpi_check(MPI_Get_address(fields.slot_values(slots[k]), &places[k + kLists]));
     }
     support::mpi_check(MPI_Type_create_struct(support::mpi_count(pieces, "migration message"), lengths.data(),
                                               places.data(), types.data(), &type_));
@@ -76,16 +79,24 @@ struct Exchange {
 }  // namespace
 
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts) {
+  std::vector<Change> none(mesh.size(), Change::stay);
+  return migrate(mesh, fields, none, cuts);
+}
+
+MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                       std::span<const std::int64_t> cuts) {
   const int me = mesh.comm().rank();
   const Range have{mesh.global_begin(), mesh.global_begin() + mesh.size()};
   const Range want{cuts[me], cuts[me + 1]};
   Exchange exchange(mesh, cuts, have, want);
 
   std::vector<Key> keys(want.size());
+  std::vector<Change> new_changes(want.size());
   std::vector<std::int64_t> slots(want.size());
   const Range keep = intersect(have, want);
   for (std::int64_t p = keep.begin; p < keep.end; ++p) {
     keys[p - want.begin] = mesh.keys()[p - have.begin];
+    new_changes[p - want.begin] = changes[p - have.begin];
     slots[p - want.begin] = fields.slot(static_cast<std::int32_t>(p - have.begin));
   }
   // All slots are taken before any address is: taking may move the fields.
@@ -98,22 +109,25 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::i
   {
     support::Requests requests;
     for (const Transfer& t : exchange.in) {
-      const MessageType type(keys.data() + (t.blocks.begin - want.begin), t.slots, fields);
+      const std::int64_t at = t.blocks.begin - want.begin;
+      const MessageType type(keys.data() + at, new_changes.data() + at, t.slots, fields);
       support::mpi_check(MPI_Irecv(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
     }
     for (Transfer& t : exchange.out) {
       for (std::int64_t p = t.blocks.begin; p < t.blocks.end; ++p) {
         t.slots.push_back(fields.slot(static_cast<std::int32_t>(p - have.begin)));
       }
-      const MessageType type(sent.data() + (t.blocks.begin - have.begin), t.slots, fields);
+      const std::int64_t at = t.blocks.begin - have.begin;
+      const MessageType type(sent.data() + at, changes.data() + at, t.slots, fields);
       support::mpi_check(MPI_Isend(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
       count.blocks += t.blocks.size();
-      count.bytes +=
-          t.blocks.size() * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key));
+      count.bytes += t.blocks.size() * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) +
+                                                                 sizeof(Key) + sizeof(Change));
     }
     requests.wait_all();
   }
   for (const Transfer& t : exchange.out) fields.give_back(t.slots);
+  changes = std::move(new_changes);
   fields.set_slots(std::move(slots));
   mesh.set_blocks(std::move(keys));
   return count;

@@ -2,7 +2,9 @@
 // Moving blocks between ranks.
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "amr/consensus.hpp"
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
 
@@ -18,5 +20,8 @@ struct MigrationCount {
 /// another travel in one message; who sends what follows from the cuts alone, so nothing is negotiated.
 /// Collective.
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts);
+/// The same with one more byte a block: `changes`, one a local block, go where the blocks go.
+MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                       std::span<const std::int64_t> cuts);
 
 }  // namespace amrbench::amr

@@ -1,5 +1,8 @@
 #pragma once
 // What the time loop asks of load balancing; loadbalance/ implements it.
+#include <vector>
+
+#include "amr/consensus.hpp"
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
 #include "support/metrics.hpp"
@@ -9,6 +12,12 @@ namespace amrbench::amr {
 class Rebalancer {
  public:
   virtual ~Rebalancer() = default;
+  /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
+  /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
+  /// travel with the blocks. True when blocks may have moved. Times as below. Collective.
+  virtual bool rebalance_ahead(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                               support::Metrics& metrics) = 0;
+
   /// Called after each refinement: decides whether to re-cut the mesh and does it. True when blocks may have moved.
   /// Times go to phases balance and migrate. Collective.
   virtual bool rebalance(Mesh<3>& mesh, FieldStore& fields, support::Metrics& metrics) = 0;

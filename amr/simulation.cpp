@@ -51,23 +51,22 @@ void Simulation::count_blocks() {
   totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
 }
 
-void Simulation::refine(int passes, bool first) {
+void Simulation::refine(int passes) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
   bool changed = false;
   for (int pass = 0; pass < passes; ++pass) {
-    const Consensus consensus = reach_consensus(mesh_, mark_blocks(mesh_, config_.mesh, objects_));
+    Consensus consensus = reach_consensus(mesh_, mark_blocks(mesh_, config_.mesh, objects_));
     totals_.consensus_rounds += consensus.rounds;
     // Objects stand still between passes: a pass without changes would repeat itself.
     if (consensus.splits + consensus.merges == 0) break;
     changed = true;
     totals_.blocks_split += consensus.splits;
     totals_.blocks_merged += consensus.merges;
+    rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
     apply_changes(mesh_, fields_, consensus);
-    // The first refinement starts from few blocks: balanced pass by pass, no rank has to hold them all at once.
-    if (first) rebalancer_.rebalance(mesh_, fields_, metrics_);
   }
-  if (changed && !first) rebalancer_.rebalance(mesh_, fields_, metrics_);
+  if (changed) rebalancer_.rebalance(mesh_, fields_, metrics_);
   if (changed) {
     stage_->mesh_changed(mesh_);
     count_blocks();
@@ -125,14 +124,14 @@ bool Simulation::more_steps(std::int64_t done, double time) const {
 void Simulation::run(const StepObserver& observer) {
   const int levels = config_.mesh.max_level;
   const int change = config_.mesh.block_change > 0 ? config_.mesh.block_change : levels;
-  if (levels > 0) refine(levels, true);
+  if (levels > 0) refine(levels);
   observer(0, 0.0, totals_);
   double time = 0.0, delta = time_delta();
   for (std::int64_t step = 1; more_steps(step - 1, time); ++step) {
     for (int stage = 0; stage < config_.run.stages_per_step && check_.passed(); ++stage) advance_stage(step);
     if (adapts()) {
       move_objects(objects_, delta);
-      if (config_.run.refine_every > 0 && step % config_.run.refine_every == 0) refine(change, false);
+      if (config_.run.refine_every > 0 && step % config_.run.refine_every == 0) refine(change);
     }
     time += delta;
     totals_.steps = step;

@@ -54,7 +54,7 @@ class Simulation {
   void check_end(const std::vector<support::FieldStats>& stats);
 
  private:
-  void refine(int passes, bool first);
+  void refine(int passes);
   void count_blocks();
   void advance_stage(std::int64_t step);
   [[nodiscard]] bool more_steps(std::int64_t done, double time) const;

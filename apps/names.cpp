@@ -47,7 +47,7 @@ constexpr Choice kBackends[] = {
 };
 
 constexpr Choice kStoreKinds[] = {
-    {"auto", "streamed when the fields outgrow the last-level cache"},
+    {"auto", "streamed when a thread's share of the fields outgrows twice its second-level cache"},
     {"cached", "ordinary stores"},
     {"streamed", "non-temporal stores, past the caches"},
 };

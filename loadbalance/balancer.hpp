@@ -3,8 +3,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "amr/config.hpp"
+#include "amr/migrate.hpp"
 #include "amr/rebalancer.hpp"
 
 namespace amrbench::loadbalance {
@@ -41,15 +43,21 @@ struct BalanceTotals {
   std::int64_t decisions = 0;
 };
 
-/// Slices the mesh's curve evenly whenever the policy wants it. Throws support::InputError on an unknown policy.
+/// Slices the mesh's curve evenly whenever the policy wants it: ahead of a refinement by the blocks that each block
+/// will become, and only when ranks would end up clearly apart; after it by the blocks there are. Throws
+/// support::InputError on an unknown policy.
 class Balancer final : public amr::Rebalancer {
  public:
   explicit Balancer(const amr::BalanceConfig& config);
+  bool rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+                       support::Metrics& metrics) override;
   bool rebalance(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) override;
   /// Totals over ranks. Collective.
   [[nodiscard]] BalanceTotals totals(const support::Communicator& comm) const;
 
  private:
+  void move(const amr::MigrationCount& count);
+
   amr::BalanceConfig config_;
   const PolicyEntry* policy_;
   BalanceTotals mine_;
