@@ -152,11 +152,6 @@ void Halo::start(const FieldStore& fields) {
                                              MPI_DOUBLE, graph_->comm().get(), &request_));
 }
 
-void Halo::poke() {
-  int done = 0;
-  if (request_ != MPI_REQUEST_NULL) support::mpi_check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-}
-
 void Halo::finish() {
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
 }

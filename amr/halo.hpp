@@ -23,9 +23,8 @@ class Halo {
 
   /// Packs all pieces (threads) and starts the exchange. Collective over neighbours.
   void start(const FieldStore& fields);
-  /// Waits until the faces have come. Between start and finish poke() lets MPI move on.
+  /// Waits until the faces have come.
   void finish();
-  void poke();
 
   /// The piece that block i received for part `part` of its face `face`; only for links to ghosts, after finish().
   [[nodiscard]] const double* received(std::int32_t i, int face, int part) const {

@@ -3,7 +3,7 @@
 //
 // What is written: every leaf block is a grid of its level. The format wants each level to lie upon the coarser ones
 // and level 0 to cover the domain, so every ancestor of a leaf is a grid of its own level too: a cell of it is the sum
-// of the 8 cells it was split into (variables are extensive, DESIGN.md "miniAMR semantics"), added in the order of
+// of the 8 cells it was split into (variables are extensive, docs/miniamr.md), added in the order of
 // kernels::merge_blocks, so an ancestor holds the bits that a merge would give. Components of a grid: var000,
 // var001..., then `rank`, the rank that owns the block, or for an ancestor its first leaf, and `block`, the place of
 // the block among that rank's blocks, -1 for an ancestor. There is no component for the level: every reader knows it.

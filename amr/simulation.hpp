@@ -1,6 +1,6 @@
 #pragma once
-// The time loop: stages, moving objects, refinement, balancing, checks (miniAMR's driver; DESIGN.md "the way of the
-// data").
+// The time loop: stages, moving objects, refinement, balancing, checks (miniAMR's driver;
+// docs/architecture.md).
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// The 7-point average over one block, faces read where they lie (DESIGN.md, decision 2; document 001, 5.3 stencil
+// The 7-point average over one block, faces read where they lie (docs/architecture.md; document 001, 5.3 stencil
 // overlap).
 #include <array>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What happens to a block's values when it is split or merged (DESIGN.md, miniAMR semantics: variables are extensive).
+// What happens to a block's values when it is split or merged (docs/miniamr.md: variables are extensive).
 #include <array>
 
 #include "kernels/layout.hpp"
