@@ -28,6 +28,12 @@ std::int64_t peak_resident_bytes() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
 }
 
+bool reset_peak_resident() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;  // proc(5): resets the peak resident set size
+  return file.good();
+}
+
 std::int64_t available_memory_bytes() {
   return proc_bytes("/proc/meminfo", "MemAvailable");
 }

@@ -8,6 +8,10 @@ namespace amrbench::support {
 /// say. Of one rank: not collective.
 [[nodiscard]] std::int64_t peak_resident_bytes();
 
+/// Forgets the peak so far: from now on peak_resident_bytes() tells the most since this call (Linux). False when the
+/// system does not let it be forgotten; the peak then stays that of the whole process. Of one rank: not collective.
+bool reset_peak_resident();
+
 /// Memory of the node that could still be had without swapping, in bytes (Linux: MemAvailable). 0 when not known.
 [[nodiscard]] std::int64_t available_memory_bytes();
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "support/page_buffer.hpp"
 
 namespace amrbench::support {
@@ -23,6 +25,16 @@ TEST(ProcessMemory, PeakFollowsTouchedPagesAndStays) {
 TEST(ProcessMemory, NodeHasMemory) {
   EXPECT_GT(available_memory_bytes(), std::int64_t{1} << 24);
   EXPECT_GT(total_memory_bytes(), available_memory_bytes());
+}
+
+TEST(ProcessMemory, ThePeakCanBeForgotten) {
+  constexpr std::size_t kBytes = std::size_t{256} << 20;
+  {
+    std::vector<char> large(kBytes, 1);
+    ASSERT_GE(peak_resident_bytes(), static_cast<std::int64_t>(kBytes)) << static_cast<int>(large[kBytes / 2]);
+  }
+  if (!reset_peak_resident()) GTEST_SKIP() << "this system keeps the peak";
+  EXPECT_LT(peak_resident_bytes(), static_cast<std::int64_t>(kBytes));
 }
 
 }  // namespace
