@@ -68,6 +68,9 @@ struct BalanceConfig {
 struct DeviceConfig {
   std::string backend = "cpu";
   int threads = 0;  ///< OpenMP threads a rank; 0 = all the rank may use
+  /// How results are stored: "cached", "streamed" past the caches, or "auto": streamed when the fields outgrow them. No
+  /// effect on results; a stencil may ignore it.
+  std::string stores = "auto";
 };
 
 /// [output]

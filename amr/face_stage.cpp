@@ -11,26 +11,50 @@
 
 namespace amrbench::amr {
 
-/// A thread's buffers: six whole faces, one quarter, and its sums while a summing stage runs.
+namespace {
+
+/// Most of a second-level cache of 1 to 2 MiB; a pass over a group should fit beside what streams through.
+constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
+/// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
+/// small beside the stencil's.
+constexpr std::size_t kPassBytes = std::size_t{32} << 10;
+
+}  // namespace
+
+/// What is known of a block before its chunks are computed: pointers at chunk 0, and which faces must be made.
+struct FaceStage::Task {
+  std::int32_t block = 0;
+  const double* in = nullptr;
+  double* out = nullptr;
+  std::array<kernels::FaceView, 6> faces;  ///< values null: crosses a level, made chunk by chunk
+};
+
+/// A thread's buffers: the chunks of a pass of six faces, the tasks of a group, and its sums while a summing stage
+/// runs.
 struct FaceStage::Scratch {
-  explicit Scratch(const kernels::BlockLayout& layout) {
-    std::size_t values = kernels::kPadding;
+  Scratch(const std::array<std::size_t, 3>& face_chunk, int chunks) {
+    std::size_t values = 0;
     for (int face = 0; face < 6; ++face) {
       offset[face] = values;
-      values += (layout.face_values(face / 2) + 7) / 8 * 8;
+      values += (face_chunk[face / 2] * chunks + kernels::kPadding + 7) / 8 * 8;
     }
-    quarter = values;
-    buffer.grow(values + std::max({layout.quarter_values(0), layout.quarter_values(1), layout.quarter_values(2)}) +
-                kernels::kPadding);
+    buffer.grow(values);
   }
   support::PageBuffer<double> buffer;
   std::array<std::size_t, 6> offset{};
-  std::size_t quarter = 0;
+  std::vector<Task> tasks;
   std::optional<kernels::StageSum> sum;
 };
 
-FaceStage::FaceStage(const kernels::BlockLayout& layout, bool overlap)
-    : layout_(layout), overlap_(overlap), kernel_(kernels::select_average7(layout)) {}
+FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
+    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)) {
+  for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
+  const std::size_t chunk_bytes = layout.chunk_values() * sizeof(double);
+  pass_ = static_cast<int>(std::clamp<std::size_t>(kPassBytes / chunk_bytes, 1, layout.chunks));
+  const std::size_t by_cache = kGroupBytes / (pass_ * chunk_bytes);
+  const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
+  group_ = std::max<std::size_t>(1, std::min(by_cache, by_sums));
+}
 
 FaceStage::~FaceStage() = default;
 
@@ -42,83 +66,112 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   // Results that will have left the caches before they are read again need not pass through them. Both buffers count,
   // on every rank as if all ranks of the job shared one cache.
   const double bytes = 2.0 * static_cast<double>(mesh.global_size()) * static_cast<double>(layout_.block_values() * 8);
-  streaming_ = bytes > static_cast<double>(support::last_level_cache_bytes());
+  const bool large = bytes > static_cast<double>(support::last_level_cache_bytes());
+  streaming_ = options_.stores == "streamed" || (options_.stores == "auto" && large);
 }
 
-kernels::FaceView FaceStage::coarse_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face,
-                                         double* out, double* quarter) const {
-  const std::int32_t j = mesh.links(i).index[face][0];
-  const int axis = face / 2, a = layout_.face_axis_a(axis), b = layout_.face_axis_b(axis);
-  const double* values = quarter;
-  if (j >= mesh.size()) {
-    values = halo_.received(i, face, 0);
-  } else {
-    const auto& c = mesh.coord(i);
-    kernels::pack_quarter(layout_, fields.block(j), face ^ 1, c[a] & 1, c[b] & 1, quarter);
-  }
-  kernels::expand_quarter(layout_, values, axis, out);
-  return {out, true};
-}
-
-kernels::FaceView FaceStage::fine_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face,
-                                       double* out, double* quarter) const {
-  for (int part = 0; part < 4; ++part) {
-    const std::int32_t j = mesh.links(i).index[face][part];
-    const double* values = quarter;
-    if (j >= mesh.size()) {
-      values = halo_.received(i, face, part);
-    } else {
-      kernels::pack_restricted(layout_, fields.block(j), face ^ 1, quarter);
-    }
-    kernels::insert_quarter(layout_, values, face / 2, part & 1, part >> 1, out);
-  }
-  return {out, true};
-}
-
-kernels::BlockArgs FaceStage::block_args(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i,
-                                         Scratch& scratch) const {
-  kernels::BlockArgs args;
-  args.in = fields.block(i);
-  args.out = fields.output(i);
+FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const {
+  Task task;
+  task.block = i;
+  task.in = fields.block(i);
+  task.out = fields.output(i);
   const auto& links = mesh.links(i);
-  double* const quarter = scratch.buffer.data() + scratch.quarter;
   for (int face = 0; face < 6; ++face) {
-    double* const out = scratch.buffer.data() + scratch.offset[face];
     const std::int32_t j = links.index[face][0];
-    switch (links.kind[face]) {
-      case FaceKind::boundary:  // the domain's face copies the cell inside
-        args.faces[face] = kernels::in_place_face(layout_, args.in, face / 2, face % 2);
-        break;
-      case FaceKind::same:
-        if (j >= mesh.size()) {
-          args.faces[face] = {halo_.received(i, face, 0), true};
-        } else {
-          args.faces[face] = kernels::in_place_face(layout_, fields.block(j), face / 2, 1 - face % 2);
-        }
-        break;
-      case FaceKind::coarse:
-        args.faces[face] = coarse_face(mesh, fields, i, face, out, quarter);
-        break;
-      case FaceKind::fine:
-        args.faces[face] = fine_face(mesh, fields, i, face, out, quarter);
-        break;
+    if (links.kind[face] == FaceKind::boundary) {  // the domain's face copies the cell inside
+      task.faces[face] = kernels::in_place_face(layout_, task.in, face / 2, face % 2);
+    } else if (links.kind[face] == FaceKind::same) {
+      task.faces[face] = j < mesh.size() ? kernels::in_place_face(layout_, fields.block(j), face / 2, 1 - face % 2)
+                                         : kernels::FaceView{halo_.received(i, face, 0), true};
     }
   }
-  return args;
+  return task;
+}
+
+void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+                          double* out) const {
+  const auto& links = mesh.links(task.block);
+  const int axis = face / 2, other = face ^ 1;
+  const std::size_t quarter = chunk * (face_chunk_[axis] / 4), whole = chunk * layout_.chunk_values();
+  if (links.kind[face] == FaceKind::coarse) {
+    const std::int32_t j = links.index[face][0];
+    if (j >= mesh.size()) {
+      kernels::expand_quarter(layout_, halo_.received(task.block, face, 0) + quarter, axis, out);
+    } else {
+      const auto& c = mesh.coord(task.block);
+      const auto qa = static_cast<int>(c[layout_.face_axis_a(axis)] & 1);
+      const auto qb = static_cast<int>(c[layout_.face_axis_b(axis)] & 1);
+      kernels::prolong_face(layout_, fields.block(j) + whole, other, qa, qb, out);
+    }
+    return;
+  }
+  for (int part = 0; part < 4; ++part) {
+    const std::int32_t j = links.index[face][part];
+    if (j >= mesh.size()) {
+      kernels::insert_quarter(layout_, halo_.received(task.block, face, part) + quarter, axis, part & 1, part >> 1,
+                              out);
+    } else {
+      kernels::restrict_face(layout_, fields.block(j) + whole, other, part & 1, part >> 1, out);
+    }
+  }
+}
+
+/// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
+kernels::ChunkInput FaceStage::chunk_input(const Task& task, int chunk) const {
+  kernels::ChunkInput input;
+  input.in = task.in + chunk * layout_.chunk_values();
+  for (int face = 0; face < 6; ++face) {
+    const kernels::FaceView& view = task.faces[face];
+    const std::size_t step = view.packed ? face_chunk_[face / 2] : layout_.chunk_values();
+    input.faces[face] = view.values == nullptr ? kernels::FaceView{input.in, true}
+                                               : kernels::FaceView{view.values + chunk * step, view.packed};
+  }
+  return input;
+}
+
+void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
+                          Scratch& scratch) const {
+  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
+  kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
+  if (summing) sum->reserve(blocks.size() * layout_.block_cells());
+  scratch.tasks.clear();
+  for (const std::int32_t i : blocks) scratch.tasks.push_back(make_task(mesh, fields, i));
+  const std::size_t chunk_values = layout_.chunk_values();
+  for (int chunk = 0; chunk < layout_.chunks; chunk += pass_) {
+    kernels::RawSum* const raw = summing ? sum->raw(chunk) : nullptr;
+    const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
+    kernels::ChunkArgs args;
+    args.chunks = std::min(pass_, layout_.chunks - chunk);
+    args.next = chunk_input(scratch.tasks[0], chunk);
+    for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
+      const Task& task = scratch.tasks[k];
+      args.input = args.next;
+      args.out = task.out + chunk * chunk_values;
+      for (int face = 0; face < 6; ++face) {
+        if (task.faces[face].values != nullptr) continue;
+        double* const out = scratch.buffer.data() + scratch.offset[face];
+        for (int c = 0; c < args.chunks; ++c) {
+          make_face(mesh, fields, task, face, chunk + c, out + c * face_chunk_[face / 2]);
+        }
+        args.input.faces[face] = {out, true};
+      }
+      // Behind the last block of a group comes its first again, one pass further.
+      const bool last = k + 1 == scratch.tasks.size();
+      if (!last) args.next = chunk_input(scratch.tasks[k + 1], chunk);
+      if (last && chunk + 2 * pass_ <= layout_.chunks) args.next = chunk_input(scratch.tasks[0], chunk + pass_);
+      kernel(layout_, args, raw, magic);
+    }
+  }
 }
 
 void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
                            bool summing) {
-  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
 #pragma omp parallel
   {
-    Scratch& scratch = *scratch_[omp_get_thread_num()];
-    kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
-#pragma omp for schedule(static) nowait
-    for (std::size_t k = 0; k < blocks.size(); ++k) {
-      const kernels::BlockArgs args = block_args(mesh, fields, blocks[k], scratch);
-      if (summing) sum->reserve(layout_.block_cells());
-      kernel(layout_, args, sum);
+    const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+    const std::size_t begin = blocks.size() * me / threads, end = blocks.size() * (me + 1) / threads;
+    for (std::size_t k = begin; k < end; k += group_) {
+      run_group(mesh, fields, blocks.subspan(k, std::min(group_, end - k)), summing, *scratch_[me]);
     }
     if (streaming_) kernels::stream_fence();
   }
@@ -128,7 +181,8 @@ std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fiel
                                                        const support::FixedPointScale* scale,
                                                        support::Metrics& metrics) {
   const bool summing = scale != nullptr;
-  while (scratch_.size() < std::size_t(omp_get_max_threads())) scratch_.push_back(std::make_unique<Scratch>(layout_));
+  while (scratch_.size() < std::size_t(omp_get_max_threads()))
+    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, pass_));
   if (summing) {
     for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernel_.vector_length, kernel_.patterns, *scale);
   }
@@ -136,13 +190,13 @@ std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fiel
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     halo_.start(fields);
-    if (!overlap_) halo_.finish();
+    if (!options_.overlap) halo_.finish();
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    run_blocks(mesh, fields, overlap_ ? std::span(halo_.interior()) : std::span(all_), summing);
+    run_blocks(mesh, fields, options_.overlap ? std::span(halo_.interior()) : std::span(all_), summing);
   }
-  if (overlap_) {
+  if (options_.overlap) {
     {
       support::PhaseTimer timer(metrics, support::Phase::halo);
       halo_.finish();

@@ -2,8 +2,11 @@
 // Stages of stencils that need faces only (7 points): faces are read where they lie.
 //
 // A face of a local neighbour of the same level is read inside that neighbour, a remote one inside the message. Faces
-// that cross a level are made just before the block that needs them is computed, in a scratch buffer of the thread that
-// stays in its cache: no pass over memory of its own.
+// that cross a level are made just before the chunk that needs them is computed, in a scratch buffer of the thread that
+// stays in its first-level cache: no pass over memory of its own.
+// A thread walks its stretch of the curve in groups of blocks, and each group chunk by chunk: one chunk of a group,
+// with the neighbours' faces of that chunk, fits the second-level cache, so a face is fetched from memory once. While a
+// chunk is computed the next one is prefetched (docs/decisions/0003-stencil-schedule.md).
 #include "amr/halo.hpp"
 #include "amr/stage.hpp"
 #include "kernels/average7.hpp"
@@ -12,7 +15,7 @@ namespace amrbench::amr {
 
 class FaceStage final : public Stage {
  public:
-  FaceStage(const kernels::BlockLayout& layout, bool overlap);
+  FaceStage(const kernels::BlockLayout& layout, const StageOptions& options);
   ~FaceStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;
@@ -25,19 +28,24 @@ class FaceStage final : public Stage {
 
  private:
   struct Scratch;
+  struct Task;
   void run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing);
-  kernels::BlockArgs block_args(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i, Scratch& scratch) const;
-  kernels::FaceView coarse_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face, double* out,
-                                double* quarter) const;
-  kernels::FaceView fine_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face, double* out,
-                              double* quarter) const;
+  void run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
+                 Scratch& scratch) const;
+  Task make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const;
+  kernels::ChunkInput chunk_input(const Task& task, int chunk) const;
+  void make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+                 double* out) const;
 
   kernels::BlockLayout layout_;
-  bool overlap_;
+  StageOptions options_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;
-  bool streaming_ = false;  ///< stores of results go past the caches
+  std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
+  int pass_ = 1;                             ///< chunks computed at once
+  std::size_t group_ = 1;                    ///< blocks a group
+  bool streaming_ = false;                   ///< stores of results go past the caches
   std::vector<std::int32_t> all_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< one a thread
 };

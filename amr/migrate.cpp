@@ -1,7 +1,7 @@
 #include "amr/migrate.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <vector>
 
 namespace amrbench::amr {
@@ -20,62 +20,66 @@ Range intersect(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// A message: the values of `blocks.size()` blocks, then their keys, as doubles' worth of bytes.
-struct Message {
+/// The blocks that one rank sends another.
+struct Transfer {
   int rank;
   Range blocks;
-  std::vector<double> data;
+  std::vector<std::int64_t> slots;  ///< where they are or will be in this rank's fields
 };
 
-void pack(Message& message, const Mesh<3>& mesh, const FieldStore& fields) {
-  const std::size_t values = fields.layout().block_values();
-  const std::int64_t count = message.blocks.size(), first = message.blocks.begin - mesh.global_begin();
-  message.data.resize(count * (values + 1));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < count; ++k) {
-    std::memcpy(message.data.data() + k * values, fields.block(static_cast<std::int32_t>(first + k)),
-                values * sizeof(double));
+/// Memory of a message as MPI sees it: keys in one piece, then block by block where the values lie. So nothing is
+/// packed, and no buffer as large as the message is needed. Owns the datatype.
+class MessageType {
+ public:
+  MessageType(Key* keys, const std::vector<std::int64_t>& slots, FieldStore& fields) {
+    const std::size_t values = fields.layout().block_values();
+    const std::size_t pieces = slots.size() + 1;
+    std::vector<MPI_Aint> places(pieces);
+    std::vector<int> lengths(pieces, support::mpi_count(values, "block"));
+    std::vector<MPI_Datatype> types(pieces, MPI_DOUBLE);
+    support::mpi_check(MPI_Get_address(keys, &places[0]));
+    lengths[0] = support::mpi_count(slots.size(), "migration message");
+    types[0] = MPI_UINT64_T;
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      support::mpi_check(MPI_Get_address(fields.slot_values(slots[k]), &places[k + 1]));
+    }
+    support::mpi_check(MPI_Type_create_struct(support::mpi_count(pieces, "migration message"), lengths.data(),
+                                              places.data(), types.data(), &type_));
+    support::mpi_check(MPI_Type_commit(&type_));
   }
-  std::memcpy(message.data.data() + count * values, mesh.keys().data() + first, count * sizeof(Key));
-}
+  ~MessageType() { MPI_Type_free(&type_); }
+  MessageType(const MessageType&) = delete;
+  MessageType& operator=(const MessageType&) = delete;
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Who gets which of the blocks in `have`, and whose blocks come into `want`.
+struct Exchange {
+  std::vector<Transfer> out, in;
+
+  Exchange(const Mesh<3>& mesh, std::span<const std::int64_t> cuts, Range have, Range want) {
+    std::int64_t other_begin = 0;
+    for (int r = 0; r < mesh.comm().size(); ++r) {
+      const Range other{other_begin, other_begin + mesh.rank_sizes()[r]};
+      other_begin = other.end;
+      if (r == mesh.comm().rank()) continue;
+      const Range go = intersect(have, {cuts[r], cuts[r + 1]}), come = intersect(want, other);
+      if (go.size() > 0) out.push_back({r, go, {}});
+      if (come.size() > 0) in.push_back({r, come, {}});
+    }
+  }
+};
 
 }  // namespace
 
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts) {
-  const int me = mesh.comm().rank(), ranks = mesh.comm().size();
-  const std::size_t values = fields.layout().block_values();
+  const int me = mesh.comm().rank();
   const Range have{mesh.global_begin(), mesh.global_begin() + mesh.size()};
   const Range want{cuts[me], cuts[me + 1]};
-  std::vector<Message> out, in;
-  std::int64_t other_begin = 0;
-  for (int r = 0; r < ranks; ++r) {
-    const Range other{other_begin, other_begin + mesh.rank_sizes()[r]};
-    other_begin = other.end;
-    if (r == me) continue;
-    const Range go = intersect(have, {cuts[r], cuts[r + 1]}), come = intersect(want, other);
-    if (go.size() > 0) out.push_back({r, go, {}});
-    if (come.size() > 0) in.push_back({r, come, {}});
-  }
-  support::Requests requests;
-  for (Message& m : in) {
-    m.data.resize(m.blocks.size() * (values + 1));
-    support::mpi_check(MPI_Irecv(m.data.data(), support::mpi_count(m.data.size(), "migration message"), MPI_DOUBLE,
-                                 m.rank, kTag, mesh.comm().get(), requests.add()));
-  }
-  MigrationCount count;
-  for (Message& m : out) {
-    pack(m, mesh, fields);
-    support::mpi_check(MPI_Isend(m.data.data(), support::mpi_count(m.data.size(), "migration message"), MPI_DOUBLE,
-                                 m.rank, kTag, mesh.comm().get(), requests.add()));
-    std::vector<std::int64_t> left;
-    for (std::int64_t p = m.blocks.begin; p < m.blocks.end; ++p) {
-      left.push_back(fields.slot(static_cast<std::int32_t>(p - have.begin)));
-    }
-    fields.give_back(left);
-    count.blocks += m.blocks.size();
-    count.bytes += static_cast<std::int64_t>(m.data.size() * sizeof(double));
-  }
-  requests.wait_all();
+  Exchange exchange(mesh, cuts, have, want);
 
   std::vector<Key> keys(want.size());
   std::vector<std::int64_t> slots(want.size());
@@ -84,16 +88,32 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::i
     keys[p - want.begin] = mesh.keys()[p - have.begin];
     slots[p - want.begin] = fields.slot(static_cast<std::int32_t>(p - have.begin));
   }
-  for (const Message& m : in) {
-    const std::int64_t n = m.blocks.size(), at = m.blocks.begin - want.begin;
-    const std::vector<std::int64_t> fresh = fields.take(n);
-    std::memcpy(keys.data() + at, m.data.data() + n * values, n * sizeof(Key));
-    std::copy(fresh.begin(), fresh.end(), slots.begin() + at);
-#pragma omp parallel for schedule(static)
-    for (std::int64_t k = 0; k < n; ++k) {
-      std::memcpy(fields.slot_values(fresh[k]), m.data.data() + k * values, values * sizeof(double));
-    }
+  // All slots are taken before any address is: taking may move the fields.
+  for (Transfer& t : exchange.in) {
+    t.slots = fields.take(t.blocks.size());
+    std::copy(t.slots.begin(), t.slots.end(), slots.begin() + (t.blocks.begin - want.begin));
   }
+  std::vector<Key> sent(mesh.keys().begin(), mesh.keys().end());
+  MigrationCount count;
+  {
+    support::Requests requests;
+    for (const Transfer& t : exchange.in) {
+      const MessageType type(keys.data() + (t.blocks.begin - want.begin), t.slots, fields);
+      support::mpi_check(MPI_Irecv(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
+    }
+    for (Transfer& t : exchange.out) {
+      for (std::int64_t p = t.blocks.begin; p < t.blocks.end; ++p) {
+        t.slots.push_back(fields.slot(static_cast<std::int32_t>(p - have.begin)));
+      }
+      const MessageType type(sent.data() + (t.blocks.begin - have.begin), t.slots, fields);
+      support::mpi_check(MPI_Isend(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
+      count.blocks += t.blocks.size();
+      count.bytes +=
+          t.blocks.size() * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key));
+    }
+    requests.wait_all();
+  }
+  for (const Transfer& t : exchange.out) fields.give_back(t.slots);
   fields.set_slots(std::move(slots));
   mesh.set_blocks(std::move(keys));
   return count;

@@ -36,7 +36,7 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
       metrics_(metrics),
       mesh_(comm, key_space(config)),
       fields_(kernels::make_layout(config.mesh.block, config.fields.variables)),
-      stage_(make_stage(config.run.stencil, fields_.layout(), config.run.overlap)),
+      stage_(make_stage(config.run.stencil, fields_.layout(), {config.run.overlap, config.device.stores})),
       objects_(make_objects(config.objects)),
       check_(first_sums(mesh_, config, fields_, *stage_)) {
   stage_->mesh_changed(mesh_);

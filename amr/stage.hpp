@@ -47,15 +47,22 @@ class Stage {
   [[nodiscard]] virtual int conserved_variables(bool mesh_is_uniform) const = 0;
 };
 
+/// How a stage works, whatever its stencil.
+struct StageOptions {
+  bool overlap = true;          ///< overlapped, not blocking
+  std::string stores = "auto";  ///< DeviceConfig::stores
+};
+
 /// A stencil by name.
 struct StencilEntry {
   std::string_view name;
   std::string_view description;
-  std::unique_ptr<Stage> (*make)(const kernels::BlockLayout& layout, bool overlap);
+  std::unique_ptr<Stage> (*make)(const kernels::BlockLayout& layout, const StageOptions& options);
 };
 /// All stencils; a new one is one file and one line in stencil_registry.cpp.
 std::span<const StencilEntry> stencil_registry();
 /// Throws support::InputError that lists the names when there is none called `name`.
-std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout, bool overlap);
+std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout,
+                                  const StageOptions& options);
 
 }  // namespace amrbench::amr

@@ -11,13 +11,13 @@ namespace amrbench::amr {
 namespace {
 
 template <class T>
-std::unique_ptr<Stage> make(const kernels::BlockLayout& layout, bool overlap) {
-  return std::make_unique<T>(layout, overlap);
+std::unique_ptr<Stage> make(const kernels::BlockLayout& layout, const StageOptions& options) {
+  return std::make_unique<T>(layout, options);
 }
 
 template <WideStencil S>
-std::unique_ptr<Stage> make_wide(const kernels::BlockLayout& layout, bool overlap) {
-  return std::make_unique<WideStage>(S, layout, overlap);
+std::unique_ptr<Stage> make_wide(const kernels::BlockLayout& layout, const StageOptions& options) {
+  return std::make_unique<WideStage>(S, layout, options);
 }
 
 }  // namespace
@@ -33,10 +33,11 @@ std::span<const StencilEntry> stencil_registry() {
   return entries;
 }
 
-std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout, bool overlap) {
+std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout,
+                                  const StageOptions& options) {
   std::string names;
   for (const StencilEntry& entry : stencil_registry()) {
-    if (entry.name == name) return entry.make(layout, overlap);
+    if (entry.name == name) return entry.make(layout, options);
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw support::InputError("run.stencil: no stencil is called \"" + std::string(name) + "\" (choose from " + names +

@@ -14,9 +14,9 @@ struct WideStage::Scratch {
   std::optional<kernels::StageSum> sum;
 };
 
-WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, bool overlap)
+WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
-      overlap_(overlap),
+      overlap_(options.overlap),
       layout_(stencil == WideStencil::mixed ? kernels::make_tile_layout_by_variable(layout)
                                             : kernels::make_tile_layout(layout)),
       constants_(kernels::mixed_constants(layout.variables)),

@@ -20,7 +20,7 @@ enum class WideStencil { average27, mixed };
 
 class WideStage final : public Stage {
  public:
-  WideStage(WideStencil stencil, const kernels::BlockLayout& layout, bool overlap);
+  WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options);
   ~WideStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;

@@ -19,6 +19,7 @@ void list_command(std::ostream& out) {
       {"Object shapes", "object.shape", object_shapes()},
       {"Bounce modes", "object.bounce", bounce_modes()},
       {"Back ends", "device.backend", backends()},
+      {"Stores", "device.stores", store_kinds()},
   };
   bool first = true;
   for (const Group& group : groups) {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string_view>
 
-#include "apps/build_info.hpp"
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
 #include "support/error.hpp"
+#include "support/provenance.hpp"
 
 namespace {
 
@@ -39,7 +39,7 @@ void refuse_unknown_first_word(int argc, char** argv) {
 int command(int argc, char** argv, const apps::MpiSession* mpi) {
   refuse_unknown_first_word(argc, argv);
   CLI::App app("amrbench: adaptive mesh refinement, run, verified and timed", "amrbench");
-  app.set_version_flag("--version", "amrbench " + apps::build_info().version);
+  app.set_version_flag("--version", "amrbench " + support::build_info().version);
   app.require_subcommand(1);
   const auto arguments = apps::add_run_command(app);
   CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");

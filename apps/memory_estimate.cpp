@@ -2,35 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "kernels/layout.hpp"
+
 namespace amrbench::apps {
-
-namespace {
-
-/// Variables with padding: the chunk width of 4 to 8 lanes that wastes least; below 4 variables one chunk of them.
-int padded_variables(int variables) {
-  if (variables <= 4) return variables;
-  int best = 2 * variables;
-  for (int lanes = 8; lanes >= 4; --lanes) best = std::min(best, (variables + lanes - 1) / lanes * lanes);
-  return best;
-}
-
-}  // namespace
 
 MemoryEstimate estimate_memory(const amr::Config& config, int ranks) {
   MemoryEstimate estimate;
   constexpr double kBuffers = 2;
-  double cells = 1;
   estimate.initial_blocks = 1;
   for (std::size_t d = 0; d < 3; ++d) {
-    cells *= config.mesh.block[d];
     estimate.initial_blocks *= config.mesh.root[d];
   }
-  estimate.variables_padded = padded_variables(config.fields.variables);
-  estimate.block_bytes = cells * estimate.variables_padded * sizeof(double) * kBuffers;
+  const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
+  estimate.variables_padded = layout.lanes * layout.chunks;
+  estimate.block_bytes = static_cast<double>(layout.block_values() * sizeof(double)) * kBuffers;
   estimate.bound_blocks = std::ldexp(estimate.initial_blocks, 3 * config.mesh.max_level);
   estimate.initial_bytes = estimate.initial_blocks * estimate.block_bytes;
   estimate.bound_bytes = estimate.bound_blocks * estimate.block_bytes;

@@ -12,19 +12,7 @@ enum Outcome : int { kFine = 0, kInputError = 1, kOtherError = 2 };
 
 }  // namespace
 
-MpiSession::MpiSession(int& argc, char**& argv) {
-  int running = 0;
-  MPI_Initialized(&running);
-  owner_ = !running;
-  int provided = 0;
-  if (owner_)
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  else
-    MPI_Query_thread(&provided);
-  if (provided < MPI_THREAD_FUNNELED) {
-    if (owner_) MPI_Finalize();
-    throw support::RunError("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
-  }
+MpiSession::MpiSession(int& argc, char**& argv) : environment_(argc, argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
@@ -32,7 +20,6 @@ MpiSession::MpiSession(int& argc, char**& argv) {
 
 MpiSession::~MpiSession() {
   MPI_Comm_free(&failures_);
-  if (owner_) MPI_Finalize();
 }
 
 std::string MpiSession::from_first_rank(const std::function<std::string()>& produce) const {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include "support/mpi.hpp"
+
 namespace amrbench::apps {
 
 /// MPI_Init_thread(FUNNELED) at birth, MPI_Finalize at death; neither when MPI already runs. One a process; collective.
@@ -31,9 +33,9 @@ class MpiSession {
   bool all_failed(int& status, std::chrono::milliseconds patience);
 
  private:
+  support::Environment environment_;
   MPI_Comm failures_ = MPI_COMM_NULL;  ///< a failing rank must not meet a running one's messages
   std::array<int, 2> failure_status_{};
-  bool owner_ = false;
   int rank_ = 0;
   int size_ = 1;
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "amr/stage.hpp"
+#include "loadbalance/balancer.hpp"
+
 namespace amrbench::apps {
 
 namespace {
@@ -9,18 +12,6 @@ namespace {
 constexpr Choice kPartitionMethods[] = {
     {"morton", "blocks in Morton order, cut into runs of equal weight"},
     {"hilbert", "blocks in Hilbert order, cut into runs of equal weight"},
-};
-
-constexpr Choice kBalancePolicies[] = {
-    {"every", "rebalance after every refinement that changed the mesh"},
-    {"threshold", "rebalance when (max - min) / mean of the blocks a rank exceeds balance.threshold"},
-    {"never", "blocks stay with the rank they were born on"},
-};
-
-constexpr Choice kStencils[] = {
-    {"average7", "mean of a cell and its 6 face neighbours; conserves totals on any mesh"},
-    {"average27", "mean of the 27 cells around; conserves totals on uniform meshes only"},
-    {"mixed", "miniAMR's mixed work: several kernels by variable and stage; needs 8 variables or more"},
 };
 
 constexpr Choice kInitialFields[] = {
@@ -55,6 +46,12 @@ constexpr Choice kBackends[] = {
     {"cuda", "NVIDIA GPUs; not in this build"},
 };
 
+constexpr Choice kStoreKinds[] = {
+    {"auto", "streamed when the fields outgrow the last-level cache"},
+    {"cached", "ordinary stores"},
+    {"streamed", "non-temporal stores, past the caches"},
+};
+
 /// Edits between two words (optimal string alignment). Three rows suffice: a swap looks two back.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -72,16 +69,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// The names and descriptions of a registry.
+template <class Registry>
+std::vector<Choice> choices_of(const Registry& registry) {
+  std::vector<Choice> choices;
+  for (const auto& entry : registry) choices.push_back({entry.name, entry.description});
+  return choices;
+}
+
 }  // namespace
 
 std::span<const Choice> partition_methods() {
   return kPartitionMethods;
 }
 std::span<const Choice> balance_policies() {
-  return kBalancePolicies;
+  static const std::vector<Choice> choices = choices_of(loadbalance::policy_registry());
+  return choices;
 }
 std::span<const Choice> stencils() {
-  return kStencils;
+  static const std::vector<Choice> choices = choices_of(amr::stencil_registry());
+  return choices;
 }
 std::span<const Choice> initial_fields() {
   return kInitialFields;
@@ -94,6 +101,9 @@ std::span<const Choice> bounce_modes() {
 }
 std::span<const Choice> backends() {
   return kBackends;
+}
+std::span<const Choice> store_kinds() {
+  return kStoreKinds;
 }
 
 std::optional<std::string_view> shape_of_miniamr_type(std::int64_t type) {

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <map>
 
-#include "apps/build_info.hpp"
 #include "apps/commands.hpp"
 #include "apps/config_check.hpp"
 #include "apps/config_toml.hpp"
@@ -17,6 +16,7 @@
 #include "apps/miniamr_options.hpp"
 #include "apps/result_folder.hpp"
 #include "support/error.hpp"
+#include "support/provenance.hpp"
 
 namespace amrbench::apps {
 
@@ -121,7 +121,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   options.result_folder = mpi.from_first_rank([&] {
     const auto folder = claim_result_folder(resolved.config.output.dir, resolved.config.run.name, std::time(nullptr));
     write_new_file(folder / "config.toml", fmt::format("# Resolved configuration of amrbench {}\n{}",
-                                                       build_info().version, write_toml(resolved.config)));
+                                                       support::build_info().version, write_toml(resolved.config)));
     return folder.string();
   });
   options.progress = progress_mode(arguments);

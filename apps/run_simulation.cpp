@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
 #include "loadbalance/balancer.hpp"
@@ -101,6 +102,7 @@ void print_result(const support::RunRecord& record, const amr::ConservationCheck
         100.0 * record.rates.roofline_fraction, record.rates.copy_bandwidth_bytes_per_s * 1e-9);
   }
   fmt::print("FOM: {:.4g} cell-updates/s\n", record.rates.cell_updates_per_s);
+  if (!check.note().empty() && options.progress != Progress::none) fmt::print("{}\n", check.note());
   if (check.failure()) fmt::print("{}\n", *check.failure());
   fmt::print("VALIDATION: {}\n", record.valid ? "PASSED" : "FAILED");
   fmt::print("{}\n", options.result_folder.string());
@@ -136,7 +138,12 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   double seconds = 0.0;
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
-    simulation.run([&](std::int64_t, double, const amr::RunTotals& totals) {
+    simulation.run([&](std::int64_t step, double time, const amr::RunTotals& totals) {
+      if (config.output.plotfile > 0 && step % config.output.plotfile == 0) {
+        const support::PhaseTimer timer(metrics, Phase::output);
+        amr::write_plotfile(options.result_folder / fmt::format("plt{:05}", step), simulation.mesh(),
+                            simulation.fields(), config.mesh, config.fields, step, time);
+      }
       if (!progress->due()) return;
       progress->update(progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics));
     });
@@ -147,7 +154,7 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();
   support::RunRecord record;
-  record.version = support::program_version();
+  record.version = support::build_info().version;
   record.config = config_to_json(config);
   record.totals = record_totals(comm, simulation.totals(), seconds, peak);
   record.phases = metrics.reduce(comm).phases;
@@ -159,7 +166,9 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
   record.valid = simulation.conservation().passed();
   record.provenance = support::to_json(support::collect_provenance(comm, options.arguments));
-  if (!options.notes.empty()) record.provenance["notes"] = options.notes;
+  std::vector<std::string> notes = options.notes;
+  if (!simulation.conservation().note().empty()) notes.push_back(simulation.conservation().note());
+  record.provenance["notes"] = notes;
   record.rates = support::derive_rates(record.totals, support::measure_copy_bandwidth(comm).bytes_per_s);
 
   std::string error;

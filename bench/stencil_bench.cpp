@@ -77,9 +77,9 @@ void run(benchmark::State& state, const BlockLayout& layout, bool summing, bool 
       for (std::int64_t i = 0; i < grid.blocks(); ++i) {
         if (summing) {
           sum->reserve(layout.block_cells());
-          kernel.summing[streaming](layout, grid.args(i), &*sum);
+          run_block(kernel.summing[streaming], layout, grid.args(i), &*sum);
         } else {
-          kernel.plain[streaming](layout, grid.args(i), nullptr);
+          run_block(kernel.plain[streaming], layout, grid.args(i), nullptr);
         }
       }
       stream_fence();

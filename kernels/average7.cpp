@@ -11,16 +11,21 @@ Average7Kernel average7_narrow(const BlockLayout& layout);  // average7_narrow.c
 Average7Kernel select_average7(const BlockLayout& layout) {
   switch (layout.lanes) {
     case 5:
-      return detail::average7_for_cells<5>(layout.cells[0]);
+      return detail::average7_for_cells<5>(layout.cells);
     case 6:
-      return detail::average7_for_cells<6>(layout.cells[0]);
+      return detail::average7_for_cells<6>(layout.cells);
     case 7:
-      return detail::average7_for_cells<7>(layout.cells[0]);
+      return detail::average7_for_cells<7>(layout.cells);
     case 8:
-      return detail::average7_for_cells<8>(layout.cells[0]);
+      return detail::average7_for_cells<8>(layout.cells);
     default:
       return detail::average7_narrow(layout);
   }
+}
+
+void run_block(Average7 kernel, const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
+  const ChunkInput input{args.in, args.faces};
+  kernel(l, {input, args.out, l.chunks, input}, sum ? sum->raw(0) : nullptr, sum ? sum->magic() : SumMagic{});
 }
 
 namespace {

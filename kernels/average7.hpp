@@ -8,7 +8,7 @@
 
 namespace amrbench::kernels {
 
-/// What one block's kernel reads and writes. `in` and `out` are block_values() doubles, aligned to 64 bytes, not
+/// What the stencil of one block reads and writes. `in` and `out` are block_values() doubles, aligned to 64 bytes, not
 /// overlapping; faces[f] is what lies behind face f. Buffers behind every pointer must be readable kPadding doubles
 /// past their last value.
 struct BlockArgs {
@@ -17,11 +17,28 @@ struct BlockArgs {
   std::array<FaceView, 6> faces;
 };
 
-/// Runs the stencil on one block; with `sum` also adds every new value to it (StageSum::reserve first).
-using Average7 = void (*)(const BlockLayout&, const BlockArgs&, StageSum* sum);
+/// What the stencil of a run of chunks reads; every pointer stands at the first of them.
+struct ChunkInput {
+  const double* in = nullptr;
+  std::array<FaceView, 6> faces;
+};
 
-/// The kernels for a layout, compiled for its lanes and (4, 8, 16 or any) row length. Index 1 stores past the caches
-/// (call stream_fence() before other threads read), index 0 through them.
+/// Neighbouring chunks of one block. While they are computed, what `next` names (as many chunks of another block, or
+/// these again) is fetched into the second-level cache, faces included: on memory-bound meshes waiting for them is half
+/// of the time.
+struct ChunkArgs {
+  ChunkInput input;
+  double* out = nullptr;
+  int chunks = 1;
+  ChunkInput next;
+};
+
+/// Runs the stencil on the chunks of args; a summing kernel also adds every new value to `sums`, which are
+/// StageSum::raw() of the first chunk, by the two magic numbers of StageSum::magic(). Plain kernels ignore both.
+using Average7 = void (*)(const BlockLayout&, const ChunkArgs&, RawSum* sums, SumMagic magic);
+
+/// The kernels for a layout, compiled for its lanes and for cubes of 4, 8 or 16 cells a side, or any block. Index 1
+/// stores past the caches (call stream_fence() before other threads read), index 0 through them.
 struct Average7Kernel {
   std::array<Average7, 2> plain{};
   std::array<Average7, 2> summing{};
@@ -29,6 +46,10 @@ struct Average7Kernel {
   int patterns = 1;       ///< raw sums a chunk
 };
 [[nodiscard]] Average7Kernel select_average7(const BlockLayout& layout);
+
+/// All chunks of one block; with `sum` (StageSum::reserve first) by a summing kernel. For callers without a schedule of
+/// their own.
+void run_block(Average7 kernel, const BlockLayout& layout, const BlockArgs& args, StageSum* sum);
 
 /// Serial reference, one cell at a time in plain loops; the kernels must agree with it bit for bit.
 void average7_reference(const BlockLayout& layout, const BlockArgs& args);

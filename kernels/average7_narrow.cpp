@@ -6,13 +6,13 @@ namespace amrbench::kernels::detail {
 Average7Kernel average7_narrow(const BlockLayout& layout) {
   switch (layout.lanes) {
     case 1:
-      return average7_for_cells<1>(layout.cells[0]);
+      return average7_for_cells<1>(layout.cells);
     case 2:
-      return average7_for_cells<2>(layout.cells[0]);
+      return average7_for_cells<2>(layout.cells);
     case 3:
-      return average7_for_cells<3>(layout.cells[0]);
+      return average7_for_cells<3>(layout.cells);
     default:
-      return average7_for_cells<4>(layout.cells[0]);
+      return average7_for_cells<4>(layout.cells);
   }
 }
 

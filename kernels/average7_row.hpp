@@ -56,37 +56,61 @@ inline SimdDouble<N> right_of(const double* row, const double* xp) {
     return seam<N, Row - (O + Lanes)>(row + (O + Lanes), xp);
 }
 
-/// Strides and starts of the six faces in one chunk.
-struct FaceWalk {
-  std::array<const double*, 6> base;
-  std::array<std::size_t, 6> step_a, step_b;  ///< doubles from one cell (row) to the next along y and z
+/// Extents and strides of a chunk: constants for a cube of `Cells`, members for any block (Cells = 0).
+template <int Lanes, int Cells>
+struct Shape {
+  explicit Shape(const BlockLayout&) {}
+  static constexpr int nx = Cells, ny = Cells, nz = Cells;
+  static constexpr std::size_t row = std::size_t{Lanes} * Cells, plane = row * Cells;
+};
+template <int Lanes>
+struct Shape<Lanes, 0> {
+  explicit Shape(const BlockLayout& l)
+      : nx(l.cells[0]), ny(l.cells[1]), nz(l.cells[2]), row(l.row_values()), plane(l.plane_values()) {}
+  int nx, ny, nz;
+  std::size_t row, plane;
 };
 
-inline FaceWalk face_walk(const BlockLayout& l, const BlockArgs& args, int chunk) {
-  FaceWalk w;
-  const std::size_t lanes = l.lanes, row = l.row_values(), plane = l.plane_values();
-  for (int f = 0; f < 6; ++f) {
-    const FaceView& face = args.faces[f];
-    w.base[f] = face.values + chunk * (face.packed ? l.face_cells(f / 2) * lanes : l.chunk_values());
+/// Where the six faces lie, chunk by chunk and plane by plane; rows are found by adding, never by multiplying.
+template <int Lanes>
+class FaceWalk {
+ public:
+  template <class Shape>
+  FaceWalk(const ChunkInput& input, const Shape& shape) {
+    const std::array<std::size_t, 3> packed{Lanes * std::size_t(shape.ny) * shape.nz, shape.row * shape.nz,
+                                            shape.plane};
+    for (int f = 0; f < 6; ++f) {
+      const FaceView& face = input.faces[f];
+      chunk_start_[f] = face.values;
+      step_chunk_[f] = face.packed ? packed[f / 2] : shape.plane * shape.nz;
+      if (f < 4) step_z_[f] = !face.packed ? shape.plane : f < 2 ? std::size_t(Lanes) * shape.ny : shape.row;
+      if (f < 2) step_y_[f] = face.packed ? Lanes : shape.row;
+    }
   }
-  for (int f = 0; f < 2; ++f) {
-    w.step_a[f] = args.faces[f].packed ? lanes : row;
-    w.step_b[f] = args.faces[f].packed ? lanes * l.cells[1] : plane;
+  void start_chunk() {
+    for (int f = 0; f < 6; ++f) at_[f] = chunk_start_[f];
+    for (int f = 0; f < 6; ++f) chunk_start_[f] += step_chunk_[f];
   }
-  for (int f = 2; f < 4; ++f) {
-    w.step_a[f] = 0;
-    w.step_b[f] = args.faces[f].packed ? row : plane;
+  /// In the present plane: the first cell of face f (0, 1), the row of face f (2, 3). At any time the first row of face
+  /// 4, 5.
+  [[nodiscard]] const double* at(int f) const { return at_[f]; }
+  /// From a cell of face f (0, 1) to that of the next row.
+  [[nodiscard]] std::size_t step_y(int f) const { return step_y_[f]; }
+  void next_plane() {
+    for (int f = 0; f < 4; ++f) at_[f] += step_z_[f];
   }
-  for (int f = 4; f < 6; ++f) {
-    w.step_a[f] = row;
-    w.step_b[f] = 0;
-  }
-  return w;
-}
+
+ private:
+  std::array<const double*, 6> chunk_start_{}, at_{};
+  std::array<std::size_t, 2> step_y_{};
+  std::array<std::size_t, 4> step_z_{};
+  std::array<std::size_t, 6> step_chunk_{};
+};
 
 /// The seven rows that one row of results needs.
 struct RowArgs {
   const double* row;
+  const double* ahead;  ///< row to prefetch
   const double *xm, *xp, *ym, *yp, *zm, *zp;
   double* out;
 };
@@ -112,18 +136,28 @@ struct FixedRow {
   static constexpr int kPatterns = pattern_count(Lanes, kLength);
   using Sums = std::array<VectorSum<kLength>, kPatterns>;
 
+  /// `left` and `centre` carry what the vector before loaded when a vector is a cell; else they are loaded here.
   template <int O>
-  static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic) {
+  static inline void vector_at(const RowArgs& r, Sums& sums, const SumMagic& magic, SimdDouble<kLength>& left,
+                               SimdDouble<kLength>& centre) {
     constexpr int n = kLength;
-    const SimdDouble<n> v = average7<SimdDouble<n>>(left_of<n, Lanes, O>(r.row, r.xm), load<n>(r.ym + O),
-                                                    load<n>(r.zm + O), load<n>(r.row + O), load<n>(r.zp + O),
-                                                    load<n>(r.yp + O), right_of<n, Lanes, kRow, O>(r.row, r.xp));
+    if constexpr (O % 8 == 0) __builtin_prefetch(r.ahead + O, 0, 2);
+    if constexpr (Lanes != n || O == 0) {
+      left = left_of<n, Lanes, O>(r.row, r.xm);
+      centre = load<n>(r.row + O);
+    }
+    const SimdDouble<n> right = right_of<n, Lanes, kRow, O>(r.row, r.xp);
+    const SimdDouble<n> v = average7<SimdDouble<n>>(left, load<n>(r.ym + O), load<n>(r.zm + O), centre,
+                                                    load<n>(r.zp + O), load<n>(r.yp + O), right);
+    left = centre;
+    centre = right;
     Stream ? stream<n>(r.out + O, v) : store<n>(r.out + O, v);
     if constexpr (Sum) sums[(O / n) % kPatterns].add(v, magic.hi, magic.lo);
   }
   template <std::size_t... I>
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, std::index_sequence<I...>) {
-    (vector_at<int(I) * kLength>(r, sums, magic), ...);
+    SimdDouble<kLength> left{}, centre{};
+    (vector_at<int(I) * kLength>(r, sums, magic, left, centre), ...);
   }
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic) {
     run(r, sums, magic, std::make_index_sequence<kRow / kLength>{});
@@ -140,6 +174,7 @@ struct AnyRow {
   static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, int cells) {
     constexpr int n = kLength;
     for (int x = 0; x < cells; ++x) {
+      __builtin_prefetch(r.ahead + x * Lanes, 0, 2);
       const double* left = x > 0 ? r.row + (x - 1) * Lanes : r.xm;
       const double* right = x + 1 < cells ? r.row + (x + 1) * Lanes : r.xp;
       for (int p = 0; p < kPatterns; ++p) {
@@ -171,39 +206,62 @@ inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
   }
 }
 
-/// The whole block. Cells = 0 compiles for any row length.
+/// A run of chunks of a block.
 template <int Lanes, int Cells, bool Sum, bool Stream>
-void average7_block(const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
+void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
   using Row =
       std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
-  const std::size_t row = l.row_values(), plane = l.plane_values();
-  const int ny = l.cells[1], nz = l.cells[2];
-  const SumMagic magic = Sum ? sum->magic() : SumMagic{};
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const FaceWalk w = face_walk(l, args, chunk);
-    const double* in = args.in + chunk * l.chunk_values();
-    double* out = args.out + chunk * l.chunk_values();
+  const Shape<Lanes, Cells> shape(layout);
+  const std::size_t row = shape.row, plane = shape.plane;
+  const int ny = shape.ny, nz = shape.nz;
+  FaceWalk<Lanes> now(args.input, shape), ahead(args.next, shape);
+  RowArgs r{};
+  r.row = args.input.in;
+  r.ahead = args.next.in;
+  r.out = args.out;
+  for (int chunk = 0; chunk < args.chunks; ++chunk) {
+    now.start_chunk();
+    ahead.start_chunk();
     typename Row::Sums sums;
-    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, sum->raw(chunk));
+    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
     for (int z = 0; z < nz; ++z) {
+      r.xm = now.at(0);
+      r.xp = now.at(1);
+      r.ym = now.at(2);
+      r.zm = z > 0 ? r.row - plane : now.at(4);
+      r.zp = z + 1 < nz ? r.row + plane : now.at(5);
+      // The faces to come, a line of each a row: cells of faces 0 and 1, the plane's row of 2 and 3, a row of 4 and 5.
+      const double *a0 = ahead.at(0), *a1 = ahead.at(1), *a2 = ahead.at(2), *a3 = ahead.at(3);
+      const double *a4 = ahead.at(4) + z * row, *a5 = ahead.at(5) + z * row;
       for (int y = 0; y < ny; ++y) {
-        const std::size_t o = z * plane + y * row;
-        RowArgs r;
-        r.row = in + o;
-        r.out = out + o;
-        r.xm = w.base[0] + y * w.step_a[0] + z * w.step_b[0];
-        r.xp = w.base[1] + y * w.step_a[1] + z * w.step_b[1];
-        r.ym = y > 0 ? r.row - row : w.base[2] + z * w.step_b[2];
-        r.yp = y + 1 < ny ? r.row + row : w.base[3] + z * w.step_b[3];
-        r.zm = z > 0 ? r.row - plane : w.base[4] + y * w.step_a[4];
-        r.zp = z + 1 < nz ? r.row + plane : w.base[5] + y * w.step_a[5];
+        r.yp = y + 1 < ny ? r.row + row : now.at(3);
+        __builtin_prefetch(a0, 0, 2);
+        __builtin_prefetch(a1, 0, 2);
+        if (std::size_t(y) * 8 < row) {
+          __builtin_prefetch(a2 + y * 8, 0, 2);
+          __builtin_prefetch(a3 + y * 8, 0, 2);
+          __builtin_prefetch(a4 + y * 8, 0, 2);
+          __builtin_prefetch(a5 + y * 8, 0, 2);
+        }
         if constexpr (Cells == 0)
-          Row::run(r, sums, magic, l.cells[0]);
+          Row::run(r, sums, magic, shape.nx);
         else
           Row::run(r, sums, magic);
+        r.ym = r.row;
+        r.row += row;
+        r.zm += row;
+        r.zp += row;
+        r.out += row;
+        r.ahead += row;
+        r.xm += now.step_y(0);
+        r.xp += now.step_y(1);
+        a0 += ahead.step_y(0);
+        a1 += ahead.step_y(1);
       }
+      now.next_plane();
+      ahead.next_plane();
     }
-    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, sum->raw(chunk));
+    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
   }
 }
 
@@ -213,15 +271,16 @@ Average7Kernel average7_kernel() {
       std::conditional_t<Cells == 0, AnyRow<Lanes, true, false>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true, false>>;
   // Streaming stores need whole aligned vectors of a length the processor streams.
   constexpr bool kStreams = kStreamLength > 0 && Row::kLength >= 4;
-  return {{average7_block<Lanes, Cells, false, false>, average7_block<Lanes, Cells, false, kStreams>},
-          {average7_block<Lanes, Cells, true, false>, average7_block<Lanes, Cells, true, kStreams>},
+  return {{average7_chunks<Lanes, Cells, false, false>, average7_chunks<Lanes, Cells, false, kStreams>},
+          {average7_chunks<Lanes, Cells, true, false>, average7_chunks<Lanes, Cells, true, kStreams>},
           Row::kLength,
           Row::kPatterns};
 }
 
 template <int Lanes>
-Average7Kernel average7_for_cells(int cells) {
-  switch (cells) {
+Average7Kernel average7_for_cells(const std::array<int, 3>& cells) {
+  const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
+  switch (cube ? cells[0] : 0) {
     case 4:
       return average7_kernel<Lanes, 4>();
     case 8:

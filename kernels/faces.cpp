@@ -2,12 +2,36 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace amrbench::kernels {
 
 namespace {
 
-/// In-block strides of a face: first cell in chunk 0, steps along its axes, its extents.
+/// Calls run(std::integral_constant<int, lanes>): inner loops over lanes of a known length become vector instructions.
+template <class Run>
+void with_lanes(int lanes, const Run& run) {
+  switch (lanes) {
+    case 1:
+      return run(std::integral_constant<int, 1>{});
+    case 2:
+      return run(std::integral_constant<int, 2>{});
+    case 3:
+      return run(std::integral_constant<int, 3>{});
+    case 4:
+      return run(std::integral_constant<int, 4>{});
+    case 5:
+      return run(std::integral_constant<int, 5>{});
+    case 6:
+      return run(std::integral_constant<int, 6>{});
+    case 7:
+      return run(std::integral_constant<int, 7>{});
+    default:
+      return run(std::integral_constant<int, kMaxLanes>{});
+  }
+}
+
+/// Where a face lies in a chunk: its first cell, the steps along its axes, its extents.
 struct FaceGeometry {
   std::size_t start, step_a, step_b;
   int na, nb;
@@ -19,74 +43,127 @@ FaceGeometry geometry(const BlockLayout& l, int face) {
   return {face % 2 ? std::size_t(l.cells[axis] - 1) * stride[axis] : 0, stride[a], stride[b], l.cells[a], l.cells[b]};
 }
 
+/// The same face seen as quarter (qa, qb) of it.
+FaceGeometry quarter_of(FaceGeometry g, int qa, int qb) {
+  g.na /= 2;
+  g.nb /= 2;
+  g.start += qa * g.na * g.step_a + qb * g.nb * g.step_b;
+  return g;
+}
+
+template <int Lanes>
+void copy_cells(const double* chunk, const FaceGeometry& g, double* out) {
+  for (int b = 0; b < g.nb; ++b) {
+    const double* from = chunk + g.start + b * g.step_b;
+    if (g.step_a == Lanes) {
+      std::memcpy(out, from, std::size_t(g.na) * Lanes * sizeof(double));
+      out += g.na * Lanes;
+      continue;
+    }
+    for (int a = 0; a < g.na; ++a, from += g.step_a, out += Lanes) {
+      for (int lane = 0; lane < Lanes; ++lane) out[lane] = from[lane];
+    }
+  }
+}
+
+template <int Lanes>
+void quarter_cells(const double* chunk, const FaceGeometry& g, double* out) {
+  for (int b = 0; b < g.nb; ++b) {
+    const double* from = chunk + g.start + b * g.step_b;
+    for (int a = 0; a < g.na; ++a, from += g.step_a, out += Lanes) {
+      for (int lane = 0; lane < Lanes; ++lane) out[lane] = from[lane] * 0.25;
+    }
+  }
+}
+
+/// Sums 2 x 2 cells; row b of the result starts at out + b * out_row.
+template <int Lanes>
+void restrict_cells(const double* chunk, const FaceGeometry& g, double* out, std::size_t out_row) {
+  for (int b = 0; b < g.nb; b += 2, out += out_row) {
+    const double* from = chunk + g.start + b * g.step_b;
+    for (int a = 0; a < g.na; a += 2, from += 2 * g.step_a) {
+      const double *c01 = from + g.step_b, *c10 = from + g.step_a, *c11 = c10 + g.step_b;
+      double* const to = out + a / 2 * Lanes;
+      for (int lane = 0; lane < Lanes; ++lane) to[lane] = from[lane] + c01[lane] + c10[lane] + c11[lane];
+    }
+  }
+}
+
+/// Each cell of g, times `factor`, to 2 x 2 cells of a packed face.
+template <int Lanes>
+void spread_cells(const double* chunk, const FaceGeometry& g, double factor, double* out) {
+  const std::size_t row = std::size_t(g.na) * 2 * Lanes;
+  for (int b = 0; b < g.nb; ++b, out += 2 * row) {
+    const double* from = chunk + g.start + b * g.step_b;
+    for (int a = 0; a < g.na; ++a, from += g.step_a) {
+      double* const to = out + 2 * a * Lanes;
+      for (int lane = 0; lane < Lanes; ++lane) {
+        const double value = from[lane] * factor;
+        to[lane] = to[Lanes + lane] = value;
+        to[row + lane] = to[row + Lanes + lane] = value;
+      }
+    }
+  }
+}
+
+/// A packed quarter as a face of its own.
+FaceGeometry packed_quarter(const BlockLayout& l, int axis) {
+  const int na = l.cells[l.face_axis_a(axis)] / 2, nb = l.cells[l.face_axis_b(axis)] / 2;
+  return {0, std::size_t(l.lanes), std::size_t(l.lanes) * na, na, nb};
+}
+
+/// Offset of quarter (qa, qb) in a packed face's chunk.
+std::size_t quarter_offset(const BlockLayout& l, int axis, int qa, int qb) {
+  const FaceGeometry q = packed_quarter(l, axis);
+  return (std::size_t(qb) * q.nb * 2 * q.na + std::size_t(qa) * q.na) * l.lanes;
+}
+
 }  // namespace
 
 void pack_face(const BlockLayout& l, const double* block, int face, double* out) {
   const FaceGeometry g = geometry(l, face);
-  const std::size_t lanes = l.lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const double* base = block + chunk * l.chunk_values() + g.start;
-    for (int b = 0; b < g.nb; ++b) {
-      const double* from = base + b * g.step_b;
-      if (g.step_a == lanes) {
-        std::memcpy(out, from, g.na * lanes * sizeof(double));
-        out += g.na * lanes;
-        continue;
-      }
-      for (int a = 0; a < g.na; ++a, from += g.step_a, out += lanes) std::copy_n(from, lanes, out);
-    }
-  }
+  const std::size_t step = l.face_cells(face / 2) * l.lanes;
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < l.chunks; ++c) copy_cells<lanes>(block + c * l.chunk_values(), g, out + c * step);
+  });
 }
 
 void pack_quarter(const BlockLayout& l, const double* block, int face, int qa, int qb, double* out) {
-  const FaceGeometry g = geometry(l, face);
-  const int ha = g.na / 2, hb = g.nb / 2;
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const double* base = block + chunk * l.chunk_values() + g.start + qa * ha * g.step_a + qb * hb * g.step_b;
-    for (int b = 0; b < hb; ++b) {
-      for (int a = 0; a < ha; ++a) {
-        const double* from = base + b * g.step_b + a * g.step_a;
-        for (int lane = 0; lane < l.lanes; ++lane) *out++ = from[lane] * 0.25;
-      }
-    }
-  }
+  const FaceGeometry g = quarter_of(geometry(l, face), qa, qb);
+  const std::size_t step = l.face_cells(face / 2) / 4 * l.lanes;
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < l.chunks; ++c) quarter_cells<lanes>(block + c * l.chunk_values(), g, out + c * step);
+  });
 }
 
 void pack_restricted(const BlockLayout& l, const double* block, int face, double* out) {
   const FaceGeometry g = geometry(l, face);
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const double* base = block + chunk * l.chunk_values() + g.start;
-    for (int b = 0; b < g.nb; b += 2) {
-      for (int a = 0; a < g.na; a += 2) {
-        const double* c00 = base + b * g.step_b + a * g.step_a;
-        const double *c01 = c00 + g.step_b, *c10 = c00 + g.step_a, *c11 = c10 + g.step_b;
-        for (int lane = 0; lane < l.lanes; ++lane) *out++ = c00[lane] + c01[lane] + c10[lane] + c11[lane];
-      }
-    }
-  }
+  const std::size_t row = std::size_t(g.na) / 2 * l.lanes, step = row * g.nb / 2;
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < l.chunks; ++c) restrict_cells<lanes>(block + c * l.chunk_values(), g, out + c * step, row);
+  });
+}
+
+void prolong_face(const BlockLayout& l, const double* coarse, int face, int qa, int qb, double* out) {
+  const FaceGeometry g = quarter_of(geometry(l, face), qa, qb);
+  with_lanes(l.lanes, [&](auto lanes) { spread_cells<lanes>(coarse, g, 0.25, out); });
 }
 
 void expand_quarter(const BlockLayout& l, const double* quarter, int axis, double* out) {
-  const int na = l.cells[l.face_axis_a(axis)], nb = l.cells[l.face_axis_b(axis)];
-  const std::size_t lanes = l.lanes, row = na * lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    for (int b = 0; b < nb; b += 2, out += 2 * row) {
-      for (int a = 0; a < na; a += 2, quarter += lanes) {
-        std::copy_n(quarter, lanes, out + a * lanes);
-        std::copy_n(quarter, lanes, out + (a + 1) * lanes);
-      }
-      std::memcpy(out + row, out, row * sizeof(double));
-    }
-  }
+  with_lanes(l.lanes, [&](auto lanes) { spread_cells<lanes>(quarter, packed_quarter(l, axis), 1.0, out); });
+}
+
+void restrict_face(const BlockLayout& l, const double* fine, int face, int qa, int qb, double* out) {
+  const FaceGeometry g = geometry(l, face);
+  double* const to = out + quarter_offset(l, face / 2, qa, qb);
+  with_lanes(l.lanes, [&](auto lanes) { restrict_cells<lanes>(fine, g, to, std::size_t(g.na) * l.lanes); });
 }
 
 void insert_quarter(const BlockLayout& l, const double* quarter, int axis, int qa, int qb, double* out) {
-  const int na = l.cells[l.face_axis_a(axis)], nb = l.cells[l.face_axis_b(axis)];
-  const std::size_t lanes = l.lanes, row = na * lanes, part = row / 2;
-  for (int chunk = 0; chunk < l.chunks; ++chunk, out += row * nb) {
-    double* to = out + qb * (nb / 2) * row + qa * part;
-    for (int b = 0; b < nb / 2; ++b, to += row, quarter += part) std::memcpy(to, quarter, part * sizeof(double));
-  }
+  const FaceGeometry q = packed_quarter(l, axis);
+  const std::size_t part = std::size_t(q.na) * l.lanes;
+  double* to = out + quarter_offset(l, axis, qa, qb);
+  for (int b = 0; b < q.nb; ++b, to += 2 * part, quarter += part) std::memcpy(to, quarter, part * sizeof(double));
 }
 
 }  // namespace amrbench::kernels

@@ -29,6 +29,8 @@ struct SumMagic {
 /// moves the raw sums into totals before 2^15 cells could overflow them.
 class StageSum {
  public:
+  static constexpr std::size_t kMaxCells = std::size_t(1) << 15;  ///< cells between two flushes
+
   StageSum(const BlockLayout& layout, int vector_length, int patterns, const support::FixedPointScale& scale);
 
   /// Makes room for `cells` more cells; call before a block's kernel.
@@ -47,7 +49,6 @@ class StageSum {
   }
 
  private:
-  static constexpr std::size_t kMaxCells = std::size_t(1) << 15;
   BlockLayout layout_;
   int vector_length_;
   int patterns_;

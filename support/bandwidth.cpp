@@ -127,7 +127,7 @@ std::int64_t last_level_cache_bytes() {
 }
 
 std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory) {
-  const std::int64_t wanted = std::max(512 * kMiB, 2 * last_level_cache);
+  const std::int64_t wanted = std::max(512 * kMiB, 4 * last_level_cache);
   return available_memory > 0 ? std::min(wanted, available_memory / 4) : wanted;
 }
 

@@ -33,8 +33,8 @@ struct CopyBandwidth {
   int threads = 1;              ///< OpenMP threads a rank
 };
 
-/// Bytes of both buffers of a node: twice the last-level cache but at least 512 MiB, at most a quarter of the available
-/// memory (0 = not known).
+/// Bytes of both buffers of a node: four times the last-level cache (less, and part of the copy stays in it) but at
+/// least 512 MiB, at most a quarter of the available memory (0 = not known).
 [[nodiscard]] std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory);
 
 /// Size of the largest cache of this machine in bytes; 0 when the system does not say.

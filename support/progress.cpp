@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <string_view>
 
 #include "support/metrics.hpp"
 #include "support/mpi.hpp"
@@ -47,11 +49,24 @@ std::string format_progress(const ProgressState& state) {
   return text;
 }
 
+namespace {
+
+/// Does somebody watch? An MPI launcher may give its ranks a terminal of their own whatever it writes to itself, so
+/// under one only AMRBENCH_TERMINAL=1 (set by scripts/run, which can tell) says yes.
+bool watched() {
+  const char* told = std::getenv("AMRBENCH_TERMINAL");
+  if (told != nullptr) return std::string_view(told) == "1";
+  const bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+  return !launched && isatty(fileno(stdout)) != 0;
+}
+
+}  // namespace
+
 Progress::Progress(const Communicator& comm)
     : Progress(stdout,
-               !comm.is_root()               ? Mode::silent
-               : isatty(fileno(stdout)) != 0 ? Mode::terminal
-                                             : Mode::plain,
+               !comm.is_root() ? Mode::silent
+               : watched()     ? Mode::terminal
+                               : Mode::plain,
                kPlainInterval, terminal_width(stdout), &Metrics::steady_seconds) {}
 
 Progress::Progress(std::FILE* out, Mode mode, double interval_s, int width, Clock clock)

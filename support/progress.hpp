@@ -31,7 +31,7 @@ class Progress {
   using Clock = double (*)();
   enum class Mode { silent, plain, terminal };
 
-  /// To stdout of rank 0; a terminal is recognised by isatty.
+  /// To stdout of rank 0. A terminal is recognised by isatty, under an MPI launcher by AMRBENCH_TERMINAL=1 alone.
   explicit Progress(const Communicator& comm);
   /// terminal: rewrites its line at most every 0.1 s, cut to `width` columns; plain: a line at most every `interval_s`.
   Progress(std::FILE* out, Mode mode, double interval_s, int width, Clock clock);

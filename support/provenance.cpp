@@ -16,7 +16,23 @@ namespace amrbench::support {
 
 namespace {
 
-/// "model name" of the first processor; x86 has it, other machines may not.
+std::string host_name() {
+  std::array<char, 256> text{};
+  return gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "unknown";
+}
+
+}  // namespace
+
+BuildInfo build_info() {
+  return {.version = AMRBENCH_VERSION,
+          .commit = AMRBENCH_COMMIT,
+          .dirty = AMRBENCH_COMMIT_DIRTY,
+          .compiler = AMRBENCH_COMPILER,
+          .flags = AMRBENCH_CXX_FLAGS,
+          .build_type = AMRBENCH_BUILD_TYPE};
+}
+
+// "model name" of the first processor; x86 has it, other machines may not.
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");
   std::string line;
@@ -35,17 +51,6 @@ std::string mpi_library() {
   const std::string all(text.data(), static_cast<std::size_t>(length));
   // Open MPI appends package and build host after a comma: not wanted in a published result.
   return all.substr(0, all.find_first_of(",\n"));
-}
-
-std::string host_name() {
-  std::array<char, 256> text{};
-  return gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "unknown";
-}
-
-}  // namespace
-
-std::string program_version() {
-  return AMRBENCH_VERSION;
 }
 
 std::string shell_line(const std::vector<std::string>& arguments) {
@@ -81,12 +86,13 @@ std::string format_utc(std::int64_t seconds) {
 
 Provenance collect_provenance(const Communicator& comm, const std::vector<std::string>& arguments, bool with_host) {
   Provenance p;
-  p.version = AMRBENCH_VERSION;
-  p.commit = AMRBENCH_COMMIT;
-  p.dirty = AMRBENCH_COMMIT_DIRTY;
-  p.compiler = AMRBENCH_COMPILER;
-  p.flags = AMRBENCH_CXX_FLAGS;
-  p.build_type = AMRBENCH_BUILD_TYPE;
+  const BuildInfo build = build_info();
+  p.version = build.version;
+  p.commit = build.commit;
+  p.dirty = build.dirty;
+  p.compiler = build.compiler;
+  p.flags = build.flags;
+  p.build_type = build.build_type;
   p.mpi = mpi_library();
   p.cpu = broadcast_string(comm, cpu_model());
   p.cores_node = broadcast(comm, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));

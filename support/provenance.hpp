@@ -12,8 +12,21 @@ class Communicator;
 /// JSON whose keys keep the order they were written in.
 using Json = nlohmann::ordered_json;
 
-/// Version of the program, e.g. "0.1.0".
-[[nodiscard]] std::string program_version();
+/// What this program was built from and with.
+struct BuildInfo {
+  std::string version;  ///< "0.1.0"
+  std::string commit;   ///< 40 hex digits, "unknown" when built outside a git checkout
+  bool dirty = false;   ///< tracked files differed from that commit at the build
+  std::string compiler;
+  std::string flags;
+  std::string build_type;
+};
+[[nodiscard]] BuildInfo build_info();
+
+/// The MPI library's own words, first line, without where it was built. Allowed before MPI_Init.
+[[nodiscard]] std::string mpi_library();
+/// Model name of the processor, "unknown" when the system does not say.
+[[nodiscard]] std::string cpu_model();
 
 struct Provenance {
   std::string version;

@@ -144,7 +144,7 @@ void check_stages(const Mesh<3>& mesh, const Case& c, bool overlap, bool summing
   SCOPED_TRACE(std::string(overlap ? "overlapped" : "blocking") + (summing ? ", summing" : ""));
   FieldStore fields(kernels::make_layout(c.cells, c.variables));
   fill(mesh, fields, c.seed);
-  const auto stage = make_stage("average7", fields.layout(), overlap);
+  const auto stage = make_stage("average7", fields.layout(), {.overlap = overlap, .stores = "auto"});
   stage->mesh_changed(mesh);
   support::Metrics metrics;
   const auto scale = support::FixedPointScale::for_bound(1024.0);
@@ -191,8 +191,8 @@ TEST(FaceStage, ConservesEveryTotalAcrossLevels) {
     const Mesh<3> mesh = random_mesh(world, seed);
     FieldStore fields(kernels::make_layout({4, 4, 4}, 5));
     fill(mesh, fields, seed);
-    const auto stage = make_stage("average7", fields.layout(), true);
-    EXPECT_EQ(stage->conserved_variables(), 5);
+    const auto stage = make_stage("average7", fields.layout(), {.overlap = true, .stores = "auto"});
+    EXPECT_EQ(stage->conserved_variables(false), 5);
     stage->mesh_changed(mesh);
     support::Metrics metrics;
     const auto total = [&](int v) {
@@ -222,7 +222,7 @@ TEST(FaceStage, HaloSizeCountsTheFacesThatCross) {
   const Communicator world = Communicator::world();
   const Mesh<3> mesh = random_mesh(world, 5);
   const kernels::BlockLayout layout = kernels::make_layout({4, 2, 6}, 3);
-  const auto stage = make_stage("average7", layout, true);
+  const auto stage = make_stage("average7", layout, {.overlap = true, .stores = "auto"});
   stage->mesh_changed(mesh);
   std::int64_t pieces = 0, values = 0;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
@@ -247,10 +247,10 @@ TEST(StencilRegistry, NamesAreKnownAndOthersRefused) {
   const kernels::BlockLayout layout = kernels::make_layout({4, 4, 4}, 1);
   for (const StencilEntry& entry : stencil_registry()) {
     EXPECT_FALSE(entry.description.empty());
-    EXPECT_NE(make_stage(entry.name, layout, false), nullptr);
+    EXPECT_NE(make_stage(entry.name, layout, {.overlap = false, .stores = "auto"}), nullptr);
   }
   try {
-    make_stage("average8", layout, false);
+    make_stage("average8", layout, {.overlap = false, .stores = "auto"});
     FAIL() << "accepted";
   } catch (const support::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("average7"), std::string::npos) << error.what();

@@ -18,7 +18,7 @@ TEST(Provenance, IsFilledAndAlikeOnEveryRank) {
   const Provenance p = collect_provenance(world, arguments);
   const std::string text = to_json(p).dump();
   EXPECT_EQ(text, broadcast_string(world, text));
-  EXPECT_EQ(p.version, program_version());
+  EXPECT_EQ(p.version, build_info().version);
   EXPECT_NE(p.version.find('.'), std::string::npos);
   const bool hash = p.commit.size() == 40 && std::all_of(p.commit.begin(), p.commit.end(),
                                                          [](unsigned char c) { return std::isxdigit(c) != 0; });
