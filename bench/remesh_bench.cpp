@@ -20,7 +20,7 @@ double seconds() {
 void remesh(benchmark::State& state) {
   const int edge = static_cast<int>(state.range(1));
   SphereMesh sphere(static_cast<int>(state.range(0)), {edge, edge, edge}, static_cast<int>(state.range(2)));
-  const auto stage = amrbench::amr::make_stage("average7", sphere.fields.layout(), true);
+  const auto stage = amrbench::amr::make_stage("average7", sphere.fields.layout(), {});
   amrbench::support::Metrics metrics;
   stage->mesh_changed(sphere.mesh);
   stage->advance(sphere.mesh, sphere.fields, 0, nullptr, metrics);

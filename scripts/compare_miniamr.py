@@ -111,6 +111,7 @@ def main():
                   for key in ("total_s", "memory_bytes_max_rank", *PHASES)}
         print("miniAMR / amrbench: " + ", ".join(f"{key} {value:.2f}" for key, value in ratios.items()))
     provenance = runs["amrbench"][-1]["provenance"]
+    provenance.pop("launch", None)  # it names folders of this machine; `case` says all there is to say
     for r in runs["amrbench"]:
         r.pop("provenance")
     record = {"case": options, "ranks": 2, "threads": 1, "repetitions": arguments.repetitions, "runs": runs,
