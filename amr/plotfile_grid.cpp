@@ -47,7 +47,9 @@ void restrict_grid(const BlockLayout& l, const double* child, int octant, double
         const double* c = from + 2 * z * plane + 2 * y * row;
         double* out = to + z * plane + y * row;
         for (int x = 0; x < l.cells[0] / 2; ++x, c += 2) {
-          out[x] = c[0] + c[1] + c[row] + c[row + 1] + c[plane] + c[plane + 1] + c[plane + row] + c[plane + row + 1];
+          // By pairs, as kernels::merge_blocks adds.
+          const double* top = c + plane;
+          out[x] = ((c[0] + c[1]) + (c[row] + c[row + 1])) + ((top[0] + top[1]) + (top[row] + top[row + 1]));
         }
       }
     }

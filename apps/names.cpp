@@ -48,7 +48,7 @@ constexpr Choice kBackends[] = {
 
 constexpr Choice kStoreKinds[] = {
     {"auto", "streamed when a thread's share of the fields outgrows twice its second-level cache"},
-    {"cached", "ordinary stores"},
+    {"cached", "ordinary stores, through the caches"},
     {"streamed", "non-temporal stores, past the caches"},
 };
 

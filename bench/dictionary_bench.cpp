@@ -70,7 +70,7 @@ class SortedIndexed {
     if (n == 0) return kNone;
     while (n > 1) {
       const std::int32_t half = n / 2;
-      base += keys_[static_cast<std::size_t>(base + half)] <= key ? half : 0;
+      base += keys_[static_cast<std::size_t>(base) + static_cast<std::size_t>(half)] <= key ? half : 0;
       n -= half;
     }
     return keys_[static_cast<std::size_t>(base)] == key ? base : kNone;

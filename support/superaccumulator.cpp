@@ -46,7 +46,7 @@ bool bit_at(std::span<const std::uint32_t> magnitude, int bit) {
 std::uint64_t bits_at(std::span<const std::uint32_t> magnitude, int first, int count) {
   std::uint64_t result = 0;
   for (int b = count; b-- > 0;) {
-    const bool inside = static_cast<std::size_t>(first + b) < 32 * magnitude.size();
+    const bool inside = static_cast<std::size_t>(first) + static_cast<std::size_t>(b) < 32 * magnitude.size();
     result = (result << 1) | static_cast<std::uint64_t>(inside && bit_at(magnitude, first + b));
   }
   return result;

@@ -80,13 +80,13 @@ TEST(ConfigToJson, HoldsEveryKeyWithItsValue) {
       ++keys;
     }
   EXPECT_GE(keys, 25u);
-  EXPECT_EQ(json["mesh"]["root"], nlohmann::json({1, 2, 3}));
+  EXPECT_EQ(json["mesh"]["root"], nlohmann::ordered_json({1, 2, 3}));
   EXPECT_EQ(json["fields"]["seed"], 9223372036854775807u);
   EXPECT_EQ(json["run"]["tolerance"], 0.1);
   EXPECT_EQ(json["run"]["overlap"], true);
   EXPECT_EQ(json["run"]["stencil"], "average7");
   ASSERT_EQ(json["object"].size(), 2u);
-  EXPECT_EQ(json["object"][1]["size"], nlohmann::json({0.5, 1.0, -2.0}));
+  EXPECT_EQ(json["object"][1]["size"], nlohmann::ordered_json({0.5, 1.0, -2.0}));
   EXPECT_EQ(json["object"][0]["bounce"], "none");
   EXPECT_NE(json.dump().find("\"seed\":9223372036854775807"), std::string::npos);
 }

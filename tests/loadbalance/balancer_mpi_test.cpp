@@ -68,7 +68,8 @@ TEST(Migrate, BlocksKeepTheirValuesAndOrderUnderRandomCuts) {
       const amr::MigrationCount count = amr::migrate(mesh, fields, cuts);
       EXPECT_EQ(count.blocks, expected);
       // A block's values, its key and its pending change: nothing else travels.
-      EXPECT_EQ(count.bytes, expected * std::int64_t(fields.layout().block_values() * sizeof(double) + sizeof(amr::Key) + 1));
+      EXPECT_EQ(count.bytes,
+                expected * std::int64_t(fields.layout().block_values() * sizeof(double) + sizeof(amr::Key) + 1));
       EXPECT_EQ(mesh.size(), cuts[world.rank() + 1] - cuts[world.rank()]);
       EXPECT_EQ(mesh.global_begin(), cuts[world.rank()]);
       EXPECT_EQ(amr::mesh_digest(mesh), digest);
