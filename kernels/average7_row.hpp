@@ -58,17 +58,28 @@ inline SimdDouble<N> right_of(const double* row, const double* xp) {
 
 /// Extents and strides of a chunk: constants for a cube of `Cells`, members for any block (Cells = 0).
 template <int Lanes, int Cells>
-struct Shape {
+class Shape {
+ public:
   explicit Shape(const BlockLayout&) {}
-  static constexpr int nx = Cells, ny = Cells, nz = Cells;
-  static constexpr std::size_t row = std::size_t{Lanes} * Cells, plane = row * Cells;
+  static constexpr int nx() { return Cells; }
+  static constexpr int ny() { return Cells; }
+  static constexpr int nz() { return Cells; }
+  static constexpr std::size_t row() { return std::size_t{Lanes} * Cells; }
+  static constexpr std::size_t plane() { return row() * Cells; }
 };
 template <int Lanes>
-struct Shape<Lanes, 0> {
-  explicit Shape(const BlockLayout& l)
-      : nx(l.cells[0]), ny(l.cells[1]), nz(l.cells[2]), row(l.row_values()), plane(l.plane_values()) {}
-  int nx, ny, nz;
-  std::size_t row, plane;
+class Shape<Lanes, 0> {
+ public:
+  explicit Shape(const BlockLayout& l) : cells_(l.cells), row_(l.row_values()), plane_(l.plane_values()) {}
+  [[nodiscard]] int nx() const { return cells_[0]; }
+  [[nodiscard]] int ny() const { return cells_[1]; }
+  [[nodiscard]] int nz() const { return cells_[2]; }
+  [[nodiscard]] std::size_t row() const { return row_; }
+  [[nodiscard]] std::size_t plane() const { return plane_; }
+
+ private:
+  std::array<int, 3> cells_;
+  std::size_t row_, plane_;
 };
 
 /// Where the six faces lie, chunk by chunk and plane by plane; rows are found by adding, never by multiplying.
@@ -77,14 +88,14 @@ class FaceWalk {
  public:
   template <class Shape>
   FaceWalk(const ChunkInput& input, const Shape& shape) {
-    const std::array<std::size_t, 3> packed{Lanes * std::size_t(shape.ny) * shape.nz, shape.row * shape.nz,
-                                            shape.plane};
+    const std::array<std::size_t, 3> packed{Lanes * std::size_t(shape.ny()) * shape.nz(), shape.row() * shape.nz(),
+                                            shape.plane()};
     for (int f = 0; f < 6; ++f) {
       const FaceView& face = input.faces[f];
       chunk_start_[f] = face.values;
-      step_chunk_[f] = face.packed ? packed[f / 2] : shape.plane * shape.nz;
-      if (f < 4) step_z_[f] = !face.packed ? shape.plane : f < 2 ? std::size_t(Lanes) * shape.ny : shape.row;
-      if (f < 2) step_y_[f] = face.packed ? Lanes : shape.row;
+      step_chunk_[f] = face.packed ? packed[f / 2] : shape.plane() * shape.nz();
+      if (f < 4) step_z_[f] = !face.packed ? shape.plane() : f < 2 ? std::size_t(Lanes) * shape.ny() : shape.row();
+      if (f < 2) step_y_[f] = face.packed ? Lanes : shape.row();
     }
   }
   void start_chunk() {
@@ -212,8 +223,8 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
   using Row =
       std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
   const Shape<Lanes, Cells> shape(layout);
-  const std::size_t row = shape.row, plane = shape.plane;
-  const int ny = shape.ny, nz = shape.nz;
+  const std::size_t row = shape.row(), plane = shape.plane();
+  const int ny = shape.ny(), nz = shape.nz();
   FaceWalk<Lanes> now(args.input, shape), ahead(args.next, shape);
   RowArgs r{};
   r.row = args.input.in;
@@ -244,7 +255,7 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
           __builtin_prefetch(a5 + y * 8, 0, 2);
         }
         if constexpr (Cells == 0)
-          Row::run(r, sums, magic, shape.nx);
+          Row::run(r, sums, magic, shape.nx());
         else
           Row::run(r, sums, magic);
         r.ym = r.row;

@@ -217,8 +217,10 @@ void MixedBlock::couple27(int v) const {
   std::size_t k = 0;
   for (int x = -1; x <= 1; ++x) {
     for (int y = -1; y <= 1; ++y) {
-      for (int z = -1; z <= 1; ++z)
-        p[k++] = from[std::size_t(std::abs(x) + std::abs(y) + std::abs(z))] + x + y * row_ + z * plane_;
+      for (int z = -1; z <= 1; ++z) {
+        const int away = std::abs(x) + std::abs(y) + std::abs(z);
+        p[k++] = from[static_cast<std::size_t>(away)] + x + y * row_ + z * plane_;
+      }
     }
   }
   const double divisor = a1_ + 27.0;

@@ -26,14 +26,14 @@ TEST(MixedConstants, AreTheFirstNumbersOfAnUnseededGenerator) {
 class Serial {
  public:
   Serial(std::array<int, 3> n, int variables, const MixedConstants& c)
-      : n_(n), m(variables / 4), vars(variables), a1(c.a1), a0(c.a0) {
-    u.assign(variables, std::vector<double>(std::size_t(n[0] + 2) * (n[1] + 2) * (n[2] + 2)));
+      : n_(n), m_(variables / 4), vars_(variables), a1_(c.a1), a0_(c.a0) {
+    u_.assign(variables, std::vector<double>(std::size_t(n[0] + 2) * (n[1] + 2) * (n[2] + 2)));
   }
-  double& at(int v, int i, int j, int k) { return u[v][(std::size_t(i) * (n_[1] + 2) + j) * (n_[2] + 2) + k]; }
+  double& at(int v, int i, int j, int k) { return u_[v][(std::size_t(i) * (n_[1] + 2) + j) * (n_[2] + 2) + k]; }
 
   void stage(std::int64_t number) {
-    for (int v = 0; v < vars; ++v) {
-      if (v == 0 || v >= 4 * m) {
+    for (int v = 0; v < vars_; ++v) {
+      if (v == 0 || v >= 4 * m_) {
         jacobi(v, [&](int i, int j, int k) {
           return (at(v, i - 1, j, k) + at(v, i, j - 1, k) + at(v, i, j, k - 1) + at(v, i, j, k) + at(v, i, j, k + 1) +
                   at(v, i, j + 1, k) + at(v, i + 1, j, k)) /
@@ -50,9 +50,9 @@ class Serial {
         double& x = at(v, i, j, k);
         x = std::abs(x);
         if (x >= 1.0)
-          x /= a1 + a0[0] + x;
+          x /= a1_ + a0_[0] + x;
         else if (x < 0.1)
-          x *= 10.0 - a1;
+          x *= 10.0 - a1_;
       });
     }
   }
@@ -79,16 +79,16 @@ class Serial {
       const auto w = [&](int q) { return at(q, i, j, k); };
       double& x = at(v, i, j, k);
       if (v == 1) {
-        for (int q = m; q < 2 * m; ++q) x += w(q) * w(0);
-      } else if (v < m) {
-        x += x * (w(0) + w(1) - a1 * x);
-      } else if (v < 2 * m) {
-        x = x * (w(0) + x + a1 * w(v + m) + (1.0 - a1) * w(v + 2 * m)) / w(1);
-      } else if (v < 3 * m) {
-        x += w(v - m) * (a1 * w(0) + a0[v - 2 * m] * x + (1.0 - a1) * w(v + m)) / w(1);
+        for (int q = m_; q < 2 * m_; ++q) x += w(q) * w(0);
+      } else if (v < m_) {
+        x += x * (w(0) + w(1) - a1_ * x);
+      } else if (v < 2 * m_) {
+        x = x * (w(0) + x + a1_ * w(v + m_) + (1.0 - a1_) * w(v + 2 * m_)) / w(1);
+      } else if (v < 3 * m_) {
+        x += w(v - m_) * (a1_ * w(0) + a0_[v - 2 * m_] * x + (1.0 - a1_) * w(v + m_)) / w(1);
       } else {
-        const double b = a0[v - 3 * m];
-        x += w(v - 2 * m) * (a1 * w(0) + b * x + (1.0 - b) * w(v - m) + (1.0 - a1) * w(v - 2 * m)) / (w(1) * w(1));
+        const double b = a0_[v - 3 * m_];
+        x += w(v - 2 * m_) * (a1_ * w(0) + b * x + (1.0 - b) * w(v - m_) + (1.0 - a1_) * w(v - 2 * m_)) / (w(1) * w(1));
       }
     });
   }
@@ -101,28 +101,28 @@ class Serial {
       const auto behind = [&](int q) { return at(q, i + di, j + dj, k + dk); };
       double& x = at(v, i, j, k);
       if (v == 1) {
-        for (int q = 2; q < m + 2; ++q) x += w(q) * w(0);
-        x /= a1 + x;
+        for (int q = 2; q < m_ + 2; ++q) x += w(q) * w(0);
+        x /= a1_ + x;
         return;
       }
-      if (v < m) {
-        x += x * (w(0) + w(1) - a1 * x) / (a0[v] + w(1));
+      if (v < m_) {
+        x += x * (w(0) + w(1) - a1_ * x) / (a0_[v] + w(1));
         return;
       }
-      const int group = v / m, driver = group == 1 ? v : v - (group - 1) * m;
+      const int group = v / m_, driver = group == 1 ? v : v - (group - 1) * m_;
       const double s = std::abs(w(driver) - before(driver)), t = std::abs(w(driver) - behind(driver));
       const double difference = s > t ? s - t : t - s;
       const double top = s * before(v) + difference * (x + w(1)) + t * behind(v);
       double bottom = 0.0;
-      if (group == 1) bottom = a1 + a0[v - m] + before(v) + x + behind(v) + w(0) + w(1);
-      if (group == 2) bottom = a1 + a0[v - 2 * m] + w(v - m) + w(v + m) + before(v) + x + behind(v);
-      if (group == 3) bottom = a1 + a0[v - 3 * m] + w(v - m) + w(v - 2 * m) + before(v) + x + behind(v);
+      if (group == 1) bottom = a1_ + a0_[v - m_] + before(v) + x + behind(v) + w(0) + w(1);
+      if (group == 2) bottom = a1_ + a0_[v - 2 * m_] + w(v - m_) + w(v + m_) + before(v) + x + behind(v);
+      if (group == 3) bottom = a1_ + a0_[v - 3 * m_] + w(v - m_) + w(v - 2 * m_) + before(v) + x + behind(v);
       x = top / bottom;
     });
   }
 
   /// The variable `groups` groups further, counted round.
-  int shifted(int v, int groups) const { return (v + groups * m) % (4 * m); }
+  int shifted(int v, int groups) const { return (v + groups * m_) % (4 * m_); }
 
   void couple7(int v) {
     const int p = shifted(v, 1), q = shifted(v, 2), r = shifted(v, 3);
@@ -134,7 +134,7 @@ class Serial {
       sum += at(v, i, j, k + 1) * at(r, i, j, k + 1);
       sum += at(v, i, j + 1, k) * at(q, i, j + 1, k);
       sum += at(v, i + 1, j, k) * at(p, i + 1, j, k);
-      return sum / 7.0 * (a1 + at(v, i, j, k));
+      return sum / 7.0 * (a1_ + at(v, i, j, k));
     });
   }
 
@@ -146,15 +146,15 @@ class Serial {
         const double value = at(shifted(v, std::abs(x) + std::abs(y) + std::abs(z)), i + x, j + y, k + z);
         sum = c == 0 ? value : sum + value;
       }
-      return sum / (a1 + 27.0);
+      return sum / (a1_ + 27.0);
     });
   }
 
   std::array<int, 3> n_;
-  int m, vars;
-  double a1;
-  std::vector<double> a0;
-  std::vector<std::vector<double>> u;
+  int m_, vars_;
+  double a1_;
+  std::vector<double> a0_;
+  std::vector<std::vector<double>> u_;
 };
 
 /// Fills a tile and the serial arrays with the same random values, ghosts included.
