@@ -24,8 +24,7 @@ struct ChunkInput {
 };
 
 /// Neighbouring chunks of one block. While they are computed, what `next` names (as many chunks of another block, or
-/// these again) is fetched into the second-level cache, faces included: on memory-bound meshes waiting for them is half
-/// of the time.
+/// these again) is fetched into the second-level cache, faces included.
 struct ChunkArgs {
   ChunkInput input;
   double* out = nullptr;
