@@ -37,7 +37,7 @@ struct FaceStage::Task {
   std::int32_t block = 0;
   const double* in = nullptr;
   double* out = nullptr;
-  std::array<kernels::FaceView, 6> faces;  ///< values null: crosses a level, made chunk by chunk
+  std::array<kernels::FaceView, 6> faces;  ///< values null: crosses a level, made pass by pass
 };
 
 /// A thread's buffers: the chunks of a pass of six faces, the tasks of a group, and its sums while a summing stage
@@ -100,19 +100,19 @@ FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, st
 }
 
 void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
-                          double* out) const {
+                          int chunks, double* out) const {
   const auto& links = mesh.links(task.block);
   const int axis = face / 2, other = face ^ 1;
   const std::size_t quarter = chunk * (face_chunk_[axis] / 4), whole = chunk * layout_.chunk_values();
   if (links.kind[face] == FaceKind::coarse) {
     const std::int32_t j = links.index[face][0];
     if (j >= mesh.size()) {
-      kernels::expand_quarter(layout_, halo_.received(task.block, face, 0) + quarter, axis, out);
+      kernels::expand_quarter(layout_, halo_.received(task.block, face, 0) + quarter, axis, chunks, out);
     } else {
       const auto& c = mesh.coord(task.block);
       const auto qa = static_cast<int>(c[layout_.face_axis_a(axis)] & 1);
       const auto qb = static_cast<int>(c[layout_.face_axis_b(axis)] & 1);
-      kernels::prolong_face(layout_, fields.block(j) + whole, other, qa, qb, out);
+      kernels::prolong_face(layout_, fields.block(j) + whole, other, qa, qb, chunks, out);
     }
     return;
   }
@@ -120,9 +120,9 @@ void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const T
     const std::int32_t j = links.index[face][part];
     if (j >= mesh.size()) {
       kernels::insert_quarter(layout_, halo_.received(task.block, face, part) + quarter, axis, part & 1, part >> 1,
-                              out);
+                              chunks, out);
     } else {
-      kernels::restrict_face(layout_, fields.block(j) + whole, other, part & 1, part >> 1, out);
+      kernels::restrict_face(layout_, fields.block(j) + whole, other, part & 1, part >> 1, chunks, out);
     }
   }
 }
@@ -161,9 +161,7 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
       for (int face = 0; face < 6; ++face) {
         if (task.faces[face].values != nullptr) continue;
         double* const out = scratch.buffer.data() + scratch.offset[face];
-        for (int c = 0; c < args.chunks; ++c) {
-          make_face(mesh, fields, task, face, chunk + c, out + c * face_chunk_[face / 2]);
-        }
+        make_face(mesh, fields, task, face, chunk, args.chunks, out);
         args.input.faces[face] = {out, true};
       }
       // Behind the last block of a group comes its first again, one pass further.

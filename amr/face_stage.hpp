@@ -34,7 +34,7 @@ class FaceStage final : public Stage {
                  Scratch& scratch) const;
   Task make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const;
   kernels::ChunkInput chunk_input(const Task& task, int chunk) const;
-  void make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+  void make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk, int chunks,
                  double* out) const;
 
   kernels::BlockLayout layout_;

@@ -15,21 +15,22 @@ std::vector<std::int64_t> FieldStore::take(std::size_t count) {
     free_.pop_back();
   }
   while (slots.size() < count) slots.push_back(used_++);
-  in_.grow(values_for(used_));
+  in_.grow_from(out_, used_);
   return slots;
 }
 
 void FieldStore::reset(std::int64_t count) {
   used_ = count;
   free_.clear();
-  in_.resize_discard(values_for(count));
+  in_.clear();
+  out_.clear();
+  in_.grow(count);
   slots_.resize(count);
   std::iota(slots_.begin(), slots_.end(), std::int64_t{0});
 }
 
 void FieldStore::prepare_output() {
-  // grow, not resize_discard: pages that were touched before need not be cleared by the kernel again.
-  out_.grow(values_for(size()));
+  out_.grow(size());
 }
 
 void FieldStore::swap_buffers() {

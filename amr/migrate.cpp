@@ -99,7 +99,6 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& c
     new_changes[p - want.begin] = changes[p - have.begin];
     slots[p - want.begin] = fields.slot(static_cast<std::int32_t>(p - have.begin));
   }
-  // All slots are taken before any address is: taking may move the fields.
   for (Transfer& t : exchange.in) {
     t.slots = fields.take(t.blocks.size());
     std::copy(t.slots.begin(), t.slots.end(), slots.begin() + (t.blocks.begin - want.begin));

@@ -47,10 +47,11 @@ void restrict_face(benchmark::State& state) {
   run(state, 5, [](Faces& f) { pack_restricted(f.layout, f.block.data(), 2 * f.axis + 1, f.quarter.data()); });
 }
 void expand(benchmark::State& state) {
-  run(state, 5, [](Faces& f) { expand_quarter(f.layout, f.quarter.data(), f.axis, f.whole.data()); });
+  run(state, 5, [](Faces& f) { expand_quarter(f.layout, f.quarter.data(), f.axis, f.layout.chunks, f.whole.data()); });
 }
 void insert(benchmark::State& state) {
-  run(state, 2, [](Faces& f) { insert_quarter(f.layout, f.quarter.data(), f.axis, 1, 0, f.whole.data()); });
+  run(state, 2,
+      [](Faces& f) { insert_quarter(f.layout, f.quarter.data(), f.axis, 1, 0, f.layout.chunks, f.whole.data()); });
 }
 
 void shapes(benchmark::internal::Benchmark* b) {

@@ -1,35 +1,12 @@
 #include "kernels/faces.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <type_traits>
+
+#include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {
 
 namespace {
-
-/// Calls run(std::integral_constant<int, lanes>): inner loops over lanes of a known length become vector instructions.
-template <class Run>
-void with_lanes(int lanes, const Run& run) {
-  switch (lanes) {
-    case 1:
-      return run(std::integral_constant<int, 1>{});
-    case 2:
-      return run(std::integral_constant<int, 2>{});
-    case 3:
-      return run(std::integral_constant<int, 3>{});
-    case 4:
-      return run(std::integral_constant<int, 4>{});
-    case 5:
-      return run(std::integral_constant<int, 5>{});
-    case 6:
-      return run(std::integral_constant<int, 6>{});
-    case 7:
-      return run(std::integral_constant<int, 7>{});
-    default:
-      return run(std::integral_constant<int, kMaxLanes>{});
-  }
-}
 
 /// Where a face lies in a chunk: its first cell, the steps along its axes, its extents.
 struct FaceGeometry {
@@ -61,7 +38,7 @@ void copy_cells(const double* chunk, const FaceGeometry& g, double* out) {
       continue;
     }
     for (int a = 0; a < g.na; ++a, from += g.step_a, out += Lanes) {
-      for (int lane = 0; lane < Lanes; ++lane) out[lane] = from[lane];
+      for_vectors<Lanes>([&](auto n, int lane) { store<n>(out + lane, load<n>(from + lane)); });
     }
   }
 }
@@ -71,7 +48,7 @@ void quarter_cells(const double* chunk, const FaceGeometry& g, double* out) {
   for (int b = 0; b < g.nb; ++b) {
     const double* from = chunk + g.start + b * g.step_b;
     for (int a = 0; a < g.na; ++a, from += g.step_a, out += Lanes) {
-      for (int lane = 0; lane < Lanes; ++lane) out[lane] = from[lane] * 0.25;
+      for_vectors<Lanes>([&](auto n, int lane) { store<n>(out + lane, load<n>(from + lane) * 0.25); });
     }
   }
 }
@@ -84,7 +61,9 @@ void restrict_cells(const double* chunk, const FaceGeometry& g, double* out, std
     for (int a = 0; a < g.na; a += 2, from += 2 * g.step_a) {
       const double *c01 = from + g.step_b, *c10 = from + g.step_a, *c11 = c10 + g.step_b;
       double* const to = out + a / 2 * Lanes;
-      for (int lane = 0; lane < Lanes; ++lane) to[lane] = from[lane] + c01[lane] + c10[lane] + c11[lane];
+      for_vectors<Lanes>([&](auto n, int lane) {
+        store<n>(to + lane, load<n>(from + lane) + load<n>(c01 + lane) + load<n>(c10 + lane) + load<n>(c11 + lane));
+      });
     }
   }
 }
@@ -97,13 +76,20 @@ void spread_cells(const double* chunk, const FaceGeometry& g, double factor, dou
     const double* from = chunk + g.start + b * g.step_b;
     for (int a = 0; a < g.na; ++a, from += g.step_a) {
       double* const to = out + 2 * a * Lanes;
-      for (int lane = 0; lane < Lanes; ++lane) {
-        const double value = from[lane] * factor;
-        to[lane] = to[Lanes + lane] = value;
-        to[row + lane] = to[row + Lanes + lane] = value;
-      }
+      for_vectors<Lanes>([&](auto n, int lane) {
+        const SimdDouble<n> value = load<n>(from + lane) * factor;
+        store<n>(to + lane, value);
+        store<n>(to + Lanes + lane, value);
+        store<n>(to + row + lane, value);
+        store<n>(to + row + Lanes + lane, value);
+      });
     }
   }
+}
+
+/// Doubles of one chunk of a packed face.
+std::size_t face_step(const BlockLayout& l, int axis) {
+  return l.face_cells(axis) * l.lanes;
 }
 
 /// A packed quarter as a face of its own.
@@ -122,7 +108,7 @@ std::size_t quarter_offset(const BlockLayout& l, int axis, int qa, int qb) {
 
 void pack_face(const BlockLayout& l, const double* block, int face, double* out) {
   const FaceGeometry g = geometry(l, face);
-  const std::size_t step = l.face_cells(face / 2) * l.lanes;
+  const std::size_t step = face_step(l, face / 2);
   with_lanes(l.lanes, [&](auto lanes) {
     for (int c = 0; c < l.chunks; ++c) copy_cells<lanes>(block + c * l.chunk_values(), g, out + c * step);
   });
@@ -130,7 +116,7 @@ void pack_face(const BlockLayout& l, const double* block, int face, double* out)
 
 void pack_quarter(const BlockLayout& l, const double* block, int face, int qa, int qb, double* out) {
   const FaceGeometry g = quarter_of(geometry(l, face), qa, qb);
-  const std::size_t step = l.face_cells(face / 2) / 4 * l.lanes;
+  const std::size_t step = face_step(l, face / 2) / 4;
   with_lanes(l.lanes, [&](auto lanes) {
     for (int c = 0; c < l.chunks; ++c) quarter_cells<lanes>(block + c * l.chunk_values(), g, out + c * step);
   });
@@ -144,26 +130,39 @@ void pack_restricted(const BlockLayout& l, const double* block, int face, double
   });
 }
 
-void prolong_face(const BlockLayout& l, const double* coarse, int face, int qa, int qb, double* out) {
+void prolong_face(const BlockLayout& l, const double* coarse, int face, int qa, int qb, int chunks, double* out) {
   const FaceGeometry g = quarter_of(geometry(l, face), qa, qb);
-  with_lanes(l.lanes, [&](auto lanes) { spread_cells<lanes>(coarse, g, 0.25, out); });
+  const std::size_t step = face_step(l, face / 2);
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < chunks; ++c) spread_cells<lanes>(coarse + c * l.chunk_values(), g, 0.25, out + c * step);
+  });
 }
 
-void expand_quarter(const BlockLayout& l, const double* quarter, int axis, double* out) {
-  with_lanes(l.lanes, [&](auto lanes) { spread_cells<lanes>(quarter, packed_quarter(l, axis), 1.0, out); });
+void expand_quarter(const BlockLayout& l, const double* quarter, int axis, int chunks, double* out) {
+  const FaceGeometry g = packed_quarter(l, axis);
+  const std::size_t step = face_step(l, axis);
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < chunks; ++c) spread_cells<lanes>(quarter + c * (step / 4), g, 1.0, out + c * step);
+  });
 }
 
-void restrict_face(const BlockLayout& l, const double* fine, int face, int qa, int qb, double* out) {
+void restrict_face(const BlockLayout& l, const double* fine, int face, int qa, int qb, int chunks, double* out) {
   const FaceGeometry g = geometry(l, face);
+  const std::size_t step = face_step(l, face / 2), row = std::size_t(g.na) * l.lanes;
   double* const to = out + quarter_offset(l, face / 2, qa, qb);
-  with_lanes(l.lanes, [&](auto lanes) { restrict_cells<lanes>(fine, g, to, std::size_t(g.na) * l.lanes); });
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < chunks; ++c) restrict_cells<lanes>(fine + c * l.chunk_values(), g, to + c * step, row);
+  });
 }
 
-void insert_quarter(const BlockLayout& l, const double* quarter, int axis, int qa, int qb, double* out) {
+void insert_quarter(const BlockLayout& l, const double* quarter, int axis, int qa, int qb, int chunks, double* out) {
   const FaceGeometry q = packed_quarter(l, axis);
-  const std::size_t part = std::size_t(q.na) * l.lanes;
-  double* to = out + quarter_offset(l, axis, qa, qb);
-  for (int b = 0; b < q.nb; ++b, to += 2 * part, quarter += part) std::memcpy(to, quarter, part * sizeof(double));
+  const std::size_t step = face_step(l, axis), part = std::size_t(q.na) * l.lanes;
+  for (int c = 0; c < chunks; ++c) {
+    double* to = out + c * step + quarter_offset(l, axis, qa, qb);
+    const double* from = quarter + c * (step / 4);
+    for (int b = 0; b < q.nb; ++b, to += 2 * part, from += part) std::memcpy(to, from, part * sizeof(double));
+  }
 }
 
 }  // namespace amrbench::kernels

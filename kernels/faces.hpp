@@ -14,8 +14,7 @@
 
 namespace amrbench::kernels {
 
-// ---- Whole blocks: what a sender packs. `block` points to a block, `out` gets all chunks.
-// ----------------------------
+// ---- Whole blocks: what a sender packs. `block` points to a block, `out` gets all chunks. ----
 
 /// Copies face `face` of `block` into `out` (face_values doubles).
 void pack_face(const BlockLayout& layout, const double* block, int face, double* out);
@@ -24,16 +23,17 @@ void pack_quarter(const BlockLayout& layout, const double* block, int face, int 
 /// A fine block's face summed 2 x 2 into `out` (quarter_values doubles).
 void pack_restricted(const BlockLayout& layout, const double* block, int face, double* out);
 
-// ---- One chunk: what a stencil needs of a neighbour of another level. `out` gets face_cells * lanes doubles.
-// ----------
+// ---- Some chunks: what a stencil needs of a neighbour of another level. Sources point to their first chunk that is
+// wanted; `out` gets chunks * face_cells * lanes doubles. ----
 
-/// A whole packed face of a fine block, made of quarter (qa, qb) of face `face` of the coarse neighbour's chunk.
-void prolong_face(const BlockLayout& layout, const double* coarse, int face, int qa, int qb, double* out);
+/// A whole packed face of a fine block, made of quarter (qa, qb) of face `face` of the coarse neighbour.
+void prolong_face(const BlockLayout& layout, const double* coarse, int face, int qa, int qb, int chunks, double* out);
 /// The same from that quarter as it was packed by pack_quarter.
-void expand_quarter(const BlockLayout& layout, const double* quarter, int axis, double* out);
-/// Quarter (qa, qb) of a whole packed face of a coarse block, made of face `face` of the fine neighbour's chunk.
-void restrict_face(const BlockLayout& layout, const double* fine, int face, int qa, int qb, double* out);
+void expand_quarter(const BlockLayout& layout, const double* quarter, int axis, int chunks, double* out);
+/// Quarter (qa, qb) of a whole packed face of a coarse block, made of face `face` of the fine neighbour.
+void restrict_face(const BlockLayout& layout, const double* fine, int face, int qa, int qb, int chunks, double* out);
 /// The same from that quarter as it was packed by pack_restricted.
-void insert_quarter(const BlockLayout& layout, const double* quarter, int axis, int qa, int qb, double* out);
+void insert_quarter(const BlockLayout& layout, const double* quarter, int axis, int qa, int qb, int chunks,
+                    double* out);
 
 }  // namespace amrbench::kernels

@@ -2,58 +2,78 @@
 
 #include <cstring>
 
+#include "kernels/lanes.hpp"
+
 namespace amrbench::kernels {
 
-void split_block(const BlockLayout& l, const double* parent, int octant, double* child) {
-  const std::size_t row = l.row_values(), plane = l.plane_values(), lanes = l.lanes;
+namespace {
+
+/// First value of an octant in a chunk.
+std::size_t corner_of(const BlockLayout& l, int octant) {
+  return (octant & 1 ? l.cells[0] / 2 * std::size_t(l.lanes) : 0) + (octant & 2 ? l.cells[1] / 2 * l.row_values() : 0) +
+         (octant & 4 ? l.cells[2] / 2 * l.plane_values() : 0);
+}
+
+/// An octant of a chunk, `from` its first value, to a chunk of its own.
+template <int Lanes>
+void split_chunk(const BlockLayout& l, const double* from, double* to) {
+  const std::size_t row = l.row_values(), plane = l.plane_values();
   const int hx = l.cells[0] / 2, hy = l.cells[1] / 2, hz = l.cells[2] / 2;
-  const std::size_t corner =
-      (octant & 1 ? hx * lanes : 0) + (octant & 2 ? hy * row : 0) + (octant & 4 ? hz * plane : 0);
-  for (int chunk = 0; chunk < l.chunks; ++chunk) {
-    const double* from = parent + chunk * l.chunk_values() + corner;
-    double* to = child + chunk * l.chunk_values();
-    for (int z = 0; z < hz; ++z) {
-      for (int y = 0; y < hy; ++y) {
-        const double* cells = from + z * plane + y * row;
-        double* out = to + 2 * z * plane + 2 * y * row;
-        for (int x = 0; x < hx; ++x) {
-          for (std::size_t lane = 0; lane < lanes; ++lane) {
-            const double eighth = cells[x * lanes + lane] * 0.125;
-            out[2 * x * lanes + lane] = eighth;
-            out[(2 * x + 1) * lanes + lane] = eighth;
+  for (int z = 0; z < hz; ++z) {
+    for (int y = 0; y < hy; ++y) {
+      const double* cell = from + z * plane + y * row;
+      double* out = to + 2 * z * plane + 2 * y * row;
+      for (int x = 0; x < hx; ++x, cell += Lanes, out += 2 * Lanes) {
+        for_vectors<Lanes>([&](auto n, int lane) {
+          const SimdDouble<n> eighth = load<n>(cell + lane) * 0.125;
+          for (double* to_row : {out, out + row, out + plane, out + plane + row}) {
+            store<n>(to_row + lane, eighth);
+            store<n>(to_row + Lanes + lane, eighth);
           }
-        }
-        std::memcpy(out + row, out, row * sizeof(double));
+        });
       }
-      std::memcpy(to + (2 * z + 1) * plane, to + 2 * z * plane, plane * sizeof(double));
     }
   }
 }
 
-void merge_blocks(const BlockLayout& l, const std::array<const double*, 8>& children, double* parent) {
-  const std::size_t row = l.row_values(), plane = l.plane_values(), lanes = l.lanes;
+/// A child's chunk to its octant of the parent's chunk, `to` the octant's first value.
+template <int Lanes>
+void merge_chunk(const BlockLayout& l, const double* from, double* to) {
+  const std::size_t row = l.row_values(), plane = l.plane_values();
   const int hx = l.cells[0] / 2, hy = l.cells[1] / 2, hz = l.cells[2] / 2;
-  for (int octant = 0; octant < 8; ++octant) {
-    const std::size_t corner =
-        (octant & 1 ? hx * lanes : 0) + (octant & 2 ? hy * row : 0) + (octant & 4 ? hz * plane : 0);
-    for (int chunk = 0; chunk < l.chunks; ++chunk) {
-      const double* from = children[octant] + chunk * l.chunk_values();
-      double* to = parent + chunk * l.chunk_values() + corner;
-      for (int z = 0; z < hz; ++z) {
-        for (int y = 0; y < hy; ++y) {
-          for (int x = 0; x < hx; ++x) {
-            const double* c = from + 2 * z * plane + 2 * y * row + 2 * x * lanes;
-            double* out = to + z * plane + y * row + x * lanes;
-            for (std::size_t v = 0; v < lanes; ++v) {
-              const double bottom = (c[v] + c[v + lanes]) + (c[v + row] + c[v + row + lanes]);
-              const double* top = c + plane;
-              out[v] = bottom + ((top[v] + top[v + lanes]) + (top[v + row] + top[v + row + lanes]));
-            }
-          }
-        }
+  for (int z = 0; z < hz; ++z) {
+    for (int y = 0; y < hy; ++y) {
+      const double* cell = from + 2 * z * plane + 2 * y * row;
+      double* out = to + z * plane + y * row;
+      for (int x = 0; x < hx; ++x, cell += 2 * Lanes, out += Lanes) {
+        for_vectors<Lanes>([&](auto n, int lane) {
+          const auto pair = [&](const double* c) { return load<n>(c + lane) + load<n>(c + Lanes + lane); };
+          const auto square = [&](const double* c) { return pair(c) + pair(c + row); };
+          store<n>(out + lane, square(cell) + square(cell + plane));
+        });
       }
     }
   }
+}
+
+}  // namespace
+
+void split_block(const BlockLayout& l, const double* parent, int octant, double* child) {
+  const double* from = parent + corner_of(l, octant);
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int c = 0; c < l.chunks; ++c) split_chunk<lanes>(l, from + c * l.chunk_values(), child + c * l.chunk_values());
+  });
+}
+
+void merge_blocks(const BlockLayout& l, const std::array<const double*, 8>& children, double* parent) {
+  with_lanes(l.lanes, [&](auto lanes) {
+    for (int octant = 0; octant < 8; ++octant) {
+      double* const to = parent + corner_of(l, octant);
+      for (int c = 0; c < l.chunks; ++c) {
+        merge_chunk<lanes>(l, children[octant] + c * l.chunk_values(), to + c * l.chunk_values());
+      }
+    }
+  });
 }
 
 }  // namespace amrbench::kernels

@@ -11,17 +11,6 @@
 namespace amrbench::kernels {
 namespace {
 
-/// expand_quarter and insert_quarter work on a chunk; these on all of them, as the tests think of faces.
-void expand_chunks(const BlockLayout& l, const double* quarter, int axis, double* out) {
-  for (int c = 0; c < l.chunks; ++c)
-    expand_quarter(l, quarter + c * l.face_cells(axis) / 4 * l.lanes, axis, out + c * l.face_cells(axis) * l.lanes);
-}
-void insert_chunks(const BlockLayout& l, const double* quarter, int axis, int qa, int qb, double* out) {
-  for (int c = 0; c < l.chunks; ++c)
-    insert_quarter(l, quarter + c * l.face_cells(axis) / 4 * l.lanes, axis, qa, qb,
-                   out + c * l.face_cells(axis) * l.lanes);
-}
-
 using checks::Buffer;
 
 constexpr std::uint64_t kSeed = 424242;
@@ -122,12 +111,12 @@ TEST(Faces, ExpandAndInsertPutValuesInTheirPlaces) {
     for (int q = 0; q < 4; ++q) {
       const int qa = q & 1, qb = q >> 1;
       const Buffer quarter = checks::random_buffer(random, l.quarter_values(axis));
-      expand_chunks(l, quarter.data(), axis, expanded.data());
+      expand_quarter(l, quarter.data(), axis, l.chunks, expanded.data());
       for_values(l, na, nb, [&, na = na, nb = nb](int v, int a, int b) {
         ASSERT_EQ(expanded[packed_at(l, na, nb, v, a, b)], quarter[packed_at(l, na / 2, nb / 2, v, a / 2, b / 2)]);
       });
       const std::vector<double> before = inserted;
-      insert_chunks(l, quarter.data(), axis, qa, qb, inserted.data());
+      insert_quarter(l, quarter.data(), axis, qa, qb, l.chunks, inserted.data());
       for_values(l, na, nb, [&, na = na, nb = nb](int v, int a, int b) {
         const bool inside = a / (na / 2) == qa && b / (nb / 2) == qb;
         const std::size_t at = packed_at(l, na, nb, v, a, b);
@@ -160,7 +149,7 @@ TEST(Faces, WhatCrossesALevelIsConserved) {
     std::vector<double> sums(l.lanes * l.chunks, 0.0);
     for (int q = 0; q < 4; ++q) {
       pack_quarter(l, block.data(), face, q & 1, q >> 1, quarter.data());
-      expand_chunks(l, quarter.data(), axis, fine.data());
+      expand_quarter(l, quarter.data(), axis, l.chunks, fine.data());
       for (int v = 0; v < l.lanes * l.chunks; ++v) {
         EXPECT_EQ(total(l, na, nb, v, fine), 4.0 * total(l, na / 2, nb / 2, v, quarter));
         sums[v] += total(l, na, nb, v, fine);
@@ -169,7 +158,7 @@ TEST(Faces, WhatCrossesALevelIsConserved) {
     for (int v = 0; v < l.lanes * l.chunks; ++v) EXPECT_EQ(sums[v], total(l, na, nb, v, whole));
     // Fine faces restricted and put into a coarse one: the coarse one holds the sum of the four.
     pack_restricted(l, block.data(), face, quarter.data());
-    for (int q = 0; q < 4; ++q) insert_chunks(l, quarter.data(), axis, q & 1, q >> 1, coarse.data());
+    for (int q = 0; q < 4; ++q) insert_quarter(l, quarter.data(), axis, q & 1, q >> 1, l.chunks, coarse.data());
     for (int v = 0; v < l.lanes * l.chunks; ++v)
       EXPECT_EQ(total(l, na, nb, v, coarse), 4.0 * total(l, na, nb, v, whole));
   });
@@ -183,7 +172,7 @@ TEST(Faces, FourQuartersInsertedAreTheFaceOverFour) {
     pack_face(l, block.data(), face, whole.data());
     for (int q = 0; q < 4; ++q) {
       pack_quarter(l, block.data(), face, q & 1, q >> 1, quarter.data());
-      insert_chunks(l, quarter.data(), axis, q & 1, q >> 1, built.data());
+      insert_quarter(l, quarter.data(), axis, q & 1, q >> 1, l.chunks, built.data());
     }
     for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(built[i], whole[i] / 4.0);
   });
@@ -198,14 +187,14 @@ TEST(Faces, ShortCutsEqualPackingAndUnpacking) {
     for (int q = 0; q < 4; ++q) {
       const int qa = q & 1, qb = q >> 1;
       pack_quarter(l, block.data(), face, qa, qb, quarter.data());
-      expand_chunks(l, quarter.data(), axis, expected.data());
-      for (int c = 0; c < l.chunks; ++c)
-        prolong_face(l, block.data() + c * l.chunk_values(), face, qa, qb, made.data() + c * step);
+      expand_quarter(l, quarter.data(), axis, l.chunks, expected.data());
+      for (int c = 0; c < l.chunks; ++c)  // one by one: what is made at once must be the same
+        prolong_face(l, block.data() + c * l.chunk_values(), face, qa, qb, 1, made.data() + c * step);
       ASSERT_EQ(made, expected) << "prolong, quarter " << q;
       pack_restricted(l, block.data(), face, quarter.data());
-      insert_chunks(l, quarter.data(), axis, qa, qb, expected.data());
+      insert_quarter(l, quarter.data(), axis, qa, qb, l.chunks, expected.data());
       for (int c = 0; c < l.chunks; ++c)
-        restrict_face(l, block.data() + c * l.chunk_values(), face, qa, qb, made.data() + c * step);
+        restrict_face(l, block.data() + c * l.chunk_values(), face, qa, qb, 1, made.data() + c * step);
       ASSERT_EQ(made, expected) << "restrict, quarter " << q;
     }
   });
