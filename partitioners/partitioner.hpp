@@ -1,0 +1,59 @@
+#pragma once
+// Partitioner: points and weights in, an order and parts out (docs/architecture.md). A method is one file and one line
+// in the registry.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitioners/graph.hpp"
+#include "partitioners/points.hpp"
+
+namespace amrbench::partitioners {
+
+/// What is to be cut into parts. Borrowed for the length of a call.
+struct Problem {
+  PointView<double> points;         ///< may be empty where the method is a graph method
+  std::span<const double> weights;  ///< >= 0, one a point; empty: every point weighs 1
+  const Graph* graph = nullptr;     ///< needed by graph methods only
+};
+
+struct PartitionOptions {
+  int parts = 1;                      ///< >= 1; more parts than points leaves parts empty
+  int threads = 0;                    ///< 0: all that OpenMP offers
+  std::size_t bucket = 1;             ///< most points in a tree's leaf
+  std::string splitter = "midpoint";  ///< methods on a kd-tree: how its nodes are split
+};
+
+struct PartitionResult {
+  std::vector<std::int32_t> part;    ///< of each point
+  std::vector<std::uint32_t> order;  ///< points along the method's curve; empty where there is none
+  std::size_t memory_bytes = 0;      ///< most held at once besides the input and this result
+};
+
+class Partitioner {
+ public:
+  virtual ~Partitioner() = default;
+  /// Whether the method works on Problem::graph rather than on points.
+  [[nodiscard]] virtual bool needs_graph() const { return false; }
+  /// Throws support::InputError for input that the method refuses (NaN or infinity with the index of the first,
+  /// negative weights, no graph, a dimension it does not know). The same input gives the same result on any number of
+  /// threads.
+  virtual PartitionResult partition(const Problem& problem, const PartitionOptions& options) = 0;
+};
+
+/// A method by name.
+struct PartitionerEntry {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<Partitioner> (*make)();
+};
+/// All methods of this build, geometric ones first; baselines only where their packages were found.
+std::span<const PartitionerEntry> partitioner_registry();
+/// Throws support::InputError that lists the names when there is none called `name`.
+std::unique_ptr<Partitioner> make_partitioner(std::string_view name);
+
+}  // namespace amrbench::partitioners
