@@ -99,20 +99,18 @@ class FamilyMove {
   int destination_ = 0;
 };
 
-/// What the walk along the curve decides: the new blocks, and where their values come from.
+/// What the walk along the curve decides: the new blocks, and where their values come from. The child of octant 0 and
+/// its parent share a slot, so a merge needs no slot and a split needs seven: the input buffer never holds more than
+/// the blocks before and after.
 struct Plan {
   struct Split {
     std::int64_t from;  ///< slot of the parent
     std::size_t first;  ///< first of its 8 children among the new blocks
   };
-  struct Merge {
-    std::size_t from;  ///< first of 8 sources
-    std::size_t to;    ///< the parent among the new blocks
-  };
   std::vector<Key> keys;
   std::vector<std::int64_t> slots;
   std::vector<Split> splits;
-  std::vector<Merge> merges;
+  std::vector<std::array<std::int64_t, 8>> merges;  ///< slots of the children, by octant
 };
 
 Plan make_plan(const sfc::KeySpace<3>& space, const std::vector<Source>& sources) {
@@ -128,13 +126,15 @@ Plan make_plan(const sfc::KeySpace<3>& space, const std::vector<Source>& sources
     } else if (s.change == Change::refine) {
       plan.splits.push_back({s.slot, plan.keys.size()});
       for (int child = 0; child < 8; ++child) {
-        plan.keys.push_back(space.child(s.key, child));
-        plan.slots.push_back(kLater);
+        const Key key = space.child(s.key, child);
+        plan.keys.push_back(key);
+        plan.slots.push_back(octant_of(space, key) == 0 ? s.slot : kLater);
       }
     } else {
-      plan.merges.push_back({i, plan.keys.size()});
+      std::array<std::int64_t, 8>& slots = plan.merges.emplace_back();
+      for (int child = 0; child < 8; ++child) slots[octant_of(space, sources[i + child].key)] = sources[i + child].slot;
       plan.keys.push_back(space.parent(s.key));
-      plan.slots.push_back(kLater);
+      plan.slots.push_back(slots[0]);
       i += 7;
     }
   }
@@ -142,38 +142,31 @@ Plan make_plan(const sfc::KeySpace<3>& space, const std::vector<Source>& sources
 }
 
 /// Merges come first: the slots they free serve the splits.
-void merge_values(const sfc::KeySpace<3>& space, const std::vector<Source>& sources, Plan& plan, FieldStore& fields) {
-  const std::vector<std::int64_t> fresh = fields.take(plan.merges.size());
+void merge_values(const Plan& plan, FieldStore& fields) {
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < plan.merges.size(); ++k) {
+  for (const std::array<std::int64_t, 8>& slots : plan.merges) {
     std::array<const double*, 8> children{};
-    for (int child = 0; child < 8; ++child) {
-      const Source& s = sources[plan.merges[k].from + child];
-      children[octant_of(space, s.key)] = fields.slot_values(s.slot);
-    }
-    kernels::merge_blocks(fields.layout(), children, fields.slot_values(fresh[k]));
+    for (int octant = 0; octant < 8; ++octant) children[octant] = fields.slot_values(slots[octant]);
+    kernels::merge_blocks(fields.layout(), children, fields.slot_values(slots[0]));
   }
-  std::vector<std::int64_t> left;
-  for (std::size_t k = 0; k < plan.merges.size(); ++k) {
-    plan.slots[plan.merges[k].to] = fresh[k];
-    for (int child = 0; child < 8; ++child) left.push_back(sources[plan.merges[k].from + child].slot);
-  }
-  fields.give_back(left);
+  for (const std::array<std::int64_t, 8>& slots : plan.merges) fields.give_back(std::span(slots).subspan(1));
 }
 
 void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields) {
-  const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 8);
+  const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 7);
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < fresh.size(); ++k) {
-    const Plan::Split& split = plan.splits[k / 8];
-    const std::size_t child = split.first + k % 8;
-    plan.slots[child] = fresh[k];
-    kernels::split_block(fields.layout(), fields.slot_values(split.from), octant_of(space, plan.keys[child]),
-                         fields.slot_values(fresh[k]));
+  for (std::size_t k = 0; k < plan.splits.size(); ++k) {
+    const Plan::Split& split = plan.splits[k];
+    double* const parent = fields.slot_values(split.from);
+    std::size_t next = 7 * k;
+    for (std::size_t child = split.first; child < split.first + 8; ++child) {
+      const int octant = octant_of(space, plan.keys[child]);
+      if (octant == 0) continue;
+      plan.slots[child] = fresh[next++];
+      kernels::split_block(fields.layout(), parent, octant, fields.slot_values(plan.slots[child]));
+    }
+    kernels::split_block(fields.layout(), parent, 0, parent);
   }
-  std::vector<std::int64_t> left;
-  for (const Plan::Split& split : plan.splits) left.push_back(split.from);
-  fields.give_back(left);
 }
 
 }  // namespace
@@ -182,7 +175,7 @@ void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus
   if (consensus.splits + consensus.merges == 0) return;
   const std::vector<Source> sources = FamilyMove(mesh, fields, consensus.changes).run();
   Plan plan = make_plan(mesh.space(), sources);
-  merge_values(mesh.space(), sources, plan, fields);
+  merge_values(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));
   mesh.set_blocks(std::move(plan.keys));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <vector>
@@ -92,6 +94,23 @@ TEST(RefineData, MergeUndoesSplit) {
     Buffer back(l.block_values() + kPadding);
     merge_blocks(l, pointers(split_all(l, block.data())), back.data());
     for (std::size_t i = 0; i < l.block_values(); ++i) ASSERT_EQ(back[i], block[i]) << "value " << i;
+  });
+}
+
+TEST(RefineData, ChildZeroAndItsParentMayShareAPlace) {
+  for_all_layouts([](const BlockLayout& l, std::mt19937_64& random) {
+    const Buffer block = checks::random_buffer(random, l.block_values());
+    Buffer apart(l.block_values() + kPadding), place(l.block_values() + kPadding);
+    std::copy_n(block.data(), l.block_values(), place.data());
+    split_block(l, block.data(), 0, apart.data());
+    split_block(l, place.data(), 0, place.data());
+    for (std::size_t i = 0; i < l.block_values(); ++i) ASSERT_EQ(place[i], apart[i]) << "split, value " << i;
+
+    std::array<Buffer, 8> children;
+    for (auto& child : children) child = checks::random_buffer(random, l.block_values());
+    merge_blocks(l, pointers(children), apart.data());
+    merge_blocks(l, pointers(children), children[0].data());
+    for (std::size_t i = 0; i < l.block_values(); ++i) ASSERT_EQ(children[0][i], apart[i]) << "merge, value " << i;
   });
 }
 
