@@ -1,22 +1,15 @@
 #include "amr/adapt.hpp"
 
-#include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
+#include "amr/migrate.hpp"
 #include "kernels/refine_data.hpp"
 
 namespace amrbench::amr {
 
 namespace {
-
-constexpr int kTag = 71;
-
-/// A block before the changes: where its values are, and what becomes of it.
-struct Source {
-  Key key;
-  std::int64_t slot;
-  Change change;
-};
 
 /// Octant (bit 0 = x, 1 = y, 2 = z) of a block in its parent.
 int octant_of(const sfc::KeySpace<3>& space, Key key) {
@@ -24,79 +17,68 @@ int octant_of(const sfc::KeySpace<3>& space, Key key) {
   return static_cast<int>((c[0] & 1) | (c[1] & 1) << 1 | (c[2] & 1) << 2);
 }
 
-/// Brings together the families that merge but are cut by a rank border. Only the first and the last family of a rank
-/// can be cut, because families stand together on the curve.
+/// Brings together the families that merge but whose members have several owners: they go to the owner of the first.
 class FamilyMove {
  public:
   FamilyMove(const Mesh<3>& mesh, FieldStore& fields, const std::vector<Change>& changes)
       : mesh_(mesh), fields_(fields), changes_(changes) {}
 
-  std::vector<Source> run() {
-    std::vector<Source> sources;
-    const std::int32_t leaving = count_leaving();
-    for (std::int32_t i = leaving; i < mesh_.size(); ++i) {
-      sources.push_back({mesh_.keys()[i], fields_.slot(i), changes_[i]});
-    }
-    support::Requests requests;
-    std::vector<double> message;
-    if (leaving > 0) send(leaving, message, requests);
-    if (!sources.empty()) receive(sources);
-    requests.wait_all();
-    return sources;
+  /// All blocks of this rank with whole families. Collective.
+  BlockList run() {
+    BlockList blocks{{mesh_.keys().begin(), mesh_.keys().end()}, changes_, {}};
+    for (std::int32_t i = 0; i < mesh_.size(); ++i) blocks.slots.push_back(fields_.slot(i));
+    const std::vector<Departure> departures = find_departures();
+    move_blocks(mesh_.comm(), fields_, blocks, departures,
+                mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures));
+    return blocks;
   }
 
  private:
-  /// Blocks at the start of this rank's interval whose family gathers elsewhere.
-  std::int32_t count_leaving() {
+  /// Members of families whose first member is elsewhere. A family's members stand together on the curve.
+  std::vector<Departure> find_departures() {
     const auto& space = mesh_.space();
-    if (mesh_.size() == 0 || changes_[0] != Change::coarsen) return 0;
-    const Key parent = space.parent(mesh_.keys()[0]);
-    destination_ = mesh_.owner(space.child(parent, 0));
-    if (destination_ == mesh_.comm().rank()) return 0;
-    std::int32_t count = 0;
-    while (count < mesh_.size() && mesh_.keys()[count] <= space.last(parent)) ++count;
-    return count;
-  }
-
-  void send(std::int32_t leaving, std::vector<double>& message, support::Requests& requests) {
-    const std::size_t values = fields_.layout().block_values();
-    message.resize(leaving * values);
-    std::vector<std::int64_t> left;
-    for (std::int32_t i = 0; i < leaving; ++i) {
-      std::copy_n(fields_.block(i), values, message.data() + i * values);
-      left.push_back(fields_.slot(i));
-    }
-    fields_.give_back(left);
-    support::mpi_check(MPI_Isend(message.data(), support::mpi_count(message.size()), MPI_DOUBLE, destination_, kTag,
-                                 mesh_.comm().get(), requests.add()));
-  }
-
-  /// The missing siblings of the last family, from the ranks that have them, in order.
-  void receive(std::vector<Source>& sources) {
-    const auto& space = mesh_.space();
-    const Source last = sources.back();
-    if (last.change != Change::coarsen) return;
-    const Key parent = space.parent(last.key);
-    const std::size_t values = fields_.layout().block_values();
-    for (int child = space.child_index(last.key) + 1; child < 8;) {
-      const int rank = mesh_.owner(space.child(parent, child));
-      const int begin = child;
-      while (child < 8 && mesh_.owner(space.child(parent, child)) == rank) ++child;
-      std::vector<double> message((child - begin) * values);
-      support::mpi_check(MPI_Recv(message.data(), support::mpi_count(message.size()), MPI_DOUBLE, rank, kTag,
-                                  mesh_.comm().get(), MPI_STATUS_IGNORE));
-      const std::vector<std::int64_t> slots = fields_.take(child - begin);
-      for (int k = 0; k < child - begin; ++k) {
-        std::copy_n(message.data() + k * values, values, fields_.slot_values(slots[k]));
-        sources.push_back({space.child(parent, begin + k), slots[k], Change::coarsen});
+    std::vector<Key> firsts;
+    std::vector<std::pair<std::int32_t, std::int32_t>> members;  // [begin, end)
+    for (std::int32_t i = 0; i < mesh_.size();) {
+      if (changes_[i] != Change::coarsen) {
+        ++i;
+        continue;
       }
+      const std::int32_t begin = i;
+      const Key parent = space.parent(mesh_.keys()[i]);
+      while (i < mesh_.size() && mesh_.keys()[i] <= space.last(parent)) ++i;
+      if (space.child_index(mesh_.keys()[begin]) == 0) continue;
+      firsts.push_back(space.child(parent, 0));
+      members.emplace_back(begin, i);
     }
+    const std::vector<int> owners = mesh_.owners(firsts);
+    std::map<int, std::vector<std::int32_t>> by_rank;
+    for (std::size_t f = 0; f < firsts.size(); ++f) {
+      for (std::int32_t i = members[f].first; i < members[f].second; ++i) by_rank[owners[f]].push_back(i);
+    }
+    std::vector<Departure> departures;
+    for (auto& [rank, blocks] : by_rank) departures.push_back({rank, std::move(blocks)});
+    return departures;
+  }
+
+  /// Where ranks hold intervals of the curve, only the last family can be cut, and its keys tell by whom.
+  [[nodiscard]] std::vector<Arrival> find_arrivals() const {
+    std::vector<Arrival> arrivals;
+    const auto& space = mesh_.space();
+    if (mesh_.size() == 0 || changes_.back() != Change::coarsen) return arrivals;
+    const Key last = mesh_.keys().back(), parent = space.parent(last);
+    if (mesh_.owner(space.child(parent, 0)) != mesh_.comm().rank()) return arrivals;
+    for (int child = space.child_index(last) + 1; child < space.kChildren; ++child) {
+      const int rank = mesh_.owner(space.child(parent, child));
+      if (arrivals.empty() || arrivals.back().rank != rank) arrivals.push_back({rank, 0});
+      ++arrivals.back().blocks;
+    }
+    return arrivals;
   }
 
   const Mesh<3>& mesh_;
   FieldStore& fields_;
   const std::vector<Change>& changes_;
-  int destination_ = 0;
 };
 
 /// What the walk along the curve decides: the new blocks, and where their values come from. The child of octant 0 and
@@ -113,27 +95,26 @@ struct Plan {
   std::vector<std::array<std::int64_t, 8>> merges;  ///< slots of the children, by octant
 };
 
-Plan make_plan(const sfc::KeySpace<3>& space, const std::vector<Source>& sources) {
+Plan make_plan(const sfc::KeySpace<3>& space, const BlockList& blocks) {
   constexpr std::int64_t kLater = -1;
   Plan plan;
-  plan.keys.reserve(sources.size());
-  plan.slots.reserve(sources.size());
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const Source& s = sources[i];
-    if (s.change == Change::stay) {
-      plan.keys.push_back(s.key);
-      plan.slots.push_back(s.slot);
-    } else if (s.change == Change::refine) {
-      plan.splits.push_back({s.slot, plan.keys.size()});
+  plan.keys.reserve(blocks.size());
+  plan.slots.reserve(blocks.size());
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Key key = blocks.keys[i];
+    if (blocks.changes[i] == Change::stay) {
+      plan.keys.push_back(key);
+      plan.slots.push_back(blocks.slots[i]);
+    } else if (blocks.changes[i] == Change::refine) {
+      plan.splits.push_back({blocks.slots[i], plan.keys.size()});
       for (int child = 0; child < 8; ++child) {
-        const Key key = space.child(s.key, child);
-        plan.keys.push_back(key);
-        plan.slots.push_back(octant_of(space, key) == 0 ? s.slot : kLater);
+        plan.keys.push_back(space.child(key, child));
+        plan.slots.push_back(octant_of(space, plan.keys.back()) == 0 ? blocks.slots[i] : kLater);
       }
     } else {
       std::array<std::int64_t, 8>& slots = plan.merges.emplace_back();
-      for (int child = 0; child < 8; ++child) slots[octant_of(space, sources[i + child].key)] = sources[i + child].slot;
-      plan.keys.push_back(space.parent(s.key));
+      for (int child = 0; child < 8; ++child) slots[octant_of(space, blocks.keys[i + child])] = blocks.slots[i + child];
+      plan.keys.push_back(space.parent(key));
       plan.slots.push_back(slots[0]);
       i += 7;
     }
@@ -173,8 +154,7 @@ void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields)
 
 void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
-  const std::vector<Source> sources = FamilyMove(mesh, fields, consensus.changes).run();
-  Plan plan = make_plan(mesh.space(), sources);
+  Plan plan = make_plan(mesh.space(), FamilyMove(mesh, fields, consensus.changes).run());
   merge_values(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));

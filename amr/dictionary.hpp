@@ -21,7 +21,7 @@
 
 namespace amrbench::amr {
 
-/// Maps the keys of a sorted list to their indices. Rebuilt whenever the list changes (O(n)); look-ups are const, O(1)
+/// Maps the keys of a list to their indices. Rebuilt whenever the list changes (O(n)); look-ups are const, O(1)
 /// expected, and safe from several threads. Holds what it needs itself: it keeps no reference to the list, and its
 /// memory from build to build, about 10 bytes a key for meshes. Not collective.
 class Dictionary {
@@ -29,7 +29,8 @@ class Dictionary {
   static constexpr std::int32_t kNone = -1;
   Dictionary() = default;
 
-  /// keys: ascending, distinct, none 0 and none all ones; at most 2^31 - 1 of them, else std::length_error.
+  /// keys: distinct, none 0 and none all ones, in any order (ascending is fastest); at most 2^31 - 1 of them, else
+  /// std::length_error.
   void build(std::span<const std::uint64_t> keys);
 
   /// Index of `key` in the list of the last build, or kNone; any value may be asked for, 0 too. Before the first build

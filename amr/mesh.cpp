@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 
 #include "support/error.hpp"
-#include "support/field_stats.hpp"
 
 namespace amrbench::amr {
 
@@ -82,17 +82,20 @@ void Mesh<Dim>::decode_blocks() {
 template <int Dim>
 void Mesh<Dim>::gather_splitters() {
   struct Share {
-    Key first;
+    Key first, last;
     std::int64_t blocks;
   };
   const std::vector<Share> shares =
-      support::all_gather(comm_, Share{keys_.empty() ? space_.kEnd : space_.first(keys_.front()), size()});
+      support::all_gather(comm_, keys_.empty() ? Share{space_.kEnd, 0, 0}
+                                               : Share{space_.first(keys_.front()), space_.last(keys_.back()), size()});
   const std::size_t ranks = shares.size();
   splitters_.assign(ranks + 1, space_.kEnd);
   rank_sizes_.resize(ranks);
+  has_intervals_ = true;
   // An empty rank takes the splitter of the next one: its interval is empty and owner() never names it.
   for (std::size_t r = ranks; r-- > 0;) {
     splitters_[r] = shares[r].blocks > 0 ? shares[r].first : splitters_[r + 1];
+    has_intervals_ = has_intervals_ && (shares[r].blocks == 0 || shares[r].last < splitters_[r + 1]);
     rank_sizes_[r] = shares[r].blocks;
   }
   global_size_ = global_begin_ = 0;
@@ -104,8 +107,17 @@ void Mesh<Dim>::gather_splitters() {
 
 template <int Dim>
 int Mesh<Dim>::owner(Key key) const {
+  assert(has_intervals_);
   const auto above = std::upper_bound(splitters_.begin(), splitters_.end() - 1, key);
   return std::max(0, static_cast<int>(above - splitters_.begin()) - 1);
+}
+
+template <int Dim>
+std::vector<int> Mesh<Dim>::owners(std::span<const Key> leaves) const {
+  if (!has_intervals_) return directory_.owners(comm_, leaves);
+  std::vector<int> owners;
+  for (const Key leaf : leaves) owners.push_back(owner(leaf));
+  return owners;
 }
 
 template <int Dim>
@@ -127,74 +139,6 @@ Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
     c[d] = 2 * c[d] + (d == axis ? 1 - face % 2 : (part >> bit++) & 1);
   }
   return space_.key(levels_[i] + 1, c);
-}
-
-template <int Dim>
-void Mesh<Dim>::exchange_ghosts() {
-  const int me = comm_.rank();
-  const Key low = splitters_[me], high = splitters_[me + 1];
-  struct Sent {
-    int rank;
-    std::int32_t block;
-    auto operator<=>(const Sent&) const = default;
-  };
-  std::vector<Sent> sent;
-#pragma omp parallel
-  {
-    std::vector<Sent> mine;
-#pragma omp for schedule(static) nowait
-    for (std::int32_t i = 0; i < size(); ++i) {
-      const auto same = space_.neighbors(levels_[i], coords_[i]);
-      for (int face = 0; face < 2 * Dim; ++face) {
-        if (same[face] == space_.kNone) continue;
-        if (space_.first(same[face]) >= low && space_.last(same[face]) < high) continue;
-        // The neighbour is at most one level finer, so each half-size piece at the face lies inside one leaf.
-        const bool deepest = levels_[i] == space_.max_level();
-        for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
-          const int rank = owner(deepest ? same[face] : subface_key(i, face, part));
-          if (rank != me) mine.push_back({rank, i});
-        }
-      }
-    }
-#pragma omp critical
-    sent.insert(sent.end(), mine.begin(), mine.end());
-  }
-  std::sort(sent.begin(), sent.end());
-  sent.erase(std::unique(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a == b; }), sent.end());
-
-  neighbors_.clear();
-  std::vector<int> ranks;
-  std::vector<Key> send_keys;
-  std::vector<std::size_t> counts;
-  for (const Sent& s : sent) {
-    if (neighbors_.empty() || neighbors_.back().rank != s.rank) {
-      neighbors_.push_back({s.rank, {}, 0, 0});
-      ranks.push_back(s.rank);
-      counts.push_back(0);
-    }
-    neighbors_.back().sends.push_back(s.block);
-    send_keys.push_back(keys_[s.block]);
-    ++counts.back();
-  }
-  const bool same_ranks =
-      graph_.comm() && std::equal(ranks.begin(), ranks.end(), graph_.neighbors().begin(), graph_.neighbors().end());
-  // Leaves more than one level apart, or a hole, may make one rank list another that does not list it; an exchange
-  // would wait for ever. Each pair of ranks enters the sum with its hash from one side and against it from the other.
-  std::array<std::uint64_t, 2> sums{same_ranks ? 0U : 1U, 0U};
-  for (const int r : ranks) {
-    const std::uint64_t pair = support::mix64(std::uint64_t(std::min(me, r)), std::uint64_t(std::max(me, r)));
-    sums[1] += me < r ? pair : 0 - pair;
-  }
-  support::all_sum(comm_, std::span<std::uint64_t>(sums));
-  if (sums[1] != 0) throw support::RunError("mesh: a block has a face without a neighbour at most one level away");
-  if (sums[0] != 0) graph_ = support::DistGraph(comm_, ranks);
-  const std::vector<std::size_t> received = graph_.template exchange_v<Key>(send_keys, counts, ghost_keys_);
-  std::int32_t begin = 0;
-  for (std::size_t k = 0; k < neighbors_.size(); ++k) {
-    neighbors_[k].ghosts_begin = begin;
-    neighbors_[k].ghosts_end = begin += static_cast<std::int32_t>(received[k]);
-  }
-  ghost_dictionary_.build(ghost_keys_);
 }
 
 /// Links one face; false when the mesh has no fitting neighbour there.

@@ -3,13 +3,14 @@
 //
 // Purpose: topology only; block data lives in amr/fields.hpp, slot by slot in the same order.
 // Invariants between two calls of set_blocks:
-// - A rank's blocks are sorted by key, and all keys of rank r lie before those of rank r + 1. So one number a rank, the
-//   first key of its interval (its splitter), tells every rank the owner of any key; nothing else about other ranks'
-//   blocks is kept, except the ghosts: the remote blocks that touch a face of a local one.
+// - A rank's blocks are sorted by key, whoever else has blocks between them.
+// - Of other ranks' blocks nothing is kept but the ghosts, the remote blocks that touch a face of a local one, and what
+//   it takes to find owners. Where all keys of rank r lie before those of rank r + 1 (a mesh cut along its curve), that
+//   is one number a rank, the first key of its interval (its splitter). Otherwise blocks next to other ranks' are
+//   entered in a distributed directory (amr/directory.hpp). Which of the two it is shows from the blocks themselves.
 // - Blocks that share a face differ by at most one level (2:1 balance; set_blocks throws where it finds more).
 // - Links are symmetric: when a sees b across a face, b sees a across the opposite one. For neighbour rank r, the list
-// of
-//   local blocks that r has as ghosts and r's list of the same blocks have the same order (by key).
+//   of local blocks that r has as ghosts and r's list of the same blocks have the same order (by key).
 // Sources: document 001, 5.2.1 (flat arrays, dictionary); p4est's ghost layer for the idea of one exchange of keys.
 #include <array>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "amr/dictionary.hpp"
+#include "amr/directory.hpp"
 #include "sfc/key.hpp"
 #include "support/mpi.hpp"
 
@@ -56,10 +58,10 @@ class Mesh {
   /// A mesh of root cells, one block each, dealt out evenly along the curve. Keeps a duplicate of `comm`. Collective.
   Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& space);
 
-  /// Replaces this rank's blocks and rebuilds owners, dictionary, ghosts and links. `keys`: ascending leaves; over all
-  /// ranks, in rank order, they must tile the domain; a rank may hold none. O(n) work and memory, one all-gather of a
-  /// number a rank, one neighbourhood exchange of keys. Throws RunError when a neighbour is missing or more than one
-  /// level away. Collective.
+  /// Replaces this rank's blocks and rebuilds owners, dictionary, ghosts and links. `keys`: ascending leaves; those of
+  /// all ranks must tile the domain; a rank may hold none. O(n) work and memory, one all-gather of three numbers a
+  /// rank, one neighbourhood exchange of keys; where ranks hold no intervals of the curve, three all-to-alls of keys at
+  /// the ranks' borders besides. Throws RunError when a neighbour is missing or more than one level away. Collective.
   void set_blocks(std::vector<Key> keys);
 
   [[nodiscard]] const support::Communicator& comm() const { return comm_; }
@@ -73,7 +75,7 @@ class Mesh {
   [[nodiscard]] const Links& links(std::int32_t i) const { return links_[i]; }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return touches_ghost_[i] != 0; }
 
-  // Remote blocks next to ours, by key (so by owner too).
+  // Remote blocks next to ours, by owner, then by key.
   [[nodiscard]] std::int32_t ghost_count() const { return static_cast<std::int32_t>(ghost_keys_.size()); }
   [[nodiscard]] std::span<const Key> ghost_keys() const { return ghost_keys_; }
   /// Key of a local block or ghost, by the index that links use.
@@ -84,8 +86,16 @@ class Mesh {
   /// Neighbourhood of the ranks of neighbors(), in their order.
   [[nodiscard]] const support::DistGraph& graph() const { return graph_; }
 
-  /// Rank whose interval holds `key`.
+  /// Does every rank hold an interval of the curve, in rank order? The same on every rank.
+  [[nodiscard]] bool has_intervals() const { return has_intervals_; }
+  /// Rank whose interval holds `key`. Only where has_intervals().
   [[nodiscard]] int owner(Key key) const;
+  /// Owners of leaves, on any mesh: of leaves that this rank does not hold and that touch one of its blocks across a
+  /// face, or are the first child in a family of which it holds another member. Collective where !has_intervals(), else
+  /// local.
+  [[nodiscard]] std::vector<int> owners(std::span<const Key> leaves) const;
+  /// Index of a local block, or Dictionary::kNone.
+  [[nodiscard]] std::int32_t find_local(Key key) const { return dictionary_.find(key); }
   /// Blocks on all ranks, and on the ranks before this one.
   [[nodiscard]] std::int64_t global_size() const { return global_size_; }
   [[nodiscard]] std::int64_t global_begin() const { return global_begin_; }
@@ -95,10 +105,17 @@ class Mesh {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  struct Query;
+  /// A local block that another rank needs as a ghost.
+  struct Sent {
+    int rank;
+    std::int32_t block;
+    auto operator<=>(const Sent&) const = default;
+  };
   void decode_blocks();
   void gather_splitters();
   void link_blocks();
+  std::vector<Sent> border_by_intervals() const;
+  std::vector<Sent> border_by_directory();
   void exchange_ghosts();
   Key subface_key(std::int32_t i, int face, int part) const;
   bool link_face(std::int32_t i, int face, Key same);
@@ -112,7 +129,9 @@ class Mesh {
   std::vector<Links> links_;
   std::vector<std::int8_t> touches_ghost_;
   Dictionary dictionary_;
-  std::vector<Key> splitters_;  ///< first key of each rank's interval, plus kEnd
+  bool has_intervals_ = true;
+  std::vector<Key> splitters_;  ///< first key of each rank's interval, plus kEnd; where has_intervals_
+  Directory directory_;         ///< where not
   std::vector<std::int64_t> rank_sizes_;
   std::int64_t global_size_ = 0;
   std::int64_t global_begin_ = 0;

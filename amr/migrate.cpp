@@ -1,7 +1,9 @@
 #include "amr/migrate.hpp"
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <numeric>
+#include <span>
 #include <vector>
 
 namespace amrbench::amr {
@@ -20,18 +22,11 @@ Range intersect(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// The blocks that one rank sends another.
-struct Transfer {
-  int rank;
-  Range blocks;
-  std::vector<std::int64_t> slots;  ///< where they are or will be in this rank's fields
-};
-
 /// Memory of a message as MPI sees it: keys and changes in one piece each, then block by block where the values lie. So
 /// nothing is packed, and no buffer as large as the message is needed. Owns the datatype.
 class MessageType {
  public:
-  MessageType(Key* keys, Change* changes, const std::vector<std::int64_t>& slots, FieldStore& fields) {
+  MessageType(Key* keys, Change* changes, std::span<const std::int64_t> slots, FieldStore& fields) {
     const std::size_t values = fields.layout().block_values();
     constexpr std::size_t kLists = 2;
     const std::size_t pieces = slots.size() + kLists;
@@ -59,24 +54,117 @@ class MessageType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Who gets which of the blocks in `have`, and whose blocks come into `want`.
-struct Exchange {
-  std::vector<Transfer> out, in;
+BlockList blocks_of(const Mesh<3>& mesh, const FieldStore& fields, std::vector<Change>&& changes) {
+  BlockList blocks{{mesh.keys().begin(), mesh.keys().end()}, std::move(changes), {}};
+  for (std::int32_t i = 0; i < mesh.size(); ++i) blocks.slots.push_back(fields.slot(i));
+  return blocks;
+}
 
-  Exchange(const Mesh<3>& mesh, std::span<const std::int64_t> cuts, Range have, Range want) {
-    std::int64_t other_begin = 0;
-    for (int r = 0; r < mesh.comm().size(); ++r) {
-      const Range other{other_begin, other_begin + mesh.rank_sizes()[r]};
-      other_begin = other.end;
-      if (r == mesh.comm().rank()) continue;
-      const Range go = intersect(have, {cuts[r], cuts[r + 1]}), come = intersect(want, other);
-      if (go.size() > 0) out.push_back({r, go, {}});
-      if (come.size() > 0) in.push_back({r, come, {}});
+MigrationCount migrate_blocks(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                              std::span<const Departure> departures, std::span<const Arrival> arrivals) {
+  BlockList blocks = blocks_of(mesh, fields, std::move(changes));
+  const MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
+  changes = std::move(blocks.changes);
+  fields.set_slots(std::move(blocks.slots));
+  mesh.set_blocks(std::move(blocks.keys));
+  return count;
+}
+
+/// Pieces of a list one after another.
+void append(BlockList& to, const BlockList& from, std::size_t begin, std::size_t end) {
+  to.keys.insert(to.keys.end(), from.keys.begin() + begin, from.keys.begin() + end);
+  to.changes.insert(to.changes.end(), from.changes.begin() + begin, from.changes.begin() + end);
+  to.slots.insert(to.slots.end(), from.slots.begin() + begin, from.slots.begin() + end);
+}
+
+void sort_by_key(BlockList& blocks) {
+  if (std::is_sorted(blocks.keys.begin(), blocks.keys.end())) return;
+  std::vector<std::int32_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::int32_t a, std::int32_t b) { return blocks.keys[a] < blocks.keys[b]; });
+  BlockList sorted;
+  for (const std::int32_t i : order) sorted.push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
+  blocks = std::move(sorted);
+}
+
+/// Splits a list into what leaves, one list a departure, and what stays.
+std::vector<BlockList> take_departing(BlockList& blocks, std::span<const Departure> departures) {
+  std::vector<BlockList> leaving(departures.size());
+  std::vector<std::int8_t> leaves(blocks.size(), 0);
+  for (std::size_t d = 0; d < departures.size(); ++d) {
+    for (const std::int32_t i : departures[d].blocks) {
+      leaving[d].push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
+      leaves[i] = 1;
     }
   }
-};
+  if (departures.empty()) return leaving;
+  BlockList stay;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (leaves[i] == 0) stay.push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
+  }
+  blocks = std::move(stay);
+  return leaving;
+}
 
 }  // namespace
+
+std::vector<Arrival> announce(const support::Communicator& comm, std::span<const Departure> departures) {
+  std::vector<std::int64_t> counts(comm.size(), 0);
+  for (const Departure& d : departures) counts[d.rank] = static_cast<std::int64_t>(d.blocks.size());
+  const std::vector<std::int64_t> received = support::all_to_all<std::int64_t>(comm, counts);
+  std::vector<Arrival> arrivals;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    if (received[rank] > 0) arrivals.push_back({rank, received[rank]});
+  }
+  return arrivals;
+}
+
+MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields, BlockList& blocks,
+                           std::span<const Departure> departures, std::span<const Arrival> arrivals) {
+  std::vector<BlockList> leaving = take_departing(blocks, departures);
+  BlockList arriving;
+  for (const Arrival& a : arrivals) {
+    const std::vector<std::int64_t> slots = fields.take(a.blocks);
+    arriving.slots.insert(arriving.slots.end(), slots.begin(), slots.end());
+  }
+  arriving.keys.resize(arriving.slots.size());
+  arriving.changes.resize(arriving.slots.size());
+  MigrationCount count;
+  std::size_t before = 0;  // arrivals from lower ranks
+  {
+    support::Requests requests;
+    std::size_t at = 0;
+    for (const Arrival& a : arrivals) {
+      const MessageType type(arriving.keys.data() + at, arriving.changes.data() + at,
+                             std::span(arriving.slots).subspan(at, a.blocks), fields);
+      support::mpi_check(MPI_Irecv(MPI_BOTTOM, 1, type.get(), a.rank, kTag, comm.get(), requests.add()));
+      at += a.blocks;
+      if (a.rank < comm.rank()) before = at;
+    }
+    for (std::size_t d = 0; d < departures.size(); ++d) {
+      BlockList& sent = leaving[d];
+      const MessageType type(sent.keys.data(), sent.changes.data(), sent.slots, fields);
+      support::mpi_check(MPI_Isend(MPI_BOTTOM, 1, type.get(), departures[d].rank, kTag, comm.get(), requests.add()));
+      const auto n = static_cast<std::int64_t>(sent.size());
+      count.blocks += n;
+      count.bytes +=
+          n * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key) + sizeof(Change));
+    }
+    requests.wait_all();
+  }
+  for (const BlockList& sent : leaving) fields.give_back(sent.slots);
+  if (arriving.size() > 0) {
+    // On a mesh cut along its curve, rank by rank is the order of the keys.
+    BlockList all;
+    append(all, arriving, 0, before);
+    append(all, blocks, 0, blocks.size());
+    append(all, arriving, before, arriving.size());
+    sort_by_key(all);
+    blocks = std::move(all);
+  }
+  return count;
+}
 
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts) {
   std::vector<Change> none(mesh.size(), Change::stay);
@@ -88,48 +176,32 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& c
   const int me = mesh.comm().rank();
   const Range have{mesh.global_begin(), mesh.global_begin() + mesh.size()};
   const Range want{cuts[me], cuts[me + 1]};
-  Exchange exchange(mesh, cuts, have, want);
+  std::vector<Departure> departures;
+  std::vector<Arrival> arrivals;
+  std::int64_t other_begin = 0;
+  for (int r = 0; r < mesh.comm().size(); ++r) {
+    const Range other{other_begin, other_begin + mesh.rank_sizes()[r]};
+    other_begin = other.end;
+    if (r == me) continue;
+    const Range go = intersect(have, {cuts[r], cuts[r + 1]}), come = intersect(want, other);
+    if (come.size() > 0) arrivals.push_back({r, come.size()});
+    if (go.size() <= 0) continue;
+    Departure& departure = departures.emplace_back(Departure{r, std::vector<std::int32_t>(go.size())});
+    std::iota(departure.blocks.begin(), departure.blocks.end(), static_cast<std::int32_t>(go.begin - have.begin));
+  }
+  return migrate_blocks(mesh, fields, changes, departures, arrivals);
+}
 
-  std::vector<Key> keys(want.size());
-  std::vector<Change> new_changes(want.size());
-  std::vector<std::int64_t> slots(want.size());
-  const Range keep = intersect(have, want);
-  for (std::int64_t p = keep.begin; p < keep.end; ++p) {
-    keys[p - want.begin] = mesh.keys()[p - have.begin];
-    new_changes[p - want.begin] = changes[p - have.begin];
-    slots[p - want.begin] = fields.slot(static_cast<std::int32_t>(p - have.begin));
+MigrationCount migrate_to(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                          std::span<const std::int32_t> destinations) {
+  std::map<int, std::vector<std::int32_t>> by_rank;
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    if (destinations[i] != mesh.comm().rank()) by_rank[destinations[i]].push_back(i);
   }
-  for (Transfer& t : exchange.in) {
-    t.slots = fields.take(t.blocks.size());
-    std::copy(t.slots.begin(), t.slots.end(), slots.begin() + (t.blocks.begin - want.begin));
-  }
-  std::vector<Key> sent(mesh.keys().begin(), mesh.keys().end());
-  MigrationCount count;
-  {
-    support::Requests requests;
-    for (const Transfer& t : exchange.in) {
-      const std::int64_t at = t.blocks.begin - want.begin;
-      const MessageType type(keys.data() + at, new_changes.data() + at, t.slots, fields);
-      support::mpi_check(MPI_Irecv(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
-    }
-    for (Transfer& t : exchange.out) {
-      for (std::int64_t p = t.blocks.begin; p < t.blocks.end; ++p) {
-        t.slots.push_back(fields.slot(static_cast<std::int32_t>(p - have.begin)));
-      }
-      const std::int64_t at = t.blocks.begin - have.begin;
-      const MessageType type(sent.data() + at, changes.data() + at, t.slots, fields);
-      support::mpi_check(MPI_Isend(MPI_BOTTOM, 1, type.get(), t.rank, kTag, mesh.comm().get(), requests.add()));
-      count.blocks += t.blocks.size();
-      count.bytes += t.blocks.size() * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) +
-                                                                 sizeof(Key) + sizeof(Change));
-    }
-    requests.wait_all();
-  }
-  for (const Transfer& t : exchange.out) fields.give_back(t.slots);
-  changes = std::move(new_changes);
-  fields.set_slots(std::move(slots));
-  mesh.set_blocks(std::move(keys));
-  return count;
+  std::vector<Departure> departures;
+  for (auto& [rank, blocks] : by_rank) departures.push_back({rank, std::move(blocks)});
+  const std::vector<Arrival> arrivals = announce(mesh.comm(), departures);
+  return migrate_blocks(mesh, fields, changes, departures, arrivals);
 }
 
 }  // namespace amrbench::amr

@@ -15,13 +15,53 @@ struct MigrationCount {
   std::int64_t bytes = 0;   ///< of messages it sent
 };
 
+/// Blocks on their way: block i has keys[i], stands in slot slots[i] of the fields, and changes[i] is what it is about
+/// to become.
+struct BlockList {
+  std::vector<Key> keys;
+  std::vector<Change> changes;
+  std::vector<std::int64_t> slots;
+
+  [[nodiscard]] std::size_t size() const { return keys.size(); }
+  void push_back(Key key, Change change, std::int64_t slot) {
+    keys.push_back(key);
+    changes.push_back(change);
+    slots.push_back(slot);
+  }
+};
+
+/// The blocks that one rank sends to another, by their places in a BlockList.
+struct Departure {
+  int rank = 0;
+  std::vector<std::int32_t> blocks;
+};
+/// How many blocks come from a rank.
+struct Arrival {
+  int rank = 0;
+  std::int64_t blocks = 0;
+};
+
+/// What others will send, given what this rank sends: for those who cannot know it otherwise. Collective; one number to
+/// each rank.
+std::vector<Arrival> announce(const support::Communicator& comm, std::span<const Departure> departures);
+
+/// Sends blocks away, takes others in, and returns what this rank then has, in order of the keys. One message a pair of
+/// ranks, from and to the slots where values lie. Departures and arrivals: by ascending rank, none of them this one.
+/// Collective over the ranks that are named.
+MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields, BlockList& blocks,
+                           std::span<const Departure> departures, std::span<const Arrival> arrivals);
+
 /// Re-cuts the curve: rank r gets the blocks at global positions [cuts[r], cuts[r + 1]). `cuts`: ranks + 1 ascending
-/// positions from 0 to global_size(), the same on every rank. Keys and values of all blocks that go from one rank to
-/// another travel in one message; who sends what follows from the cuts alone, so nothing is negotiated.
-/// Collective.
+/// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys and values
+/// of all blocks that go from one rank to another travel in one message; who sends what follows from the cuts alone, so
+/// nothing is negotiated. Collective.
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts);
 /// The same with one more byte a block: `changes`, one a local block, go where the blocks go.
 MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
                        std::span<const std::int64_t> cuts);
+
+/// Sends local block i to rank destinations[i], whatever the curve says; `changes` go along. Collective.
+MigrationCount migrate_to(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+                          std::span<const std::int32_t> destinations);
 
 }  // namespace amrbench::amr

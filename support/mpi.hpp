@@ -226,6 +226,35 @@ template <Trivial T>
   return all;
 }
 
+/// One value to each rank: send[r] goes to rank r, the result's [r] came from rank r. send.size() == comm.size().
+template <Trivial T>
+[[nodiscard]] std::vector<T> all_to_all(const Communicator& comm, std::span<const T> send) {
+  std::vector<T> recv(send.size());
+  const BytesType type(sizeof(T));
+  mpi_check(MPI_Alltoall(send.data(), 1, type.get(), recv.data(), 1, type.get(), comm.get()), "MPI_Alltoall");
+  return recv;
+}
+
+/// Pieces of different lengths: the first send_counts[0] elements of `send` go to rank 0, and so on; pieces received
+/// stand one after another in `recv`, by rank, their lengths in the result. Two collectives: lengths, then data.
+template <Trivial T>
+std::vector<int> all_to_all_v(const Communicator& comm, std::span<const T> send, std::span<const int> send_counts,
+                              std::vector<T>& recv) {
+  const auto offsets_of = [](std::span<const int> counts) {
+    std::vector<int> offsets{0};
+    for (const int n : counts) offsets.push_back(mpi_count(std::size_t(offsets.back()) + n, "MPI_Alltoallv"));
+    return offsets;
+  };
+  const std::vector<int> recv_counts = all_to_all(comm, send_counts);
+  const std::vector<int> from = offsets_of(send_counts), to = offsets_of(recv_counts);
+  recv.resize(to.back());
+  const BytesType type(sizeof(T));
+  mpi_check(MPI_Alltoallv(send.data(), send_counts.data(), from.data(), type.get(), recv.data(), recv_counts.data(),
+                          to.data(), type.get(), comm.get()),
+            "MPI_Alltoallv");
+  return recv_counts;
+}
+
 /// root's value, on every rank.
 template <Trivial T>
 [[nodiscard]] T broadcast(const Communicator& comm, T value, int root = 0) {

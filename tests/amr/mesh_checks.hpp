@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -120,16 +121,25 @@ class Painting {
   std::int64_t holes_ = 0, overlaps_ = 0, strays_ = 0;
 };
 
-/// Leaves in order along the curve, apart from each other, and counted right by the mesh.
+/// A rank's leaves in order along the curve, apart from each other, and counted right by the mesh; and whether it knows
+/// the ranks' intervals exactly when there are some.
 template <int Dim>
 void check_order(const Mesh<Dim>& mesh, const std::vector<Leaf<Dim>>& leaves) {
   const auto& space = mesh.space();
   EXPECT_EQ(mesh.global_size(), static_cast<std::int64_t>(leaves.size()));
-  for (std::size_t n = 0; n + 1 < leaves.size(); ++n)
-    ASSERT_LT(space.last(leaves[n].key), space.first(leaves[n + 1].key)) << "leaf " << n;
+  bool ascending = true;
+  for (std::size_t n = 0; n + 1 < leaves.size(); ++n) {
+    const bool apart = space.last(leaves[n].key) < space.first(leaves[n + 1].key);
+    if (leaves[n].rank == leaves[n + 1].rank) {
+      ASSERT_TRUE(apart) << "leaf " << n;
+    }
+    ascending = ascending && apart;
+  }
+  ASSERT_EQ(mesh.has_intervals(), ascending);
   std::vector<std::int64_t> sizes(mesh.comm().size(), 0);
   for (const auto& leaf : leaves) {
     ++sizes[leaf.rank];
+    if (!ascending) continue;
     ASSERT_EQ(mesh.owner(leaf.key), leaf.rank);
     ASSERT_EQ(mesh.owner(space.first(leaf.key)), leaf.rank);
     ASSERT_EQ(mesh.owner(space.last(leaf.key)), leaf.rank);
@@ -191,8 +201,11 @@ void check_link(const Mesh<Dim>& mesh, const std::vector<Leaf<Dim>>& leaves, con
 
 /// Ghosts are the remote blocks that touch local ones, and both sides of a border list them in one order.
 template <int Dim>
-void check_ghosts(const Mesh<Dim>& mesh, const std::set<Key>& expected) {
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), mesh.ghost_keys().begin(), mesh.ghost_keys().end()));
+void check_ghosts(const Mesh<Dim>& mesh, const std::vector<Leaf<Dim>>& leaves, const std::set<Key>& expected) {
+  EXPECT_TRUE(std::ranges::equal(expected, std::set<Key>(mesh.ghost_keys().begin(), mesh.ghost_keys().end())));
+  EXPECT_EQ(std::int64_t(expected.size()), mesh.ghost_count());
+  std::map<Key, int> owners;
+  for (const Leaf<Dim>& leaf : leaves) owners[leaf.key] = leaf.rank;
   std::vector<std::size_t> counts;
   std::vector<Key> sent, received;
   std::int32_t begin = 0;
@@ -203,7 +216,9 @@ void check_ghosts(const Mesh<Dim>& mesh, const std::set<Key>& expected) {
     EXPECT_GT(neighbor.ghosts_end, begin);
     begin = neighbor.ghosts_end;
     for (std::int32_t g = neighbor.ghosts_begin; g < neighbor.ghosts_end; ++g)
-      EXPECT_EQ(mesh.owner(mesh.ghost_keys()[g]), neighbor.rank);
+      EXPECT_EQ(owners.at(mesh.ghost_keys()[g]), neighbor.rank);
+    EXPECT_TRUE(std::ranges::is_sorted(
+        mesh.ghost_keys().subspan(neighbor.ghosts_begin, neighbor.ghosts_end - neighbor.ghosts_begin)));
     counts.push_back(neighbor.sends.size());
     EXPECT_TRUE(std::is_sorted(neighbor.sends.begin(), neighbor.sends.end()));
     for (const std::int32_t i : neighbor.sends) sent.push_back(mesh.keys()[i]);
@@ -212,6 +227,13 @@ void check_ghosts(const Mesh<Dim>& mesh, const std::set<Key>& expected) {
   EXPECT_TRUE(mesh.graph().is_symmetric());
   mesh.graph().template exchange_v<Key>(sent, counts, received);
   EXPECT_TRUE(std::equal(received.begin(), received.end(), mesh.ghost_keys().begin(), mesh.ghost_keys().end()));
+}
+
+template <int Dim>
+std::vector<int> ghost_owners(const Mesh<Dim>& mesh) {
+  std::vector<int> owners;
+  for (const NeighborRank& neighbor : mesh.neighbors()) owners.resize(neighbor.ghosts_end, neighbor.rank);
+  return owners;
 }
 
 /// Everything the header of amr/mesh.hpp promises. Collective; expectations fail on the ranks that see the fault.
@@ -232,7 +254,8 @@ void check_mesh(const Mesh<Dim>& mesh) {
     EXPECT_EQ(mesh.has_ghost_neighbor(i), remote);
     if (::testing::Test::HasFatalFailure()) break;
   }
-  check_ghosts(mesh, ghosts);
+  check_ghosts(mesh, leaves, ghosts);
+  EXPECT_EQ(mesh.owners(mesh.ghost_keys()), ghost_owners(mesh));
 }
 
 }  // namespace amrbench::amr::checks

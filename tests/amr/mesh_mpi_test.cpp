@@ -7,6 +7,7 @@
 #include "amr/mesh.hpp"
 #include "amr/random_mesh.hpp"
 #include "support/error.hpp"
+#include "support/field_stats.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -82,6 +83,19 @@ std::vector<Key> share(const std::vector<Key>& keys, const std::vector<std::int6
   return {keys.begin() + cuts[rank], keys.begin() + cuts[rank + 1]};
 }
 
+/// This rank's share when leaves go to ranks at random, those of one cell of level `together` to one.
+template <int Dim>
+std::vector<Key> scattered(const sfc::KeySpace<Dim>& space, const std::vector<Key>& keys, std::uint64_t draw,
+                           int together, const Communicator& world) {
+  std::vector<Key> mine;
+  for (const Key key : keys) {
+    Key clump = key;
+    while (space.level(clump) > together) clump = space.parent(clump);
+    if (support::mix64(draw, clump) % world.size() == std::uint64_t(world.rank())) mine.push_back(key);
+  }
+  return mine;
+}
+
 template <int Dim>
 void check_random_meshes(const Communicator& world, std::uint64_t seed, int repeats) {
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -100,6 +114,11 @@ void check_random_meshes(const Communicator& world, std::uint64_t seed, int repe
       const auto cuts = checks::random_cuts(draw, static_cast<std::int64_t>(keys.size()), world.size());
       mesh.set_blocks(share(keys, cuts, world.rank()));
       EXPECT_TRUE(std::ranges::equal(mesh.keys(), share(keys, cuts, world.rank())));
+      EXPECT_TRUE(mesh.has_intervals());
+      checks::check_mesh(mesh);
+      const int together = pass % (deepest + 1);
+      mesh.set_blocks(scattered(space, keys, draw, together, world));
+      EXPECT_TRUE(std::ranges::equal(mesh.keys(), scattered(space, keys, draw, together, world)));
       checks::check_mesh(mesh);
     }
   }

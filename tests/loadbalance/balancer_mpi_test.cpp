@@ -79,6 +79,47 @@ TEST(Migrate, BlocksKeepTheirValuesAndOrderUnderRandomCuts) {
   }
 }
 
+TEST(Migrate, BlocksGoToAnyRankTheyAreSentTo) {
+  const Communicator world = Communicator::world();
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Mesh<3> mesh(world, {sfc::Curve::morton, amr::checks::random_root<3>(random, 8), 1 + static_cast<int>(seed % 3)});
+    scatter_leaves(mesh, seed);
+    FieldStore fields(kernels::make_layout({2, 2, 4}, 1 + static_cast<int>(random() % 9)));
+    name_blocks(mesh, fields);
+    const std::uint64_t digest = amr::mesh_digest(mesh);
+    for (int move = 0; move < 4; ++move) {
+      const std::uint64_t draw = random();
+      const auto goal = [&](amr::Key key) { return std::int32_t(support::mix64(draw, key) % world.size()); };
+      const auto pending = [&](amr::Key key) { return amr::Change(int(support::mix64(key, draw) % 3) - 1); };
+      std::vector<std::int32_t> destinations;
+      std::vector<amr::Change> changes;
+      std::int64_t expected = 0;
+      for (const amr::Key key : mesh.keys()) {
+        destinations.push_back(goal(key));
+        changes.push_back(pending(key));
+        expected += goal(key) != world.rank() ? 1 : 0;
+      }
+      EXPECT_EQ(amr::migrate_to(mesh, fields, changes, destinations).blocks, expected);
+      ASSERT_EQ(changes.size(), mesh.keys().size());
+      for (std::int32_t i = 0; i < mesh.size(); ++i) {
+        EXPECT_EQ(goal(mesh.keys()[i]), world.rank());
+        EXPECT_EQ(changes[i], pending(mesh.keys()[i]));
+      }
+      EXPECT_EQ(amr::mesh_digest(mesh), digest);
+      expect_named(mesh, fields);
+      amr::checks::check_mesh(mesh);
+    }
+    // And back to intervals.
+    std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
+    std::vector<std::int32_t> to_last(mesh.size(), world.size() - 1);
+    amr::migrate_to(mesh, fields, none, to_last);
+    EXPECT_TRUE(mesh.has_intervals());
+    expect_named(mesh, fields);
+  }
+}
+
 TEST(Migrate, ToWhereBlocksAreMovesNothing) {
   const Communicator world = Communicator::world();
   Mesh<3> mesh(world, {sfc::Curve::hilbert, {3, 2, 2}, 1});

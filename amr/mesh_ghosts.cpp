@@ -1,0 +1,133 @@
+// Which remote blocks touch ours: the part of Mesh::set_blocks that talks to other ranks.
+#include <algorithm>
+#include <array>
+
+#include "amr/mesh.hpp"
+#include "support/error.hpp"
+#include "support/field_stats.hpp"
+
+namespace amrbench::amr {
+
+template <int Dim>
+auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
+  const int me = comm_.rank();
+  const Key low = splitters_[me], high = splitters_[me + 1];
+  std::vector<Sent> sent;
+#pragma omp parallel
+  {
+    std::vector<Sent> mine;
+#pragma omp for schedule(static) nowait
+    for (std::int32_t i = 0; i < size(); ++i) {
+      const auto same = space_.neighbors(levels_[i], coords_[i]);
+      for (int face = 0; face < 2 * Dim; ++face) {
+        if (same[face] == space_.kNone) continue;
+        if (space_.first(same[face]) >= low && space_.last(same[face]) < high) continue;
+        // The neighbour is at most one level finer, so each half-size piece at the face lies inside one leaf.
+        const bool deepest = levels_[i] == space_.max_level();
+        for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
+          const int rank = owner(deepest ? same[face] : subface_key(i, face, part));
+          if (rank != me) mine.push_back({rank, i});
+        }
+      }
+    }
+#pragma omp critical
+    sent.insert(sent.end(), mine.begin(), mine.end());
+  }
+  return sent;
+}
+
+/// Asks the directory for all leaves that may lie behind a face where none of ours does: one of the same level, its
+/// parent, or its parts at the face. Only one of these kinds is there.
+template <int Dim>
+auto Mesh<Dim>::border_by_directory() -> std::vector<Sent> {
+  std::vector<Key> entered, asked;
+  std::vector<std::int32_t> askers;
+  for (std::int32_t i = 0; i < size(); ++i) {
+    const std::size_t before = asked.size();
+    const auto ask = [&](Key key) {
+      asked.push_back(key);
+      askers.push_back(i);
+    };
+    const auto is_local = [&](Key key) { return find_local(key) != Dictionary::kNone; };
+    const auto same = space_.neighbors(levels_[i], coords_[i]);
+    for (int face = 0; face < 2 * Dim; ++face) {
+      if (same[face] == space_.kNone || is_local(same[face])) continue;
+      if (levels_[i] > 0 && is_local(space_.parent(same[face]))) continue;
+      int missing = 0;
+      for (int part = 0; part < (levels_[i] == space_.max_level() ? 0 : Links::kParts); ++part) {
+        const Key key = subface_key(i, face, part);
+        if (is_local(key)) continue;
+        ++missing;
+        ask(key);
+      }
+      if (missing > 0 && missing < Links::kParts) continue;  // the others are ours, so these are leaves
+      if (missing == 0 && levels_[i] < space_.max_level()) continue;
+      ask(same[face]);
+      if (levels_[i] > 0) ask(space_.parent(same[face]));
+    }
+    const bool leads = levels_[i] > 0 && space_.child_index(keys_[i]) == 0;
+    bool family = true;
+    for (int child = 1; leads && family && child < space_.kChildren; ++child) {
+      family = is_local(space_.child(space_.parent(keys_[i]), child));
+    }
+    if (asked.size() > before || !family) entered.push_back(keys_[i]);
+  }
+  directory_.build(comm_, entered);
+  const std::vector<int> owners = directory_.owners(comm_, asked);
+  std::vector<Sent> sent;
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    if (owners[k] != Directory::kNobody) sent.push_back({owners[k], askers[k]});
+  }
+  return sent;
+}
+
+template <int Dim>
+void Mesh<Dim>::exchange_ghosts() {
+  const int me = comm_.rank();
+  std::vector<Sent> sent = has_intervals_ ? border_by_intervals() : border_by_directory();
+  std::sort(sent.begin(), sent.end());
+  sent.erase(std::unique(sent.begin(), sent.end()), sent.end());
+
+  neighbors_.clear();
+  std::vector<int> ranks;
+  std::vector<Key> send_keys;
+  std::vector<std::size_t> counts;
+  for (const Sent& s : sent) {
+    if (neighbors_.empty() || neighbors_.back().rank != s.rank) {
+      neighbors_.push_back({s.rank, {}, 0, 0});
+      ranks.push_back(s.rank);
+      counts.push_back(0);
+    }
+    neighbors_.back().sends.push_back(s.block);
+    send_keys.push_back(keys_[s.block]);
+    ++counts.back();
+  }
+  const bool same_ranks =
+      graph_.comm() && std::equal(ranks.begin(), ranks.end(), graph_.neighbors().begin(), graph_.neighbors().end());
+  // Leaves more than one level apart, or a hole, may make one rank list another that does not list it; an exchange
+  // would wait for ever. Each pair of ranks enters the sum with its hash from one side and against it from the other.
+  std::array<std::uint64_t, 2> sums{same_ranks ? 0U : 1U, 0U};
+  for (const int r : ranks) {
+    const std::uint64_t pair = support::mix64(std::uint64_t(std::min(me, r)), std::uint64_t(std::max(me, r)));
+    sums[1] += me < r ? pair : 0 - pair;
+  }
+  support::all_sum(comm_, std::span<std::uint64_t>(sums));
+  if (sums[1] != 0) throw support::RunError("mesh: a block has a face without a neighbour at most one level away");
+  if (sums[0] != 0) graph_ = support::DistGraph(comm_, ranks);
+  const std::vector<std::size_t> received = graph_.template exchange_v<Key>(send_keys, counts, ghost_keys_);
+  std::int32_t begin = 0;
+  for (std::size_t k = 0; k < neighbors_.size(); ++k) {
+    neighbors_[k].ghosts_begin = begin;
+    neighbors_[k].ghosts_end = begin += static_cast<std::int32_t>(received[k]);
+  }
+  ghost_dictionary_.build(ghost_keys_);
+}
+
+template auto Mesh<2>::border_by_intervals() const -> std::vector<Sent>;
+template auto Mesh<3>::border_by_intervals() const -> std::vector<Sent>;
+template auto Mesh<2>::border_by_directory() -> std::vector<Sent>;
+template auto Mesh<3>::border_by_directory() -> std::vector<Sent>;
+template void Mesh<2>::exchange_ghosts();
+template void Mesh<3>::exchange_ghosts();
+
+}  // namespace amrbench::amr
