@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "amr/directory.hpp"
 #include "amr/plotfile_files.hpp"
 #include "amr/plotfile_grid.hpp"
 #include "support/error.hpp"
@@ -39,11 +40,11 @@ struct Grid {
   const double* values = nullptr;  ///< of an ancestor
 };
 
-/// The parents of a level's grids. The first may be another rank's: then its values are parts to send.
+/// The parents of a level's grids. Of those that other ranks own, the values are parts to send.
 struct Parents {
   std::vector<Key> keys;
+  std::vector<int> owners;
   std::unique_ptr<double[]> values;
-  bool foreign_first = false;
 };
 
 /// Memory that is touched for the first time costs more than what is done with it here, so it is used again and again.
@@ -89,7 +90,6 @@ class Writer {
   [[nodiscard]] int components() const { return layout_.variables + kExtraComponents; }
   [[nodiscard]] std::size_t grid_values() const { return layout_.block_cells() * layout_.variables; }
   [[nodiscard]] std::size_t grid_bytes() const { return layout_.block_cells() * components() * sizeof(double); }
-  [[nodiscard]] int owner_of_tree(Key key) const { return mesh_.owner(mesh_.space().first(key)); }
   [[nodiscard]] int octant(Key key) const {
     const Coord c = mesh_.space().coord(key);
     return static_cast<int>((c[0] & 1) | (c[1] & 1) << 1 | (c[2] & 1) << 2);
@@ -108,6 +108,9 @@ class Writer {
   void fill_grid(const Grid& grid, Parents& parents, std::vector<double>& scratch, char* out, std::string& minima,
                  std::string& maxima) const;
   void exchange_octants(const std::vector<Grid>& grids, Parents& parents) const;
+  [[nodiscard]] std::size_t place_of(Key parent, const Parents& parents) const {
+    return std::lower_bound(parents.keys.begin(), parents.keys.end(), parent) - parents.keys.begin();
+  }
   void write_cell_header(int level, const LevelText& text) const;
   void append_text(plotfile::OutputFile& file, std::string_view mine) const;
 
@@ -125,7 +128,8 @@ std::vector<Grid> Writer::level_grids(int level, const Parents& ancestors) {
   for (std::int32_t i = 0; i < mesh_.size(); ++i) {
     if (mesh_.level(i) == level) leaves.push_back({mesh_.keys()[i], i, nullptr});
   }
-  for (std::size_t a = ancestors.foreign_first ? 1 : 0; a < ancestors.keys.size(); ++a) {
+  for (std::size_t a = 0; a < ancestors.keys.size(); ++a) {
+    if (ancestors.owners[a] != mesh_.comm().rank()) continue;
     averaged.push_back({ancestors.keys[a], -1, ancestors.values.get() + a * grid_values()});
   }
   std::merge(leaves.begin(), leaves.end(), averaged.begin(), averaged.end(), std::back_inserter(grids),
@@ -134,14 +138,28 @@ std::vector<Grid> Writer::level_grids(int level, const Parents& ancestors) {
   return grids;
 }
 
+/// A parent belongs to the rank that has its first child. Where that is not this one, the directory knows. Collective.
 Parents Writer::parents_of(const std::vector<Grid>& grids) const {
+  const auto& space = mesh_.space();
   Parents parents;
+  std::vector<Key> firsts, asked;
+  std::vector<std::size_t> unknown;
   for (const Grid& grid : grids) {
-    const Key parent = mesh_.space().parent(grid.key);
-    if (parents.keys.empty() || parents.keys.back() != parent) parents.keys.push_back(parent);
+    const Key parent = space.parent(grid.key);
+    const bool first = space.child_index(grid.key) == 0;
+    if (first) firsts.push_back(grid.key);
+    if (!parents.keys.empty() && parents.keys.back() == parent) continue;
+    parents.keys.push_back(parent);
+    parents.owners.push_back(mesh_.comm().rank());
+    if (first) continue;
+    asked.push_back(space.child(parent, 0));
+    unknown.push_back(parents.owners.size() - 1);
   }
+  Directory directory;
+  directory.build(mesh_.comm(), firsts);
+  const std::vector<int> owners = directory.owners(mesh_.comm(), asked);
+  for (std::size_t k = 0; k < unknown.size(); ++k) parents.owners[unknown[k]] = owners[k];
   parents.values = std::make_unique_for_overwrite<double[]>(parents.keys.size() * grid_values());
-  parents.foreign_first = !parents.keys.empty() && owner_of_tree(parents.keys.front()) != mesh_.comm().rank();
   return parents;
 }
 
@@ -197,8 +215,8 @@ void Writer::fill_grid(const Grid& grid, Parents& parents, std::vector<double>& 
   }
   if (!parents.keys.empty()) {
     const Key parent = mesh_.space().parent(grid.key);
-    const auto place = std::lower_bound(parents.keys.begin(), parents.keys.end(), parent) - parents.keys.begin();
-    plotfile::restrict_grid(layout_, values, octant(grid.key), parents.values.get() + place * grid_values());
+    plotfile::restrict_grid(layout_, values, octant(grid.key),
+                            parents.values.get() + place_of(parent, parents) * grid_values());
   }
   std::memcpy(out, values, grid_values() * sizeof(double));
   for (int v = 0; v < layout_.variables; ++v) {
@@ -217,39 +235,31 @@ void Writer::fill_grid(const Grid& grid, Parents& parents, std::vector<double>& 
   maxima += '\n';
 }
 
-/// Parts of an ancestor that other ranks computed go to its owner, one message a part. Both sides know from the
-/// splitters alone who has what: only a rank's last parent can have children that begin on later ranks.
+/// Parts of ancestors that other ranks computed go to the owners, with the keys of the grids they come from.
 void Writer::exchange_octants(const std::vector<Grid>& grids, Parents& parents) const {
-  const MPI_Comm comm = mesh_.comm().get();
-  const int part = support::mpi_count(grid_values() / 8, "plotfile: part of an ancestor");
-  std::vector<std::vector<double>> buffers;
-  buffers.reserve(16);
-  support::Requests requests;
-  if (parents.foreign_first) {
-    const int to = owner_of_tree(parents.keys.front());
-    for (const Grid& grid : grids) {
-      if (mesh_.space().parent(grid.key) != parents.keys.front()) break;
-      std::vector<double>& buffer = buffers.emplace_back(part);
-      plotfile::take_octant(layout_, parents.values.get(), octant(grid.key), buffer.data());
-      support::mpi_check(
-          MPI_Isend(buffer.data(), part, MPI_DOUBLE, to, mesh_.space().child_index(grid.key), comm, requests.add()),
-          "MPI_Isend");
-    }
+  const support::Communicator& comm = mesh_.comm();
+  const std::size_t part = grid_values() / mesh_.space().kChildren;
+  std::vector<std::pair<int, Key>> leaving;  // owner of the parent, grid
+  for (const Grid& grid : grids) {
+    const int owner = parents.owners[place_of(mesh_.space().parent(grid.key), parents)];
+    if (owner != comm.rank()) leaving.emplace_back(owner, grid.key);
   }
-  std::vector<std::pair<int, const double*>> arrivals;  // octant, values
-  if (parents.keys.size() > (parents.foreign_first ? 1U : 0U)) {
-    for (int i = 0; i < mesh_.space().kChildren; ++i) {
-      const Key child = mesh_.space().child(parents.keys.back(), i);
-      const int from = owner_of_tree(child);
-      if (from == mesh_.comm().rank()) continue;
-      std::vector<double>& buffer = buffers.emplace_back(part);
-      arrivals.emplace_back(octant(child), buffer.data());
-      support::mpi_check(MPI_Irecv(buffer.data(), part, MPI_DOUBLE, from, i, comm, requests.add()), "MPI_Irecv");
-    }
+  std::sort(leaving.begin(), leaving.end());
+  std::vector<Key> keys, arrived;
+  std::vector<int> counts(comm.size(), 0), value_counts(comm.size(), 0);
+  std::vector<double> values(leaving.size() * part), parts;
+  for (const auto& [owner, key] : leaving) {
+    const double* from = parents.values.get() + place_of(mesh_.space().parent(key), parents) * grid_values();
+    plotfile::take_octant(layout_, from, octant(key), values.data() + keys.size() * part);
+    keys.push_back(key);
+    value_counts[owner] = support::mpi_count(++counts[owner] * part, "plotfile: parts of ancestors");
   }
-  requests.wait_all();
-  double* last = parents.values.get() + (parents.keys.empty() ? 0 : (parents.keys.size() - 1) * grid_values());
-  for (const auto& [where, values] : arrivals) plotfile::put_octant(layout_, values, where, last);
+  support::all_to_all_v<Key>(comm, keys, counts, arrived);
+  support::all_to_all_v<double>(comm, values, value_counts, parts);
+  for (std::size_t k = 0; k < arrived.size(); ++k) {
+    double* to = parents.values.get() + place_of(mesh_.space().parent(arrived[k]), parents) * grid_values();
+    plotfile::put_octant(layout_, parts.data() + k * part, octant(arrived[k]), to);
+  }
 }
 
 // ---- The headers ----------------------------------------------------------------------------------------------------

@@ -9,13 +9,13 @@
 // the block among that rank's blocks, -1 for an ancestor. There is no component for the level: every reader knows it.
 //
 //   <dir>/Header               what there is: names, time, step, boxes of every level in the unit cube
-//   <dir>/Level_<k>/Cell_H     the grids of a level in curve order: boxes, file and offset, least and greatest values
+//   <dir>/Level_<k>/Cell_H     the grids of a level by rank, a rank's in curve order: boxes, file and offset, least and
+//                              greatest values
 //   <dir>/Level_<k>/Cell_D_<r> rank r's grids of that level, 64-bit little-endian reals; none when it has no grid there
 //
-// Who computes an ancestor: the rank that owns its first leaf. A rank's blocks are one stretch of the curve, so on each
-// level at most one ancestor is begun by another rank; only its parts travel. The variables' values do not depend on
-// the number of ranks. Source of the format: AMReX's reference writer (WriteMultiLevelPlotfile, VisMF header version
-// 1).
+// Who computes an ancestor: the rank that owns its first leaf. Other ranks that hold some of its leaves find out by a
+// directory of the level's grids and send it their parts, nothing else. The variables' values do not depend on the
+// number of ranks. Source of the format: AMReX's reference writer (WriteMultiLevelPlotfile, VisMF header version 1).
 #include <cstdint>
 #include <filesystem>
 

@@ -122,7 +122,7 @@ void check_totals(const Run& run, const std::vector<support::FieldStats>& before
   }
 }
 
-/// One sequence on all ranks, with random cuts between passes for half of them.
+/// One sequence on all ranks, between passes cut anew at random for half of them, scattered for a quarter.
 void check_sequence(const Communicator& world, const Sequence& s, const History& expected) {
   SCOPED_TRACE("seed " + std::to_string(s.seed) + ", roots " + std::to_string(s.root[0]) + "x" +
                std::to_string(s.root[1]) + "x" + std::to_string(s.root[2]) + ", levels " + std::to_string(s.deepest));
@@ -142,6 +142,14 @@ void check_sequence(const Communicator& world, const Sequence& s, const History&
       const auto cuts = checks::random_cuts(run.draw(100 + pass), run.mesh.global_size(), world.size());
       migrate(run.mesh, run.fields, cuts);
       EXPECT_TRUE(run.digest(consensus) == expected[pass]) << "changed by migration";
+    } else if (s.seed % 4 == 0) {
+      // Blocks anywhere, so that families are spread over ranks and neighbours know each other by the directory alone.
+      const std::uint64_t draw = run.draw(100 + pass);
+      std::vector<std::int32_t> to;
+      for (const Key key : run.mesh.keys()) to.push_back(std::int32_t(support::mix64(draw, key) % world.size()));
+      std::vector<Change> none(run.mesh.size(), Change::stay);
+      migrate_to(run.mesh, run.fields, none, to);
+      EXPECT_TRUE(run.digest(consensus) == expected[pass]) << "changed by scattering";
     }
   }
 }

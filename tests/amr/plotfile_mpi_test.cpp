@@ -25,6 +25,7 @@
 #include "loadbalance/balancer.hpp"
 #include "support/error.hpp"
 #include "tests/amr/plotfile_parser.hpp"
+#include "tests/amr/scatter.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -143,7 +144,7 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
   const Blocks blocks = all_blocks(whole, fields);
   std::size_t seen = 0;
   for (std::size_t level = 0; level < file.levels.size(); ++level) {
-    Key before = 0;
+    std::pair<std::string, Key> before;
     for (const ParsedGrid& grid : file.levels[level]) {
       Place place{int(level), 0, 0, 0};
       for (int d = 0; d < 3; ++d) {
@@ -156,8 +157,8 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
       ++seen;
       const sfc::Coord<3> c{std::uint32_t(place[1]), std::uint32_t(place[2]), std::uint32_t(place[3])};
       const Key key = whole.space().key(int(level), c);
-      EXPECT_LT(before, key) << "grids stand in curve order";
-      before = key;
+      EXPECT_LT(before, std::pair(grid.file, key)) << "grids stand by rank, then in curve order";
+      before = {grid.file, key};
       expect_grid(grid, place, l, file, found->second);
       const auto leaf = owner.find(place);
       if (leaf != owner.end()) {
@@ -179,8 +180,11 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
 // ---- The runs -------------------------------------------------------------------------------------------------------
 
 struct SampleRun {
-  SampleRun(const support::Communicator& comm, const Config& config) : balancer(config.balance) {
-    simulation = std::make_unique<Simulation>(comm, config, balancer, metrics);
+  /// With `scattered` blocks are dealt out at random instead of along the curve.
+  SampleRun(const support::Communicator& comm, const Config& config, bool scattered = false)
+      : balancer(config.balance), scatter(config.fields.seed) {
+    Rebalancer& chosen = scattered ? static_cast<Rebalancer&>(scatter) : balancer;
+    simulation = std::make_unique<Simulation>(comm, config, chosen, metrics);
     simulation->run([](std::int64_t, double, const RunTotals&) {});
   }
   [[nodiscard]] const Mesh<3>& mesh() const { return simulation->mesh(); }
@@ -189,6 +193,7 @@ struct SampleRun {
     write_plotfile(dir, mesh(), fields(), config.mesh, config.fields, 12, time);
   }
   loadbalance::Balancer balancer;
+  checks::Scatter scatter;
   support::Metrics metrics;
   std::unique_ptr<Simulation> simulation;
 };
@@ -228,7 +233,7 @@ TEST(Plotfile, HoldsTheMeshAndFieldsOfAnyRankCount) {
     const Config config = random_config(seed);
     SCOPED_TRACE(fmt::format("seed {}", seed));
     SharedFolder folder(world);
-    const SampleRun run(world, config);
+    const SampleRun run(world, config, seed % 2 == 0);
     run.write(folder.path() / "plt00012", config);
     const auto owner = owners(run.mesh());
     if (!world.is_root()) continue;

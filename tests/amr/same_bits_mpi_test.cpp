@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
-#include "amr/migrate.hpp"
 #include "amr/objects.hpp"
+#include "amr/scatter.hpp"
 #include "amr/simulation.hpp"
 #include "loadbalance/balancer.hpp"
 
@@ -98,29 +98,6 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-/// Sends every block to a rank drawn anew at each refinement, so that blocks of a rank are neighbours by chance alone.
-class Scatter final : public Rebalancer {
- public:
-  bool rebalance_ahead(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes, support::Metrics&) override {
-    scatter(mesh, fields, changes);
-    return true;
-  }
-  bool rebalance(Mesh<3>& mesh, FieldStore& fields, support::Metrics&) override {
-    std::vector<Change> none(mesh.size(), Change::stay);
-    scatter(mesh, fields, none);
-    return true;
-  }
-
- private:
-  void scatter(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes) {
-    ++draw_;
-    std::vector<std::int32_t> to;
-    for (const Key key : mesh.keys()) to.push_back(std::int32_t(support::mix64(draw_, key) % mesh.comm().size()));
-    migrate_to(mesh, fields, changes, to);
-  }
-  std::uint64_t draw_ = kSeed;
-};
-
 Result run(const Communicator& comm, Config config, const Way& way) {
   omp_set_num_threads(way.threads);
   config.run.overlap = way.overlap;
@@ -128,7 +105,7 @@ Result run(const Communicator& comm, Config config, const Way& way) {
   const bool scatter = way.policy == "scatter";
   config.balance = {scatter ? "never" : way.policy, 0.3};
   loadbalance::Balancer balancer(config.balance);
-  Scatter scattering;
+  checks::Scatter scattering(kSeed);
   support::Metrics metrics;
   Simulation simulation(comm, config, scatter ? static_cast<Rebalancer&>(scattering) : balancer, metrics);
   Result r;
