@@ -44,6 +44,11 @@ struct RootWalk {
 
 template <int Dim>
 std::vector<Key> root_keys(const sfc::KeySpace<Dim>& space, std::int64_t begin, std::int64_t end) {
+  if (const auto* order = space.root_order()) {
+    std::vector<Key> keys;
+    for (std::int64_t p = begin; p < end; ++p) keys.push_back(space.key(0, order->cell(static_cast<std::uint32_t>(p))));
+    return keys;
+  }
   RootWalk<Dim> walk{space, begin, end, 0, {}};
   if (begin < end) walk.visit(0, 0);
   return std::move(walk.keys);

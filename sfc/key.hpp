@@ -16,27 +16,33 @@
 // - root_bits + max_level <= 20, so a key needs at most 61 bits (Dim = 3); 0 is no block's key, all ones is above all
 // keys.
 //
+// The curve `gensfc` differs in the path: the position of the block's root cell in a RootOrder made for the grid, then
+// the position on the Hilbert curve of that cell, turned as the order says (sfc/root_order.hpp). All of the above
+// holds, and a child's key is its parent's with Dim bits appended here too.
+//
 // Source: document 001, sections 2.15 (curves, slicing) and 5.2.1 (keys); Morton 1966; Hilbert in Dim dimensions after
 // Skilling, AIP Conf. Proc. 707 (2004), as a state table.
 #include <array>
 #include <cassert>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "sfc/hilbert.hpp"
 #include "sfc/host_device.hpp"
 #include "sfc/morton.hpp"
+#include "sfc/root_order.hpp"
 
 namespace amrbench::sfc {
 
-enum class Curve : std::uint8_t { morton, hilbert };
+enum class Curve : std::uint8_t { morton, hilbert, gensfc };
 
-/// "morton" or "hilbert"; throws std::invalid_argument otherwise.
+/// "morton", "hilbert" or "gensfc"; throws std::invalid_argument otherwise.
 Curve curve_from_name(std::string_view name);
 std::string_view curve_name(Curve curve);
 
 /// Position of a cell on the curve over the cube of 2^bits cells a side, and back. O(1) for Morton, O(bits) for
-/// Hilbert. Dim * bits <= 63; coordinates below 2^bits.
+/// Hilbert. Dim * bits <= 63; coordinates below 2^bits. Not for gensfc, which knows no cube.
 template <int Dim>
 inline std::uint64_t curve_index(Curve curve, const Coord<Dim>& c, int bits) {
   const std::uint64_t code = morton_encode<Dim>(c);
@@ -71,20 +77,26 @@ class KeySpace {
 
   /// Throws std::invalid_argument when a root extent is 0, max_level is negative or root_bits + max_level > 20.
   KeySpace(Curve curve, const Coord<Dim>& root, int max_level);
+  /// Curve gensfc: `order`, of the same grid, is kept. The other constructor cannot make this one.
+  KeySpace(std::shared_ptr<const RootOrder<Dim>> order, const Coord<Dim>& root, int max_level);
 
   [[nodiscard]] AMRBENCH_HD Curve curve() const { return curve_; }
   [[nodiscard]] AMRBENCH_HD const Coord<Dim>& root() const { return root_; }
+  /// The order of the root cells; null but for curve gensfc.
+  [[nodiscard]] const RootOrder<Dim>* root_order() const { return order_.get(); }
   [[nodiscard]] AMRBENCH_HD int max_level() const { return max_level_; }
   /// The root grid is embedded in a cube of 2^root_bits root cells a side.
   [[nodiscard]] AMRBENCH_HD int root_bits() const { return root_bits_; }
 
   [[nodiscard]] std::uint64_t key(int level, const Coord<Dim>& c) const {
     assert(level >= 0 && level <= max_level_ && contains(level, c));
+    if (curve_ == Curve::gensfc) return from_path(level, ordered_path(level, c));
     return from_path(level, curve_index<Dim>(curve_, c, root_bits_ + level));
   }
   [[nodiscard]] AMRBENCH_HD int level(std::uint64_t key) const { return max_level_ - trailing_zeros(key) / Dim; }
   [[nodiscard]] Coord<Dim> coord(std::uint64_t key) const {
     const int zeros = trailing_zeros(key);
+    if (curve_ == Curve::gensfc) return ordered_coord(max_level_ - zeros / Dim, key >> zeros >> 1);
     return curve_coord<Dim>(curve_, key >> zeros >> 1, root_bits_ + max_level_ - zeros / Dim);
   }
 
@@ -136,15 +148,24 @@ class KeySpace {
     return (path * 2 + 1) << (Dim * (max_level_ - level));
   }
 
+  [[nodiscard]] std::uint64_t ordered_path(int level, const Coord<Dim>& c) const;
+  [[nodiscard]] Coord<Dim> ordered_coord(int level, std::uint64_t path) const;
+
   Curve curve_;
   Coord<Dim> root_;
   int root_bits_ = 0;
   int max_level_ = 0;
+  std::shared_ptr<const RootOrder<Dim>> order_;  ///< of curve gensfc
 };
 
 template <int Dim>
 inline std::array<std::uint64_t, KeySpace<Dim>::kFaces> KeySpace<Dim>::neighbors(int level, const Coord<Dim>& c) const {
   assert(level >= 0 && level <= max_level_ && contains(level, c));
+  if (curve_ == Curve::gensfc) {
+    std::array<std::uint64_t, kFaces> keys{};
+    for (int face = 0; face < kFaces; ++face) keys[face] = neighbor(level, c, face);
+    return keys;
+  }
   std::uint64_t spread[Dim];
   for (int d = 0; d < Dim; ++d) spread[d] = morton_spread<Dim>(c[d]) << d;
   std::array<std::uint64_t, kFaces> codes{};
