@@ -3,6 +3,7 @@
 
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
+#include "partitioners/partitioner.hpp"
 
 namespace amrbench::apps {
 
@@ -27,6 +28,9 @@ void list_command(std::ostream& out) {
     for (const Choice& choice : group.choices) fmt::print(out, "  {:<20} {}\n", choice.name, choice.line);
     first = false;
   }
+  fmt::print(out, "\nPartitioners of points and graphs (amrbench partition --method)\n");
+  for (const auto& entry : partitioners::partitioner_registry())
+    fmt::print(out, "  {:<20} {}\n", entry.name, entry.description);
 }
 
 }  // namespace amrbench::apps

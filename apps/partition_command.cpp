@@ -1,0 +1,287 @@
+// `amrbench partition`: from the command line to rows of measures and the files asked for.
+#include "apps/partition_command.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "apps/partition_files.hpp"
+#include "apps/partition_record.hpp"
+#include "partitioners/baseline_problem.hpp"
+#include "partitioners/graph_file.hpp"
+#include "partitioners/partitioner.hpp"
+#include "partitioners/point_input.hpp"
+#include "support/error.hpp"
+#include "support/run_record.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+namespace fs = std::filesystem;
+using partitioners::Partitioner;
+using partitioners::PartitionResult;
+using partitioners::PointInput;
+using support::InputError;
+using support::Json;
+
+constexpr int kMostParts = 1 << 30;
+
+/// Files that could not be written are found before any work.
+void check_outputs(const PartitionArguments& arguments) {
+  const std::pair<const char*, const std::string*> outputs[] = {{"--json", &arguments.json},
+                                                                {"--csv", &arguments.csv},
+                                                                {"--parts-file", &arguments.parts_file},
+                                                                {"--picture", &arguments.picture},
+                                                                {"--vtk", &arguments.vtk}};
+  std::set<fs::path> taken;
+  for (const auto& [option, name] : outputs) {
+    if (name->empty()) continue;
+    const fs::path path(*name);
+    std::error_code error;
+    if (!taken.insert(fs::absolute(path, error).lexically_normal()).second)
+      throw InputError(fmt::format("{} {}: another option writes this file", option, *name));
+    if (fs::is_directory(path, error)) throw InputError(fmt::format("{} {}: is a folder", option, *name));
+    if (fs::exists(fs::symlink_status(path, error)) && !arguments.force)
+      throw InputError(fmt::format("{} {}: exists; --force replaces it", option, *name));
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    if (!fs::is_directory(folder, error))
+      throw InputError(fmt::format("{} {}: there is no folder {}", option, *name, folder.string()));
+  }
+  const bool single = arguments.methods.size() == 1 && arguments.parts.size() == 1;
+  for (std::size_t k = 2; k < std::size(outputs); ++k)
+    if (!outputs[k].second->empty() && !single)
+      throw InputError(fmt::format("{} shows one partition: give one method and one part count", outputs[k].first));
+  if (!arguments.picture.empty() && !pictures_available())
+    throw InputError(
+        "--picture: this build has no libpng; install libpng-dev, then configure and build again (cmake --preset "
+        "release)");
+}
+
+PointInput load(const PartitionArguments& arguments) {
+  PointInput input = partitioners::load_input(arguments.input, arguments.threads);
+  if (!arguments.graph.empty()) {
+    if (input.graph) throw InputError(fmt::format("--graph {}: the input has a graph already", arguments.graph));
+    input.graph = partitioners::read_graph_file(arguments.graph).graph;
+    if (input.graph->vertices() != input.size)
+      throw InputError(
+          fmt::format("--graph {}: {} vertices for {} points", arguments.graph, input.graph->vertices(), input.size));
+  }
+  if (!arguments.weights.empty()) input.weights = partitioners::load_weights(arguments.weights, input.size);
+  if (arguments.nodes > 0 && !input.graph)
+    throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
+  if (!arguments.picture.empty() && input.dim != 2)
+    throw InputError(
+        fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", input.name, input.dim));
+  if (!arguments.vtk.empty() && input.dim != 2 && input.dim != 3)
+    throw InputError(fmt::format("--vtk: {} has {} dimensions; must be 2 or 3", input.name, input.dim));
+  return input;
+}
+
+/// The curve as its order tells it, on points with coordinates.
+void measure_curve(const PointInput& input, const PartitionResult& result, PartitionRow& row) {
+  const std::size_t n = result.order.size();
+  if (input.dim == 0 || n == 0 || n != input.size) return;
+  const partitioners::PointView<double> points = input.problem().points;
+  double length = 0;
+  std::int64_t jumps = 0;
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    const double* a = points[result.order[k]];
+    const double* b = points[result.order[k + 1]];
+    double square = 0;
+    for (int d = 0; d < input.dim; ++d) square += (b[d] - a[d]) * (b[d] - a[d]);
+    length += std::sqrt(square);
+    if (square > 1.0) ++jumps;  // cells are 1 wide: face neighbours are 1 apart
+  }
+  row.curve_length = length;
+  if (input.grid) row.curve_jumps = jumps;
+}
+
+/// Runs one method for one part count; `result` is that of the last repetition.
+PartitionRow run_row(const PartitionArguments& arguments, const PointInput& input, const std::string& method,
+                     Partitioner& partitioner, int parts, PartitionResult& result) {
+  const partitioners::Problem problem = input.problem();
+  const partitioners::PartitionOptions options{
+      .parts = parts, .threads = arguments.threads, .bucket = arguments.bucket, .splitter = arguments.splitter};
+  PartitionRow row;
+  row.method = method;
+  result = {};
+  for (int k = 0; k < arguments.repetitions; ++k) {
+    // Measured once: giving memory back to the system before every call would make them all pay for getting it again.
+    const auto growth = k == 0 ? std::make_optional<partitioners::ResidentGrowth>() : std::nullopt;
+    const auto start = std::chrono::steady_clock::now();
+    result = partitioner.partition(problem, options);
+    row.times_s.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (growth) row.resident_growth_bytes = growth->bytes();
+  }
+  if (result.part.size() != input.size)
+    throw InputError(fmt::format("method {} works on points, and {} has none", method, input.name));
+  row.memory_bytes = result.memory_bytes;
+  const partitioners::Graph* graph = problem.graph;
+  row.quality = partitioners::measure_quality(result.part, parts, problem.weights, graph, arguments.threads);
+  if (arguments.nodes > 0)
+    row.nodes = partitioners::measure_nodes(result.part, parts, partitioners::group_parts(parts, arguments.nodes),
+                                            arguments.nodes, problem.weights, *graph, arguments.threads);
+  measure_curve(input, result, row);
+  return row;
+}
+
+Json describe_input(const PartitionArguments& arguments, const PointInput& input) {
+  Json json{{"name", input.name}, {"points", input.size}, {"dim", input.dim}};
+  json["extent"] = nullptr;
+  json["stencil"] = nullptr;
+  if (input.grid) {
+    Json extent = Json::array();
+    for (int axis = 0; axis < input.grid->dim; ++axis)
+      extent.push_back(input.grid->extent[static_cast<std::size_t>(axis)]);
+    json["extent"] = extent;
+    json["stencil"] = input.grid->stencil;
+  }
+  json["edges"] = input.graph ? Json(input.graph->edges()) : Json(nullptr);
+  json["weights"] = !arguments.weights.empty() ? arguments.weights : input.weights.empty() ? "unit" : "input";
+  return json;
+}
+
+Json describe(const PartitionArguments& arguments, const PointInput& input, std::span<const PartitionRow> rows) {
+  Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "partition"}};
+  json["input"] = describe_input(arguments, input);
+  json["options"] = {{"splitter", arguments.splitter},
+                     {"bucket", arguments.bucket},
+                     {"threads", omp_get_max_threads()},
+                     {"repetitions", arguments.repetitions},
+                     {"nodes", arguments.nodes > 0 ? Json(arguments.nodes) : Json(nullptr)},
+                     {"previous", arguments.previous.empty() ? Json(nullptr) : Json(arguments.previous)}};
+  json["rows"] = Json::array();
+  for (const PartitionRow& row : rows) json["rows"].push_back(to_json(row));
+  json["provenance"] = to_json(support::collect_provenance(support::Communicator::world(), arguments.words));
+  json["provenance"]["notes"] = input.notes;
+  return json;
+}
+
+std::string parts_text(std::span<const std::int32_t> part) {
+  std::string text;
+  for (const std::int32_t p : part) text += fmt::format("{}\n", p);
+  return text;
+}
+
+/// Pictures and parts of the one partition there is.
+void write_views(const PartitionArguments& arguments, const PointInput& input, const PartitionResult& result) {
+  const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
+  const Drawing drawing{.points = input.problem().points,
+                        .grid = input.grid ? &*input.grid : nullptr,
+                        .part = result.part,
+                        .order = result.order,
+                        .curve = arguments.draw == "curve"};
+  if (!arguments.picture.empty())
+    support::write_file_atomically(arguments.picture, png_picture(drawing, arguments.pixels), existing);
+  if (!arguments.vtk.empty()) support::write_file_atomically(arguments.vtk, vtk_file(drawing), existing);
+  if (!arguments.parts_file.empty())
+    support::write_file_atomically(arguments.parts_file, parts_text(result.part), existing);
+}
+
+void add_inputs(CLI::App& command, PartitionArguments& arguments) {
+  command
+      .add_option("--input", arguments.input,
+                  "grid:768x1152:9, grid:200x100x150:7, uniform:N:D:SEED, cluster:N:D:SEED, file:PATH.csv, "
+                  "file:PATH.graph, file:PATH:D (float64)")
+      ->type_name("INPUT")
+      ->required();
+  command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->required();
+  command.add_option("--parts", arguments.parts, "Number of parts, or several with commas")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostParts))
+      ->required();
+  command
+      .add_option("--weights", arguments.weights,
+                  "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
+      ->type_name("WEIGHTS");
+  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")->type_name("FILE");
+  command
+      .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
+      ->type_name("FILE");
+  command.add_option("--splitter", arguments.splitter, "How methods on a kd-tree split nodes")->type_name("NAME");
+  command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{std::numeric_limits<std::uint32_t>::max()}));
+  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--repetitions", arguments.repetitions, "Calls of each method; time_s is their median")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000));
+  command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMostParts));
+}
+
+void add_outputs(CLI::App& command, PartitionArguments& arguments) {
+  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")->type_name("FILE");
+  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE");
+  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")->type_name("FILE");
+  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")->type_name("FILE.png");
+  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk");
+  command.add_option("--draw", arguments.draw, "What --picture and --vtk show: parts or curve")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"parts", "curve"}));
+  command.add_option("--pixels", arguments.pixels, "Longer side of the picture")
+      ->type_name("N")
+      ->check(CLI::Range(16, 16384));
+  command.add_flag("--force", arguments.force, "Replace output files that exist");
+}
+
+}  // namespace
+
+std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app) {
+  auto arguments = std::make_shared<PartitionArguments>();
+  CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
+  add_inputs(*command, *arguments);
+  add_outputs(*command, *arguments);
+  command->footer("docs/partition-command.md explains inputs and columns. Exit status: 0 done, 1 failed, 2 bad input.");
+  return arguments;
+}
+
+int partition_command(const PartitionArguments& arguments, const MpiSession& mpi) {
+  if (mpi.size() > 1)
+    throw InputError(fmt::format("partition runs on one rank, not on {}; --threads uses more cores", mpi.size()));
+  std::vector<std::unique_ptr<Partitioner>> makers;
+  for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
+  check_outputs(arguments);
+  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  const PointInput input = load(arguments);
+  for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+  std::vector<std::int32_t> previous;
+  if (!arguments.previous.empty()) previous = partitioners::load_parts(arguments.previous, input.size);
+
+  std::vector<PartitionRow> rows;
+  PartitionResult result;
+  for (std::size_t m = 0; m < makers.size(); ++m) {
+    for (const int parts : arguments.parts) {
+      rows.push_back(run_row(arguments, input, arguments.methods[m], *makers[m], parts, result));
+      if (!arguments.previous.empty())
+        rows.back().moved_weight = partitioners::moved_weight(result.part, previous, input.weights);
+      const std::string table = to_table({&rows.back(), 1});
+      fmt::print("{}", rows.size() == 1 ? table : table.substr(table.find('\n') + 1));
+      std::fflush(stdout);
+    }
+  }
+  write_views(arguments, input, result);
+  const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
+  if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, to_csv(rows), existing);
+  if (!arguments.json.empty())
+    support::write_file_atomically(
+        arguments.json, describe(arguments, input, rows).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+        existing);
+  return 0;
+}
+
+}  // namespace amrbench::apps

@@ -1,0 +1,42 @@
+#pragma once
+// `amrbench partition`: what stands on its command line, and the command.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/mpi_session.hpp"
+
+namespace amrbench::apps {
+
+struct PartitionArguments {
+  std::string input;                 ///< partitioners/point_input.hpp has the forms
+  std::vector<std::string> methods;  ///< names of the registry
+  std::vector<int> parts;            ///< each >= 1
+  std::string graph;                 ///< file with the graph of points that have none; empty: none
+  std::string weights;               ///< random:SEED or a file; empty: 1 each, or those of the input
+  std::string previous;              ///< file with the previous part of each point; empty: none
+  std::string splitter = "midpoint";
+  std::size_t bucket = 1;
+  int threads = 0;  ///< 0: all
+  int repetitions = 1;
+  int nodes = 0;  ///< 0: no two-level form
+  std::string json;
+  std::string csv;
+  std::string parts_file;
+  std::string picture;
+  std::string vtk;
+  std::string draw = "parts";      ///< or "curve"
+  int pixels = 1024;               ///< longer side of a picture
+  bool force = false;              ///< output files may be replaced
+  std::vector<std::string> words;  ///< the whole command line, the program first
+};
+
+/// Registers `partition`; the returned arguments are filled when `app` parses.
+std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app);
+
+/// Checks everything that can be checked before work, loads the input, runs every method for every part count, prints a
+/// table and writes the files asked for. One rank only (support::InputError otherwise). Returns the exit status.
+int partition_command(const PartitionArguments& arguments, const MpiSession& mpi);
+
+}  // namespace amrbench::apps

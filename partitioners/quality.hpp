@@ -1,0 +1,69 @@
+#pragma once
+// Measures of a partition: balance, and what its parts would have to say to each other.
+//
+// Take a part p, its points, and the graph's edges. Then
+//   load            the sum of its points' weights
+//   degree          the number of other parts that a point of p has an edge to
+//   edge cut        the edges from a point of p to a point of another part
+//   volume          the sum, over its points, of the distinct other parts each has an edge to: what p sends when every
+//                   part needs a copy of the points next to its own
+//   boundary        its points that have an edge to another part
+//   pieces          the connected components of the graph on its points; 0 for a part without points
+// Source: the seed's metrics, Sasidharan 2018, section 2.2; METIS 5.1 manual for the volume.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "partitioners/graph.hpp"
+
+namespace amrbench::partitioners {
+
+struct PartitionQuality {
+  int parts = 0;
+  int empty_parts = 0;  ///< parts without points
+  double load_max = 0;
+  double load_mean = 0;  ///< over all parts, empty ones too
+  double load_min = 0;
+
+  bool has_graph = false;  ///< false: what follows is 0
+  std::int64_t degree_max = 0;
+  double degree_mean = 0;
+  std::int64_t edge_cut_max = 0;
+  std::int64_t edge_cut_total = 0;  ///< each cut edge once: half the sum over parts
+  std::int64_t comm_volume_max = 0;
+  std::int64_t comm_volume_total = 0;
+  std::int64_t boundary_max = 0;
+  std::int64_t boundary_total = 0;
+  std::int64_t pieces_max = 0;
+  std::int64_t pieces_total = 0;
+};
+
+/// Measures `part`, the part of each point, all in [0, parts). weights: one a point, or empty for 1 each. graph: its
+/// vertices are the points, or null. Loads are sums without rounding, rounded once; so the result does not depend on
+/// `threads` (0: all that OpenMP offers), which share out the parts. Throws support::InputError for sizes that differ
+/// or a part out of range. O(points + edges) time; memory 5 bytes a point, and 8 a part and thread.
+PartitionQuality measure_quality(std::span<const std::int32_t> part, int parts, std::span<const double> weights,
+                                 const Graph* graph, int threads = 0);
+
+/// The two-level form: parts that share a node speak through its memory, the others by messages.
+struct NodeQuality {
+  int nodes = 0;
+  PartitionQuality across;  ///< the partition into nodes: degree, cut and volume between nodes
+  /// Messages a node sends: the sum, over its parts, of the parts on other nodes each one has an edge to. Most of any
+  /// node. (The seed's inter-node degree; its inter-node volume is across.edge_cut_max.)
+  std::int64_t messages_max = 0;
+};
+
+/// The node of each part: runs of consecutive parts, as even as can be, the larger ones first. parts, nodes >= 1.
+std::vector<std::int32_t> group_parts(int parts, int nodes);
+
+/// Measures parts grouped into nodes; node_of[p] in [0, nodes). Otherwise as measure_quality; graph must not be null.
+NodeQuality measure_nodes(std::span<const std::int32_t> part, int parts, std::span<const std::int32_t> node_of,
+                          int nodes, std::span<const double> weights, const Graph& graph, int threads = 0);
+
+/// Weight of the points whose part differs from their previous one: exact, rounded once. Sizes must agree.
+double moved_weight(std::span<const std::int32_t> part, std::span<const std::int32_t> previous,
+                    std::span<const double> weights);
+
+}  // namespace amrbench::partitioners

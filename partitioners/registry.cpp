@@ -1,0 +1,63 @@
+// The methods of this build by name (partitioners/partitioner.hpp).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "partitioners/baselines.hpp"
+#include "partitioners/linear.hpp"
+#include "partitioners/partitioner.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+
+namespace {
+
+constexpr PartitionerEntry kEntries[] = {
+    // Geometric methods.
+    {"linear", "points in the order of their numbers, cut into runs of equal weight", &make_linear},
+// Baselines: libraries of others.
+#ifdef AMRBENCH_HAVE_METIS
+    {"metis_kway", "METIS 5, multilevel k-way, its defaults; needs a graph", &make_metis_kway},
+    {"metis_recursive", "METIS 5, multilevel recursive bisection, its defaults; needs a graph", &make_metis_recursive},
+#endif
+#ifdef AMRBENCH_HAVE_SCOTCH
+    {"scotch", "Scotch 7, multilevel recursive bisection, 1 % imbalance; needs a graph", &make_scotch},
+#endif
+#ifdef AMRBENCH_HAVE_ZOLTAN
+    {"zoltan_rcb", "Zoltan 3, recursive coordinate bisection", &make_zoltan_rcb},
+    {"zoltan_hsfc", "Zoltan 3, Hilbert space-filling curve", &make_zoltan_hsfc},
+#endif
+};
+
+/// Methods that a build may lack, and the Debian package that brings them.
+struct Absent {
+  std::string_view name;
+  std::string_view package;
+};
+constexpr Absent kOptional[] = {{"metis_kway", "libmetis-dev"},
+                                {"metis_recursive", "libmetis-dev"},
+                                {"scotch", "libscotch-dev"},
+                                {"zoltan_rcb", "libtrilinos-zoltan-dev"},
+                                {"zoltan_hsfc", "libtrilinos-zoltan-dev"}};
+
+}  // namespace
+
+std::span<const PartitionerEntry> partitioner_registry() {
+  return kEntries;
+}
+
+std::unique_ptr<Partitioner> make_partitioner(std::string_view name) {
+  for (const PartitionerEntry& entry : kEntries)
+    if (entry.name == name) return entry.make();
+  for (const Absent& absent : kOptional)
+    if (absent.name == name)
+      throw support::InputError(fmt::format(
+          "method {}: not in this build; install {}, then configure and build again (cmake --preset release)", name,
+          absent.package));
+  std::vector<std::string_view> names;
+  for (const PartitionerEntry& entry : kEntries) names.push_back(entry.name);
+  throw support::InputError(fmt::format("method {}: unknown; there are {}", name, fmt::join(names, ", ")));
+}
+
+}  // namespace amrbench::partitioners

@@ -1,0 +1,69 @@
+#pragma once
+// Whole files in memory, and numbers out of text, with messages that name file and line.
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace amrbench::partitioners {
+
+/// The bytes of a regular file. Throws support::InputError that names it when it is missing, a folder or unreadable.
+std::string read_whole_file(const std::filesystem::path& path);
+
+/// Hands out the lines of a text, without line ends ("\n" or "\r\n"). A last line without an end counts; an empty one
+/// after the last end does not.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {}
+  /// False when there is none left.
+  bool next(std::string_view& line) {
+    if (rest_.empty()) return false;
+    const std::size_t end = rest_.find('\n');
+    line = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    ++number_;
+    return true;
+  }
+  /// Of the line handed out last; the first is 1.
+  [[nodiscard]] std::size_t number() const { return number_; }
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;
+};
+
+/// The text without blanks (space, tab) at its ends.
+inline std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// Takes the next word off the front of `line`; empty when there is none.
+inline std::string_view take_word(std::string_view& line) {
+  constexpr std::string_view kBlanks = " \t";
+  const std::size_t first = line.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) {
+    line = {};
+    return {};
+  }
+  const std::size_t end = line.find_first_of(kBlanks, first);
+  const std::string_view word = line.substr(first, end - first);
+  line.remove_prefix(end == std::string_view::npos ? line.size() : end);
+  return word;
+}
+
+/// The whole of `text` as a number; nothing when it is none or does not fit. A leading + is no number.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace amrbench::partitioners

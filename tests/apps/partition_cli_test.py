@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""`amrbench partition` as its user sees it: exit status, output, files.
+
+usage: partition_cli_test.py AMRBENCH MPIEXEC
+"""
+import array
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AMRBENCH, MPIEXEC = "", ""
+COLUMNS = {"method", "parts", "load_max", "load_mean", "degree_max", "edge_cut_max", "edge_cut_total", "comm_volume_max",
+           "time_s", "memory_bytes"}
+
+
+def run(*args, ranks=0, cwd=None):
+    command = [AMRBENCH, *args]
+    if ranks:
+        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="2")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def listed():
+    """Names of the partitioners of this build, by `amrbench list`."""
+    text = run("list")[1]
+    section = text[text.index("Partitioners"):].splitlines()[1:]
+    return [line.split()[0] for line in section if line.startswith("  ")]
+
+
+class Partition(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="amrbench-partition-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    def done(self, *args):
+        status, out, err = run("partition", *args, cwd=self.folder)
+        self.assertEqual((status, err), (0, ""))
+        return out
+
+    def refused(self, *args, says, ranks=0):
+        """Exit 2, exactly one line of ours, nothing on standard output."""
+        status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
+        self.assertEqual((status, out), (2, ""), err)
+        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        self.assertEqual(len(lines), 1, err)
+        self.assertIn(says, lines[0])
+        if not ranks:
+            self.assertEqual(len(err.splitlines()), 1, err)
+
+    def load(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_record(self):
+        out = self.done("--input", "grid:20x10x15:7", "--method", "linear", "--parts", "10,24", "--json", "a.json",
+                        "--csv", "a.csv", "--repetitions", "3", "--nodes", "5", "--threads", "2")
+        self.assertEqual(len(out.splitlines()), 3)
+        record = self.load("a.json")
+        self.assertEqual(record["schema"], 1)
+        self.assertEqual(record["input"], {"name": "grid:20x10x15:7", "points": 3000, "dim": 3, "extent": [20, 10, 15],
+                                           "stencil": 7, "edges": 19 * 150 + 9 * 300 + 14 * 200, "weights": "unit"})
+        self.assertEqual(record["options"]["threads"], 2)
+        for name in ("commit", "compiler", "flags", "cpu", "threads", "launch", "time_utc"):
+            self.assertIn(name, record["provenance"])
+        self.assertEqual([row["parts"] for row in record["rows"]], [10, 24])
+        for row in record["rows"]:
+            self.assertLessEqual(COLUMNS, set(row))
+            self.assertEqual(row["repetitions"], 3)
+        # 10 slabs of one plane and a half of 20 x 10 cells.
+        row = record["rows"][0]
+        self.assertEqual((row["load_max"], row["load_mean"], row["nodes"]), (300, 300, 5))
+        # 5 nodes of three planes each: 200 edges to either side.
+        self.assertEqual((row["node_edge_cut_max"], row["node_edge_cut_total"], row["node_degree_max"]), (400, 800, 2))
+        with open(self.path("a.csv"), encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([r["parts"] for r in rows], ["10", "24"])
+        self.assertEqual(set(rows[0]), set(record["rows"][0]))
+        self.assertEqual(int(rows[1]["edge_cut_max"]), record["rows"][1]["edge_cut_max"])
+
+    def test_every_method(self):
+        names = listed()
+        self.assertIn("linear", names)
+        self.done("--input", "grid:24x24:9", "--method", ",".join(names), "--parts", "9", "--json", "all.json")
+        record = self.load("all.json")
+        self.assertEqual([row["method"] for row in record["rows"]], names)
+        for row in record["rows"]:
+            self.assertEqual(row["load_mean"], 64)
+            self.assertLessEqual(row["load_max"], 68, row["method"])
+            self.assertGreater(row["edge_cut_max"], 0)
+            self.assertLessEqual(row["edge_cut_max"], 2 * row["edge_cut_total"])
+
+    def test_threads_change_nothing(self):
+        texts = []
+        for threads in ("1", "2", "3"):
+            self.done("--input", "cluster:5000:2:7", "--weights", "random:3", "--method", "linear", "--parts", "13",
+                      "--threads", threads, "--parts-file", "p" + threads)
+            with open(self.path("p" + threads), encoding="utf-8") as file:
+                texts.append(file.read())
+        self.assertEqual(texts[0], texts[1])
+        self.assertEqual(texts[0], texts[2])
+        self.assertEqual(len(texts[0].splitlines()), 5000)
+
+    def test_points_without_a_graph_have_loads_only(self):
+        self.done("--input", "uniform:1000:3:1", "--method", "linear", "--parts", "8", "--json", "u.json")
+        row = self.load("u.json")["rows"][0]
+        self.assertEqual((row["load_max"], row["load_mean"]), (125, 125))
+        for name in ("degree_max", "edge_cut_max", "edge_cut_total", "comm_volume_max"):
+            self.assertIsNone(row[name])
+
+    def test_files(self):
+        points = array.array("d", [float(k) for k in range(12)])
+        self.write("p.bin", points.tobytes())
+        self.write("p.csv", "x,y,weight\n0,0,1\n1,0,2\n2,0,3\n3,0,6\n")
+        self.write("path.graph", "4 3\n2\n1 3\n2 4\n3\n")
+        self.done("--input", "file:p.bin:3", "--method", "linear", "--parts", "2", "--json", "1.json")
+        self.assertEqual(self.load("1.json")["rows"][0]["load_max"], 2)
+        self.done("--input", "file:p.csv", "--graph", "path.graph", "--method", "linear", "--parts", "2", "--json", "2.json")
+        row = self.load("2.json")["rows"][0]
+        self.assertEqual((row["load_max"], row["load_mean"], row["edge_cut_total"]), (6, 6, 1))
+        self.done("--input", "file:path.graph", "--method", "linear", "--parts", "4", "--json", "3.json")
+        row = self.load("3.json")["rows"][0]
+        self.assertEqual((row["edge_cut_max"], row["edge_cut_total"], row["comm_volume_max"], row["degree_max"]), (2, 3, 2, 2))
+
+    def test_previous_parts(self):
+        self.done("--input", "grid:10x10:5", "--method", "linear", "--parts", "4", "--parts-file", "before")
+        self.done("--input", "grid:10x10:5", "--method", "linear", "--parts", "4,5", "--previous", "before", "--json", "m.json")
+        self.assertEqual([row["moved_weight"] for row in self.load("m.json")["rows"]], [0, 50])
+        self.refused("--input", "grid:10x11:5", "--method", "linear", "--parts", "4", "--previous", "before",
+                     says="100 parts for 110 points")
+
+    def test_pictures(self):
+        self.done("--input", "grid:30x20:5", "--method", "linear", "--parts", "6", "--vtk", "a.vtk", "--picture", "a.png")
+        with open(self.path("a.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        with open(self.path("a.vtk"), "rb") as file:
+            self.assertTrue(file.read().startswith(b"# vtk DataFile Version 3.0\n"))
+        self.done("--input", "uniform:100:3:5", "--method", "linear", "--parts", "6", "--vtk", "b.vtk", "--draw", "curve")
+        self.refused("--input", "uniform:100:3:5", "--method", "linear", "--parts", "6", "--picture", "b.png",
+                     says="has 3 dimensions; pictures show 2")
+        self.refused("--input", "grid:4x4", "--method", "linear", "--parts", "2,3", "--picture", "c.png",
+                     says="--picture shows one partition")
+        self.assertFalse(os.path.exists(self.path("b.png")))
+
+    def test_nothing_is_overwritten_without_force(self):
+        args = ["--input", "grid:4x4", "--method", "linear", "--parts", "2"]
+        self.write("mine.json", "mine")
+        self.refused(*args, "--json", "mine.json", says="mine.json: exists; --force replaces it")
+        with open(self.path("mine.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine")
+        self.done(*args, "--json", "mine.json", "--force")
+        self.assertEqual(self.load("mine.json")["schema"], 1)
+        self.refused(*args, "--csv", "x", "--json", "./x", says="another option writes this file")
+        self.refused(*args, "--json", "no/such/x.json", says="there is no folder no/such")
+        self.refused(*args, "--json", ".", says="is a folder")
+
+    def test_bad_input(self):
+        ok = ["--method", "linear", "--parts", "2"]
+        self.refused(says="--input is required")
+        self.refused("--input", "grid:4x4", "--parts", "2", says="--method is required")
+        self.refused("--input", "grid:4x4", "--method", "linear", says="--parts is required")
+        self.refused("--input", "grid:4x4", "--method", "metis_kwya", "--parts", "2", says="method metis_kwya: unknown")
+        for parts in ("0", "-3", "1.5", "x", "2,0", "9999999999"):
+            self.refused("--input", "grid:4x4", "--method", "linear", "--parts", parts, says="--parts")
+        for text in ("grid:4x4:8", "grid:0x4", "uniform:5:3", "cluster:5:99:1", "sphere:5"):
+            self.refused("--input", text, *ok, says=text.split(":")[0])
+        self.refused("--input", "file:none.csv", *ok, says="none.csv: no such file")
+        self.refused("--input", "file:none.graph", *ok, says="none.graph: no such file")
+        nan = array.array("d", [0, 1, 2, 3, 4, float("nan"), 6, 7, 8])
+        self.write("nan.bin", nan.tobytes())
+        self.refused("--input", "file:nan.bin:3", *ok, says="coordinate 2 of point 1 is nan")
+        self.write("nan.csv", "1,2\ninf,3\n")
+        self.refused("--input", "file:nan.csv", *ok, says="nan.csv:2: coordinate 0 of point 1 is inf")
+        self.write("w.txt", "1\n-1\n1\n1\n")
+        self.refused("--input", "grid:2x2", *ok, "--weights", "w.txt", says="w.txt:2: the weight -1")
+        self.refused("--input", "grid:2x3", *ok, "--weights", "random:", says="--weights random:")
+        self.refused("--input", "uniform:9:3:1", *ok, "--nodes", "2", says="--nodes measures edges")
+        self.refused("--input", "grid:4x4", *ok, "--draw", "lines", says="--draw")
+        self.refused("--input", "grid:4x4", *ok, "--threads", "-1", says="--threads")
+        self.refused("--input", "grid:4x4", *ok, "--bogus", says="--bogus")
+        if "metis_kway" in listed():
+            self.refused("--input", "uniform:9:3:1", "--method", "metis_kway", "--parts", "2", says="cuts a graph")
+        if "zoltan_rcb" in listed():
+            self.write("g.graph", "2 1\n2\n1\n")
+            self.refused("--input", "file:g.graph", "--method", "zoltan_rcb", "--parts", "2", says="works on points")
+        self.refused("--input", "grid:4x4", *ok, ranks=2, says="partition runs on one rank, not on 2")
+
+    def test_help(self):
+        status, out, err = run("partition", "--help")
+        self.assertEqual((status, err), (0, ""))
+        for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--json", "--csv", "--picture",
+                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force"):
+            self.assertIn(flag, out)
+
+
+if __name__ == "__main__":
+    AMRBENCH, MPIEXEC = map(os.path.abspath, sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
