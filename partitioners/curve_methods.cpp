@@ -1,0 +1,90 @@
+#include "partitioners/curve_methods.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "partitioners/kd_tree.hpp"
+#include "partitioners/slices.hpp"
+#include "partitioners/threads.hpp"
+#include "partitioners/weights.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+using Index = std::uint32_t;
+
+/// Weights of a problem as integers; checks what both kinds of method need.
+std::vector<std::uint64_t> checked_weights(const Problem& problem, const PartitionOptions& options) {
+  if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
+  if (!problem.weights.empty() && problem.weights.size() != problem.points.size()) {
+    throw support::InputError(std::to_string(problem.weights.size()) + " weights for " +
+                              std::to_string(problem.points.size()) + " points: give one a point or none");
+  }
+  return fixed_point_weights(problem.weights, options.threads);
+}
+
+class CurveMethod : public Partitioner {
+ public:
+  explicit CurveMethod(TreeCurve curve) : curve_(curve) {}
+
+  PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
+    const auto weights = checked_weights(problem, options);
+    KdTreeOptions tree_options;
+    tree_options.rule = split_rule_from_name(options.splitter);
+    tree_options.bucket = options.bucket;
+    tree_options.threads = options.threads;
+    const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
+    const auto order = curve_order(tree, curve_, options.threads);
+    PartitionResult result;
+    result.order.assign(order.data(), order.data() + order.size());
+    result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
+    result.memory_bytes = weights.size() * sizeof(weights[0]) + tree.peak_bytes;
+    return result;
+  }
+
+ private:
+  TreeCurve curve_;
+};
+
+class PartsTreeMethod : public Partitioner {
+ public:
+  explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
+
+  PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
+    const auto weights = checked_weights(problem, options);
+    KdTreeOptions tree_options;
+    tree_options.parts = options.parts;
+    tree_options.threads = options.threads;
+    const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
+    const auto leaves = leaf_order(tree, tree.dim <= 3 ? curve_ : TreeCurve::morton, options.threads);
+    std::vector<std::size_t> start{0};
+    for (const Index leaf : leaves) start.push_back(start.back() + tree.nodes[leaf].count);
+    PartitionResult result;
+    result.part.resize(tree.order.size());
+    result.order.resize(tree.order.size());
+#pragma omp parallel for num_threads(team_size(options.threads)) schedule(static)
+    for (std::size_t p = 0; p < leaves.size(); ++p) {
+      const auto& leaf = tree.nodes[leaves[p]];
+      const Index* from = tree.order.data() + leaf.first;
+      std::copy(from, from + leaf.count, result.order.begin() + static_cast<std::ptrdiff_t>(start[p]));
+      for (Index i = 0; i < leaf.count; ++i) result.part[from[i]] = static_cast<std::int32_t>(p);
+    }
+    result.memory_bytes = weights.size() * sizeof(weights[0]) + tree.peak_bytes;
+    return result;
+  }
+
+ private:
+  TreeCurve curve_;
+};
+
+}  // namespace
+
+std::unique_ptr<Partitioner> make_curve_method(TreeCurve curve) {
+  return std::make_unique<CurveMethod>(curve);
+}
+std::unique_ptr<Partitioner> make_parts_tree_method(TreeCurve curve) {
+  return std::make_unique<PartsTreeMethod>(curve);
+}
+
+}  // namespace amrbench::partitioners

@@ -1,0 +1,34 @@
+#pragma once
+// Methods on kd-trees, for the registry.
+//
+// - morton, hilbert, gensfc: a tree by PartitionOptions::splitter (a rule, splitter.hpp) and bucket, its traversal by
+//   that curve, weighted slices of the order. Points of a leaf go along the curve by index.
+// - kd_parts, kd_parts_hilbert, kd_parts_morton: a parts-aware tree, whose leaves are the parts; they are numbered
+// along
+//   GenSFC, Hilbert's curve or Morton's. `splitter` and `bucket` do not count. Result::order has the parts one after
+//   another, points of a part by index.
+//
+// All take 2 to 16 dimensions but those on GenSFC and Hilbert's curve, which take 2 and 3 (kd_parts uses Morton's
+// numbering above 3), fewer than 2^32 - 1 points, and no graph. Parts beyond the number of points are empty.
+// memory_bytes counts what the tree's build holds at most, besides input and result.
+#include <memory>
+
+#include "partitioners/partitioner.hpp"
+#include "partitioners/traversal.hpp"
+
+namespace amrbench::partitioners {
+
+std::unique_ptr<Partitioner> make_curve_method(TreeCurve curve);
+std::unique_ptr<Partitioner> make_parts_tree_method(TreeCurve curve);
+
+/// For registry lines, which hold plain function pointers.
+template <TreeCurve curve>
+std::unique_ptr<Partitioner> make_curve_method() {
+  return make_curve_method(curve);
+}
+template <TreeCurve curve>
+std::unique_ptr<Partitioner> make_parts_tree_method() {
+  return make_parts_tree_method(curve);
+}
+
+}  // namespace amrbench::partitioners

@@ -1,0 +1,21 @@
+#pragma once
+// Which of the instantiated builders serves a dimension. Only kd_*.cpp include this.
+#include <cstdint>
+#include <span>
+
+#include "partitioners/kd_tree.hpp"
+
+namespace amrbench::partitioners::kd {
+
+/// Records of the smallest instantiated dimension that holds the points' own. Defined for each T and Index in
+/// kd_records_*.cpp, so that they compile side by side.
+template <class T, class Index>
+void build_from_records(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                        int threads, KdTree<Index>& tree);
+
+/// All levels in presorted lists (kd_presorted.cpp).
+template <class T, class Index>
+void build_presorted(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                     int threads, KdTree<Index>& tree);
+
+}  // namespace amrbench::partitioners::kd

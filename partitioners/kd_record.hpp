@@ -1,0 +1,133 @@
+#pragma once
+// Records that a kd-tree's build moves about, and the loops over them: tight boxes and partitioning in place.
+//
+// A record is a copy of a point with its index, so that a node's points lie together and each level streams through
+// memory. Only kd_*.hpp and kd_*.cpp include this.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace amrbench::partitioners::kd {
+
+struct NoWeight {};
+
+/// Dim coordinates, index and perhaps weight. 3-D double without weight is 32 bytes, 3-D float 16.
+template <class T, int D, class Index_, bool Weighted>
+struct Record {
+  using Scalar = T;
+  using Index = Index_;
+  static constexpr int kDim = D;
+  static constexpr bool kWeighted = Weighted;
+
+  T x[D];
+  Index id;
+  [[no_unique_address]] std::conditional_t<Weighted, std::uint64_t, NoWeight> weight;
+};
+
+template <class T, int D>
+struct Box {
+  std::array<T, D> lo;
+  std::array<T, D> hi;
+
+  static Box empty() {
+    Box b;
+    b.lo.fill(std::numeric_limits<T>::infinity());
+    b.hi.fill(-std::numeric_limits<T>::infinity());
+    return b;
+  }
+  void merge(const Box& o) {
+    for (int d = 0; d < D; ++d) {
+      lo[d] = o.lo[d] < lo[d] ? o.lo[d] : lo[d];
+      hi[d] = o.hi[d] > hi[d] ? o.hi[d] : hi[d];
+    }
+  }
+};
+
+/// The longest axis, the first of equal ones. Sides that overflow to infinity count as equal.
+template <class T, int D>
+int longest_axis(const Box<T, D>& box) {
+  int axis = 0;
+  T side = box.hi[0] - box.lo[0];
+  for (int d = 1; d < D; ++d) {
+    const T s = box.hi[d] - box.lo[d];
+    axis = s > side ? d : axis;
+    side = s > side ? s : side;
+  }
+  return axis;
+}
+
+/// A value v with lo <= v < hi near the middle; lo < hi.
+template <class T>
+T middle(T lo, T hi) {
+  const T half = hi / 2 - lo / 2;  // hi - lo may overflow
+  const T mid = lo + half;
+  return mid < hi && mid >= lo ? mid : lo;
+}
+
+template <class R>
+Box<typename R::Scalar, R::kDim> bounding_box(const R* r, std::size_t n) {
+  using T = typename R::Scalar;
+  auto box = Box<T, R::kDim>::empty();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (int d = 0; d < R::kDim; ++d) {
+      const T v = r[i].x[d];
+      box.lo[d] = v < box.lo[d] ? v : box.lo[d];
+      box.hi[d] = v > box.hi[d] ? v : box.hi[d];
+    }
+  }
+  return box;
+}
+
+/// Moves records for which lower() holds in front of the others and returns their number. The result depends on the
+/// order before. Without branches: each step writes both records, so unpredictable sides cost nothing.
+template <class R, class Lower>
+std::size_t partition_records(R* r, std::size_t n, Lower lower) {
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    // Asked before the record moves: a coordinate loaded from a copy just stored would wait for the store.
+    const bool low = lower(r[i]);
+    R t;
+    std::memcpy(&t, r + i, sizeof(R));
+    std::memcpy(r + i, r + j, sizeof(R));
+    std::memcpy(r + j, &t, sizeof(R));
+    j += low ? 1 : 0;
+  }
+  return j;
+}
+
+/// Predicates of partition_records.
+template <class R>
+struct UpTo {  ///< coordinates <= value
+  typename R::Scalar value;
+  int axis;
+  bool operator()(const R& r) const { return r.x[axis] <= value; }
+};
+template <class R>
+struct UpToKey {  ///< (coordinate, index) <= (value, id)
+  typename R::Scalar value;
+  typename R::Index id;
+  int axis;
+  bool operator()(const R& r) const {
+    return static_cast<bool>(static_cast<int>(r.x[axis] < value) |
+                             (static_cast<int>(r.x[axis] == value) & static_cast<int>(r.id <= id)));
+  }
+};
+template <class R>
+UpToKey<R> up_to(const R& r, int axis) {
+  return {r.x[axis], r.id, axis};
+}
+/// Strict order by (coordinate, index).
+template <class R>
+struct KeyLess {
+  int axis;
+  bool operator()(const R& a, const R& b) const {
+    return a.x[axis] < b.x[axis] || (a.x[axis] == b.x[axis] && a.id < b.id);
+  }
+};
+
+}  // namespace amrbench::partitioners::kd

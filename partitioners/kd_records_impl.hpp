@@ -1,0 +1,29 @@
+#pragma once
+// Body of build_from_records; each kd_records_*.cpp instantiates it for one T and Index.
+#include "partitioners/kd_builder.hpp"
+#include "partitioners/kd_dispatch.hpp"
+
+namespace amrbench::partitioners::kd {
+
+template <class T, class Index>
+void build_from_records(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                        int threads, KdTree<Index>& tree) {
+  const auto run = [&]<int D, bool Weighted>() {
+    Builder<Record<T, D, Index, Weighted>>(points, weights, options, threads).build(tree);
+  };
+  // The common cases have records of their own; the others carry a weight always and zeros up to the next dimension.
+  constexpr bool kSmall = sizeof(Index) == 4;
+  if (kSmall && weights.empty() && points.dim <= 3) {
+    if constexpr (kSmall)
+      return points.dim == 2 ? run.template operator()<2, false>() : run.template operator()<3, false>();
+  }
+  if (points.dim == 2) return run.template operator()<2, true>();
+  if (points.dim == 3) return run.template operator()<3, true>();
+  if (points.dim == 4) return run.template operator()<4, true>();
+  if (points.dim <= 6) return run.template operator()<6, true>();
+  if (points.dim <= 8) return run.template operator()<8, true>();
+  if (points.dim <= 12) return run.template operator()<12, true>();
+  return run.template operator()<16, true>();
+}
+
+}  // namespace amrbench::partitioners::kd

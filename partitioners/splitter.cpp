@@ -1,0 +1,57 @@
+#include "partitioners/splitter.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Splitter>, 4> kNames{{{"midpoint", Splitter::midpoint},
+                                                                       {"median", Splitter::median},
+                                                                       {"sampled_median", Splitter::sampled_median},
+                                                                       {"selection", Splitter::selection}}};
+
+}  // namespace
+
+Splitter splitter_from_name(std::string_view name) {
+  for (const auto& [known, splitter] : kNames) {
+    if (known == name) return splitter;
+  }
+  throw support::InputError("splitter '" + std::string(name) +
+                            "' is unknown: use midpoint, median, sampled_median, selection, or TOP:LEVELS:BELOW");
+}
+
+std::string_view splitter_name(Splitter splitter) {
+  for (const auto& [name, known] : kNames) {
+    if (known == splitter) return name;
+  }
+  return "unknown";
+}
+
+SplitRule split_rule_from_name(std::string_view text) {
+  const auto first = text.find(':');
+  if (first == std::string_view::npos) return {.below = splitter_from_name(text)};
+  const auto second = text.find(':', first + 1);
+  SplitRule rule;
+  const std::string_view levels = text.substr(first + 1, second - first - 1);
+  const auto [end, error] = std::from_chars(levels.data(), levels.data() + levels.size(), rule.top_levels);
+  if (second == std::string_view::npos || error != std::errc{} || end != levels.data() + levels.size() ||
+      rule.top_levels < 0) {
+    throw support::InputError("splitter rule '" + std::string(text) +
+                              "' is not of the form TOP:LEVELS:BELOW, such as median:6:midpoint");
+  }
+  rule.top = splitter_from_name(text.substr(0, first));
+  rule.below = splitter_from_name(text.substr(second + 1));
+  return rule;
+}
+
+std::string split_rule_name(const SplitRule& rule) {
+  if (rule.top_levels == 0 || rule.top == rule.below) return std::string(splitter_name(rule.below));
+  return std::string(splitter_name(rule.top)) + ":" + std::to_string(rule.top_levels) + ":" +
+         std::string(splitter_name(rule.below));
+}
+
+}  // namespace amrbench::partitioners
