@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "partitioners/baselines.hpp"
+#include "partitioners/curve_methods.hpp"
 #include "partitioners/linear.hpp"
 #include "partitioners/partitioner.hpp"
 #include "support/error.hpp"
@@ -15,6 +16,14 @@ namespace {
 
 constexpr PartitionerEntry kEntries[] = {
     // Geometric methods.
+    {"morton", "kd-tree along Morton's curve, cut into runs of equal weight", &make_curve_method<TreeCurve::morton>},
+    {"hilbert", "kd-tree along Hilbert's curve, cut into runs of equal weight", &make_curve_method<TreeCurve::hilbert>},
+    {"gensfc", "kd-tree along the generalised curve GenSFC, cut into runs of equal weight",
+     &make_curve_method<TreeCurve::gensfc>},
+    {"kd_parts", "parts-aware kd-tree: a node cuts its weight by the parts it serves; numbered along GenSFC",
+     &make_parts_tree_method<TreeCurve::gensfc>},
+    {"kd_parts_hilbert", "the same, numbered along Hilbert's curve", &make_parts_tree_method<TreeCurve::hilbert>},
+    {"kd_parts_morton", "the same, numbered along Morton's curve", &make_parts_tree_method<TreeCurve::morton>},
     {"linear", "points in the order of their numbers, cut into runs of equal weight", &make_linear},
 // Baselines: libraries of others.
 #ifdef AMRBENCH_HAVE_METIS
