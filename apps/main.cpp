@@ -8,6 +8,7 @@
 
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
+#include "apps/orb_command.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
 
@@ -18,16 +19,16 @@ using namespace amrbench;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
-/// Only a real run starts MPI: `list`, `info` and help work where no MPI job can.
+/// Only real work starts MPI: `list`, `info` and help work where no MPI job can.
 bool needs_mpi(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "run") return false;
+  if (argc < 2 || (std::string_view(argv[1]) != "run" && std::string_view(argv[1]) != "orb")) return false;
   return std::none_of(argv + 2, argv + argc,
                       [](std::string_view word) { return word == "--help" || word == "-h" || word == "--help-all"; });
 }
 
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
-  constexpr std::string_view kWords[] = {"run", "list", "info", "--help", "-h", "--version"};
+  constexpr std::string_view kWords[] = {"run", "orb", "list", "info", "--help", "-h", "--version"};
   if (argc < 2) return;
   const std::string_view word(argv[1]);
   if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return;
@@ -42,14 +43,17 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
   app.set_version_flag("--version", "amrbench " + support::build_info().version);
   app.require_subcommand(1);
   const auto arguments = apps::add_run_command(app);
+  const auto orb_arguments = apps::add_orb_command(app);
   CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");
   CLI::App* info = app.add_subcommand("info", "This build, this machine, its back ends");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const bool run = argc > 1 && std::string_view(argv[1]) == "run";
-    throw support::InputError(fmt::format("{}; see amrbench {}--help", error.what(), run ? "run " : ""));
+    const std::string_view word(argc > 1 ? argv[1] : "");
+    const bool known = word == "run" || word == "orb";
+    throw support::InputError(
+        fmt::format("{}; see amrbench {}{}--help", error.what(), known ? word : "", known ? " " : ""));
   }
   if (list->parsed()) {
     apps::list_command(std::cout);
@@ -58,6 +62,10 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
   } else {
     // A word before `run` hid it from needs_mpi(): no such word is legal, the parser has refused it.
     if (!mpi) throw support::InputError("write the subcommand first: amrbench run ...");
+    if (app.got_subcommand("orb")) {
+      orb_arguments->words.assign(argv, argv + argc);
+      return apps::orb_command(*orb_arguments, *mpi);
+    }
     arguments->words.assign(argv, argv + argc);
     return apps::run_command(*arguments, *mpi);
   }

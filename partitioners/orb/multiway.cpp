@@ -39,6 +39,7 @@ struct InputSource {
     p.id = static_cast<std::uint32_t>(i);
     return p;
   }
+  void prefetch(std::uint64_t i) const { __builtin_prefetch(coordinates + i * Dim); }
   void block(std::uint64_t first, T* x) const {
     constexpr int kBlock = RoundTree<T, Dim>::kBlock;
     const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
@@ -57,6 +58,7 @@ struct PointSource {
   std::uint64_t count;
 
   [[nodiscard]] const OrbPoint<T, Dim>& point(std::uint64_t i) const { return points[i]; }
+  void prefetch(std::uint64_t i) const { __builtin_prefetch(points + i); }
   void block(std::uint64_t first, T* x) const {
     constexpr int kBlock = RoundTree<T, Dim>::kBlock;
     const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
@@ -81,14 +83,17 @@ class Multiway {
   using Point = OrbPoint<T, Dim>;
 
   Multiway(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result)
-      : input_(input), result_(result), tree_(result.tree) {}
+      : input_(input),
+        result_(result),
+        tree_(result.tree),
+        memory_(threads_memory(result, static_cast<std::size_t>(input.options.threads))) {}
 
   void run() {
     const std::uint64_t n = input_.count;
     const InputSource<T, Dim> source{input_.coordinates, n};
     std::uint32_t* labels = input_.options.labels ? result_.labels.data() : nullptr;
     if (n < kParallelPoints || input_.options.threads == 1) {
-      solve(1, source, labels);
+      solve(1, source, labels, memory_[0]);
       return;
     }
     result_.scratch[0].grow(n * sizeof(Point));
@@ -97,7 +102,7 @@ class Multiway {
     const Buffers buffers{reinterpret_cast<Point*>(result_.scratch[0].data()),
                           reinterpret_cast<std::uint8_t*>(result_.scratch[1].data()),
                           reinterpret_cast<std::uint32_t*>(result_.scratch[2].data())};
-    solve_round(1, source, labels, buffers, input_.options.threads);
+    solve_round(1, source, labels, buffers, memory_[0], input_.options.threads);
   }
 
  private:
@@ -110,26 +115,37 @@ class Multiway {
     std::uint32_t* leaves = nullptr;
   };
 
+  /// Of one thread. Rounds nest, but a round needs `round` no more once cells below it are solved.
+  struct ThreadMemory {
+    OrbRoundMemory<T, Dim> round;
+    std::vector<support::PageBuffer<std::uint8_t>> codes;
+    std::size_t depth = 0;
+  };
   /// Everything below cell `cell`, by one thread: labels[i] = leaf of the source's point i, unless null.
   template <class Source>
-  void solve(std::size_t cell, const Source& source, std::uint32_t* labels) {
+  void solve(std::size_t cell, const Source& source, std::uint32_t* labels, ThreadMemory& memory) {
     const std::uint64_t n = tree_.cells[cell].count;
     if (tree_.cells[cell].leaves == 1 || n < kSmallCell) {
       solve_small(cell, source, labels);
       return;
     }
-    const auto codes = memory_of<std::uint8_t>(n + RoundTree<T, Dim>::kBlock);
-    solve_round(cell, source, labels, {.codes = codes.get()}, 1);
+    // The codes of a cell that takes a further round stand behind those of the round above it, which are still needed.
+    const std::size_t depth = memory.depth++;
+    if (memory.codes.size() <= depth) memory.codes.resize(depth + 1);
+    memory.codes[depth].grow(n + RoundTree<T, Dim>::kBlock);
+    solve_round(cell, source, labels, {.codes = memory.codes[depth].data()}, memory, 1);
+    --memory.depth;
   }
 
   template <class Source>
-  void solve_round(std::size_t cell, const Source& source, std::uint32_t* labels, Buffers buffers, int threads) {
+  void solve_round(std::size_t cell, const Source& source, std::uint32_t* labels, Buffers buffers, ThreadMemory& memory,
+                   int threads) {
     if (tree_.cells[cell].leaves == 1) {
       solve_small(cell, source, labels);
       return;
     }
     const auto start = Clock::now();
-    MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, threads);
+    MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, memory.round, threads);
     round.run();
     const double cut_s = seconds_since(start);
     // Where each slot's points go: leaves to their final places, others one after another to `moved`.
@@ -156,7 +172,9 @@ class Multiway {
       const OrbSlot& slot = round.slots()[s];
       if (slot.leaf) continue;
       const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slot.cell].count};
-      solve(slot.cell, moved, labels ? buffers.leaves + begin[s] : nullptr);
+      // The thread's number holds here alone: a region of one thread below has a thread 0 of its own.
+      ThreadMemory& mine = threads > 1 ? memory_[static_cast<std::size_t>(omp_get_thread_num())] : memory;
+      solve(slot.cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
     }
     const auto merging = Clock::now();
     if (labels) merge_labels(round, begin, buffers.leaves, labels, threads);
@@ -308,6 +326,16 @@ class Multiway {
   const OrbInput<T, Dim>& input_;
   OrbResult<T, Dim>& result_;
   OrbTree<T, Dim>& tree_;
+
+  /// Kept in the result, for the next call.
+  static std::vector<ThreadMemory>& threads_memory(OrbResult<T, Dim>& result, std::size_t threads) {
+    if (!result.memory) result.memory = std::make_shared<std::vector<ThreadMemory>>();
+    auto& memory = *static_cast<std::vector<ThreadMemory>*>(result.memory.get());
+    if (memory.size() < threads) memory.resize(threads);
+    for (ThreadMemory& mine : memory) mine.depth = 0;
+    return memory;
+  }
+  std::vector<ThreadMemory>& memory_;
 };
 
 }  // namespace

@@ -14,8 +14,24 @@ struct OrbSlot {
   bool leaf = false;
 };
 
+/// A point in a bracket: its coordinate on the bracket's axis, and where it stands in the source.
+template <class T>
+struct OrbEntry {
+  T key;
+  std::uint32_t position;
+};
+
+/// What a round allocates; kept from round to round of a thread, for fresh pages cost more than the work on them.
+template <class T, int Dim>
+struct OrbRoundMemory {
+  std::vector<std::array<std::vector<OrbEntry<T>>, kRoundNodes / 2>> met;  ///< [chunk][node]
+  std::array<std::vector<OrbEntry<T>>, kRoundNodes / 2> routed;            ///< met by points routed from resolved nodes
+  std::vector<OrbPoint<T, Dim>> sample;
+};
+
 /// Source gives points by position, in ascending order of ids: `Point point(std::uint64_t)` and
-/// `void block(std::uint64_t first, T* x)`, which writes 256 points' coordinates, axis by axis.
+/// `void block(std::uint64_t first, T* x)`, which writes 256 points' coordinates, axis by axis, and
+/// `prefetch(position)`.
 template <class T, int Dim, class Source>
 class MultiwayRound {
  public:
@@ -25,7 +41,7 @@ class MultiwayRound {
   /// Works on cell `cell` of input's tree, whose points are source's [0, count), with `threads`; codes: a byte a point,
   /// rounded up to whole blocks of 256.
   MultiwayRound(const OrbInput<T, Dim>& input, OrbTree<T, Dim>& tree, std::size_t cell, const Source& source,
-                std::uint8_t* codes, int threads);
+                std::uint8_t* codes, OrbRoundMemory<T, Dim>& memory, int threads);
 
   void run();
 
@@ -33,18 +49,16 @@ class MultiwayRound {
   [[nodiscard]] const std::vector<OrbSlot>& slots() const { return slots_; }
   [[nodiscard]] std::uint8_t slot_of(std::uint64_t position) const { return slot_of_code_[codes_[position]]; }
   [[nodiscard]] std::size_t chunks() const { return chunks_; }
-  [[nodiscard]] std::uint64_t chunk_begin(std::size_t chunk) const { return std::min(count_, chunk * chunk_points_); }
+  [[nodiscard]] std::uint64_t chunk_begin(std::size_t chunk) const {
+    return std::min(count_, std::uint64_t{chunk} << chunk_shift_);
+  }
   /// Points of a chunk in a slot.
   [[nodiscard]] std::uint64_t chunk_count(std::size_t chunk, std::size_t slot) const;
   /// Points that met a bracket.
   [[nodiscard]] std::uint64_t stopped() const { return stopped_; }
 
  private:
-  /// A point in a bracket: its coordinate on the bracket's axis, and where it stands in the source.
-  struct Entry {
-    T key;
-    std::uint32_t position;
-  };
+  using Entry = OrbEntry<T>;
   using Entries = std::vector<Entry>;
 
   void sample_and_guess();
@@ -74,14 +88,13 @@ class MultiwayRound {
   int threads_;
   std::uint64_t count_;
   std::size_t chunks_ = 1;
-  std::uint64_t chunk_points_ = 0;
+  int chunk_shift_ = 0;
   std::uint64_t stopped_ = 0;
 
   RoundTree<T, Dim> guess_;
-  std::vector<std::uint64_t> code_counts_;           ///< [chunk][code]
-  std::vector<std::uint64_t> code_weights_;          ///< [chunk][code], with weights only
-  std::vector<std::vector<Entries>> met_;            ///< [chunk][node]
-  std::array<Entries, kRoundNodes> routed_;          ///< met by points routed from resolved nodes
+  std::vector<std::uint64_t> code_counts_;   ///< [chunk][code]
+  std::vector<std::uint64_t> code_weights_;  ///< [chunk][code], with weights only
+  OrbRoundMemory<T, Dim>& memory_;
   std::array<std::uint64_t, kRoundNodes> passed_{};  ///< points known to be in a node's cell
   std::array<std::uint64_t, kRoundNodes> passed_weight_{};
   std::array<bool, kRoundNodes> resolved_{};

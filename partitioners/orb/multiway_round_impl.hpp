@@ -26,20 +26,22 @@ inline std::uint64_t scatter(std::uint64_t x) {
 
 template <class T, int Dim, class Source>
 MultiwayRound<T, Dim, Source>::MultiwayRound(const OrbInput<T, Dim>& input, OrbTree<T, Dim>& tree, std::size_t cell,
-                                             const Source& source, std::uint8_t* codes, int threads)
+                                             const Source& source, std::uint8_t* codes, OrbRoundMemory<T, Dim>& memory,
+                                             int threads)
     : input_(input),
       tree_(tree),
       cell_(cell),
       source_(source),
       codes_(codes),
       threads_(threads),
-      count_(tree.cells[cell].count) {
-  constexpr std::uint64_t kBlock = RoundTree<T, Dim>::kBlock;
-  constexpr std::uint64_t kChunksAThread = 4;
-  const std::uint64_t blocks = (count_ + kBlock - 1) / kBlock;
-  const std::uint64_t wanted = threads_ == 1 ? 1 : kChunksAThread * static_cast<std::uint64_t>(threads_);
-  chunk_points_ = (blocks + wanted - 1) / wanted * kBlock;
-  chunks_ = static_cast<std::size_t>((count_ + chunk_points_ - 1) / chunk_points_);
+      count_(tree.cells[cell].count),
+      memory_(memory) {
+  // Chunks are powers of two, so that a point's chunk is a shift: at least 4 a thread, or one where one thread works.
+  constexpr int kLeastShift = std::bit_width(static_cast<unsigned>(RoundTree<T, Dim>::kBlock)) - 1;
+  const int whole = std::bit_width(count_ - 1);
+  chunk_shift_ = threads_ == 1 ? whole : whole - 2 - std::bit_width(static_cast<unsigned>(threads_ - 1));
+  chunk_shift_ = std::max(chunk_shift_, kLeastShift);
+  chunks_ = static_cast<std::size_t>(((count_ - 1) >> chunk_shift_) + 1);
 }
 
 template <class T, int Dim, class Source>
@@ -64,7 +66,8 @@ void MultiwayRound<T, Dim, Source>::run() {
 template <class T, int Dim, class Source>
 void MultiwayRound<T, Dim, Source>::sample_and_guess() {
   const std::size_t size = detail::sample_size(count_);
-  std::vector<Point> sample(size);
+  std::vector<Point>& sample = memory_.sample;
+  sample.resize(size);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
   for (std::size_t i = 0; i < size; ++i) {  // one position at random out of each of `size` equal stretches
     const auto begin = static_cast<std::uint64_t>(static_cast<double>(count_) * static_cast<double>(i) / size);
@@ -80,7 +83,10 @@ template <class T, int Dim, class Source>
 void MultiwayRound<T, Dim, Source>::classify() {
   code_counts_.assign(chunks_ * kCodes, 0);
   if (input_.weighted()) code_weights_.assign(chunks_ * kCodes, 0);
-  met_.assign(chunks_, {});
+  if (memory_.met.size() < chunks_) memory_.met.resize(chunks_);
+  for (auto& met : memory_.met)
+    for (Entries& entries : met) entries.clear();
+  for (Entries& entries : memory_.routed) entries.clear();
 #pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) classify_chunk(chunk);
 }
@@ -90,7 +96,7 @@ void MultiwayRound<T, Dim, Source>::classify_chunk(std::size_t chunk) {
   constexpr std::uint64_t kBlock = RoundTree<T, Dim>::kBlock;
   alignas(64) T x[Dim * kBlock];
   std::uint8_t stopped[kBlock];
-  std::vector<Entries> met(std::size_t{1} << guess_.levels());
+  auto& met = memory_.met[chunk];
   std::uint32_t counts[2][kCodes] = {};  // two tables, so that equal neighbours do not wait for each other
   std::uint64_t* totals = &code_counts_[chunk * kCodes];
   const std::uint64_t end = chunk_begin(chunk + 1);
@@ -114,9 +120,8 @@ void MultiwayRound<T, Dim, Source>::classify_chunk(std::size_t chunk) {
     for (std::size_t i = 0; input_.weighted() && i < n; ++i)
       code_weights_[chunk * kCodes + codes[i]] += weight_at(first + i);
   }
-  // A chunk is at most 2^32 points over one chunk a thread: 32 bits hold its counts up to 2^32 - 1 in each table.
+  // A chunk has at most 2^32 points, half of them in either table.
   for (std::size_t code = 0; code < kCodes; ++code) totals[code] = std::uint64_t{counts[0][code]} + counts[1][code];
-  met_[chunk] = std::move(met);
 }
 
 template <class T, int Dim, class Source>
@@ -152,9 +157,8 @@ bool MultiwayRound<T, Dim, Source>::resolve(std::size_t v) {
   if (!node.inner) return false;
   const std::size_t i = heap(v);
   if (cut_axis(tree_.cells[i].box, input_.options.side_tolerance) != node.axis) return false;
-  Entries entries = std::move(routed_[v]);
-  routed_[v] = {};
-  for (const auto& met : met_) entries.insert(entries.end(), met[v].begin(), met[v].end());
+  Entries& entries = memory_.routed[v];  // together with all that met the bracket
+  for (const auto& met : memory_.met) entries.insert(entries.end(), met[v].begin(), met[v].end());
   const OrbGoal goal = goal_of(tree_, i, input_.weighted());
   if (input_.weighted()) return resolve_by_weight(v, entries, goal);
   const auto left = cut_in_window(goal, {passed_[2 * v], 0, entries.size()}, {});
@@ -197,20 +201,31 @@ void MultiwayRound<T, Dim, Source>::apply_cut(std::size_t v, const Entries& entr
 /// Sends points that met v's bracket on, down from `child`.
 template <class T, int Dim, class Source>
 void MultiwayRound<T, Dim, Source>::route(std::size_t v, std::span<const Entry> entries, std::size_t child) {
-  const std::size_t first = std::size_t{1} << guess_.levels();
-  for (const Entry& entry : entries) {
-    const Point p = source_.point(entry.position);
+  constexpr std::size_t kAhead = 16;
+  std::array<std::uint64_t, kCodes> counts{};
+  std::array<std::uint64_t, kCodes> weights{};
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    if (k + kAhead < entries.size()) source_.prefetch(entries[k + kAhead].position);
+    const std::uint32_t position = entries[k].position;
+    const Point p = source_.point(position);
     const std::uint8_t code = guess_.code_from(child, p.x);
-    const std::size_t to = code < kStopped ? first + code : code - kStopped;
-    if (code >= kStopped) routed_[to].push_back({p.x[guess_.node(to).axis], entry.position});
-    const std::size_t chunk = entry.position / chunk_points_;
-    codes_[entry.position] = code;
-    --code_counts_[chunk * kCodes + kStopped + v];
-    ++code_counts_[chunk * kCodes + code];
-    const std::uint64_t weight = input_.weighted() ? weight_at(entry.position) : 0;
-    for (std::size_t u = to; u > v; u /= 2) {
-      ++passed_[u];
-      passed_weight_[u] += weight;
+    if (code >= kStopped) {
+      const std::size_t to = code - kStopped;
+      memory_.routed[to].push_back({p.x[guess_.node(to).axis], position});
+    }
+    codes_[position] = code;
+    std::uint64_t* of_chunk = &code_counts_[(position >> chunk_shift_) * kCodes];
+    --of_chunk[kStopped + v];
+    ++of_chunk[code];
+    ++counts[code];
+    if (input_.weighted()) weights[code] += weight_at(position);
+  }
+  const std::size_t first = std::size_t{1} << guess_.levels();
+  for (std::size_t code = 0; code < kCodes; ++code) {
+    if (counts[code] == 0) continue;
+    for (std::size_t u = code < kStopped ? first + code : code - kStopped; u > v; u /= 2) {
+      passed_[u] += counts[code];
+      passed_weight_[u] += weights[code];
     }
   }
 }
@@ -247,7 +262,7 @@ void MultiwayRound<T, Dim, Source>::cut_root_exactly() {
   for (std::uint64_t k = 0; k < count_; ++k) {
     const std::uint8_t code = k < left ? 0 : 1;
     codes_[entries[k].position] = code;
-    ++code_counts_[entries[k].position / chunk_points_ * kCodes + code];
+    ++code_counts_[(entries[k].position >> chunk_shift_) * kCodes + code];
   }
 }
 

@@ -12,6 +12,7 @@
 // `auto` is the fastest: multiway.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -75,7 +76,8 @@ struct OrbResult {
   double time_s = 0;  ///< the method alone: no checks of the input, no conversion of weights
 
   /// Memory that methods keep between calls.
-  support::PageBuffer<std::byte> scratch[4];
+  support::PageBuffer<std::byte> scratch[3];
+  std::shared_ptr<void> memory;
 };
 
 struct OrbMethod {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "partitioners/orb/rules.hpp"
+#include "partitioners/orb/walk_avx512.hpp"
 
 namespace amrbench::partitioners {
 
@@ -77,6 +78,14 @@ class RoundTree {
   static constexpr int kBlock = 256;
   /// Codes of kBlock points, coordinate a of point i at x[a * kBlock + i].
   void classify(const T* x, std::uint8_t* codes) const {
+#ifdef AMRBENCH_ORB_AVX512
+    detail::walk(detail::WalkTables<T>{low_, high_, axis_, common_axis_, levels_, kBlock, Dim}, x, kStopped, codes);
+#else
+    classify_portably(x, codes);
+#endif
+  }
+  /// classify() without instructions of one processor.
+  void classify_portably(const T* x, std::uint8_t* codes) const {
     std::int32_t at[kBlock];
     std::int32_t stop[kBlock];
     for (int i = 0; i < kBlock; ++i) {
@@ -113,23 +122,36 @@ class RoundTree {
  private:
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-  void step(const T* x, std::int32_t* at, std::int32_t* stop) const {
+  /// One level down for all points of a block. Written for the vectoriser: no branches, local pointers, whole words.
+  void step(const T* __restrict x, std::int32_t* __restrict at, std::int32_t* __restrict stop) const {
+    const T* __restrict low = low_;
+    const T* __restrict high = high_;
+#pragma omp simd
     for (int i = 0; i < kBlock; ++i) {
       const std::int32_t v = at[i];
-      const bool right = x[i] >= low_[v];
-      const bool stopped = right && x[i] <= high_[v];
-      stop[i] = stop[i] == 0 && stopped ? v : stop[i];
-      at[i] = 2 * v + (right ? 1 : 0);
+      const T c = x[i];
+      const std::int32_t right = c >= low[v] ? 1 : 0;
+      const std::int32_t inside = c <= high[v] ? right : 0;
+      const std::int32_t stopped = stop[i];
+      const std::int32_t here = inside * v;
+      stop[i] = stopped != 0 ? stopped : here;
+      at[i] = 2 * v + right;
     }
   }
-  void mixed_step(const T* x, std::int32_t* at, std::int32_t* stop) const {
+  void mixed_step(const T* __restrict x, std::int32_t* __restrict at, std::int32_t* __restrict stop) const {
+    const T* __restrict low = low_;
+    const T* __restrict high = high_;
+    const std::int32_t* __restrict axis = axis_;
+#pragma omp simd
     for (int i = 0; i < kBlock; ++i) {
       const std::int32_t v = at[i];
-      const T c = x[axis_[v] + i];
-      const bool right = c >= low_[v];
-      const bool stopped = right && c <= high_[v];
-      stop[i] = stop[i] == 0 && stopped ? v : stop[i];
-      at[i] = 2 * v + (right ? 1 : 0);
+      const T c = x[axis[v] + i];
+      const std::int32_t right = c >= low[v] ? 1 : 0;
+      const std::int32_t inside = c <= high[v] ? right : 0;
+      const std::int32_t stopped = stop[i];
+      const std::int32_t here = inside * v;
+      stop[i] = stopped != 0 ? stopped : here;
+      at[i] = 2 * v + right;
     }
   }
 

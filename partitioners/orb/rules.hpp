@@ -24,9 +24,7 @@
 //
 // Source: document 000, sections 3.3-3.6 (equations 1-7, algorithms 1-3, the example of 3.4) and 5.3; rules 1, 4's
 // tolerance and 5's ties are ours, where the document leaves them open.
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "sfc/host_device.hpp"
@@ -55,15 +53,19 @@ AMRBENCH_HD inline bool orb_before(const OrbPoint<T, Dim>& p, const OrbPoint<T, 
 }
 
 /// Levels below the root of a tree with d >= 1 leaves: ceil(log2 d).
-constexpr int orb_depth(std::uint32_t d) {
-  return d <= 1 ? 0 : std::bit_width(d - 1);
+AMRBENCH_HD constexpr int orb_depth(std::uint32_t d) {
+  int depth = 0;
+  while ((std::uint64_t{1} << depth) < d) ++depth;
+  return depth;
 }
 
 /// Rule 2, the document's equation 4: leaves of the left child of a cell with d > 1 leaves.
-constexpr std::uint32_t left_leaves(std::uint32_t d) {
+AMRBENCH_HD constexpr std::uint32_t left_leaves(std::uint32_t d) {
   const int depth = orb_depth(d);
   if (depth == 1) return 1;
-  return std::min(d - (std::uint32_t{1} << (depth - 2)), std::uint32_t{1} << (depth - 1));
+  const std::uint32_t most = std::uint32_t{1} << (depth - 1);
+  const std::uint32_t grown = d - most / 2;
+  return grown < most ? grown : most;
 }
 
 /// Rule 5 without weights: points that go left of n, of d leaves dl left. n < 2^32, exact.
@@ -80,12 +82,12 @@ struct OrbBox {
 
 /// Rule 4. Halves are compared, so that no side overflows.
 template <class T, int Dim>
-int cut_axis(const OrbBox<T, Dim>& box, double side_tolerance) {
-  std::array<double, Dim> half{};
+AMRBENCH_HD inline int cut_axis(const OrbBox<T, Dim>& box, double side_tolerance) {
+  double half[Dim] = {};
   double longest = 0;
   for (int a = 0; a < Dim; ++a) {
     half[a] = 0.5 * static_cast<double>(box.upper[a]) - 0.5 * static_cast<double>(box.lower[a]);
-    longest = std::max(longest, half[a]);
+    longest = longest < half[a] ? half[a] : longest;
   }
   const double least = longest * (1.0 - side_tolerance);
   int axis = 0;
@@ -95,9 +97,9 @@ int cut_axis(const OrbBox<T, Dim>& box, double side_tolerance) {
 
 /// Rule 6: the plane between the last left coordinate and the first right one; never outside them.
 template <class T>
-T cut_between(T left, T right) {
+AMRBENCH_HD inline T cut_between(T left, T right) {
   const T middle = T(0.5) * left + T(0.5) * right;
-  return std::min(std::max(middle, left), right) + T(0);  // + 0: no negative zero
+  return (middle < left ? left : right < middle ? right : middle) + T(0);  // + 0: no negative zero
 }
 
 }  // namespace amrbench::partitioners
