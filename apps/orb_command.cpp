@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "apps/orb_input.hpp"
+#include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
 #include "support/bandwidth.hpp"
@@ -32,7 +33,14 @@ struct Summary {
   std::vector<double> times_s;  ///< each
   std::vector<orb::OrbLevel> levels;
   orb::OrbRoofline roofline;
+  int passes = 0;  ///< reductions, over ranks
 };
+
+void check_leaves(const OrbArguments& arguments, std::uint64_t n) {
+  if (arguments.leaves > n)
+    throw InputError(fmt::format("--leaves {}: there are only {} points; a leaf needs a point", arguments.leaves, n));
+  if (arguments.leaves == 0) throw InputError("--leaves 0: at least 1 is needed");
+}
 
 template <class T, int Dim>
 void sum_up(const orb::OrbTree<T, Dim>& tree, Summary& summary) {
@@ -56,9 +64,8 @@ template <class T, int Dim>
 Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
   const auto points = load_orb_points<T, Dim>(spec);
   const std::uint64_t n = points.size() / Dim;
-  const std::vector<double> weights = load_orb_weights(arguments.weights, n);
-  if (arguments.leaves > std::numeric_limits<std::uint32_t>::max())
-    throw InputError(fmt::format("--leaves {}: there are only {} points; a leaf needs a point", arguments.leaves, n));
+  const std::vector<double> weights = load_orb_weights(arguments.weights, 0, n, n);
+  check_leaves(arguments, n);
   orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
                           .threads = arguments.threads,
                           .method = arguments.method,
@@ -82,6 +89,43 @@ Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
   if (arguments.roofline)
     summary.roofline = orb::measure_orb_roofline<T>(arguments.threads > 0 ? arguments.threads : omp_get_max_threads());
   return summary;
+}
+
+/// Over ranks: each makes or reads its share; times are those of the slowest.
+template <class T, int Dim>
+Summary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
+  const std::uint64_t here = points.size() / Dim;
+  const std::uint64_t n = support::all_sum(comm, here);
+  const std::uint64_t first = support::exclusive_sum(comm, here);
+  const std::vector<double> weights = load_orb_weights(arguments.weights, first, here, n);
+  check_leaves(arguments, n);
+  const orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
+                                .side_tolerance = arguments.side_tolerance};
+  Summary summary;
+  summary.n = n;
+  for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
+    const auto result = orb::orb_distributed<T, Dim>(comm, {points.span(), Dim}, weights, options);
+    const double cut_s = support::all_max(comm, result.cut_s);
+    const double move_s = support::all_max(comm, result.move_s);
+    summary.times_s.push_back(cut_s + move_s);
+    summary.levels = {{.level = 0,
+                       .levels = orb::orb_depth(options.leaves),
+                       .passes = result.passes,
+                       .cut_s = cut_s,
+                       .move_s = move_s}};
+    summary.labels_hash = support::all_sum(comm, orb::labels_hash(result.labels.span(), first));
+    if (repeat + 1 == arguments.repeat) sum_up(result.tree, summary);
+  }
+  std::vector<double> sorted = summary.times_s;
+  std::sort(sorted.begin(), sorted.end());
+  summary.time_s = sorted[(sorted.size() - 1) / 2];
+  return summary;
+}
+
+template <class T, int Dim>
+Summary run_either_way(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  return comm.size() > 1 ? run_on_ranks<T, Dim>(arguments, spec, comm) : run<T, Dim>(arguments, spec);
 }
 
 Json levels_json(const Summary& summary, double copy) {
@@ -153,6 +197,15 @@ void print(const Summary& summary, const OrbArguments& arguments, double copy) {
                level.move_s);
 }
 
+/// What only one process does.
+void refuse_on_ranks(const OrbArguments& arguments) {
+  if (arguments.method != "auto")
+    throw InputError(fmt::format("--method {}: several ranks have one method; leave it out", arguments.method));
+  if (arguments.roofline) throw InputError("--roofline: only on one rank");
+  if (!arguments.labels_file.empty() || !arguments.permutation_file.empty())
+    throw InputError("--labels, --permutation: only on one rank");
+}
+
 }  // namespace
 
 std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
@@ -190,19 +243,22 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
 }
 
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
-  if (mpi.size() > 1) throw InputError("orb: several ranks are not supported; use --threads");
+  const auto comm = support::Communicator::world();
+  if (comm.size() > 1) refuse_on_ranks(arguments);
   const OrbInputSpec spec = parse_orb_input(arguments.input);
   Summary summary;
   if (arguments.dim == 3)
-    summary = arguments.single ? run<float, 3>(arguments, spec) : run<double, 3>(arguments, spec);
+    summary = arguments.single ? run_either_way<float, 3>(arguments, spec, comm)
+                               : run_either_way<double, 3>(arguments, spec, comm);
   else
-    summary = arguments.single ? run<float, 2>(arguments, spec) : run<double, 2>(arguments, spec);
-  const auto comm = support::Communicator::world();
+    summary = arguments.single ? run_either_way<float, 2>(arguments, spec, comm)
+                               : run_either_way<double, 2>(arguments, spec, comm);
   const double copy =
       arguments.roofline || !arguments.json.empty() ? support::measure_copy_bandwidth(comm).bytes_per_s : 0;
+  auto provenance = support::collect_provenance(comm, arguments.words);
+  if (mpi.rank() != 0) return 0;
   print(summary, arguments, copy);
   if (!arguments.json.empty()) {
-    auto provenance = support::collect_provenance(comm, arguments.words);
     if (arguments.threads > 0) provenance.threads = arguments.threads;
     support::write_file_atomically(arguments.json, to_json(summary, arguments, provenance, copy).dump(2) + "\n",
                                    support::Existing::replace);

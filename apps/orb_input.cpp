@@ -92,10 +92,15 @@ OrbInputSpec parse_orb_input(const std::string& text) {
 }
 
 template <class T, int Dim>
-support::PageBuffer<T> load_orb_points(const OrbInputSpec& spec) {
+support::PageBuffer<T> load_orb_points(const OrbInputSpec& spec, int rank, int ranks) {
+  const auto share = [&](std::uint64_t n, int r) {
+    return n / static_cast<unsigned>(ranks) * static_cast<unsigned>(r) +
+           n % static_cast<unsigned>(ranks) * static_cast<unsigned>(r) / static_cast<unsigned>(ranks);
+  };
   if (spec.kind != "file") {
-    support::PageBuffer<T> points(spec.n * Dim);
-    partitioners::make_orb_points<T, Dim>(partitioners::orb_input_kind(spec.kind), spec.seed, 0, points.span());
+    const std::uint64_t first = share(spec.n, rank);
+    support::PageBuffer<T> points((share(spec.n, rank + 1) - first) * Dim);
+    partitioners::make_orb_points<T, Dim>(partitioners::orb_input_kind(spec.kind), spec.seed, first, points.span());
     return points;
   }
   const bool csv = spec.path.ends_with(".csv");
@@ -103,24 +108,37 @@ support::PageBuffer<T> load_orb_points(const OrbInputSpec& spec) {
   if (values.empty() || values.size() % Dim != 0)
     throw InputError(
         fmt::format("{}: {} numbers are no whole number of points of {} coordinates", spec.path, values.size(), Dim));
-  support::PageBuffer<T> points(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) points[i] = static_cast<T>(values[i]);
+  const std::uint64_t first = share(values.size() / Dim, rank) * Dim;
+  support::PageBuffer<T> points(share(values.size() / Dim, rank + 1) * Dim - first);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = static_cast<T>(values[first + i]);
   return points;
 }
 
-std::vector<double> load_orb_weights(const std::string& text, std::uint64_t n) {
+std::vector<double> load_orb_weights(const std::string& text, std::uint64_t first, std::uint64_t n, std::uint64_t all) {
   if (text.empty()) return {};
-  if (text.starts_with("file:")) return read_raw(text.substr(5));
+  if (text.starts_with("file:")) {
+    const std::vector<double> weights = read_raw(text.substr(5));
+    if (weights.size() != all)
+      throw InputError(
+          fmt::format("{}: {} weights for {} points; one a point is needed", text.substr(5), weights.size(), all));
+    const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(first);
+    return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+  }
   if (!text.starts_with("random:"))
     throw InputError(fmt::format("--weights {}: random:SEED or file:PATH is needed", text));
+  std::uint64_t seed = 0;
+  const std::string digits = text.substr(7);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size())
+    throw InputError(fmt::format("--weights {}: the seed must be a whole number", text));
   std::vector<double> weights(n);
-  partitioners::make_orb_weights(number(std::string_view(text).substr(7), text, "the seed"), 0, weights);
+  partitioners::make_orb_weights(seed, first, weights);
   return weights;
 }
 
-template support::PageBuffer<float> load_orb_points<float, 2>(const OrbInputSpec&);
-template support::PageBuffer<float> load_orb_points<float, 3>(const OrbInputSpec&);
-template support::PageBuffer<double> load_orb_points<double, 2>(const OrbInputSpec&);
-template support::PageBuffer<double> load_orb_points<double, 3>(const OrbInputSpec&);
+template support::PageBuffer<float> load_orb_points<float, 2>(const OrbInputSpec&, int, int);
+template support::PageBuffer<float> load_orb_points<float, 3>(const OrbInputSpec&, int, int);
+template support::PageBuffer<double> load_orb_points<double, 2>(const OrbInputSpec&, int, int);
+template support::PageBuffer<double> load_orb_points<double, 3>(const OrbInputSpec&, int, int);
 
 }  // namespace amrbench::apps

@@ -18,13 +18,14 @@ struct OrbInputSpec {
 };
 OrbInputSpec parse_orb_input(const std::string& text);
 
-/// All coordinates of the input; a file ending in .csv has one point a line (a first line that does not start with a
-/// number is a heading), any other file raw doubles in this machine's byte order. support::InputError that names the
-/// file, and the line where there is one.
+/// Coordinates of the points that rank `rank` of `ranks` holds, an even share in order; a file ending in .csv has one
+/// point a line (a first line that does not start with a number is a heading), any other file raw doubles in this
+/// machine's byte order. support::InputError that names the file, and the line where there is one.
 template <class T, int Dim>
-support::PageBuffer<T> load_orb_points(const OrbInputSpec& spec);
+support::PageBuffer<T> load_orb_points(const OrbInputSpec& spec, int rank = 0, int ranks = 1);
 
-/// Weights that --weights names (`random:SEED`, or `file:PATH` of raw doubles); empty when the text is.
-std::vector<double> load_orb_weights(const std::string& text, std::uint64_t n);
+/// Weights of points first .. first + n - 1 that --weights names (`random:SEED`, or `file:PATH` of raw doubles); empty
+/// when the text is. `all`: points over all ranks.
+std::vector<double> load_orb_weights(const std::string& text, std::uint64_t first, std::uint64_t n, std::uint64_t all);
 
 }  // namespace amrbench::apps

@@ -155,7 +155,7 @@ class Distributed {
     }
   }
 
-  static int shift_of(const Window& w) { return std::max(0, std::bit_width(w.high - w.low) - 8); }
+  static int shift_of(const Window& w) { return std::max(0, static_cast<int>(std::bit_width(w.high - w.low)) - 8); }
 
   /// The bin that holds the first point of the right becomes the window.
   void choose(Search<T, Dim>& search, std::span<const std::uint64_t> sums) {

@@ -37,9 +37,10 @@ MultiwayRound<T, Dim, Source>::MultiwayRound(const OrbInput<T, Dim>& input, OrbT
       count_(tree.cells[cell].count),
       memory_(memory) {
   // Chunks are powers of two, so that a point's chunk is a shift: at least 4 a thread, or one where one thread works.
-  constexpr int kLeastShift = std::bit_width(static_cast<unsigned>(RoundTree<T, Dim>::kBlock)) - 1;
-  const int whole = std::bit_width(count_ - 1);
-  chunk_shift_ = threads_ == 1 ? whole : whole - 2 - std::bit_width(static_cast<unsigned>(threads_ - 1));
+  constexpr int kLeastShift = static_cast<int>(std::bit_width(static_cast<unsigned>(RoundTree<T, Dim>::kBlock))) - 1;
+  const int whole = static_cast<int>(std::bit_width(count_ - 1));
+  chunk_shift_ =
+      threads_ == 1 ? whole : whole - 2 - static_cast<int>(std::bit_width(static_cast<unsigned>(threads_ - 1)));
   chunk_shift_ = std::max(chunk_shift_, kLeastShift);
   chunks_ = static_cast<std::size_t>(((count_ - 1) >> chunk_shift_) + 1);
 }

@@ -27,7 +27,7 @@ inline void store_codes(__m512i at, __m512i stop, int levels, std::uint8_t stopp
   const __mmask16 stopped = _mm512_test_epi32_mask(stop, stop);
   const __m512i reached = _mm512_sub_epi32(at, _mm512_set1_epi32(1 << levels));
   const __m512i code = _mm512_mask_add_epi32(reached, stopped, stop, _mm512_set1_epi32(stopped_code));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_cvtepi32_epi8(code));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_maskz_cvtepi32_epi8(0xffff, code));
 }
 
 inline void walk(const WalkTables<float>& t, const float* x, std::uint8_t stopped_code, std::uint8_t* codes) {
@@ -98,10 +98,12 @@ inline void walk(const WalkTables<double>& t, const double* x, std::uint8_t stop
         at = _mm512_add_epi64(at, at);
         at = _mm512_mask_add_epi64(at, right, at, _mm512_set1_epi64(1));
       }
-      at_half[half] = _mm512_cvtepi64_epi32(at);
-      stop_half[half] = _mm512_cvtepi64_epi32(stop);
+      at_half[half] = _mm512_maskz_cvtepi64_epi32(0xff, at);
+      stop_half[half] = _mm512_maskz_cvtepi64_epi32(0xff, stop);
     }
-    const auto join = [](const __m256i(&h)[2]) { return _mm512_inserti64x4(_mm512_castsi256_si512(h[0]), h[1], 1); };
+    const auto join = [](const __m256i(&h)[2]) {
+      return _mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(h[0]), h[1], 1);
+    };
     store_codes(join(at_half), join(stop_half), t.levels, stopped_code, codes + i);
   }
 }

@@ -10,6 +10,8 @@
 #include <random>
 
 #include "partitioners/orb/inputs.hpp"
+#include "partitioners/orb/orb_partitioner.hpp"
+#include "partitioners/orb/round_tree.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -247,6 +249,58 @@ TEST(Orb, NearestReachableWeight) {
   // All weight in the first point: a cut behind it leaves all zeros right, and of the equal cuts the middle is taken.
   const auto first = run<double, 2>(points, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {.leaves = 2, .method = "sort"});
   EXPECT_EQ(first.tree.cells[2].count, 5U);
+}
+
+/// The instructions of one processor give the codes that the plain loops give.
+template <class T, int Dim>
+void compare_walks(std::uint64_t seed, double side_tolerance) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  constexpr int kBlock = RoundTree<T, Dim>::kBlock;
+  std::mt19937_64 random(seed);
+  std::vector<OrbPoint<T, Dim>> sample(300 + random() % 20000);
+  for (auto& p : sample)
+    for (T& x : p.x) x = static_cast<T>(random() % 4096) / T(4096);
+  OrbBox<T, Dim> box;
+  box.upper.fill(T(1));
+  box.upper[0] = static_cast<T>(1 + random() % 5);
+  RoundTree<T, Dim> tree;
+  const auto leaves = static_cast<std::uint32_t>(2 + random() % 80);
+  tree.guess(sample, nullptr, leaves, box, side_tolerance, 1);
+  std::vector<T> x(Dim * kBlock);
+  for (T& v : x) v = static_cast<T>(random() % 4096) / T(4096);
+  std::vector<std::uint8_t> codes(kBlock), plain(kBlock);
+  tree.classify(x.data(), codes.data());
+  tree.classify_portably(x.data(), plain.data());
+  for (int i = 0; i < kBlock; ++i) {
+    T point[Dim];
+    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a * kBlock + i)];
+    ASSERT_EQ(codes[static_cast<std::size_t>(i)], plain[static_cast<std::size_t>(i)]) << i;
+    ASSERT_EQ(tree.code_from(1, point), plain[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+TEST(Orb, WalksAgree) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    compare_walks<float, 3>(seed, 0.0625);
+    compare_walks<float, 2>(seed, 0);
+    compare_walks<double, 3>(seed, 0);
+    compare_walks<double, 2>(seed, 0.0625);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Orb, PartitionerTakesLeavesAsParts) {
+  std::vector<double> points(3 * 5000);
+  make_orb_points<double, 3>(OrbInputKind::cluster, 3, 0, points);
+  OrbResult<double, 3> result;
+  orb<double, 3>({points, 3}, {}, {.leaves = 37}, result);
+  const auto partitioner = make_orb_partitioner();
+  const PartitionResult parts = partitioner->partition({.points = {points, 3}}, {.parts = 37});
+  EXPECT_TRUE(std::equal(parts.part.begin(), parts.part.end(), result.labels.begin(), result.labels.end()));
+  EXPECT_TRUE(std::equal(parts.order.begin(), parts.order.end(), result.permutation.begin(), result.permutation.end()));
+  const std::vector<double> two{0, 0, 0, 1, 1, 1};
+  EXPECT_EQ(partitioner->partition({.points = {two, 3}}, {.parts = 5}).part, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}}, {.parts = 5}).part.empty());
 }
 
 std::string refusal(const std::function<void()>& call) {
