@@ -8,6 +8,7 @@
 
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
+#include "apps/orb_command.hpp"
 #include "apps/partition_command.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -19,16 +20,19 @@ using namespace amrbench;
 constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
-/// Only real work starts MPI: `list`, `info` and help work where no MPI job can.
+/// Subcommands that do real work.
+constexpr std::string_view kWork[] = {"run", "partition", "orb"};
+
+/// Only they start MPI: `list`, `info` and help work where no MPI job can.
 bool needs_mpi(int argc, char** argv) {
-  if (argc < 2 || (std::string_view(argv[1]) != "run" && std::string_view(argv[1]) != "partition")) return false;
+  if (argc < 2 || std::ranges::find(kWork, std::string_view(argv[1])) == std::end(kWork)) return false;
   return std::none_of(argv + 2, argv + argc,
                       [](std::string_view word) { return word == "--help" || word == "-h" || word == "--help-all"; });
 }
 
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
-  constexpr std::string_view kWords[] = {"run", "partition", "list", "info", "--help", "-h", "--version"};
+  constexpr std::string_view kWords[] = {"run", "partition", "orb", "list", "info", "--help", "-h", "--version"};
   if (argc < 2) return;
   const std::string_view word(argv[1]);
   if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return;
@@ -44,6 +48,7 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
   app.require_subcommand(1);
   const auto run = apps::add_run_command(app);
   const auto partition = apps::add_partition_command(app);
+  const auto orb = apps::add_orb_command(app);
   CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");
   CLI::App* info = app.add_subcommand("info", "This build, this machine, its back ends");
   try {
@@ -51,8 +56,9 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view word = argc > 1 ? argv[1] : "";
-    const std::string_view subcommand = word == "run" ? "run " : word == "partition" ? "partition " : "";
-    throw support::InputError(fmt::format("{}; see amrbench {}--help", error.what(), subcommand));
+    const bool known = std::ranges::find(kWork, word) != std::end(kWork);
+    throw support::InputError(
+        fmt::format("{}; see amrbench {}{}--help", error.what(), known ? word : "", known ? " " : ""));
   }
   if (list->parsed()) {
     apps::list_command(std::cout);
@@ -60,10 +66,11 @@ int command(int argc, char** argv, const apps::MpiSession* mpi) {
     apps::info_command(std::cout);
   } else {
     // A word before the subcommand hid it from needs_mpi(): no such word is legal, the parser has refused it.
-    if (!mpi) throw support::InputError("write the subcommand first: amrbench run ... or amrbench partition ...");
+    if (!mpi) throw support::InputError("write the subcommand first: amrbench run ...");
     run->words.assign(argv, argv + argc);
-    partition->words = run->words;
+    partition->words = orb->words = run->words;
     if (app.got_subcommand("partition")) return apps::partition_command(*partition, *mpi);
+    if (app.got_subcommand("orb")) return apps::orb_command(*orb, *mpi);
     return apps::run_command(*run, *mpi);
   }
   return 0;

@@ -1,0 +1,269 @@
+#include "apps/orb_command.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "apps/orb_input.hpp"
+#include "partitioners/orb/distributed.hpp"
+#include "partitioners/orb/orb.hpp"
+#include "partitioners/orb/roofline.hpp"
+#include "support/bandwidth.hpp"
+#include "support/error.hpp"
+#include "support/provenance.hpp"
+#include "support/run_record.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+namespace orb = partitioners;
+using support::InputError;
+using support::Json;
+
+/// Numbers of a run that do not depend on the type of coordinates.
+struct Summary {
+  std::uint64_t n = 0;
+  std::uint64_t count_min = std::numeric_limits<std::uint64_t>::max(), count_max = 0;
+  double weight_min = std::numeric_limits<double>::max(), weight_max = 0;
+  std::uint64_t tree_hash = 0, labels_hash = 0;
+  double time_s = 0;            ///< median of the repeats
+  std::vector<double> times_s;  ///< each
+  std::vector<orb::OrbLevel> levels;
+  orb::OrbRoofline roofline;
+  int passes = 0;  ///< reductions, over ranks
+};
+
+void check_leaves(const OrbArguments& arguments, std::uint64_t n) {
+  if (arguments.leaves > n)
+    throw InputError(fmt::format("--leaves {}: there are only {} points; a leaf needs a point", arguments.leaves, n));
+  if (arguments.leaves == 0) throw InputError("--leaves 0: at least 1 is needed");
+}
+
+template <class T, int Dim>
+void sum_up(const orb::OrbTree<T, Dim>& tree, Summary& summary) {
+  for (const std::uint32_t c : tree.leaf_cell) {
+    const auto& leaf = tree.cells[c];
+    const double weight = static_cast<double>(leaf.weight) * tree.weight_unit;
+    summary.count_min = std::min(summary.count_min, leaf.count);
+    summary.count_max = std::max(summary.count_max, leaf.count);
+    summary.weight_min = std::min(summary.weight_min, weight);
+    summary.weight_max = std::max(summary.weight_max, weight);
+  }
+  summary.tree_hash = orb::tree_hash(tree);
+}
+
+void write_raw(const std::string& path, std::span<const std::uint32_t> values) {
+  if (path.empty()) return;
+  support::write_file_atomically(path, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+template <class T, int Dim>
+Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
+  const auto points = load_orb_points<T, Dim>(spec);
+  const std::uint64_t n = points.size() / Dim;
+  const std::vector<double> weights = load_orb_weights(arguments.weights, 0, n, n);
+  check_leaves(arguments, n);
+  orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
+                          .threads = arguments.threads,
+                          .method = arguments.method,
+                          .side_tolerance = arguments.side_tolerance};
+  Summary summary;
+  summary.n = n;
+  orb::OrbResult<T, Dim> result;
+  for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
+    orb::orb<T, Dim>({points.span(), Dim}, weights, options, result);
+    summary.times_s.push_back(result.time_s);
+    if (repeat == 0 || result.time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
+      summary.levels = result.levels;
+  }
+  std::vector<double> sorted = summary.times_s;
+  std::sort(sorted.begin(), sorted.end());
+  summary.time_s = sorted[(sorted.size() - 1) / 2];
+  sum_up(result.tree, summary);
+  summary.labels_hash = orb::labels_hash(result.labels.span());
+  write_raw(arguments.labels_file, result.labels.span());
+  write_raw(arguments.permutation_file, result.permutation.span());
+  if (arguments.roofline)
+    summary.roofline = orb::measure_orb_roofline<T>(arguments.threads > 0 ? arguments.threads : omp_get_max_threads());
+  return summary;
+}
+
+/// Over ranks: each makes or reads its share; times are those of the slowest.
+template <class T, int Dim>
+Summary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
+  const std::uint64_t here = points.size() / Dim;
+  const std::uint64_t n = support::all_sum(comm, here);
+  const std::uint64_t first = support::exclusive_sum(comm, here);
+  const std::vector<double> weights = load_orb_weights(arguments.weights, first, here, n);
+  check_leaves(arguments, n);
+  const orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
+                                .side_tolerance = arguments.side_tolerance};
+  Summary summary;
+  summary.n = n;
+  for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
+    const auto result = orb::orb_distributed<T, Dim>(comm, {points.span(), Dim}, weights, options);
+    const double cut_s = support::all_max(comm, result.cut_s);
+    const double move_s = support::all_max(comm, result.move_s);
+    summary.times_s.push_back(cut_s + move_s);
+    summary.levels = {{.level = 0,
+                       .levels = orb::orb_depth(options.leaves),
+                       .passes = result.passes,
+                       .cut_s = cut_s,
+                       .move_s = move_s}};
+    summary.labels_hash = support::all_sum(comm, orb::labels_hash(result.labels.span(), first));
+    if (repeat + 1 == arguments.repeat) sum_up(result.tree, summary);
+  }
+  std::vector<double> sorted = summary.times_s;
+  std::sort(sorted.begin(), sorted.end());
+  summary.time_s = sorted[(sorted.size() - 1) / 2];
+  return summary;
+}
+
+template <class T, int Dim>
+Summary run_either_way(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  return comm.size() > 1 ? run_on_ranks<T, Dim>(arguments, spec, comm) : run<T, Dim>(arguments, spec);
+}
+
+Json levels_json(const Summary& summary, double copy) {
+  Json levels = Json::array();
+  for (const orb::OrbLevel& level : summary.levels)
+    levels.push_back({{"level", level.level},
+                      {"levels", level.levels},
+                      {"passes", level.passes},
+                      {"cut_s", level.cut_s},
+                      {"move_s", level.move_s},
+                      {"bytes", level.bytes},
+                      {"predicted_s", copy > 0 ? level.bytes / copy : 0}});
+  return levels;
+}
+
+Json to_json(const Summary& summary, const OrbArguments& arguments, const support::Provenance& provenance,
+             double copy) {
+  Json json{{"schema", 1},
+            {"program", "amrbench orb"},
+            {"input", arguments.input},
+            {"dim", arguments.dim},
+            {"coordinates", arguments.single ? "float" : "double"},
+            {"weights", arguments.weights},
+            {"method", arguments.method},
+            {"side_tolerance", arguments.side_tolerance},
+            {"n", summary.n},
+            {"leaves", arguments.leaves},
+            {"count_min", summary.count_min},
+            {"count_max", summary.count_max},
+            {"weight_min", summary.weight_min},
+            {"weight_max", summary.weight_max},
+            {"tree_hash", fmt::format("{:016x}", summary.tree_hash)},
+            {"labels_hash", fmt::format("{:016x}", summary.labels_hash)},
+            {"time_s", summary.time_s},
+            {"times_s", summary.times_s},
+            {"copy_bandwidth_bytes_per_s", copy},
+            {"levels", levels_json(summary, copy)}};
+  if (arguments.roofline) {
+    const orb::OrbRoofline& r = summary.roofline;
+    json["roofline"] = {{"operations_a_value", orb::OrbRoofline::kOperationsAValue},
+                        {"intensity_operations_a_byte", r.intensity()},
+                        {"cache_operations_per_s", r.cache_operations_per_s},
+                        {"memory_operations_per_s", r.memory_operations_per_s},
+                        {"memory_bytes_per_s", r.memory_bytes_per_s},
+                        {"roof_operations_per_s", r.roof(copy)},
+                        {"memory_bound", r.memory_bound(copy)}};
+  }
+  json["provenance"] = support::to_json(provenance);
+  return json;
+}
+
+void print(const Summary& summary, const OrbArguments& arguments, double copy) {
+  fmt::print("points        {}\nleaves        {}\npoints a leaf {} to {}\nweight a leaf {:.6g} to {:.6g}\n", summary.n,
+             arguments.leaves, summary.count_min, summary.count_max, summary.weight_min, summary.weight_max);
+  fmt::print("tree hash     {:016x}\nlabels hash   {:016x}\ntime          {:.4f} s (median of {})\n", summary.tree_hash,
+             summary.labels_hash, summary.time_s, summary.times_s.size());
+  if (!arguments.roofline) return;
+  const orb::OrbRoofline& r = summary.roofline;
+  fmt::print("\nCounting x <= cut: {:.0f} operations a value, {:.2f} a byte\n", orb::OrbRoofline::kOperationsAValue,
+             r.intensity());
+  fmt::print("copy bandwidth {:.1f} GB/s, counting reads {:.1f} GB/s, counting in cache {:.1f} Gop/s\n", copy / 1e9,
+             r.memory_bytes_per_s / 1e9, r.cache_operations_per_s / 1e9);
+  fmt::print("roof {:.1f} Gop/s ({} bound), reached from memory {:.1f} Gop/s\n\n", r.roof(copy) / 1e9,
+             r.memory_bound(copy) ? "memory" : "processor", r.memory_operations_per_s / 1e9);
+  fmt::print("levels   passes   GB moved   at copy bandwidth   cuts      moves\n");
+  for (const orb::OrbLevel& level : summary.levels)
+    fmt::print("{:>2} to {:<2} {:>6} {:>10.2f} {:>16.4f} s {:>9.4f} s {:>8.4f} s\n", level.level,
+               level.level + level.levels - 1, level.passes, level.bytes / 1e9, level.bytes / copy, level.cut_s,
+               level.move_s);
+}
+
+/// What only one process does.
+void refuse_on_ranks(const OrbArguments& arguments) {
+  if (arguments.method != "auto")
+    throw InputError(fmt::format("--method {}: several ranks have one method; leave it out", arguments.method));
+  if (arguments.roofline) throw InputError("--roofline: only on one rank");
+  if (!arguments.labels_file.empty() || !arguments.permutation_file.empty())
+    throw InputError("--labels, --permutation: only on one rank");
+}
+
+}  // namespace
+
+std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
+  auto arguments = std::make_shared<OrbArguments>();
+  arguments->side_tolerance = orb::kOrbSideTolerance;
+  CLI::App* command = app.add_subcommand("orb", "Orthogonal recursive bisection of points, timed");
+  command->add_option("--input", arguments->input, "uniform:N:SEED, cluster:.., plummer:.., field:.. or file:PATH")
+      ->required()
+      ->type_name("INPUT");
+  command->add_option("--leaves", arguments->leaves, "Leaves of the tree")->required()->type_name("D");
+  command->add_option("--dim", arguments->dim, "2 or 3")->type_name("DIM")->check(CLI::IsMember({2, 3}));
+  command->add_flag("--float", arguments->single, "Single-precision coordinates");
+  command->add_option("--weights", arguments->weights, "random:SEED, or file:PATH of raw doubles; else all weigh 1")
+      ->type_name("WEIGHTS");
+  std::string methods;
+  for (const orb::OrbMethod& method : orb::orb_methods())
+    methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
+  command->add_option("--method", arguments->method, methods)->type_name("NAME");
+  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--repeat", arguments->repeat, "Times to run; the median is reported")
+      ->type_name("K")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--side-tolerance", arguments->side_tolerance, "Sides this near to the longest count as equal")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 0.999));
+  command->add_flag("--roofline", arguments->roofline, "Measure counting and show each level against the memory");
+  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE");
+  command->add_option("--labels", arguments->labels_file, "Write the leaf of each point there, raw 32-bit")
+      ->type_name("FILE");
+  command->add_option("--permutation", arguments->permutation_file, "Write the points' numbers by leaf, raw 32-bit")
+      ->type_name("FILE");
+  return arguments;
+}
+
+int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
+  const auto comm = support::Communicator::world();
+  if (comm.size() > 1) refuse_on_ranks(arguments);
+  const OrbInputSpec spec = parse_orb_input(arguments.input);
+  Summary summary;
+  if (arguments.dim == 3)
+    summary = arguments.single ? run_either_way<float, 3>(arguments, spec, comm)
+                               : run_either_way<double, 3>(arguments, spec, comm);
+  else
+    summary = arguments.single ? run_either_way<float, 2>(arguments, spec, comm)
+                               : run_either_way<double, 2>(arguments, spec, comm);
+  const double copy =
+      arguments.roofline || !arguments.json.empty() ? support::measure_copy_bandwidth(comm).bytes_per_s : 0;
+  auto provenance = support::collect_provenance(comm, arguments.words);
+  if (mpi.rank() != 0) return 0;
+  print(summary, arguments, copy);
+  if (!arguments.json.empty()) {
+    if (arguments.threads > 0) provenance.threads = arguments.threads;
+    support::write_file_atomically(arguments.json, to_json(summary, arguments, provenance, copy).dump(2) + "\n",
+                                   support::Existing::replace);
+  }
+  return 0;
+}
+
+}  // namespace amrbench::apps

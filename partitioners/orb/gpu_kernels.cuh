@@ -1,0 +1,434 @@
+#pragma once
+// Kernels of the multiway method on a GPU (gpu_multiway.cu). A round cuts up to 6 levels of every active cell.
+//
+// Points lie as in the input, x, y, z of a point together. A tile is a stretch of one cell's points that one block
+// works on; block, tile and slot orders are those of the points, so the move keeps order within a slot. Codes: 0 .. 63
+// the node reached at the round's last level, 64 + v a point that stopped at the bracket of node v. Nodes of a round
+// are a heap of 128 a cell: node v of cell c has number 128 c + v.
+#include <cstdint>
+
+#include "partitioners/orb/rules.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr int kLevels = 6;
+constexpr int kNodes = 128;
+constexpr int kStoppedCode = 64;
+constexpr int kSlots = 64;
+constexpr int kThreads = 512;
+constexpr unsigned kFull = 0xffffffffU;
+/// Bins over the brackets of one level of a cell, shared out among the level's nodes.
+constexpr unsigned kBins = 16384;
+/// Points of one or two bins that are ordered outright.
+constexpr unsigned kCandidates = 2048;
+/// Entries a block takes at a time, and its threads.
+constexpr int kEntryThreads = 256;
+constexpr int kEntryItems = 8;
+
+template <class T, int Dim>
+constexpr int kItems = sizeof(T) * Dim <= 12 ? 12 : 6;
+template <class T, int Dim>
+constexpr unsigned kTile = kThreads* kItems<T, Dim>;
+
+/// A cell that a round cuts.
+struct Cell {
+  std::uint32_t begin, count, leaves;
+  std::uint32_t first_tile, tiles;
+  std::uint32_t before;  ///< points of the round's cells before this one
+  std::uint32_t sample_begin, samples;
+};
+
+/// A point in a bracket.
+struct Entry {
+  std::uint32_t position, node;
+};
+
+/// What the sample says of a node.
+template <class T, int Dim>
+struct Guess {
+  T low, high;
+  std::int32_t axis;
+  std::int32_t inner;
+  OrbBox<T, Dim> box;  ///< as the sample sees it
+  std::uint32_t leaves;
+  std::uint32_t begin, end, cut;  ///< ranks in the sorted sample
+};
+
+/// What is known exactly of a node.
+template <class T, int Dim>
+struct Node {
+  OrbBox<T, Dim> box;
+  std::uint32_t count, leaves;
+  std::int32_t known;     ///< box and count are
+  std::int32_t active;    ///< being cut at its level's turn
+  std::int32_t resolved;  ///< cut
+  std::int32_t axis;
+  T cut;
+  T bin_low, bin_scale;
+  std::uint32_t rank;  ///< of the first right point, among the node's entries, then among its candidates
+  std::uint32_t first_bin, last_bin;
+  std::uint32_t candidates;
+  OrbPoint<T, Dim> pivot;  ///< first right point; id is its position
+};
+
+struct Lists {
+  Entry* entries[kLevels];
+  std::uint32_t* counts;  ///< [level]
+  std::uint32_t capacity;
+  std::uint32_t* overflow;  ///< set when an entry had no room
+};
+
+__device__ inline std::uint32_t float_key(float x) {
+  const std::uint32_t bits = __float_as_uint(x + 0.0F);
+  return bits ^ ((bits >> 31) != 0U ? 0xffffffffU : 0x80000000U);
+}
+__device__ inline float key_float(std::uint32_t key) {
+  return __uint_as_float(key ^ ((key >> 31) != 0U ? 0x80000000U : 0xffffffffU));
+}
+__device__ inline std::uint64_t scatter(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+template <class T, int Dim>
+__device__ inline OrbPoint<T, Dim> load_point(const T* points, std::uint32_t position) {
+  OrbPoint<T, Dim> p;
+  for (int a = 0; a < Dim; ++a) p.x[a] = points[std::uint64_t{position} * Dim + a];
+  p.id = position;  // positions within a cell ascend with ids
+  return p;
+}
+
+/// Gives out places in the lists to the calling threads, one atomic a level and block. All threads of the block call;
+/// level < 0: none wanted. Two barriers; `shared`: 2 * kLevels words.
+struct ListPlaces {
+  std::uint32_t* shared;
+
+  __device__ void clear() {
+    if (threadIdx.x < 2 * kLevels) shared[threadIdx.x] = 0;
+    __syncthreads();
+  }
+  /// Place within the block's share of the level's list.
+  __device__ std::uint32_t take(int level) {
+    std::uint32_t place = 0;
+    if (__any_sync(kFull, level >= 0) == 0) return place;
+    const unsigned lane = threadIdx.x & 31U;
+    for (int l = 0; l < kLevels; ++l) {
+      const unsigned same = __ballot_sync(kFull, level == l);
+      if (same == 0U) continue;
+      std::uint32_t base = 0;
+      if (lane == 0) base = atomicAdd(&shared[l], static_cast<unsigned>(__popc(same)));
+      base = __shfl_sync(kFull, base, 0);
+      if (level == l) place = base + static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
+    }
+    return place;
+  }
+  __device__ void reserve(const Lists& lists) {
+    __syncthreads();
+    if (threadIdx.x < kLevels && shared[threadIdx.x] > 0)
+      shared[kLevels + threadIdx.x] = atomicAdd(&lists.counts[threadIdx.x], shared[threadIdx.x]);
+    __syncthreads();
+  }
+  __device__ void put(const Lists& lists, int level, std::uint32_t place, Entry entry) const {
+    const std::uint64_t at = std::uint64_t{shared[kLevels + level]} + place;
+    if (at < lists.capacity)
+      lists.entries[level][at] = entry;
+    else
+      *lists.overflow = 1;
+  }
+};
+
+/// Brackets of one cell, in shared memory.
+template <class T>
+struct Brackets {
+  T low[kSlots], high[kSlots];
+  std::uint8_t axis[kSlots];
+  std::uint8_t inner[kSlots];
+};
+
+template <class T, int Dim>
+__device__ inline void load_brackets(Brackets<T>& brackets, const Guess<T, Dim>* guesses, std::uint32_t cell) {
+  for (unsigned v = threadIdx.x; v < kSlots; v += blockDim.x) {
+    const Guess<T, Dim>& guess = guesses[std::uint64_t{cell} * kNodes + v];
+    const bool inner = v > 0 && guess.inner != 0;
+    brackets.inner[v] = inner ? 1 : 0;
+    brackets.axis[v] = inner ? static_cast<std::uint8_t>(guess.axis) : 0;
+    // An outer node passes its points on to the left.
+    brackets.low[v] = inner ? guess.low : T(INFINITY);
+    brackets.high[v] = inner ? guess.high : T(INFINITY);
+  }
+}
+
+/// Code of a point that is in node v.
+template <class T, int Dim>
+__device__ inline int code_from(const Brackets<T>& brackets, int v, const T* x, int levels) {
+  const int first = 1 << levels;
+  int stopped = 0;
+  while (v < first) {
+    T c = x[0];
+    const int axis = brackets.axis[v];
+    if (axis == 1) c = x[1];
+    if (Dim == 3 && axis == 2) c = x[Dim - 1];
+    const bool right = c >= brackets.low[v];
+    if (right && stopped == 0 && c <= brackets.high[v]) stopped = v;
+    v = 2 * v + (right ? 1 : 0);
+  }
+  return stopped != 0 ? kStoppedCode + stopped : v - first;
+}
+
+/// Which cell a tile belongs to: the last whose first tile is not behind it.
+__device__ inline std::uint32_t cell_of_tile(const Cell* cells, std::uint32_t n, std::uint32_t tile) {
+  std::uint32_t low = 0;
+  std::uint32_t high = n;
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (cells[middle].first_tile <= tile)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/// One block a tile: codes of its points, counts of codes a cell, entries of points in brackets.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kThreads)
+    classify_kernel(const T* __restrict__ points, std::uint8_t* __restrict__ codes, const Cell* cells,
+                    std::uint32_t n_cells, const Guess<T, Dim>* guesses, int levels, std::uint32_t* code_counts,
+                    Lists lists) {
+  constexpr int kMine = kItems<T, Dim>;
+  __shared__ Brackets<T> brackets;
+  __shared__ std::uint32_t counts[kNodes];
+  __shared__ std::uint32_t places_memory[2 * kLevels];
+  __shared__ std::uint32_t shared_cell;
+  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  if (threadIdx.x < kNodes) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint32_t c = shared_cell;
+  const Cell cell = cells[c];
+  load_brackets(brackets, guesses, c);
+  ListPlaces places{places_memory};
+  places.clear();  // a barrier for the brackets too
+  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kTile<T, Dim>;
+  const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
+  const std::uint32_t begin = cell.begin + offset;
+  std::uint32_t place[kMine];
+  int code[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = j * kThreads + threadIdx.x;
+    code[j] = -1;
+    if (i < n) {
+      T x[Dim];
+      for (int a = 0; a < Dim; ++a) x[a] = points[(std::uint64_t{begin} + i) * Dim + a];
+      code[j] = code_from<T, Dim>(brackets, 1, x, levels);
+      codes[std::uint64_t{begin} + i] = static_cast<std::uint8_t>(code[j]);
+      atomicAdd(&counts[code[j]], 1U);
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < kMine; ++j)
+    place[j] = places.take(code[j] > kStoppedCode ? 31 - __clz(code[j] - kStoppedCode) : -1);
+  places.reserve(lists);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j)
+    if (code[j] > kStoppedCode) {
+      const auto v = static_cast<std::uint32_t>(code[j] - kStoppedCode);
+      places.put(lists, 31 - __clz(static_cast<int>(v)), place[j],
+                 {begin + j * kThreads + threadIdx.x, c * kNodes + v});
+    }
+  if (threadIdx.x < kNodes && counts[threadIdx.x] > 0)
+    atomicAdd(&code_counts[std::uint64_t{c} * kNodes + threadIdx.x], counts[threadIdx.x]);
+}
+
+/// Stable places of a tile's points among the slots: per_warp[w][s] becomes the place of warp w's first point of slot
+/// s, the result is each item's place in the tile sorted by slot. All threads call; barriers inside. first[s]: where
+/// slot s begins in the sorted tile; kSlots + 1 words. An item's number in the tile is (warp * items + j) * 32 + lane.
+template <int Items>
+__device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place)[Items],
+                                 std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
+  const unsigned lane = threadIdx.x & 31U;
+  const unsigned warp = threadIdx.x >> 5U;
+  for (unsigned k = threadIdx.x; k < kThreads / 32 * kSlots; k += kThreads) per_warp[k / kSlots][k % kSlots] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    unsigned same = __ballot_sync(kFull, slot[j] >= 0);
+#pragma unroll
+    for (int b = 0; b < 6; ++b) {
+      const bool set = ((slot[j] >> b) & 1) != 0;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
+    }
+    if (slot[j] >= 0) {
+      const unsigned before = same & ((1U << lane) - 1U);
+      place[j] = per_warp[warp][slot[j]] + static_cast<unsigned>(__popc(before));
+    }
+    __syncwarp();
+    if (slot[j] >= 0 && (same >> lane) == 1U)  // the last of its kind
+      per_warp[warp][slot[j]] += static_cast<unsigned>(__popc(same));
+    __syncwarp();
+  }
+  __syncthreads();
+  if (threadIdx.x < kSlots) {
+    std::uint32_t sum = 0;
+    for (unsigned w = 0; w < kThreads / 32; ++w) {
+      const std::uint32_t count = per_warp[w][threadIdx.x];
+      per_warp[w][threadIdx.x] = sum;
+      sum += count;
+    }
+    first[threadIdx.x + 1] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    first[0] = 0;
+    for (int s = 0; s < kSlots; ++s) first[s + 1] += first[s];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j)
+    if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
+}
+
+/// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell].
+template <class T, int Dim>
+__global__ void __launch_bounds__(kThreads)
+    tile_counts_kernel(const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
+                       const std::uint8_t* slot_of_code, std::uint32_t* __restrict__ table) {
+  __shared__ std::uint32_t counts[kSlots];
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  if (threadIdx.x < kSlots) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const Cell cell = cells[shared_cell];
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  __syncthreads();
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  const std::uint32_t offset = tile * kTile<T, Dim>;
+  const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
+  for (std::uint32_t i = threadIdx.x; i < n; i += kThreads)
+    atomicAdd(&counts[slots[codes[std::uint64_t{cell.begin} + offset + i]]], 1U);
+  __syncthreads();
+  if (threadIdx.x < kSlots)
+    table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
+        counts[threadIdx.x];
+}
+
+/// Shared memory of move_kernel after its fixed part: the tile's points, ids and slots in sorted order.
+template <class T, int Dim>
+constexpr std::size_t kMoveShared = std::size_t{kTile<T, Dim>} * (sizeof(T) * Dim + sizeof(std::uint32_t) + 1);
+
+/// One block a tile: its points, sorted by slot in shared memory, to their places. table: scanned. ids_in may be null
+/// (a point's id is its position), ids_out may be null.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kThreads)
+    move_kernel(const T* __restrict__ points, T* __restrict__ moved, const std::uint32_t* __restrict__ ids_in,
+                std::uint32_t* __restrict__ ids_out, const std::uint8_t* __restrict__ codes, const Cell* cells,
+                std::uint32_t n_cells, const std::uint8_t* slot_of_code, const std::uint32_t* __restrict__ table) {
+  constexpr int kMine = kItems<T, Dim>;
+  constexpr unsigned kSize = kTile<T, Dim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  T* const sorted = reinterpret_cast<T*>(memory);
+  auto* const sorted_ids = reinterpret_cast<std::uint32_t*>(memory + std::size_t{kSize} * sizeof(T) * Dim);
+  auto* const sorted_slots = reinterpret_cast<std::uint8_t*>(sorted_ids + kSize);
+  __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
+  __shared__ std::uint32_t first[kSlots + 1];
+  __shared__ std::uint32_t to[kSlots];
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  __syncthreads();
+  const Cell cell = cells[shared_cell];
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  if (threadIdx.x < kSlots)
+    to[threadIdx.x] = table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
+                      cell.before + cell.begin;
+  __syncthreads();
+  const std::uint32_t offset = tile * kSize;
+  const std::uint32_t n = min(kSize, cell.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
+  int slot[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = base + 32U * j;
+    slot[j] = i < n ? slots[codes[begin + i]] : -1;
+  }
+  rank_tile<kMine>(slot, place, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (slot[j] < 0) continue;
+    const std::uint64_t i = begin + base + 32U * j;
+    for (int a = 0; a < Dim; ++a) sorted[place[j] * Dim + a] = points[i * Dim + a];
+    if (ids_out != nullptr) sorted_ids[place[j]] = ids_in != nullptr ? ids_in[i] : static_cast<std::uint32_t>(i);
+    sorted_slots[place[j]] = static_cast<std::uint8_t>(slot[j]);
+  }
+  __syncthreads();
+  for (unsigned k = threadIdx.x; k < n * Dim; k += kThreads) {
+    const unsigned p = k / Dim;
+    const unsigned s = sorted_slots[p];
+    moved[(std::uint64_t{to[s]} + (p - first[s])) * Dim + k % Dim] = sorted[k];
+  }
+  if (ids_out != nullptr)
+    for (unsigned p = threadIdx.x; p < n; p += kThreads) {
+      const unsigned s = sorted_slots[p];
+      ids_out[std::uint64_t{to[s]} + (p - first[s])] = sorted_ids[p];
+    }
+}
+
+/// One block a tile: leaves of its points, in its own order: of slots that are leaves the slot's, of others what stands
+/// at the point's place after the move. slot_leaf: leaf of each slot of each cell, or ~0.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kThreads)
+    labels_kernel(std::uint32_t* __restrict__ labels, const std::uint32_t* __restrict__ moved_labels,
+                  const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
+                  const std::uint8_t* slot_of_code, const std::uint32_t* slot_leaf,
+                  const std::uint32_t* __restrict__ table) {
+  constexpr int kMine = kItems<T, Dim>;
+  constexpr unsigned kSize = kTile<T, Dim>;
+  __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
+  __shared__ std::uint32_t first[kSlots + 1];
+  __shared__ std::uint32_t to[kSlots];
+  __shared__ std::uint32_t leaf[kSlots];
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  __syncthreads();
+  const Cell cell = cells[shared_cell];
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  bool any_inner = false;
+  if (threadIdx.x < kSlots) {
+    to[threadIdx.x] = table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
+                      cell.before + cell.begin;
+    leaf[threadIdx.x] = slot_leaf[std::uint64_t{shared_cell} * kSlots + threadIdx.x];
+    any_inner = leaf[threadIdx.x] == ~0U;
+  }
+  any_inner = __syncthreads_or(any_inner ? 1 : 0) != 0;
+  const std::uint32_t offset = tile * kSize;
+  const std::uint32_t n = min(kSize, cell.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
+  int slot[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = base + 32U * j;
+    slot[j] = i < n ? slots[codes[begin + i]] : -1;
+  }
+  if (any_inner) rank_tile<kMine>(slot, place, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (slot[j] < 0) continue;
+    const int s = slot[j];
+    std::uint32_t label = leaf[s];
+    if (label == ~0U) label = moved_labels[std::uint64_t{to[s]} + (place[j] - first[s])];
+    labels[begin + base + 32U * j] = label;
+  }
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,380 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "partitioners/orb/gpu_multiway.hpp"
+#include "partitioners/orb/round_tree.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::copy_to_device;
+using support::copy_to_host;
+using support::cuda_check;
+using support::cuda_check_launch;
+
+constexpr std::uint32_t kLeastSamples = 16384;  ///< of a cell, where it has as many points
+
+unsigned blocks(std::uint64_t n, unsigned threads) {
+  return static_cast<unsigned>((n + threads - 1) / threads);
+}
+
+template <class V>
+void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
+  buffer.resize_discard(n);
+  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
+}
+
+__global__ void iota_kernel(std::uint32_t* ids, std::uint64_t n) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) ids[i] = static_cast<std::uint32_t>(i);
+}
+
+}  // namespace
+
+template <class T, int Dim>
+Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
+  const std::uint32_t capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, n / 4 + 65536));
+  for (auto& entries : entries_) entries.resize_discard(capacity);
+  list_state_.resize_discard(kLevels + 1);
+  if (options.points || options.leaves > kSlots) points_[0].resize_discard(n * Dim);
+  if (options.leaves > kSlots) points_[1].resize_discard(n * Dim);
+  if (options.permutation)
+    for (auto& ids : ids_) ids.resize_discard(n);
+  if (options.labels) labels_[0].resize_discard(n);
+  cuda_check(cudaFuncSetAttribute(move_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(kMoveShared<T, Dim>)),
+             "cudaFuncSetAttribute");
+  cuda_check(cudaFuncSetAttribute(select_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(kCandidates * sizeof(OrbPoint<T, Dim>))),
+             "cudaFuncSetAttribute");
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::run(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
+  tree_ = &tree;
+  times_ = &times;
+  used_rounds_ = 0;
+  watch_.reset();
+  watch_.mark(nullptr);
+  const T* points = input;
+  const std::uint32_t* ids = nullptr;
+  std::vector<int> buffer_of_leaf(tree.leaves, 0);
+  std::vector<std::size_t> active;
+  if (tree.leaves > 1) active.push_back(1);
+  int to = 0;
+  if (active.empty()) {
+    if (options_.points)
+      cuda_check(
+          cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+          "cudaMemcpyAsync");
+    if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
+    if (options_.labels) clear(labels_[0], n_, stream_);
+    watch_.mark(&times.move_s);
+  }
+  while (!active.empty()) {
+    if (used_rounds_ == rounds_.size()) rounds_.emplace_back();
+    Round& round = rounds_[used_rounds_++];
+    start_round(round, active);
+    guess(round, points);
+    watch_.mark(&times.sample_s);
+    resolve(round, points);
+    std::vector<std::size_t> stuck;
+    std::vector<std::size_t> next = finish_cells(round, stuck);
+    watch_.mark(&times.resolve_s);
+    const bool moving = options_.points || options_.permutation || !next.empty() || !stuck.empty();
+    if (moving) move(round, points, ids, to);
+    watch_.mark(&times.move_s);
+    for (const std::size_t heap : round.heap) {
+      const OrbCell<T, Dim>& cell = tree.cells[heap];
+      std::fill_n(buffer_of_leaf.begin() + cell.first_leaf, cell.leaves, to);
+    }
+    for (const std::size_t heap : stuck) cut_on_host(heap, round, to);
+    active = std::move(next);
+    points = points_[to].data();
+    ids = options_.permutation ? ids_[to].data() : nullptr;
+    to = 1 - to;
+  }
+  times.rounds = static_cast<int>(used_rounds_);
+  if (options_.points || options_.permutation) collect_points(buffer_of_leaf);
+  watch_.mark(&times.move_s);
+  if (options_.labels && used_rounds_ > 0) make_labels();
+  watch_.mark(&times.labels_s);
+  stream_.synchronize();
+  watch_.close();
+  times.total_s = watch_.total();
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::start_round(Round& round, const std::vector<std::size_t>& active) {
+  round.cells.clear();
+  round.heap = active;
+  round.host_labels.clear();
+  round.levels = 0;
+  std::uint64_t total = 0;
+  for (const std::size_t heap : active) {
+    total += tree_->cells[heap].count;
+    round.levels = std::max(round.levels, round_levels(tree_->cells[heap].leaves));
+  }
+  const double share = used_rounds_ == 1 ? 0.7 : 1.4;
+  const double samples = share * std::pow(static_cast<double>(total), 0.75);
+  std::vector<OrbBox<T, Dim>> boxes;
+  std::uint32_t tiles = 0, before = 0, sampled = 0;
+  for (const std::size_t heap : active) {
+    const OrbCell<T, Dim>& cell = tree_->cells[heap];
+    const auto count = static_cast<std::uint32_t>(cell.count);
+    const auto share_of = static_cast<std::uint32_t>(samples * static_cast<double>(count) / static_cast<double>(total));
+    Cell c{static_cast<std::uint32_t>(cell.begin),
+           count,
+           cell.leaves,
+           tiles,
+           (count - 1) / kTile<T, Dim> + 1,
+           before,
+           sampled,
+           std::min(count, std::max(share_of, kLeastSamples))};
+    tiles += c.tiles;
+    before += count;
+    sampled += c.samples;
+    round.cells.push_back(c);
+    boxes.push_back(cell.box);
+  }
+  round.tiles = tiles;
+  round.device_cells.resize_discard(active.size());
+  boxes_.resize_discard(active.size());
+  copy_to_device(round.device_cells.data(), round.cells.data(), active.size(), stream_);
+  copy_to_device(boxes_.data(), boxes.data(), active.size(), stream_);
+  stream_.synchronize();  // boxes is about to go
+  clear(guesses_, active.size() * kNodes, stream_);
+  clear(nodes_, active.size() * kNodes, stream_);
+  const auto n_cells = static_cast<std::uint32_t>(active.size());
+  start_round_kernel<<<blocks(n_cells, 64), 64, 0, stream_.get()>>>(
+      round.device_cells.data(), boxes_.data(), n_cells, options_.side_tolerance, guesses_.data(), nodes_.data());
+  cuda_check_launch("start_round_kernel");
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::guess(Round& round, const T* points) {
+  const auto n_cells = static_cast<std::uint32_t>(round.cells.size());
+  const std::uint32_t m = round.cells.back().sample_begin + round.cells.back().samples;
+  sample_.resize_discard(std::size_t{m} * Dim);
+  sample_node_.resize_discard(m);
+  for (int k = 0; k < 2; ++k) {
+    order_[k].resize_discard(m);
+    keys_[k].resize_discard(m);
+  }
+  const unsigned grid = blocks(m, 256);
+  sample_kernel<T, Dim><<<grid, 256, 0, stream_.get()>>>(points, round.device_cells.data(), n_cells, m, sample_.data(),
+                                                         order_[0].data(), sample_node_.data());
+  cuda_check_launch("sample_kernel");
+  const int bits = 32 + std::bit_width(n_cells * static_cast<unsigned>(kNodes));
+  std::size_t bytes = 0;
+  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys_[0].data(), keys_[1].data(), order_[0].data(),
+                                             order_[1].data(), static_cast<int>(m), 0, bits, stream_.get()),
+             "DeviceRadixSort");
+  temporary_.resize_discard(bytes);
+  for (int level = 0; level < round.levels; ++level) {
+    sample_keys_kernel<<<grid, 256, 0, stream_.get()>>>(sample_.data(), order_[0].data(), sample_node_.data(),
+                                                        guesses_.data(), m, keys_[0].data());
+    cuda_check_launch("sample_keys_kernel");
+    cuda_check(
+        cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, keys_[0].data(), keys_[1].data(), order_[0].data(),
+                                        order_[1].data(), static_cast<int>(m), 0, bits, stream_.get()),
+        "DeviceRadixSort");
+    segments_kernel<<<grid, 256, 0, stream_.get()>>>(keys_[1].data(), m, guesses_.data());
+    guess_kernel<<<blocks(std::uint64_t{n_cells} << level, 128), 128, 0, stream_.get()>>>(
+        keys_[1].data(), n_cells, level, options_.side_tolerance, guesses_.data());
+    sample_down_kernel<<<grid, 256, 0, stream_.get()>>>(keys_[1].data(), m, guesses_.data(), sample_node_.data());
+    cuda_check_launch("sample_down_kernel");
+    order_[0].swap(order_[1]);
+  }
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::resolve(Round& round, const T* points) {
+  const auto n_cells = static_cast<std::uint32_t>(round.cells.size());
+  round.codes.resize_discard(n_);
+  clear(code_counts_, std::size_t{n_cells} * kNodes, stream_);
+  clear(list_state_, kLevels + 1, stream_);
+  Lists lists{};
+  for (int l = 0; l < kLevels; ++l) lists.entries[l] = entries_[l].data();
+  lists.counts = list_state_.data();
+  lists.overflow = list_state_.data() + kLevels;
+  lists.capacity = static_cast<std::uint32_t>(entries_[0].size());
+  classify_kernel<T, Dim>
+      <<<round.tiles, kThreads, 0, stream_.get()>>>(points, round.codes.data(), round.device_cells.data(), n_cells,
+                                                    guesses_.data(), round.levels, code_counts_.data(), lists);
+  cuda_check_launch("classify_kernel");
+  watch_.mark(&times_->classify_s);
+  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
+  candidates_.resize_discard((std::size_t{n_cells} << (round.levels - 1)) * kCandidates);
+  for (int level = 0; level < round.levels; ++level) {
+    const std::uint32_t level_nodes = n_cells << level;
+    prepare_kernel<<<blocks(level_nodes, 128), 128, 0, stream_.get()>>>(
+        n_cells, level, round.levels, options_.side_tolerance, guesses_.data(), code_counts_.data(), nodes_.data());
+    clear(bins_, std::size_t{n_cells} * kBins, stream_);
+    histogram_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, lists, level, guesses_.data(), nodes_.data(),
+                                                                bins_.data());
+    find_bin_kernel<<<level_nodes, 256, 0, stream_.get()>>>(level, bins_.data(), nodes_.data());
+    collect_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, lists, level, guesses_.data(), nodes_.data(),
+                                                              candidates_.data());
+    select_kernel<<<level_nodes, 256, kCandidates * sizeof(OrbPoint<T, Dim>), stream_.get()>>>(
+        points, level, guesses_.data(), candidates_.data(), nodes_.data());
+    cuda_check_launch("select_kernel");
+    route_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, round.codes.data(), lists, level, round.levels,
+                                                            guesses_.data(), nodes_.data(), code_counts_.data());
+    cuda_check_launch("route_kernel");
+  }
+}
+
+template <class T, int Dim>
+std::vector<std::size_t> Multiway<T, Dim>::finish_cells(Round& round, std::vector<std::size_t>& stuck) {
+  const std::size_t n_cells = round.cells.size();
+  host_nodes_.resize(n_cells * kNodes);
+  std::uint32_t state[kLevels + 1] = {};
+  copy_to_host(host_nodes_.data(), nodes_.data(), host_nodes_.size(), stream_);
+  copy_to_host(state, list_state_.data(), kLevels + 1, stream_);
+  stream_.synchronize();
+  const bool overflow = state[kLevels] != 0;  // entries were lost: nothing of this round counts
+  for (int l = 0; l < kLevels; ++l) times_->stopped += state[l];
+  std::vector<std::size_t> next;
+  std::vector<std::uint8_t> slot_of_code(n_cells * kNodes, 0);
+  std::vector<std::uint32_t> slot_leaf(n_cells * kSlots, 0);
+  const std::uint32_t first = 1U << round.levels;
+  for (std::size_t c = 0; c < n_cells; ++c) {
+    const Node<T, Dim>* nodes = host_nodes_.data() + c * kNodes;
+    std::uint8_t slots = 0;
+    std::vector<std::uint32_t> walk{1};
+    while (!walk.empty()) {
+      const std::uint32_t v = walk.back();
+      walk.pop_back();
+      const int level = std::bit_width(v) - 1;
+      const std::size_t heap = (round.heap[c] << level) + (v - (1U << level));
+      if (!overflow && v < first && nodes[v].resolved != 0) {
+        const Node<T, Dim>& left = nodes[2 * v];
+        cut_cell(*tree_, heap, nodes[v].axis, nodes[v].cut, std::uint64_t{left.count}, std::uint64_t{left.count});
+        walk.push_back(2 * v + 1);
+        walk.push_back(2 * v);
+        continue;
+      }
+      const OrbCell<T, Dim>& cell = tree_->cells[heap];
+      if (cell.leaves > 1) (v == 1 ? stuck : next).push_back(heap);
+      slot_leaf[c * kSlots + slots] = cell.leaves > 1 ? ~0U : cell.first_leaf;
+      for (std::uint32_t begin = v, end = v + 1; begin < 2 * first; begin *= 2, end *= 2)
+        for (std::uint32_t u = begin; u < end; ++u)
+          slot_of_code[c * kNodes + (u >= first ? u - first : kStoppedCode + u)] = slots;
+      ++slots;
+    }
+  }
+  round.slot_of_code.resize_discard(slot_of_code.size());
+  round.slot_leaf.resize_discard(slot_leaf.size());
+  copy_to_device(round.slot_of_code.data(), slot_of_code.data(), slot_of_code.size(), stream_);
+  copy_to_device(round.slot_leaf.data(), slot_leaf.data(), slot_leaf.size(), stream_);
+  stream_.synchronize();
+  return next;
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* ids, int to) {
+  const auto n_cells = static_cast<std::uint32_t>(round.cells.size());
+  const std::size_t places = std::size_t{round.tiles} * kSlots;
+  round.table.resize_discard(places);
+  points_[to].resize_discard(n_ * Dim);
+  tile_counts_kernel<T, Dim><<<round.tiles, kThreads, 0, stream_.get()>>>(
+      round.codes.data(), round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
+  cuda_check_launch("tile_counts_kernel");
+  std::size_t bytes = 0;
+  cuda_check(
+      cub::DeviceScan::ExclusiveSum(nullptr, bytes, round.table.data(), round.table.data(), places, stream_.get()),
+      "DeviceScan");
+  temporary_.resize_discard(bytes);
+  cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, round.table.data(), round.table.data(), places,
+                                           stream_.get()),
+             "DeviceScan");
+  move_kernel<T, Dim><<<round.tiles, kThreads, kMoveShared<T, Dim>, stream_.get()>>>(
+      points, points_[to].data(), ids, options_.permutation ? ids_[to].data() : nullptr, round.codes.data(),
+      round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
+  cuda_check_launch("move_kernel");
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::cut_on_host(std::size_t heap, Round& round, int at) {
+  ++times_->host_cells;
+  const OrbCell<T, Dim> cell = tree_->cells[heap];
+  std::vector<T> points(cell.count * Dim);
+  copy_to_host(points.data(), points_[at].data() + cell.begin * Dim, points.size(), stream_);
+  stream_.synchronize();
+  OrbResult<T, Dim> result;
+  OrbOptions options{.leaves = cell.leaves, .side_tolerance = options_.side_tolerance, .points = true};
+  orb<T, Dim>({points, Dim}, {}, options, result, cell.box);
+  copy_to_device(points_[at].data() + cell.begin * Dim, result.points.data(), points.size(), stream_);
+  if (options_.permutation) {
+    std::vector<std::uint32_t> ids(cell.count), moved(cell.count);
+    copy_to_host(ids.data(), ids_[at].data() + cell.begin, ids.size(), stream_);
+    stream_.synchronize();
+    for (std::size_t i = 0; i < ids.size(); ++i) moved[i] = ids[result.permutation[i]];
+    copy_to_device(ids_[at].data() + cell.begin, moved.data(), moved.size(), stream_);
+    stream_.synchronize();
+  }
+  for (std::size_t i = 1; i < result.tree.cells.size(); ++i) {
+    const OrbCell<T, Dim>& cut = result.tree.cells[i];
+    if (cut.axis < 0) continue;
+    const int level = std::bit_width(i) - 1;
+    const std::uint64_t left = result.tree.cells[2 * i].count;
+    cut_cell(*tree_, (heap << level) + (i - (std::size_t{1} << level)), cut.axis, cut.cut, left, left);
+  }
+  if (options_.labels) {
+    std::vector<std::uint32_t> labels(result.labels.begin(), result.labels.end());
+    for (std::uint32_t& label : labels) label += cell.first_leaf;
+    round.host_labels.emplace_back(static_cast<std::uint32_t>(cell.begin), std::move(labels));
+  }
+  stream_.synchronize();
+}
+
+template <class T, int Dim>
+void Multiway<T, Dim>::make_labels() {
+  for (std::size_t k = used_rounds_; k-- > 0;) {
+    Round& round = rounds_[k];
+    support::DeviceBuffer<std::uint32_t>& from = labels_[(k + 1) % 2];
+    support::DeviceBuffer<std::uint32_t>& to = labels_[k % 2];
+    to.resize_discard(n_);
+    if (k + 1 < used_rounds_ || !round.host_labels.empty()) from.resize_discard(n_);
+    for (const auto& [begin, labels] : round.host_labels)
+      copy_to_device(from.data() + begin, labels.data(), labels.size(), stream_);
+    if (round.table.size() == 0) round.table.resize_discard(std::size_t{round.tiles} * kSlots);
+    labels_kernel<T, Dim><<<round.tiles, kThreads, 0, stream_.get()>>>(
+        to.data(), from.data(), round.codes.data(), round.device_cells.data(),
+        static_cast<std::uint32_t>(round.cells.size()), round.slot_of_code.data(), round.slot_leaf.data(),
+        round.table.data());
+    cuda_check_launch("labels_kernel");
+  }
+}
+
+/// Leaves that a further round finished lie in the other buffer: brings all into the one that holds most.
+template <class T, int Dim>
+void Multiway<T, Dim>::collect_points(const std::vector<int>& buffer_of_leaf) {
+  std::uint64_t in[2] = {0, 0};
+  for (std::uint32_t leaf = 0; leaf < tree_->leaves; ++leaf)
+    in[buffer_of_leaf[leaf]] += tree_->cells[tree_->leaf_cell[leaf]].count;
+  final_ = in[1] > in[0] ? 1 : 0;
+  for (std::uint32_t leaf = 0; leaf < tree_->leaves; ++leaf) {
+    if (buffer_of_leaf[leaf] == final_) continue;
+    const OrbCell<T, Dim>& cell = tree_->cells[tree_->leaf_cell[leaf]];
+    if (points_[final_].size() > 0)
+      cuda_check(
+          cudaMemcpyAsync(points_[final_].data() + cell.begin * Dim, points_[1 - final_].data() + cell.begin * Dim,
+                          cell.count * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+          "cudaMemcpyAsync");
+    if (options_.permutation)
+      cuda_check(cudaMemcpyAsync(ids_[final_].data() + cell.begin, ids_[1 - final_].data() + cell.begin,
+                                 cell.count * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice, stream_.get()),
+                 "cudaMemcpyAsync");
+  }
+}
+
+template class Multiway<float, 2>;
+template class Multiway<float, 3>;
+template class Multiway<double, 2>;
+template class Multiway<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

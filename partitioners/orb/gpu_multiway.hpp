@@ -1,0 +1,108 @@
+#pragma once
+// The multiway method on a GPU, one call a run; buffers live between runs. Internal to OrbGpu.
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <map>
+
+#include "partitioners/orb/gpu_resolve.cuh"
+#include "partitioners/orb/orb_gpu.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+/// Time of a stream between marks, by kind.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const support::CudaStream& stream) : stream_(stream) {}
+  void mark(double* sum) {
+    if (used_ == events_.size()) events_.emplace_back(true);
+    events_[used_].record(stream_);
+    ++used_;
+    sums_.push_back(sum);
+  }
+  /// Adds the time before each mark since the one before to its sum; waits.
+  void close() {
+    for (std::size_t k = 0; k < used_; ++k) {
+      events_[k].synchronize();
+      if (k > 0 && sums_[k] != nullptr) *sums_[k] += events_[k].seconds_since(events_[k - 1]);
+    }
+  }
+  [[nodiscard]] double total() const { return used_ > 1 ? events_[used_ - 1].seconds_since(events_[0]) : 0; }
+  void reset() {
+    used_ = 0;
+    sums_.clear();
+  }
+
+ private:
+  const support::CudaStream& stream_;
+  std::vector<support::CudaEvent> events_;
+  std::vector<double*> sums_;
+  std::size_t used_ = 0;
+};
+
+template <class T, int Dim>
+class Multiway {
+ public:
+  Multiway(std::uint64_t n, const OrbGpuOptions& options);
+  void run(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times);
+
+  [[nodiscard]] const T* points() const { return points_[final_].data(); }
+  [[nodiscard]] const std::uint32_t* permutation() const { return ids_[final_].data(); }
+  [[nodiscard]] const std::uint32_t* labels() const { return labels_[0].data(); }
+
+ private:
+  /// What a round leaves behind for the labels.
+  struct Round {
+    std::vector<Cell> cells;
+    std::vector<std::size_t> heap;  ///< of each cell
+    std::uint32_t tiles = 0;
+    support::DeviceBuffer<Cell> device_cells;
+    support::DeviceBuffer<std::uint8_t> codes, slot_of_code;
+    support::DeviceBuffer<std::uint32_t> slot_leaf, table;
+    std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> host_labels;  ///< of cells cut by the host next
+    int levels = 0;
+  };
+  struct Slot {
+    std::size_t heap;
+    bool leaf;
+  };
+
+  void start_round(Round& round, const std::vector<std::size_t>& active);
+  void guess(Round& round, const T* points);
+  void resolve(Round& round, const T* points);
+  /// Reads cuts into the tree; the cells that are left. progress: cells that were cut.
+  std::vector<std::size_t> finish_cells(Round& round, std::vector<std::size_t>& stuck);
+  void move(Round& round, const T* points, const std::uint32_t* ids, int to);
+  void cut_on_host(std::size_t heap, Round& round, int at);
+  void make_labels();
+  void collect_points(const std::vector<int>& buffer_of_leaf);
+
+  std::uint64_t n_;
+  OrbGpuOptions options_;
+  support::CudaStream stream_;
+  Stopwatch watch_{stream_};
+  OrbTree<T, Dim>* tree_ = nullptr;
+  OrbGpuTimes* times_ = nullptr;
+  int final_ = 0;  ///< which of the two buffers holds the result
+
+  support::DeviceBuffer<T> points_[2];
+  support::DeviceBuffer<std::uint32_t> ids_[2];
+  support::DeviceBuffer<std::uint32_t> labels_[2];
+  std::vector<Round> rounds_;
+  std::size_t used_rounds_ = 0;
+
+  support::DeviceBuffer<Guess<T, Dim>> guesses_;
+  support::DeviceBuffer<Node<T, Dim>> nodes_;
+  support::DeviceBuffer<OrbBox<T, Dim>> boxes_;
+  support::DeviceBuffer<std::uint32_t> code_counts_, bins_, candidates_, list_state_;
+  support::DeviceBuffer<Entry> entries_[kLevels];
+  support::DeviceBuffer<T> sample_;
+  support::DeviceBuffer<std::uint32_t> order_[2], sample_node_;
+  support::DeviceBuffer<std::uint64_t> keys_[2];
+  support::DeviceBuffer<unsigned char> temporary_;
+  std::vector<Guess<T, Dim>> host_guesses_;
+  std::vector<Node<T, Dim>> host_nodes_;
+};
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,423 @@
+// Kernels after listings 9, 10 and 11 of document 000, and the partition of its section 6.7. What differs: values and
+// counts have the types that 2^32 points need; a search ends as soon as few points are left between the guesses, which
+// the host orders, so the cuts are exact; the order of rule 1 decides the partition.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "partitioners/orb/gpu_seed.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::copy_to_device;
+using support::copy_to_host;
+using support::cuda_check;
+using support::cuda_check_launch;
+
+constexpr unsigned kSeedThreads = 256;
+constexpr unsigned kSeedItems = 16;
+constexpr unsigned kBlockPoints = kSeedThreads * kSeedItems;
+constexpr std::uint32_t kFew = 1024;
+constexpr unsigned kAll = 0xffffffffU;
+
+/// Sum over the block, in thread 0: halves in shared memory down to a warp.
+__device__ inline std::uint32_t shared_sum(std::uint32_t value) {
+  __shared__ std::uint32_t sums[kSeedThreads];
+  sums[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = kSeedThreads / 2; half >= 32; half /= 2) {
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    __syncthreads();
+  }
+  std::uint32_t sum = 0;
+  if (threadIdx.x < 32) {
+    sum = sums[threadIdx.x];
+    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(kAll, sum, offset);
+  }
+  return sum;
+}
+
+/// The same: each warp by itself, then the warps' sums.
+__device__ inline std::uint32_t warp_sum(std::uint32_t value) {
+  __shared__ std::uint32_t sums[kSeedThreads / 32];
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(kAll, value, offset);
+  if ((threadIdx.x & 31U) == 0) sums[threadIdx.x >> 5U] = value;
+  __syncthreads();
+  std::uint32_t sum = 0;
+  if (threadIdx.x < 32) {
+    sum = threadIdx.x < kSeedThreads / 32 ? sums[threadIdx.x] : 0;
+    for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(kAll, sum, offset);
+  }
+  return sum;
+}
+
+/// Listing 9: all blocks work on one cell's values, grid-wide strides; sums go to one counter.
+template <class T>
+__global__ void __launch_bounds__(kSeedThreads)
+    count_cell_kernel(const T* __restrict__ values, std::uint32_t n, T guess, std::uint32_t* count) {
+  std::uint32_t mine = 0;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kSeedThreads + threadIdx.x; i < n;
+       i += std::uint64_t{gridDim.x} * kSeedThreads)
+    mine += values[i] <= guess ? 1U : 0U;
+  const std::uint32_t sum = shared_sum(mine);
+  if (threadIdx.x == 0) atomicAdd(count, sum);
+}
+
+/// Listings 10 and 11: a block counts one stretch of one cell.
+template <class T, bool Warp>
+__global__ void __launch_bounds__(kSeedThreads)
+    count_level_kernel(const T* __restrict__ values, const std::uint32_t* begins, const std::uint32_t* ends,
+                       const std::uint32_t* cells, const T* guesses, std::uint32_t* counts) {
+  const std::uint32_t end = ends[blockIdx.x];
+  const std::uint32_t cell = cells[blockIdx.x];
+  const T guess = guesses[cell];
+  std::uint32_t mine = 0;
+  for (std::uint64_t i = std::uint64_t{begins[blockIdx.x]} + threadIdx.x; i < end; i += kSeedThreads)
+    mine += values[i] <= guess ? 1U : 0U;
+  const std::uint32_t sum = Warp ? warp_sum(mine) : shared_sum(mine);
+  if (threadIdx.x == 0) atomicAdd(&counts[cell], sum);
+}
+
+/// The document's "make axis": the cut coordinate of every point as a column.
+template <class T, int Dim>
+__global__ void make_axis_kernel(const T* __restrict__ points, const std::uint32_t* begins, const std::uint32_t* ends,
+                                 const std::uint32_t* cells, const std::uint32_t* axes, T* __restrict__ column) {
+  const std::uint32_t end = ends[blockIdx.x];
+  const std::uint32_t axis = axes[cells[blockIdx.x]];
+  for (std::uint64_t i = std::uint64_t{begins[blockIdx.x]} + threadIdx.x; i < end; i += blockDim.x)
+    column[i] = points[i * Dim + axis];
+}
+
+/// Places of the points between two guesses, at most kFew a cell.
+template <class T>
+__global__ void between_kernel(const T* __restrict__ column, const std::uint32_t* begins, const std::uint32_t* ends,
+                               const std::uint32_t* cells, const T* limits, std::uint32_t* counts,
+                               std::uint32_t* places, std::uint32_t room) {
+  const std::uint32_t end = ends[blockIdx.x];
+  const std::uint32_t cell = cells[blockIdx.x];
+  const T low = limits[2 * cell];
+  const T high = limits[2 * cell + 1];
+  for (std::uint64_t i = std::uint64_t{begins[blockIdx.x]} + threadIdx.x; i < end; i += blockDim.x) {
+    if (!(column[i] > low && column[i] <= high)) continue;
+    const std::uint32_t place = atomicAdd(&counts[cell], 1U);
+    if (place < room) places[std::uint64_t{cell} * room + place] = static_cast<std::uint32_t>(i);
+  }
+}
+
+template <class T, int Dim>
+__global__ void gather_kernel(const T* __restrict__ points, const std::uint32_t* ids, const std::uint32_t* counts,
+                              const std::uint32_t* places, std::uint32_t room, OrbPoint<T, Dim>* found) {
+  for (std::uint32_t k = threadIdx.x; k < min(counts[blockIdx.x], room); k += blockDim.x) {
+    const std::uint64_t slot = std::uint64_t{blockIdx.x} * room + k;
+    const std::uint64_t i = places[slot];
+    for (int a = 0; a < Dim; ++a) found[slot].x[a] = points[i * Dim + a];
+    found[slot].id = ids[i];
+  }
+}
+
+template <class T, int Dim>
+struct DeviceCut {
+  OrbPoint<T, Dim> pivot;
+  std::int32_t axis;
+  std::uint32_t begin, right;  ///< where the left and the right part begin
+};
+
+/// Section 6.7: a block counts its points left and right, takes its places of both parts by an atomic, and writes.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSeedThreads)
+    partition_kernel(const T* __restrict__ points, const std::uint32_t* __restrict__ ids, T* __restrict__ moved,
+                     std::uint32_t* __restrict__ moved_ids, const std::uint32_t* begins, const std::uint32_t* ends,
+                     const std::uint32_t* cells, const DeviceCut<T, Dim>* cuts, std::uint32_t* taken) {
+  __shared__ std::uint32_t lefts[kSeedThreads / 32];
+  __shared__ std::uint32_t base[2];
+  const std::uint32_t end = ends[blockIdx.x];
+  const std::uint32_t cell = cells[blockIdx.x];
+  const DeviceCut<T, Dim> cut = cuts[cell];
+  const unsigned lane = threadIdx.x & 31U;
+  const unsigned warp = threadIdx.x >> 5U;
+  for (std::uint64_t start = begins[blockIdx.x]; start < end; start += kSeedThreads) {
+    const std::uint64_t i = start + threadIdx.x;
+    const bool here = i < end;
+    OrbPoint<T, Dim> p{};
+    if (here) {
+      for (int a = 0; a < Dim; ++a) p.x[a] = points[i * Dim + a];
+      p.id = ids[i];
+    }
+    const bool left = here && (cut.axis < 0 || orb_before(p, cut.pivot, cut.axis));
+    const unsigned votes = __ballot_sync(kAll, left);
+    if (lane == 0) lefts[warp] = static_cast<unsigned>(__popc(votes));
+    __syncthreads();
+    std::uint32_t before = 0;
+    std::uint32_t all = 0;
+    for (unsigned w = 0; w < kSeedThreads / 32; ++w) {
+      if (w == warp) before = all;
+      all += lefts[w];
+    }
+    const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kSeedThreads}, end - start));
+    if (threadIdx.x == 0) base[0] = cut.begin + atomicAdd(&taken[2 * cell], all);
+    if (threadIdx.x == 32) base[1] = cut.right + atomicAdd(&taken[2 * cell + 1], n - all);
+    __syncthreads();
+    if (here) {
+      const std::uint32_t mine = before + static_cast<unsigned>(__popc(votes & ((1U << lane) - 1U)));
+      const std::uint64_t to = left ? base[0] + mine : base[1] + (threadIdx.x - mine);
+      for (int a = 0; a < Dim; ++a) moved[to * Dim + a] = p.x[a];
+      moved_ids[to] = p.id;
+    }
+    __syncthreads();
+  }
+}
+
+__global__ void number_kernel(std::uint32_t* ids, std::uint64_t n) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) ids[i] = static_cast<std::uint32_t>(i);
+}
+
+__global__ void scatter_labels_kernel(const std::uint32_t* __restrict__ ids, const std::uint32_t* leaf_begins,
+                                      std::uint32_t* __restrict__ labels) {
+  for (std::uint64_t i = std::uint64_t{leaf_begins[blockIdx.x]} + threadIdx.x; i < leaf_begins[blockIdx.x + 1];
+       i += blockDim.x)
+    labels[ids[i]] = blockIdx.x;
+}
+
+}  // namespace
+
+template <class T, int Dim>
+struct Seed<T, Dim>::Cut {
+  std::size_t heap = 0;
+  std::uint32_t begin = 0, count = 0, target = 0;
+  int axis = -1;  ///< -1: a leaf, which only moves along
+  T below = 0, above = 0, guess = 0;
+  std::uint32_t count_below = 0, count_above = 0;
+  bool searching = false;
+  OrbPoint<T, Dim> pivot{};
+};
+
+template <class T, int Dim>
+Seed<T, Dim>::Seed(std::uint64_t n, const OrbGpuOptions& options, SeedKernel kernel)
+    : n_(n), options_(options), kernel_(kernel) {
+  for (int k = 0; k < 2; ++k) {
+    points_[k].resize_discard(n * Dim);
+    ids_[k].resize_discard(n);
+  }
+  column_.resize_discard(n);
+  if (options.labels) labels_.resize_discard(n);
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::make_blocks(const std::vector<Cut>& cuts) {
+  host_begins_.clear();
+  host_ends_.clear();
+  host_cells_.clear();
+  for (std::size_t c = 0; c < cuts.size(); ++c) {
+    // As in the document's 6.5: blocks of equal size, the last one takes the rest.
+    const std::uint32_t blocks = std::max(1U, cuts[c].count / kBlockPoints);
+    for (std::uint32_t b = 0; b < blocks; ++b) {
+      host_begins_.push_back(cuts[c].begin + b * kBlockPoints);
+      host_ends_.push_back(b + 1 == blocks ? cuts[c].begin + cuts[c].count : cuts[c].begin + (b + 1) * kBlockPoints);
+      host_cells_.push_back(static_cast<std::uint32_t>(c));
+    }
+  }
+  begins_.resize_discard(host_begins_.size());
+  ends_.resize_discard(host_begins_.size());
+  cell_of_block_.resize_discard(host_begins_.size());
+  copy_to_device(begins_.data(), host_begins_.data(), host_begins_.size(), stream_);
+  copy_to_device(ends_.data(), host_ends_.data(), host_ends_.size(), stream_);
+  copy_to_device(cell_of_block_.data(), host_cells_.data(), host_cells_.size(), stream_);
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::count(const std::vector<Cut>& cuts, std::vector<std::uint32_t>& left) {
+  counts_.resize_discard(cuts.size());
+  cuda_check(cudaMemsetAsync(counts_.data(), 0, cuts.size() * sizeof(std::uint32_t), stream_.get()), "cudaMemsetAsync");
+  if (kernel_ == SeedKernel::cells) {
+    for (std::size_t c = 0; c < cuts.size(); ++c) {
+      if (!cuts[c].searching) continue;
+      const unsigned grid = std::max(1U, cuts[c].count / kBlockPoints);
+      count_cell_kernel<<<grid, kSeedThreads, 0, stream_.get()>>>(column_.data() + cuts[c].begin, cuts[c].count,
+                                                                  cuts[c].guess, counts_.data() + c);
+    }
+    cuda_check_launch("count_cell_kernel");
+  } else {
+    std::vector<T> guesses;
+    for (const Cut& cut : cuts) guesses.push_back(cut.guess);
+    guesses_.resize_discard(guesses.size());
+    copy_to_device(guesses_.data(), guesses.data(), guesses.size(), stream_);
+    const auto kernel = kernel_ == SeedKernel::warp ? count_level_kernel<T, true> : count_level_kernel<T, false>;
+    kernel<<<static_cast<unsigned>(host_begins_.size()), kSeedThreads, 0, stream_.get()>>>(
+        column_.data(), begins_.data(), ends_.data(), cell_of_block_.data(), guesses_.data(), counts_.data());
+    cuda_check_launch("count_level_kernel");
+  }
+  left.resize(cuts.size());
+  copy_to_host(left.data(), counts_.data(), cuts.size(), stream_);
+  stream_.synchronize();
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::search(std::vector<Cut>& cuts, OrbGpuTimes& times) {
+  std::vector<std::uint32_t> left;
+  for (bool any = true; any;) {
+    any = false;
+    for (Cut& cut : cuts) {
+      if (!cut.searching) continue;
+      cut.guess = T(0.5) * cut.below + T(0.5) * cut.above;
+      if (!(cut.guess > cut.below && cut.guess < cut.above) || cut.count_above - cut.count_below <= kFew)
+        cut.searching = false;
+      any = any || cut.searching;
+    }
+    if (!any) break;
+    ++times.passes;
+    count(cuts, left);
+    for (std::size_t c = 0; c < cuts.size(); ++c) {
+      Cut& cut = cuts[c];
+      if (!cut.searching) continue;
+      // The last left and the first right point stay between the guesses.
+      if (left[c] < cut.target) {
+        cut.below = cut.guess;
+        cut.count_below = left[c];
+      } else if (left[c] > cut.target) {
+        cut.above = cut.guess;
+        cut.count_above = left[c];
+      } else {  // found; the points on both sides of the guess are among those that are ordered
+        cut.searching = false;
+      }
+    }
+  }
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::resolve(std::vector<Cut>& cuts, OrbTree<T, Dim>& tree) {
+  std::vector<T> limits;
+  for (const Cut& cut : cuts) {
+    limits.push_back(cut.below);
+    limits.push_back(cut.above);
+  }
+  guesses_.resize_discard(limits.size());
+  copy_to_device(guesses_.data(), limits.data(), limits.size(), stream_);
+  counts_.resize_discard(cuts.size());
+  std::uint32_t room = kFew;
+  std::vector<std::uint32_t> found(cuts.size());
+  // Equal coordinates, or a guess that hit its target early, leave more points than kFew: a second try has room.
+  support::DeviceBuffer<std::uint32_t> places;
+  for (;;) {
+    places.resize_discard(cuts.size() * std::size_t{room});
+    cuda_check(cudaMemsetAsync(counts_.data(), 0, cuts.size() * sizeof(std::uint32_t), stream_.get()),
+               "cudaMemsetAsync");
+    between_kernel<<<static_cast<unsigned>(host_begins_.size()), kSeedThreads, 0, stream_.get()>>>(
+        column_.data(), begins_.data(), ends_.data(), cell_of_block_.data(), guesses_.data(), counts_.data(),
+        places.data(), room);
+    cuda_check_launch("between_kernel");
+    copy_to_host(found.data(), counts_.data(), cuts.size(), stream_);
+    stream_.synchronize();
+    const std::uint32_t most = *std::max_element(found.begin(), found.end());
+    if (most <= room) break;
+    room = most;
+  }
+  support::DeviceBuffer<OrbPoint<T, Dim>> gathered(cuts.size() * std::size_t{room});
+  gather_kernel<T, Dim><<<static_cast<unsigned>(cuts.size()), kSeedThreads, 0, stream_.get()>>>(
+      points_[at_].data(), ids_[at_].data(), counts_.data(), places.data(), room, gathered.data());
+  cuda_check_launch("gather_kernel");
+  std::vector<OrbPoint<T, Dim>> window(cuts.size() * std::size_t{room});
+  copy_to_host(window.data(), gathered.data(), window.size(), stream_);
+  stream_.synchronize();
+  for (std::size_t c = 0; c < cuts.size(); ++c) {
+    Cut& cut = cuts[c];
+    if (cut.axis < 0) continue;
+    const auto first = window.begin() + static_cast<std::ptrdiff_t>(c * room);
+    std::sort(first, first + found[c], [&](const auto& p, const auto& q) { return orb_before(p, q, cut.axis); });
+    const auto right = first + (cut.target - cut.count_below);
+    cut.pivot = *right;
+    cut_cell(tree, cut.heap, cut.axis, cut_between((right - 1)->x[cut.axis], right->x[cut.axis]),
+             std::uint64_t{cut.target}, std::uint64_t{cut.target});
+  }
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::partition(const std::vector<Cut>& cuts) {
+  std::vector<DeviceCut<T, Dim>> device;
+  for (const Cut& cut : cuts) device.push_back({cut.pivot, cut.axis, cut.begin, cut.begin + cut.target});
+  cuts_.resize_discard(device.size() * sizeof(DeviceCut<T, Dim>));
+  auto* on_device = reinterpret_cast<DeviceCut<T, Dim>*>(cuts_.data());
+  copy_to_device(on_device, device.data(), device.size(), stream_);
+  ranges_.resize_discard(2 * cuts.size());
+  cuda_check(cudaMemsetAsync(ranges_.data(), 0, 2 * cuts.size() * sizeof(std::uint32_t), stream_.get()),
+             "cudaMemsetAsync");
+  partition_kernel<T, Dim><<<static_cast<unsigned>(host_begins_.size()), kSeedThreads, 0, stream_.get()>>>(
+      points_[at_].data(), ids_[at_].data(), points_[1 - at_].data(), ids_[1 - at_].data(), begins_.data(),
+      ends_.data(), cell_of_block_.data(), on_device, ranges_.data());
+  cuda_check_launch("partition_kernel");
+  stream_.synchronize();
+  at_ = 1 - at_;
+}
+
+template <class T, int Dim>
+void Seed<T, Dim>::run(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
+  support::CudaEvent start(true), end(true);
+  at_ = 0;
+  start.record(stream_);
+  cuda_check(cudaMemcpyAsync(points_[0].data(), points, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+             "cudaMemcpyAsync");
+  number_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
+  const int depth = orb_depth(tree.leaves);
+  std::vector<double> moves;
+  for (int level = 0; level < depth; ++level) {
+    std::vector<Cut> cuts;
+    std::vector<std::uint32_t> axes;
+    for (std::size_t i = std::size_t{1} << level; i < std::min(std::size_t{2} << level, tree.cells.size()); ++i) {
+      const OrbCell<T, Dim>& cell = tree.cells[i];
+      Cut cut;
+      cut.heap = i;
+      cut.begin = static_cast<std::uint32_t>(cell.begin);
+      cut.count = static_cast<std::uint32_t>(cell.count);
+      cut.target = cut.count;
+      if (cell.leaves > 1) {
+        cut.axis = cut_axis(cell.box, options_.side_tolerance);
+        cut.target = static_cast<std::uint32_t>(unit_target(cell.count, left_leaves(cell.leaves), cell.leaves));
+        cut.below =
+            std::nextafter(cell.box.lower[static_cast<std::size_t>(cut.axis)], -std::numeric_limits<T>::infinity());
+        cut.above = cell.box.upper[static_cast<std::size_t>(cut.axis)];
+        cut.count_above = cut.count;
+        cut.searching = true;
+      }
+      axes.push_back(cut.axis < 0 ? 0U : static_cast<std::uint32_t>(cut.axis));
+      cuts.push_back(cut);
+    }
+    make_blocks(cuts);
+    ranges_.resize_discard(axes.size());
+    copy_to_device(ranges_.data(), axes.data(), axes.size(), stream_);
+    make_axis_kernel<T, Dim><<<static_cast<unsigned>(host_begins_.size()), kSeedThreads, 0, stream_.get()>>>(
+        points_[at_].data(), begins_.data(), ends_.data(), cell_of_block_.data(), ranges_.data(), column_.data());
+    cuda_check_launch("make_axis_kernel");
+    search(cuts, times);
+    resolve(cuts, tree);
+    support::CudaEvent moving(true), moved(true);
+    moving.record(stream_);
+    partition(cuts);
+    moved.record(stream_);
+    moved.synchronize();
+    times.move_s += moved.seconds_since(moving);
+  }
+  if (options_.labels) {
+    std::vector<std::uint32_t> begins;
+    for (const std::uint32_t c : tree.leaf_cell) begins.push_back(static_cast<std::uint32_t>(tree.cells[c].begin));
+    begins.push_back(static_cast<std::uint32_t>(n_));
+    ranges_.resize_discard(begins.size());
+    copy_to_device(ranges_.data(), begins.data(), begins.size(), stream_);
+    scatter_labels_kernel<<<tree.leaves, kSeedThreads, 0, stream_.get()>>>(ids_[at_].data(), ranges_.data(),
+                                                                           labels_.data());
+    cuda_check_launch("scatter_labels_kernel");
+  }
+  end.record(stream_);
+  stream_.synchronize();
+  times.total_s = end.seconds_since(start);
+  times.rounds = depth;
+}
+
+template class Seed<float, 2>;
+template class Seed<float, 3>;
+template class Seed<double, 2>;
+template class Seed<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

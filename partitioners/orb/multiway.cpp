@@ -1,0 +1,353 @@
+// Rounds of the multiway method (multiway_round.hpp) and the moves between them.
+//
+// A cell of a round takes points in order of ids and gives the leaf of each in that same order, and its points by leaf.
+// The first round works on the input with all threads; its cells then are tasks, each of one thread, whose points lie
+// close together. Bytes a point of the first round, float in 3-D: 12 read + 1 code written, then 12 + 1 read and 16
+// written by the move; the second: 16 + 1, then 16 + 1 read, 4 (permutation) + 4 (leaf) written; the merge of leaves
+// back into the input's order: 1 + 4 read, 4 written.
+#include <omp.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <numeric>
+
+#include "partitioners/orb/multiway_round_impl.hpp"
+
+namespace amrbench::partitioners {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Cells of fewer points are cut by selection, level by level.
+constexpr std::uint64_t kSmallCell = 2048;
+
+/// The input's points; a position is an id.
+template <class T, int Dim>
+struct InputSource {
+  const T* coordinates;
+  std::uint64_t count;
+
+  [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
+    OrbPoint<T, Dim> p;
+    for (int a = 0; a < Dim; ++a) p.x[a] = coordinates[i * Dim + static_cast<unsigned>(a)];
+    p.id = static_cast<std::uint32_t>(i);
+    return p;
+  }
+  void prefetch(std::uint64_t i) const { __builtin_prefetch(coordinates + i * Dim); }
+  void block(std::uint64_t first, T* x) const {
+    constexpr int kBlock = RoundTree<T, Dim>::kBlock;
+    const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
+    const T* from = coordinates + first * Dim;
+    for (int a = 0; a < Dim; ++a) {
+      for (int i = 0; i < n; ++i) x[a * kBlock + i] = from[i * Dim + a];
+      for (int i = n; i < kBlock; ++i) x[a * kBlock + i] = 0;
+    }
+  }
+};
+
+/// Points that an earlier round moved.
+template <class T, int Dim>
+struct PointSource {
+  const OrbPoint<T, Dim>* points;
+  std::uint64_t count;
+
+  [[nodiscard]] const OrbPoint<T, Dim>& point(std::uint64_t i) const { return points[i]; }
+  void prefetch(std::uint64_t i) const { __builtin_prefetch(points + i); }
+  void block(std::uint64_t first, T* x) const {
+    constexpr int kBlock = RoundTree<T, Dim>::kBlock;
+    const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
+    for (int i = 0; i < n; ++i)
+      for (int a = 0; a < Dim; ++a) x[a * kBlock + i] = points[first + static_cast<unsigned>(i)].x[a];
+    for (int a = 0; a < Dim; ++a)
+      for (int i = n; i < kBlock; ++i) x[a * kBlock + i] = 0;
+  }
+};
+
+/// Memory of n elements, not written yet.
+template <class V>
+using Memory = std::unique_ptr<V[]>;
+template <class V>
+Memory<V> memory_of(std::uint64_t n) {
+  return std::make_unique_for_overwrite<V[]>(n);
+}
+
+template <class T, int Dim>
+class Multiway {
+ public:
+  using Point = OrbPoint<T, Dim>;
+
+  Multiway(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result)
+      : input_(input),
+        result_(result),
+        tree_(result.tree),
+        memory_(threads_memory(result, static_cast<std::size_t>(input.options.threads))) {}
+
+  void run() {
+    const std::uint64_t n = input_.count;
+    const InputSource<T, Dim> source{input_.coordinates, n};
+    std::uint32_t* labels = input_.options.labels ? result_.labels.data() : nullptr;
+    if (n < kParallelPoints || input_.options.threads == 1) {
+      solve(1, source, labels, memory_[0]);
+      return;
+    }
+    result_.scratch[0].grow(n * sizeof(Point));
+    result_.scratch[1].grow(n + RoundTree<T, Dim>::kBlock);
+    if (labels) result_.scratch[2].grow(n * sizeof(std::uint32_t));
+    const Buffers buffers{reinterpret_cast<Point*>(result_.scratch[0].data()),
+                          reinterpret_cast<std::uint8_t*>(result_.scratch[1].data()),
+                          reinterpret_cast<std::uint32_t*>(result_.scratch[2].data())};
+    solve_round(1, source, labels, buffers, memory_[0], input_.options.threads);
+  }
+
+ private:
+  static constexpr std::uint64_t kParallelPoints = 1 << 16;
+
+  /// Memory of one cell's round: room for its points and their leaves, if null had when needed; and codes.
+  struct Buffers {
+    Point* moved = nullptr;
+    std::uint8_t* codes = nullptr;
+    std::uint32_t* leaves = nullptr;
+  };
+
+  /// Of one thread. Rounds nest, but a round needs `round` no more once cells below it are solved.
+  struct ThreadMemory {
+    OrbRoundMemory<T, Dim> round;
+    std::vector<support::PageBuffer<std::uint8_t>> codes;
+    std::size_t depth = 0;
+  };
+  /// Everything below cell `cell`, by one thread: labels[i] = leaf of the source's point i, unless null.
+  template <class Source>
+  void solve(std::size_t cell, const Source& source, std::uint32_t* labels, ThreadMemory& memory) {
+    const std::uint64_t n = tree_.cells[cell].count;
+    if (tree_.cells[cell].leaves == 1 || n < kSmallCell) {
+      solve_small(cell, source, labels);
+      return;
+    }
+    // The codes of a cell that takes a further round stand behind those of the round above it, which are still needed.
+    const std::size_t depth = memory.depth++;
+    if (memory.codes.size() <= depth) memory.codes.resize(depth + 1);
+    memory.codes[depth].grow(n + RoundTree<T, Dim>::kBlock);
+    solve_round(cell, source, labels, {.codes = memory.codes[depth].data()}, memory, 1);
+    --memory.depth;
+  }
+
+  template <class Source>
+  void solve_round(std::size_t cell, const Source& source, std::uint32_t* labels, Buffers buffers, ThreadMemory& memory,
+                   int threads) {
+    if (tree_.cells[cell].leaves == 1) {
+      solve_small(cell, source, labels);
+      return;
+    }
+    const auto start = Clock::now();
+    MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, memory.round, threads);
+    round.run();
+    const double cut_s = seconds_since(start);
+    // Where each slot's points go: leaves to their final places, others one after another to `moved`.
+    std::vector<std::uint64_t> begin;
+    std::uint64_t unfinished = 0;
+    for (const OrbSlot& slot : round.slots()) {
+      begin.push_back(slot.leaf ? tree_.cells[slot.cell].begin : unfinished);
+      if (!slot.leaf) unfinished += tree_.cells[slot.cell].count;
+    }
+    Memory<Point> own_moved;
+    Memory<std::uint32_t> own_leaves;
+    if (unfinished > 0 && !buffers.moved) {
+      own_moved = memory_of<Point>(unfinished);
+      own_leaves = memory_of<std::uint32_t>(labels ? unfinished : 0);
+      buffers.moved = own_moved.get();
+      buffers.leaves = own_leaves.get();
+    }
+    const auto moving = Clock::now();
+    move(round, source, begin, buffers.moved, threads);
+    const auto below = Clock::now();
+    const std::size_t slots = round.slots().size();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
+    for (std::size_t s = 0; s < slots; ++s) {
+      const OrbSlot& slot = round.slots()[s];
+      if (slot.leaf) continue;
+      const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slot.cell].count};
+      // The thread's number holds here alone: a region of one thread below has a thread 0 of its own.
+      ThreadMemory& mine = threads > 1 ? memory_[static_cast<std::size_t>(omp_get_thread_num())] : memory;
+      solve(slot.cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
+    }
+    const auto merging = Clock::now();
+    if (labels) merge_labels(round, begin, buffers.leaves, labels, threads);
+    if (cell == 1) note(round, cut_s, moving, below, merging);
+  }
+
+  template <class Round>
+  void note(const Round& round, double cut_s, Clock::time_point moving, Clock::time_point below,
+            Clock::time_point merging) {
+    const auto between = [](Clock::time_point a, Clock::time_point b) {
+      return std::chrono::duration<double>(b - a).count();
+    };
+    const double n = static_cast<double>(input_.count);
+    constexpr double kIn = sizeof(T) * Dim;
+    const double labels = input_.options.labels ? 9 : 0;
+    const int first = round_levels(tree_.leaves);
+    OrbLevel level{.level = 0, .levels = first, .passes = 1};
+    level.cut_s = cut_s;
+    level.move_s = between(moving, below) + between(merging, Clock::now());
+    level.bytes = n * (2 * kIn + 2 + sizeof(Point) + labels);
+    result_.levels.push_back(level);
+    if (orb_depth(tree_.leaves) == first) return;
+    level = {.level = first, .levels = orb_depth(tree_.leaves) - first, .passes = 1};
+    level.cut_s = between(below, merging);
+    level.bytes = n * (2 * sizeof(Point) + 2 + 8);
+    result_.levels.push_back(level);
+    (void)round;
+  }
+
+  template <class Source>
+  void move(const MultiwayRound<T, Dim, Source>& round, const Source& source, const std::vector<std::uint64_t>& begin,
+            Point* moved, int threads) {
+    const std::vector<std::uint64_t> chunk_begin = chunk_begins(round, begin);
+    const std::size_t slots = round.slots().size();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
+    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk) {
+      std::array<std::uint64_t, kRoundNodes> to{};
+      std::array<bool, kRoundNodes> leaf{};
+      for (std::size_t s = 0; s < slots; ++s) {
+        to[s] = chunk_begin[chunk * slots + s];
+        leaf[s] = round.slots()[s].leaf;
+      }
+      for (std::uint64_t i = round.chunk_begin(chunk); i < round.chunk_begin(chunk + 1); ++i) {
+        const std::size_t s = round.slot_of(i);
+        if (leaf[s]) {
+          place(to[s]++, source.point(i));
+        } else {
+          moved[to[s]++] = source.point(i);
+        }
+      }
+    }
+  }
+
+  /// For each chunk and slot, where its first point goes: slots as `begin` says, chunks in order within a slot.
+  template <class Round>
+  static std::vector<std::uint64_t> chunk_begins(const Round& round, const std::vector<std::uint64_t>& begin) {
+    std::vector<std::uint64_t> next = begin;
+    const std::size_t slots = begin.size();
+    std::vector<std::uint64_t> begins(round.chunks() * slots);
+    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk)
+      for (std::size_t s = 0; s < slots; ++s) {
+        begins[chunk * slots + s] = next[s];
+        next[s] += round.chunk_count(chunk, s);
+      }
+    return begins;
+  }
+
+  /// A point at its final place.
+  void place(std::uint64_t at, const Point& p) {
+    if (input_.options.permutation) result_.permutation[at] = p.id;
+    if (input_.options.points)
+      for (int a = 0; a < Dim; ++a) result_.points[at * Dim + static_cast<unsigned>(a)] = p.x[a];
+  }
+
+  /// Leaves of unfinished slots stand in their own order; the source's order follows by walking it again.
+  template <class Round>
+  void merge_labels(const Round& round, const std::vector<std::uint64_t>& begin, const std::uint32_t* leaves,
+                    std::uint32_t* labels, int threads) {
+    const std::vector<std::uint64_t> chunk_begin = chunk_begins(round, begin);
+    const std::size_t slots = round.slots().size();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
+    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk) {
+      // A leaf's label is read from one place, others from their stretch of `leaves`.
+      std::array<std::uint32_t, kRoundNodes> own{};
+      std::array<const std::uint32_t*, kRoundNodes> from{};
+      std::array<std::uint32_t, kRoundNodes> advance{};
+      for (std::size_t s = 0; s < slots; ++s) {
+        const OrbSlot& slot = round.slots()[s];
+        own[s] = tree_.cells[slot.cell].first_leaf;
+        advance[s] = slot.leaf ? 0 : 1;
+        from[s] = slot.leaf ? &own[s] : leaves + chunk_begin[chunk * slots + s];
+      }
+      for (std::uint64_t i = round.chunk_begin(chunk); i < round.chunk_begin(chunk + 1); ++i) {
+        const std::size_t s = round.slot_of(i);
+        labels[i] = *from[s];
+        from[s] += advance[s];
+      }
+    }
+  }
+
+  /// A small cell: level by level, by selection among its points.
+  template <class Source>
+  void solve_small(std::size_t cell, const Source& source, std::uint32_t* labels) {
+    struct Placed {
+      Point point;
+      std::uint32_t position;
+    };
+    const std::uint64_t n = tree_.cells[cell].count;
+    std::vector<Placed> points(n);
+    for (std::uint64_t i = 0; i < n; ++i) points[i] = {source.point(i), static_cast<std::uint32_t>(i)};
+    std::vector<std::uint64_t> weights;
+    const std::uint64_t base = tree_.cells[cell].begin;
+    const std::function<void(std::size_t)> split = [&](std::size_t i) {
+      const OrbCell<T, Dim> c = tree_.cells[i];
+      const auto first = points.begin() + static_cast<std::ptrdiff_t>(c.begin - base);
+      const auto last = first + static_cast<std::ptrdiff_t>(c.count);
+      if (c.leaves == 1) {
+        std::sort(first, last, [](const Placed& p, const Placed& q) { return p.point.id < q.point.id; });
+        for (auto p = first; p != last; ++p) {
+          if (labels) labels[p->position] = c.first_leaf;
+          place(base + static_cast<std::uint64_t>(p - points.begin()), p->point);
+        }
+        return;
+      }
+      const int axis = cut_axis(c.box, input_.options.side_tolerance);
+      const auto order = [axis](const Placed& p, const Placed& q) { return orb_before(p.point, q.point, axis); };
+      const OrbGoal goal = goal_of(tree_, i, input_.weighted());
+      std::uint64_t left = goal.unit();
+      std::uint64_t weight_left = left;
+      if (input_.weighted()) {
+        std::sort(first, last, order);
+        weights.clear();
+        for (auto p = first; p != last; ++p) weights.push_back(input_.weight(p->point.id));
+        left = cut_in_window(goal, {.size = c.count}, weights).value();
+        weight_left =
+            std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(left), std::uint64_t{0});
+      } else {
+        std::nth_element(first, first + static_cast<std::ptrdiff_t>(left), last, order);
+      }
+      const auto right = first + static_cast<std::ptrdiff_t>(left);
+      const auto before = std::max_element(first, right, order);
+      cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), left, weight_left);
+      split(2 * i);
+      split(2 * i + 1);
+    };
+    split(cell);
+  }
+
+  const OrbInput<T, Dim>& input_;
+  OrbResult<T, Dim>& result_;
+  OrbTree<T, Dim>& tree_;
+
+  /// Kept in the result, for the next call.
+  static std::vector<ThreadMemory>& threads_memory(OrbResult<T, Dim>& result, std::size_t threads) {
+    if (!result.memory) result.memory = std::make_shared<std::vector<ThreadMemory>>();
+    auto& memory = *static_cast<std::vector<ThreadMemory>*>(result.memory.get());
+    if (memory.size() < threads) memory.resize(threads);
+    for (ThreadMemory& mine : memory) mine.depth = 0;
+    return memory;
+  }
+  std::vector<ThreadMemory>& memory_;
+};
+
+}  // namespace
+
+template <class T, int Dim>
+void orb_multiway(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result) {
+  Multiway<T, Dim>(input, result).run();
+}
+
+template void orb_multiway<float, 2>(const OrbInput<float, 2>&, OrbResult<float, 2>&);
+template void orb_multiway<float, 3>(const OrbInput<float, 3>&, OrbResult<float, 3>&);
+template void orb_multiway<double, 2>(const OrbInput<double, 2>&, OrbResult<double, 2>&);
+template void orb_multiway<double, 3>(const OrbInput<double, 3>&, OrbResult<double, 3>&);
+
+}  // namespace amrbench::partitioners

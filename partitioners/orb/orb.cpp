@@ -1,0 +1,204 @@
+#include "partitioners/orb/orb.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "partitioners/orb/tree.hpp"
+#include "partitioners/orb/weights.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+
+namespace {
+
+using support::InputError;
+
+constexpr OrbMethod kMethods[] = {
+    {"auto", "the fastest: multiway"},
+    {"multiway", "64 cells a round: sampled brackets, one counting pass, exact resolution, one move"},
+    {"bisection", "the document's: bisects all cuts of a level by counting passes, then a two-way partition"},
+    {"sort", "reference: sorts every cell; one thread"},
+};
+
+std::string one_line(const auto* x, int dim) {
+  std::string text;
+  for (int a = 0; a < dim; ++a) text += fmt::format("{}{}", a ? ", " : "", x[a]);
+  return text;
+}
+
+template <class T, int Dim>
+void check_options(PointView<T> points, std::span<const double> weights, const OrbOptions& options) {
+  const std::size_t n = points.size();
+  if (points.dim != Dim) throw InputError(fmt::format("points have {} coordinates; {} are needed", points.dim, Dim));
+  if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
+  if (options.leaves > n)
+    throw InputError(
+        fmt::format("leaves is {}, but there are only {} points; a leaf needs a point", options.leaves, n));
+  if (n > kOrbMaxPoints) throw InputError(fmt::format("{} points; at most 2^32 are possible", n));
+  if (!weights.empty() && weights.size() != n)
+    throw InputError(fmt::format("{} weights for {} points; one a point is needed", weights.size(), n));
+  if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
+    throw InputError(fmt::format("side tolerance is {}; it must be in [0, 1)", options.side_tolerance));
+}
+
+template <class T, int Dim>
+void check_domain(const OrbBox<T, Dim>& domain, const OrbBox<T, Dim>& box, PointView<T> points) {
+  bool inside = true;
+  for (std::size_t a = 0; a < Dim; ++a)
+    inside = inside && domain.lower[a] <= box.lower[a] && domain.upper[a] >= box.upper[a] &&
+             std::isfinite(domain.lower[a]) && std::isfinite(domain.upper[a]);
+  if (inside) return;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    for (std::size_t a = 0; a < Dim; ++a)
+      if (!(points[i][a] >= domain.lower[a] && points[i][a] <= domain.upper[a]))
+        throw InputError(fmt::format("point {} ({}) lies outside the domain", i, one_line(points[i], Dim)));
+  throw InputError("the domain's corners must be finite");
+}
+
+/// Exactly n elements; memory that suffices is kept, for its pages have been touched.
+template <class T>
+void fit(support::PageBuffer<T>& buffer, std::size_t n) {
+  buffer.grow(n);
+  buffer.truncate(n);
+}
+
+std::uint64_t mix(std::uint64_t x) {  // the finaliser of MurmurHash3
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+std::span<const OrbMethod> orb_methods() {
+  return kMethods;
+}
+
+template <class T, int Dim>
+OrbBox<T, Dim> checked_bounding_box(const T* coordinates, std::uint64_t n, std::uint64_t first, int threads) {
+  OrbBox<T, Dim> box;
+  box.lower.fill(std::numeric_limits<T>::max());
+  box.upper.fill(std::numeric_limits<T>::lowest());
+  std::uint64_t bad = n;
+#pragma omp parallel num_threads(threads)
+  {
+    OrbBox<T, Dim> mine = box;
+    std::uint64_t my_bad = n;
+    constexpr std::uint64_t kBlock = 1024;
+#pragma omp for schedule(static)
+    for (std::uint64_t start = 0; start < n; start += kBlock) {
+      const std::uint64_t end = std::min(n, start + kBlock);
+      bool finite = true;
+      for (std::uint64_t i = start; i < end; ++i)
+        for (std::size_t a = 0; a < Dim; ++a) {
+          const T x = coordinates[i * Dim + a];
+          mine.lower[a] = x < mine.lower[a] ? x : mine.lower[a];
+          mine.upper[a] = x > mine.upper[a] ? x : mine.upper[a];
+          finite = finite & (std::abs(x) <= std::numeric_limits<T>::max());
+        }
+      for (std::uint64_t i = start; !finite && i < end && my_bad == n; ++i)
+        for (std::size_t a = 0; a < Dim; ++a)
+          if (!std::isfinite(coordinates[i * Dim + a])) my_bad = std::min(my_bad, i);
+    }
+#pragma omp critical
+    {
+      bad = std::min(bad, my_bad);
+      for (std::size_t a = 0; a < Dim; ++a) {
+        box.lower[a] = std::min(box.lower[a], mine.lower[a]);
+        box.upper[a] = std::max(box.upper[a], mine.upper[a]);
+      }
+    }
+  }
+  if (bad < n)
+    throw InputError(fmt::format("point {} is ({}); coordinates must be finite", first + bad,
+                                 one_line(coordinates + bad * Dim, Dim)));
+  for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero: it would show in the hash
+    box.lower[a] += T(0);
+    box.upper[a] += T(0);
+  }
+  return box;
+}
+
+template <class T, int Dim>
+void orb(PointView<T> points, std::span<const double> weights, const OrbOptions& given, OrbResult<T, Dim>& result,
+         const std::optional<OrbBox<T, Dim>>& domain) {
+  check_options<T, Dim>(points, weights, given);
+  OrbOptions options = given;
+  if (options.threads <= 0) options.threads = omp_get_max_threads();
+  const std::uint64_t n = points.size();
+  OrbBox<T, Dim> box = checked_bounding_box<T, Dim>(points.data.data(), n, 0, options.threads);
+  if (domain) {
+    check_domain(*domain, box, points);
+    box = *domain;
+  }
+  OrbInput<T, Dim> input{points.data.data(), n, nullptr, options};
+  support::PageBuffer<std::uint64_t> units;
+  std::uint64_t total = n;
+  double unit = 1;
+  if (!weights.empty()) {
+    const int exponent = orb_weight_exponent(n, checked_largest_weight(weights, 0, options.threads));
+    to_weight_units(weights, exponent, options.threads, units);
+    input.weights = units.data();
+    unit = std::ldexp(1.0, -exponent);
+    total = 0;
+#pragma omp parallel for num_threads(options.threads) reduction(+ : total) schedule(static)
+    for (std::uint64_t i = 0; i < n; ++i) total += input.weights[i];
+  }
+  result.tree = make_orb_tree<T, Dim>(options.leaves, box, n, total, unit);
+  result.levels.clear();
+  fit(result.labels, options.labels ? n : 0);
+  fit(result.permutation, options.permutation ? n : 0);
+  fit(result.points, options.points ? n * Dim : 0);
+  const auto start = std::chrono::steady_clock::now();
+  if (options.method == "auto" || options.method == "multiway") {
+    orb_multiway(input, result);
+  } else if (options.method == "bisection") {
+    orb_by_bisection(input, result);
+  } else if (options.method == "sort") {
+    orb_by_sort(input, result);
+  } else {
+    std::string names;
+    for (const OrbMethod& method : kMethods) names += fmt::format("{}{}", names.empty() ? "" : ", ", method.name);
+    throw InputError(fmt::format("no ORB method is called \"{}\"; there are {}", options.method, names));
+  }
+  result.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <class T, int Dim>
+std::uint64_t tree_hash(const OrbTree<T, Dim>& tree) {
+  std::uint64_t hash = mix(tree.leaves + 0x9e3779b97f4a7c15ULL * Dim);
+  const auto add = [&](std::uint64_t word) { hash = mix(hash ^ word) + 0x9e3779b97f4a7c15ULL; };
+  for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+    const OrbCell<T, Dim>& cell = tree.cells[i];
+    add(static_cast<std::uint64_t>(cell.axis + 1));
+    add(cell.axis < 0 ? 0 : std::bit_cast<std::uint64_t>(static_cast<double>(cell.cut)));
+    add(cell.count);
+    add(cell.weight);
+  }
+  return hash;
+}
+
+std::uint64_t labels_hash(std::span<const std::uint32_t> labels, std::uint64_t first) {
+  std::uint64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(static)
+  for (std::size_t i = 0; i < labels.size(); ++i) sum += mix((first + i) ^ mix(labels[i] + 1ULL));
+  return sum;
+}
+
+#define AMRBENCH_ORB_INSTANTIATE(T, Dim)                                                                  \
+  template OrbBox<T, Dim> checked_bounding_box<T, Dim>(const T*, std::uint64_t, std::uint64_t, int);      \
+  template void orb<T, Dim>(PointView<T>, std::span<const double>, const OrbOptions&, OrbResult<T, Dim>&, \
+                            const std::optional<OrbBox<T, Dim>>&);                                        \
+  template std::uint64_t tree_hash<T, Dim>(const OrbTree<T, Dim>&);
+AMRBENCH_ORB_INSTANTIATE(float, 2)
+AMRBENCH_ORB_INSTANTIATE(float, 3)
+AMRBENCH_ORB_INSTANTIATE(double, 2)
+AMRBENCH_ORB_INSTANTIATE(double, 3)
+#undef AMRBENCH_ORB_INSTANTIATE
+
+}  // namespace amrbench::partitioners

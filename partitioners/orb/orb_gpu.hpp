@@ -1,0 +1,66 @@
+#pragma once
+// Orthogonal recursive bisection of points that lie on a GPU. Only in builds with the CUDA back end. The rules are
+// those of rules.hpp: tree, labels and permutation equal the CPU's.
+//
+//   multiway    up to 6 levels a round, as on the CPU: sample, one pass that sorts points out by 64 cells or the
+//   bracket
+//               they meet, exact resolution of those in brackets, one stable move. Cells whose brackets miss their cuts
+//               are cut in a further round; what makes no progress (very many equal coordinates) is cut on the host.
+//   seed-cells, seed-level, seed-warp
+//               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
+//               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
+//               proposes (6.7), so their order within a leaf is not defined; tree and labels are the others'.
+// No weights.
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "partitioners/orb/orb.hpp"
+
+namespace amrbench::partitioners {
+
+struct OrbGpuOptions {
+  std::uint32_t leaves = 1;
+  std::string_view method = "multiway";
+  double side_tolerance = kOrbSideTolerance;
+  bool points = true;        ///< reorder the points
+  bool permutation = false;  ///< the numbers of the reordered points
+  bool labels = false;       ///< leaf of each point
+};
+
+struct OrbGpuTimes {
+  double total_s = 0;  ///< by CUDA events, first launch to last
+  double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
+  int rounds = 0;
+  std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
+  std::uint32_t host_cells = 0;  ///< cells that the host cut
+  int passes = 0;                ///< counting passes of the document's methods
+};
+
+/// Buffers for inputs of one size, kept between runs. Device pointers it returns stay valid until the next run.
+template <class T, int Dim>
+class OrbGpu {
+ public:
+  /// n < 2^32 points. InputError for options as in orb(); RunError when the GPU lacks memory (how much is needed and
+  /// free).
+  OrbGpu(std::uint64_t n, const OrbGpuOptions& options);
+  OrbGpu(const OrbGpu&) = delete;
+  OrbGpu& operator=(const OrbGpu&) = delete;
+  ~OrbGpu();
+
+  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. box: root's box, which
+  /// holds all points. Waits until done.
+  const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box);
+
+  [[nodiscard]] const OrbGpuTimes& times() const;
+  [[nodiscard]] const T* points() const;
+  [[nodiscard]] const std::uint32_t* permutation() const;
+  [[nodiscard]] const std::uint32_t* labels() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace amrbench::partitioners

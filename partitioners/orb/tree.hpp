@@ -1,0 +1,101 @@
+#pragma once
+// Building an OrbTree: used by every method, so that boxes, ranges and leaf numbers follow from cuts in one way only.
+#include <optional>
+
+#include "partitioners/orb/cut.hpp"
+#include "partitioners/orb/orb.hpp"
+
+namespace amrbench::partitioners {
+
+/// A tree of uncut cells: leaf counts and numbers by rule 2; the root has `box`, all `count` points and `weight`.
+/// leaves >= 1. O(leaves).
+template <class T, int Dim>
+OrbTree<T, Dim> make_orb_tree(std::uint32_t leaves, const OrbBox<T, Dim>& box, std::uint64_t count,
+                              std::uint64_t weight, double weight_unit) {
+  OrbTree<T, Dim> tree;
+  tree.leaves = leaves;
+  tree.weight_unit = weight_unit;
+  tree.cells.resize(2 * std::size_t{leaves});
+  tree.leaf_cell.resize(leaves);
+  OrbCell<T, Dim>& root = tree.cells[1];
+  root.box = box;
+  root.leaves = leaves;
+  root.count = count;
+  root.weight = weight;
+  for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+    const OrbCell<T, Dim>& cell = tree.cells[i];
+    if (cell.leaves == 1) {
+      tree.leaf_cell[cell.first_leaf] = static_cast<std::uint32_t>(i);
+      continue;
+    }
+    const std::uint32_t left = left_leaves(cell.leaves);
+    tree.cells[2 * i].leaves = left;
+    tree.cells[2 * i].first_leaf = cell.first_leaf;
+    tree.cells[2 * i + 1].leaves = cell.leaves - left;
+    tree.cells[2 * i + 1].first_leaf = cell.first_leaf + left;
+  }
+  return tree;
+}
+
+template <class T, int Dim>
+OrbGoal goal_of(const OrbTree<T, Dim>& tree, std::size_t i, bool weighted) {
+  const OrbCell<T, Dim>& cell = tree.cells[i];
+  return {.count = cell.count,
+          .weight = cell.weight,
+          .leaves = cell.leaves,
+          .leaves_left = left_leaves(cell.leaves),
+          .weighted = weighted};
+}
+
+/// Cuts cell i: `left` points of weight `weight_left` go left of plane `cut`.
+template <class T, int Dim>
+void cut_cell(OrbTree<T, Dim>& tree, std::size_t i, int axis, T cut, std::uint64_t left, std::uint64_t weight_left) {
+  OrbCell<T, Dim>& cell = tree.cells[i];
+  OrbCell<T, Dim>& a = tree.cells[2 * i];
+  OrbCell<T, Dim>& b = tree.cells[2 * i + 1];
+  cell.axis = axis;
+  cell.cut = cut;
+  a.box = b.box = cell.box;
+  a.box.upper[static_cast<std::size_t>(axis)] = b.box.lower[static_cast<std::size_t>(axis)] = cut;
+  a.begin = cell.begin;
+  a.count = left;
+  a.weight = weight_left;
+  b.begin = cell.begin + left;
+  b.count = cell.count - left;
+  b.weight = cell.weight - weight_left;
+}
+
+/// What a method gets: checked input and a tree whose root is filled in.
+template <class T, int Dim>
+struct OrbInput {
+  const T* coordinates = nullptr;
+  std::uint64_t count = 0;
+  const std::uint64_t* weights = nullptr;  ///< units; nullptr: every point weighs 1
+  OrbOptions options;                      ///< threads > 0
+
+  [[nodiscard]] bool weighted() const { return weights != nullptr; }
+  [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
+    OrbPoint<T, Dim> p;
+    for (int a = 0; a < Dim; ++a) p.x[a] = coordinates[i * Dim + static_cast<unsigned>(a)];
+    p.id = static_cast<std::uint32_t>(i);
+    return p;
+  }
+  /// Weight of point `id`.
+  [[nodiscard]] std::uint64_t weight(std::uint32_t id) const { return weights ? weights[id] : 1; }
+};
+
+/// Smallest box around n > 0 points. support::InputError with the index (from `first`) of the first point that has a
+/// coordinate which is NaN or infinite. Threads; the result does not depend on them.
+template <class T, int Dim>
+OrbBox<T, Dim> checked_bounding_box(const T* coordinates, std::uint64_t n, std::uint64_t first, int threads);
+
+// The methods. Each fills tree, labels, permutation, points and levels of `result`, whose tree is made and whose
+// buffers have their sizes.
+template <class T, int Dim>
+void orb_by_sort(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result);
+template <class T, int Dim>
+void orb_by_bisection(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result);
+template <class T, int Dim>
+void orb_multiway(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result);
+
+}  // namespace amrbench::partitioners

@@ -1,0 +1,344 @@
+// Orthogonal recursive bisection: the document's example, and every method against the sort-based reference.
+#include "partitioners/orb/orb.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "partitioners/orb/inputs.hpp"
+#include "partitioners/orb/orb_partitioner.hpp"
+#include "partitioners/orb/round_tree.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+template <class T, int Dim>
+OrbResult<T, Dim> run(const std::vector<T>& points, const std::vector<double>& weights, OrbOptions options) {
+  OrbResult<T, Dim> result;
+  options.points = true;
+  orb<T, Dim>({points, Dim}, weights, options, result);
+  return result;
+}
+
+/// What must hold for any result, by the rules and not by another method.
+template <class T, int Dim>
+void check_rules(const std::vector<T>& points, const OrbResult<T, Dim>& result, bool weighted) {
+  const std::size_t n = points.size() / Dim;
+  const OrbTree<T, Dim>& tree = result.tree;
+  ASSERT_EQ(tree.cells[1].count, n);
+  for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+    const OrbCell<T, Dim>& cell = tree.cells[i];
+    ASSERT_GE(cell.count, cell.leaves);
+    ASSERT_EQ(cell.axis < 0, cell.leaves == 1);
+    if (cell.leaves == 1) continue;
+    const OrbCell<T, Dim>& left = tree.cells[2 * i];
+    ASSERT_EQ(left.leaves + tree.cells[2 * i + 1].leaves, cell.leaves);
+    if (!weighted) {
+      ASSERT_EQ(left.count, cell.count * left.leaves / cell.leaves);
+    }
+  }
+  std::vector<bool> seen(n, false);
+  for (std::uint32_t leaf = 0; leaf < tree.leaves; ++leaf) {
+    const OrbCell<T, Dim>& cell = tree.cells[tree.leaf_cell[leaf]];
+    ASSERT_EQ(cell.first_leaf, leaf);
+    for (std::uint64_t k = cell.begin; k < cell.begin + cell.count; ++k) {
+      const std::uint32_t id = result.permutation[k];
+      ASSERT_FALSE(seen[id]);
+      seen[id] = true;
+      ASSERT_EQ(result.labels[id], leaf);
+      if (k > cell.begin) {
+        ASSERT_LT(result.permutation[k - 1], id);
+      }
+      for (std::size_t a = 0; a < Dim; ++a) {
+        const T x = points[id * Dim + a];
+        ASSERT_EQ(result.points[k * Dim + a], x);
+        ASSERT_GE(x, cell.box.lower[a]);
+        ASSERT_LE(x, cell.box.upper[a]);
+      }
+    }
+  }
+}
+
+template <class T, int Dim>
+void expect_same(const OrbResult<T, Dim>& a, const OrbResult<T, Dim>& b) {
+  ASSERT_EQ(tree_hash(a.tree), tree_hash(b.tree));
+  ASSERT_EQ(labels_hash(a.labels.span()), labels_hash(b.labels.span()));
+  ASSERT_TRUE(std::equal(a.permutation.begin(), a.permutation.end(), b.permutation.begin(), b.permutation.end()));
+}
+
+template <class T, int Dim>
+void compare_methods(const std::vector<T>& points, const std::vector<double>& weights, std::uint32_t leaves,
+                     double side_tolerance = kOrbSideTolerance) {
+  OrbOptions options{.leaves = leaves, .threads = 1, .method = "sort", .side_tolerance = side_tolerance};
+  const auto reference = run<T, Dim>(points, weights, options);
+  check_rules(points, reference, !weights.empty());
+  if (testing::Test::HasFatalFailure()) return;
+  for (const std::string_view method : {"bisection", "multiway"})
+    for (const int threads : {1, 3}) {
+      SCOPED_TRACE(std::string(method) + " threads " + std::to_string(threads));
+      options.method = method;
+      options.threads = threads;
+      const auto result = run<T, Dim>(points, weights, options);
+      expect_same(reference, result);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+TEST(Orb, DocumentExample) {
+  const std::vector<double> points{0.4, 0.3, 0.2, 0.6, 0.8, 0.9, 0.6, 0.5, 0.3, 0.8, 0.7, 0.1, 0.9, 0.3};
+  const OrbBox<double, 2> domain{{0, 0}, {1, 1}};
+  for (const OrbMethod& method : orb_methods()) {
+    SCOPED_TRACE(method.name);
+    OrbResult<double, 2> result;
+    orb<double, 2>({points, 2}, {}, {.leaves = 3, .method = method.name}, result, domain);
+    const auto& cells = result.tree.cells;
+    ASSERT_EQ(cells.size(), 6U);  // 5 cells, heap indices 1 to 5
+    EXPECT_EQ(cells[1].axis, 0);
+    EXPECT_DOUBLE_EQ(cells[1].cut, 0.65);
+    EXPECT_EQ(cells[2].count, 4U);
+    EXPECT_EQ(cells[2].leaves, 2U);
+    EXPECT_EQ(cells[3].count, 3U);
+    EXPECT_EQ(cells[3].leaves, 1U);
+    EXPECT_EQ(cells[2].axis, 1);
+    EXPECT_DOUBLE_EQ(cells[2].cut, 0.55);
+    EXPECT_EQ(cells[4].count, 2U);
+    EXPECT_EQ(cells[5].count, 2U);
+    const std::vector<std::uint32_t> labels(result.labels.begin(), result.labels.end());
+    EXPECT_EQ(labels, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 2}));
+    const std::vector<std::uint32_t> order(result.permutation.begin(), result.permutation.end());
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 3, 1, 4, 2, 5, 6}));
+  }
+}
+
+TEST(Orb, LeafCountsFollowEquationFour) {
+  EXPECT_EQ(left_leaves(2), 1U);
+  EXPECT_EQ(left_leaves(3), 2U);
+  EXPECT_EQ(left_leaves(5), 3U);
+  EXPECT_EQ(left_leaves(6), 4U);
+  EXPECT_EQ(left_leaves(7), 4U);
+  EXPECT_EQ(left_leaves(4096), 2048U);
+  for (std::uint32_t d = 2; d < 3000; ++d) {
+    const double depth = std::ceil(std::log2(d));
+    EXPECT_EQ(left_leaves(d), std::min(d - std::exp2(depth - 2), std::exp2(depth - 1))) << d;
+  }
+}
+
+enum class Shape { uniform, cluster, plummer, field, lattice, line, coincident, two_values, signed_zeros, wide };
+constexpr Shape kShapes[] = {Shape::uniform, Shape::cluster,    Shape::plummer,    Shape::field,        Shape::lattice,
+                             Shape::line,    Shape::coincident, Shape::two_values, Shape::signed_zeros, Shape::wide};
+
+template <class T, int Dim>
+std::vector<T> points_of(Shape shape, std::size_t n, std::uint64_t seed) {
+  std::vector<T> points(n * Dim);
+  if (shape <= Shape::field) {
+    make_orb_points<T, Dim>(static_cast<OrbInputKind>(shape), seed, 0, points);
+    return points;
+  }
+  std::mt19937_64 random(seed);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto draw = static_cast<T>(random() % 16);
+    switch (shape) {
+      case Shape::lattice:
+        points[i] = draw;
+        break;
+      case Shape::line:
+        points[i] = i % Dim == 0 ? static_cast<T>(random() % 1000) : T(2);
+        break;
+      case Shape::coincident:
+        points[i] = T(-3.5);
+        break;
+      case Shape::two_values:
+        points[i] = draw < 1 ? T(1) : T(0);
+        break;
+      case Shape::signed_zeros:
+        points[i] = draw < 4 ? T(-0.0) : draw < 8 ? T(0.0) : draw - T(10);
+        break;
+      default:
+        points[i] = (draw < 8 ? T(-1) : T(1)) * std::ldexp(T(1), static_cast<int>(random() % 250) - 124);
+    }
+  }
+  return points;
+}
+
+enum class Weights { none, random, zero, mostly_zero, one_huge, spread };
+constexpr Weights kWeights[] = {Weights::none,        Weights::random,   Weights::zero,
+                                Weights::mostly_zero, Weights::one_huge, Weights::spread};
+
+std::vector<double> weights_of(Weights kind, std::size_t n, std::uint64_t seed) {
+  if (kind == Weights::none) return {};
+  std::mt19937_64 random(seed);
+  std::vector<double> weights(n);
+  for (double& w : weights) {
+    const double draw = std::generate_canonical<double, 53>(random);
+    w = kind == Weights::random     ? draw
+        : kind == Weights::zero     ? 0
+        : kind == Weights::one_huge ? 1
+                                    : std::exp(20 * draw);
+    if (kind == Weights::mostly_zero) w = draw < 0.99 ? 0 : 1;
+  }
+  if (kind == Weights::one_huge) weights[random() % n] = 1e12;
+  return weights;
+}
+
+template <class T, int Dim>
+void random_cases(std::size_t cases, std::size_t most, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  constexpr std::uint32_t kPrimes[] = {2, 3, 5, 7, 13, 61, 67, 127, 131, 509, 1021, 4093};
+  for (std::size_t c = 0; c < cases; ++c) {
+    const std::uint64_t case_seed = random();
+    const Shape shape = kShapes[c % std::size(kShapes)];
+    const Weights kind = kWeights[random() % std::size(kWeights)];
+    const std::size_t n = 1 + static_cast<std::size_t>(std::exp(std::log(most) * (random() % 1001) / 1000.0));
+    std::uint32_t leaves = random() % 2 ? kPrimes[random() % std::size(kPrimes)] : 1 + random() % 4096;
+    leaves = static_cast<std::uint32_t>(std::min<std::size_t>(leaves, n));
+    if (random() % 8 == 0 && n < 3000) leaves = static_cast<std::uint32_t>(n);
+    const double tolerance = random() % 3 == 0 ? 0 : kOrbSideTolerance;
+    SCOPED_TRACE("case seed " + std::to_string(case_seed) + " shape " + std::to_string(static_cast<int>(shape)) +
+                 " weights " + std::to_string(static_cast<int>(kind)) + " n " + std::to_string(n) + " leaves " +
+                 std::to_string(leaves) + " tolerance " + std::to_string(tolerance));
+    compare_methods<T, Dim>(points_of<T, Dim>(shape, n, case_seed), weights_of(kind, n, case_seed), leaves, tolerance);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Orb, EqualsReferenceFloat3) {
+  random_cases<float, 3>(80, 60000, 1);
+}
+TEST(Orb, EqualsReferenceDouble3) {
+  random_cases<double, 3>(60, 40000, 2);
+}
+TEST(Orb, EqualsReferenceFloat2) {
+  random_cases<float, 2>(60, 40000, 3);
+}
+TEST(Orb, EqualsReferenceDouble2) {
+  random_cases<double, 2>(60, 40000, 4);
+}
+
+/// Large enough for two rounds with brackets, and for several threads in the first.
+TEST(Orb, EqualsReferenceOnEveryShapeAtScale) {
+  for (const Shape shape : kShapes) {
+    SCOPED_TRACE("shape " + std::to_string(static_cast<int>(shape)));
+    compare_methods<float, 3>(points_of<float, 3>(shape, 300000, 11), {}, 4096);
+    compare_methods<double, 3>(points_of<double, 3>(shape, 100000, 12), {}, 61);
+    compare_methods<double, 2>(points_of<double, 2>(shape, 100000, 13), weights_of(Weights::random, 100000, 5), 127);
+  }
+}
+
+TEST(Orb, EqualsReferenceWithEveryWeightAtScale) {
+  for (const Weights kind : kWeights) {
+    SCOPED_TRACE("weights " + std::to_string(static_cast<int>(kind)));
+    compare_methods<float, 3>(points_of<float, 3>(Shape::field, 150000, 21), weights_of(kind, 150000, 6), 1021);
+    compare_methods<float, 3>(points_of<float, 3>(Shape::lattice, 150000, 22), weights_of(kind, 150000, 7), 64);
+  }
+}
+
+TEST(Orb, NearestReachableWeight) {
+  // 10 points on a line; half of the weight is 50: 1 + 48 = 49 is nearer than 59.
+  const std::vector<double> x{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<double> points;
+  for (const double v : x) points.insert(points.end(), {v, 0});
+  const std::vector<double> weights{1, 48, 10, 41, 0, 0, 0, 0, 0, 0};
+  const auto result = run<double, 2>(points, weights, {.leaves = 2, .method = "sort"});
+  EXPECT_EQ(result.tree.cells[2].count, 2U);
+  EXPECT_EQ(result.tree.cells[2].weight * result.tree.weight_unit, 49);
+  // All weight in the first point: a cut behind it leaves all zeros right, and of the equal cuts the middle is taken.
+  const auto first = run<double, 2>(points, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {.leaves = 2, .method = "sort"});
+  EXPECT_EQ(first.tree.cells[2].count, 5U);
+}
+
+/// The instructions of one processor give the codes that the plain loops give.
+template <class T, int Dim>
+void compare_walks(std::uint64_t seed, double side_tolerance) {
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  constexpr int kBlock = RoundTree<T, Dim>::kBlock;
+  std::mt19937_64 random(seed);
+  std::vector<OrbPoint<T, Dim>> sample(300 + random() % 20000);
+  for (auto& p : sample)
+    for (T& x : p.x) x = static_cast<T>(random() % 4096) / T(4096);
+  OrbBox<T, Dim> box;
+  box.upper.fill(T(1));
+  box.upper[0] = static_cast<T>(1 + random() % 5);
+  RoundTree<T, Dim> tree;
+  const auto leaves = static_cast<std::uint32_t>(2 + random() % 80);
+  tree.guess(sample, nullptr, leaves, box, side_tolerance, 1);
+  std::vector<T> x(Dim * kBlock);
+  for (T& v : x) v = static_cast<T>(random() % 4096) / T(4096);
+  std::vector<std::uint8_t> codes(kBlock), plain(kBlock);
+  tree.classify(x.data(), codes.data());
+  tree.classify_portably(x.data(), plain.data());
+  for (int i = 0; i < kBlock; ++i) {
+    T point[Dim];
+    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a * kBlock + i)];
+    ASSERT_EQ(codes[static_cast<std::size_t>(i)], plain[static_cast<std::size_t>(i)]) << i;
+    ASSERT_EQ(tree.code_from(1, point), plain[static_cast<std::size_t>(i)]) << i;
+  }
+}
+
+TEST(Orb, WalksAgree) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    compare_walks<float, 3>(seed, 0.0625);
+    compare_walks<float, 2>(seed, 0);
+    compare_walks<double, 3>(seed, 0);
+    compare_walks<double, 2>(seed, 0.0625);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Orb, PartitionerTakesLeavesAsParts) {
+  std::vector<double> points(3 * 5000);
+  make_orb_points<double, 3>(OrbInputKind::cluster, 3, 0, points);
+  OrbResult<double, 3> result;
+  orb<double, 3>({points, 3}, {}, {.leaves = 37}, result);
+  const auto partitioner = make_orb_partitioner();
+  const PartitionResult parts = partitioner->partition({.points = {points, 3}}, {.parts = 37});
+  EXPECT_TRUE(std::equal(parts.part.begin(), parts.part.end(), result.labels.begin(), result.labels.end()));
+  EXPECT_TRUE(std::equal(parts.order.begin(), parts.order.end(), result.permutation.begin(), result.permutation.end()));
+  const std::vector<double> two{0, 0, 0, 1, 1, 1};
+  EXPECT_EQ(partitioner->partition({.points = {two, 3}}, {.parts = 5}).part, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}}, {.parts = 5}).part.empty());
+}
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const support::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Orb, Refusals) {
+  std::vector<float> points(300, 0.5F);
+  const auto attempt = [&](OrbOptions options, const std::vector<double>& weights = {},
+                           std::optional<OrbBox<float, 3>> domain = {}) {
+    return refusal([&] {
+      OrbResult<float, 3> result;
+      orb<float, 3>({points, 3}, weights, options, result, domain);
+    });
+  };
+  EXPECT_EQ(attempt({.leaves = 100}), "");
+  EXPECT_EQ(attempt({.leaves = 0}), "leaves is 0; at least 1 is needed");
+  EXPECT_EQ(attempt({.leaves = 101}), "leaves is 101, but there are only 100 points; a leaf needs a point");
+  EXPECT_NE(attempt({.leaves = 2, .method = "quick"}).find("\"quick\""), std::string::npos);
+  std::vector<double> weights(100, 1);
+  EXPECT_EQ(attempt({.leaves = 2}, weights), "");
+  weights[71] = -1;
+  weights[80] = -2;
+  EXPECT_EQ(attempt({.leaves = 2}, weights), "weight 71 is -1; a weight must be finite and not negative");
+  weights[70] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(attempt({.leaves = 2}, weights).find("weight 70"), std::string::npos);
+  EXPECT_NE(attempt({.leaves = 2}, {1, 2}).find("2 weights for 100 points"), std::string::npos);
+  EXPECT_NE(attempt({.leaves = 2}, {}, OrbBox<float, 3>{{0, 0, 0}, {1, 0.25F, 1}}).find("point 0"), std::string::npos);
+  points[200] = std::numeric_limits<float>::infinity();
+  EXPECT_NE(attempt({.leaves = 2}).find("point 66 "), std::string::npos);
+  points[100] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(attempt({.leaves = 2}).find("point 33 "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace amrbench::partitioners
