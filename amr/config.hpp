@@ -55,7 +55,7 @@ struct ObjectConfig {
 
 /// [partition]
 struct PartitionConfig {
-  std::string method = "morton";  ///< "morton" or "hilbert"
+  std::string method = "morton";  ///< name in the placement registry (loadbalance/placement.hpp)
 };
 
 /// [balance]

@@ -12,6 +12,9 @@ namespace amrbench::amr {
 class Rebalancer {
  public:
   virtual ~Rebalancer() = default;
+  /// Called once, on the mesh of root cells with its initial fields: puts them where the method wants them, if that is
+  /// not where they are, in even stretches of the curve. Collective.
+  virtual void place_roots(Mesh<3>& /*mesh*/, FieldStore& /*fields*/, support::Metrics& /*metrics*/) {}
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
   /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
   /// travel with the blocks. True when blocks may have moved. Times as below. Collective.

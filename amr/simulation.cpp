@@ -10,13 +10,6 @@ namespace amrbench::amr {
 
 namespace {
 
-sfc::KeySpace<3> key_space(const Config& config) {
-  const auto& root = config.mesh.root;
-  return {sfc::curve_from_name(config.partition.method),
-          {std::uint32_t(root[0]), std::uint32_t(root[1]), std::uint32_t(root[2])},
-          config.mesh.max_level};
-}
-
 ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, FieldStore& fields, const Stage& stage) {
   set_initial_fields(mesh, config.fields, fields);
   return {field_stats(mesh, fields), stage.conserved_variables(true), config.run.tolerance};
@@ -29,16 +22,17 @@ bool is_uniform(const RunTotals& totals) {
 
 }  // namespace
 
-Simulation::Simulation(const support::Communicator& comm, const Config& config, Rebalancer& rebalancer,
-                       support::Metrics& metrics)
+Simulation::Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<3>& space,
+                       Rebalancer& rebalancer, support::Metrics& metrics)
     : config_(config),
       rebalancer_(rebalancer),
       metrics_(metrics),
-      mesh_(comm, key_space(config)),
+      mesh_(comm, space),
       fields_(kernels::make_layout(config.mesh.block, config.fields.variables)),
       stage_(make_stage(config.run.stencil, fields_.layout(), {config.run.overlap, config.device.stores})),
       objects_(make_objects(config.objects)),
       check_(first_sums(mesh_, config, fields_, *stage_)) {
+  rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_->mesh_changed(mesh_);
   count_blocks();
 }

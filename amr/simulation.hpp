@@ -36,9 +36,10 @@ using StepObserver = std::function<void(std::int64_t step, double simulated_time
 
 class Simulation {
  public:
-  /// Makes the root mesh and its initial fields, keeps the first sums. The references must outlive it. Collective.
-  Simulation(const support::Communicator& comm, const Config& config, Rebalancer& rebalancer,
-             support::Metrics& metrics);
+  /// Makes the root mesh and its initial fields, keeps the first sums. `space`: the keys of the blocks, of the
+  /// configuration's root grid and levels. The references must outlive it. Collective.
+  Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<3>& space,
+             Rebalancer& rebalancer, support::Metrics& metrics);
 
   /// The first refinement and all steps; ends early when a check fails. Collective.
   void run(const StepObserver& observer);

@@ -9,11 +9,6 @@ namespace amrbench::apps {
 
 namespace {
 
-constexpr Choice kPartitionMethods[] = {
-    {"morton", "blocks in Morton order, cut into runs of equal weight"},
-    {"hilbert", "blocks in Hilbert order, cut into runs of equal weight"},
-};
-
 constexpr Choice kInitialFields[] = {
     {"random", "hash of global cell position, variable and fields.seed, in [0, 1)"},
     {"ones", "1 in every cell of the root mesh"},
@@ -80,7 +75,8 @@ std::vector<Choice> choices_of(const Registry& registry) {
 }  // namespace
 
 std::span<const Choice> partition_methods() {
-  return kPartitionMethods;
+  static const std::vector<Choice> choices = choices_of(loadbalance::placement_registry());
+  return choices;
 }
 std::span<const Choice> balance_policies() {
   static const std::vector<Choice> choices = choices_of(loadbalance::policy_registry());

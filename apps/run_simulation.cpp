@@ -133,8 +133,8 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   const double bandwidth_before = support::measure_copy_bandwidth(comm).bytes_per_s;
   support::reset_peak_resident();
   support::Metrics metrics;
-  loadbalance::Balancer balancer(config.balance);
-  amr::Simulation simulation(comm, config, balancer, metrics);
+  loadbalance::Balancer balancer(config.balance, config.partition.method);
+  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config), balancer, metrics);
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
   support::barrier(comm);

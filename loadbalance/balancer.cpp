@@ -51,12 +51,34 @@ std::span<const PolicyEntry> policy_registry() {
   return entries;
 }
 
-Balancer::Balancer(const amr::BalanceConfig& config) : config_(config), policy_(&find_policy(config.policy)) {}
+Balancer::Balancer(const amr::BalanceConfig& config, std::string_view method)
+    : config_(config), policy_(&find_policy(config.policy)), placement_(&find_placement(method)) {}
 
 void Balancer::move(const amr::MigrationCount& count) {
   ++mine_.rebalances;
   mine_.blocks_migrated += count.blocks;
   mine_.bytes_migrated += count.bytes;
+}
+
+void Balancer::place(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+                     std::span<const std::int64_t> weights, support::Metrics& metrics) {
+  if (placement_->place != nullptr) {
+    const std::vector<std::int32_t> destinations = placement_->place(mesh, weights);
+    support::PhaseTimer migration(metrics, support::Phase::migrate);
+    move(amr::migrate_to(mesh, fields, changes, destinations));
+    return;
+  }
+  const std::vector<std::int64_t> cuts = slice_by_weight(mesh.comm(), weights, mesh.comm().size());
+  support::PhaseTimer migration(metrics, support::Phase::migrate);
+  move(amr::migrate(mesh, fields, changes, cuts));
+}
+
+void Balancer::place_roots(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) {
+  if (placement_->place == nullptr || mesh.comm().size() == 1) return;
+  support::PhaseTimer timer(metrics, support::Phase::balance);
+  std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
+  const std::vector<std::int64_t> ones(mesh.size(), 1);
+  place(mesh, fields, none, ones, metrics);
 }
 
 bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
@@ -76,16 +98,18 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std:
   for (std::int64_t& n : blocks) n /= kOne;
   const Load load = measure(blocks);
   if (!policy_->wanted(load, config_) || load.imbalance() < kWorthwhile) return false;
-  const std::vector<std::int64_t> cuts = slice_by_weight(mesh.comm(), weights, mesh.comm().size());
-  support::PhaseTimer migration(metrics, support::Phase::migrate);
-  move(amr::migrate(mesh, fields, changes, cuts));
+  place(mesh, fields, changes, weights, metrics);
   return true;
 }
 
 bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   const bool wanted = policy_->wanted(measure(mesh.rank_sizes()), config_);
-  if (wanted) {
+  if (wanted && placement_->place != nullptr) {
+    std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
+    const std::vector<std::int64_t> ones(mesh.size(), 1);
+    place(mesh, fields, none, ones, metrics);
+  } else if (wanted) {
     const std::vector<std::int64_t> cuts = slice_evenly(mesh.global_size(), mesh.comm().size());
     support::PhaseTimer migration(metrics, support::Phase::migrate);
     move(amr::migrate(mesh, fields, cuts));

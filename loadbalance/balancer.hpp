@@ -8,6 +8,7 @@
 #include "amr/config.hpp"
 #include "amr/migrate.hpp"
 #include "amr/rebalancer.hpp"
+#include "loadbalance/placement.hpp"
 
 namespace amrbench::loadbalance {
 
@@ -43,12 +44,13 @@ struct BalanceTotals {
   std::int64_t decisions = 0;
 };
 
-/// Slices the mesh's curve evenly whenever the policy wants it: ahead of a refinement by the blocks that each block
-/// will become, and only when ranks would end up clearly apart; after it by the blocks there are. Throws
-/// support::InputError on an unknown policy.
+/// Places blocks anew whenever the policy wants it, by slices of the mesh's curve or by the placement's partitioner:
+/// ahead of a refinement by the blocks that each block will become, and only when ranks would end up clearly apart;
+/// after it by the blocks there are. Throws support::InputError on an unknown policy or method.
 class Balancer final : public amr::Rebalancer {
  public:
-  explicit Balancer(const amr::BalanceConfig& config);
+  explicit Balancer(const amr::BalanceConfig& config, std::string_view method = "morton");
+  void place_roots(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) override;
   bool rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;
   bool rebalance(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) override;
@@ -57,9 +59,12 @@ class Balancer final : public amr::Rebalancer {
 
  private:
   void move(const amr::MigrationCount& count);
+  void place(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+             std::span<const std::int64_t> weights, support::Metrics& metrics);
 
   amr::BalanceConfig config_;
   const PolicyEntry* policy_;
+  const PlacementEntry* placement_;
   BalanceTotals mine_;
 };
 

@@ -91,7 +91,7 @@ void check_case(const Communicator& world, const MiniamrCase& c) {
   const Config config = config_of(c);
   loadbalance::Balancer balancer(config.balance);
   support::Metrics metrics;
-  Simulation simulation(world, config, balancer, metrics);
+  Simulation simulation(world, config, loadbalance::make_key_space(config), balancer, metrics);
   if (c.initial == checks::Initial::hash) set_hash_fields(simulation);
   std::uint64_t history = 0;
   std::int64_t refinements = -1, least = std::numeric_limits<std::int64_t>::max();

@@ -182,9 +182,9 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
 struct SampleRun {
   /// With `scattered` blocks are dealt out at random instead of along the curve.
   SampleRun(const support::Communicator& comm, const Config& config, bool scattered = false)
-      : balancer(config.balance), scatter(config.fields.seed) {
+      : balancer(config.balance, config.partition.method), scatter(config.fields.seed) {
     Rebalancer& chosen = scattered ? static_cast<Rebalancer&>(scatter) : balancer;
-    simulation = std::make_unique<Simulation>(comm, config, chosen, metrics);
+    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config), chosen, metrics);
     simulation->run([](std::int64_t, double, const RunTotals&) {});
   }
   [[nodiscard]] const Mesh<3>& mesh() const { return simulation->mesh(); }
@@ -211,7 +211,7 @@ Config random_config(std::uint64_t seed) {
   c.run.steps = 2;
   c.run.stages_per_step = 2;
   c.run.refine_every = 1;
-  c.partition.method = pick(0, 1) ? "hilbert" : "morton";
+  c.partition.method = std::array{"morton", "hilbert", "gensfc", "orb"}[pick(0, 3)];
   c.balance.policy = pick(0, 3) ? "every" : "never";
   for (int i = pick(1, 2); i > 0; --i) {
     ObjectConfig o;

@@ -22,7 +22,7 @@ support::Communicator self() {
 /// A simulation with all it refers to, run to its end.
 struct FinishedRun {
   FinishedRun(const support::Communicator& comm, const Config& c) : config(c), balancer(config.balance) {
-    simulation = std::make_unique<Simulation>(comm, config, balancer, metrics);
+    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config), balancer, metrics);
     simulation->run([this](std::int64_t, double, const RunTotals& t) {
       levels_most = std::max(levels_most, std::count_if(t.blocks_by_level.begin(), t.blocks_by_level.end(),
                                                         [](std::int64_t n) { return n > 0; }));

@@ -85,9 +85,9 @@ void write_sample(const fs::path& config_file, const fs::path& dir) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const amr::Config config = apps::parse_toml(text, config_file.string());
   const auto comm = support::Communicator::world();
-  loadbalance::Balancer balancer(config.balance);
+  loadbalance::Balancer balancer(config.balance, config.partition.method);
   support::Metrics metrics;
-  amr::Simulation run(comm, config, balancer, metrics);
+  amr::Simulation run(comm, config, loadbalance::make_key_space(config), balancer, metrics);
   double now = 0.0;
   std::int64_t last = 0;
   run.run([&](std::int64_t step, double time, const amr::RunTotals&) {
