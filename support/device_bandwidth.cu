@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "support/device_bandwidth.hpp"
+#include "support/field_stats.hpp"
 
 namespace amrbench::support {
 
@@ -19,6 +21,12 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(double2* to, const doubl
 #pragma unroll
   for (int k = 0; k < kEach; ++k)
     if (first + k * kThreads < n) __stcs(to + first + k * kThreads, values[k]);
+}
+
+/// Values whose bits differ: constant data can be copied faster than a mesh's.
+__global__ void __launch_bounds__(kThreads) fill_kernel(std::uint64_t* to, std::size_t n) {
+  const std::size_t step = std::size_t(gridDim.x) * kThreads;
+  for (std::size_t i = std::size_t(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) to[i] = mix64(i);
 }
 
 template <class Copy>
@@ -42,9 +50,9 @@ DeviceCopyBandwidth measure_device_copy(std::size_t bytes, int repetitions) {
   const DeviceRegion from(bytes), to(bytes);
   const CudaStream stream;
   const std::size_t n = bytes / sizeof(double2);
-  // Bits that differ: constant data can be copied faster than a mesh's.
-  cuda_check(cudaMemsetAsync(to.data(), 0x5a, bytes, stream.get()), "cudaMemsetAsync");
-  cuda_check(cudaMemsetAsync(from.data(), 0xa5, bytes, stream.get()), "cudaMemsetAsync");
+  constexpr int kFillBlocks = 2048;
+  fill_kernel<<<kFillBlocks, kThreads, 0, stream.get()>>>(static_cast<std::uint64_t*>(from.data()), 2 * n);
+  cuda_check_launch("fill");
   DeviceCopyBandwidth result;
   result.runtime_bytes_per_s = median_rate(bytes, repetitions, stream, [&] {
     cuda_check(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream.get()),
