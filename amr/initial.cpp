@@ -1,15 +1,8 @@
 #include "amr/initial.hpp"
 
 #include "support/error.hpp"
-#include "support/field_stats.hpp"
 
 namespace amrbench::amr {
-
-double random_value(std::uint64_t seed, int variable, std::uint64_t x, std::uint64_t y, std::uint64_t z) {
-  using support::mix64;
-  const std::uint64_t bits = mix64(mix64(seed, static_cast<std::uint64_t>(variable)), mix64(mix64(x, y), z));
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
 
 void set_initial_fields(const Mesh<3>& mesh, const FieldsConfig& config, FieldStore& fields) {
   const bool ones = config.initial == "ones";

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/average27.hpp"
+#include "kernels/stage_sum.hpp"
 
 namespace amrbench::amr {
 

@@ -10,6 +10,7 @@
 
 #include "apps/commands.hpp"
 #include "apps/memory_estimate.hpp"
+#include "support/cuda_info.hpp"
 #include "support/process_memory.hpp"
 #include "support/provenance.hpp"
 
@@ -65,7 +66,17 @@ void info_command(std::ostream& out) {
 
   fmt::print(out, "\nBack ends\n");
   line(out, "cpu", "built");
-  line(out, "cuda", "not built");
+  const support::CudaInfo cuda = support::cuda_info();
+  line(out, "cuda",
+       cuda.built ? fmt::format("built with CUDA {}; driver: {}{}", cuda.toolkit, cuda.driver,
+                                cuda.problem.empty() ? "" : "; unusable: " + cuda.problem)
+                  : "not built");
+  for (const support::CudaDeviceInfo& device : cuda.devices) {
+    line(out, fmt::format("GPU {}", device.index),
+         fmt::format("{}, compute capability {}.{}, {} multiprocessors, {}{}", device.name, device.capability / 10,
+                     device.capability % 10, device.multiprocessors, format_bytes(device.memory_bytes),
+                     device.supported() ? "" : ", not supported"));
+  }
 }
 
 }  // namespace amrbench::apps

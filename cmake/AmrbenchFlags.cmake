@@ -1,15 +1,19 @@
 # Compiler flags shared by every room, carried by the interface target amrbench_flags.
 add_library(amrbench_flags INTERFACE)
 target_include_directories(amrbench_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(amrbench_flags INTERFACE
+# Those of CUDA sources stand in AmrbenchCuda.cmake.
+function(amrbench_cxx_options)
+  target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
+endfunction()
+amrbench_cxx_options(
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
   # One rounding per operation everywhere: results must not depend on the machine's FMA units (docs/architecture.md).
   -ffp-contract=off)
 if(AMRBENCH_WERROR)
-  target_compile_options(amrbench_flags INTERFACE -Werror)
+  amrbench_cxx_options(-Werror)
 endif()
 if(AMRBENCH_NATIVE)
-  target_compile_options(amrbench_flags INTERFACE -march=native)
+  amrbench_cxx_options(-march=native)
 endif()
 if(AMRBENCH_SANITIZE)
   target_compile_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

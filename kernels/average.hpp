@@ -8,8 +8,11 @@
 //
 // The cell function is one for all back ends; it works on a double and on a vector of them alike. Its order of
 // operations is part of the result: no contraction, no reassociation.
-#include "kernels/simd.hpp"
+#include "kernels/fused.hpp"
 #include "sfc/host_device.hpp"
+#if !defined(__CUDACC__)
+#include "kernels/simd.hpp"
+#endif
 
 namespace amrbench::kernels {
 

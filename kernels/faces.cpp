@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/extensive.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {
@@ -48,7 +49,7 @@ void quarter_cells(const double* chunk, const FaceGeometry& g, double* out) {
   for (int b = 0; b < g.nb; ++b) {
     const double* from = chunk + g.start + b * g.step_b;
     for (int a = 0; a < g.na; ++a, from += g.step_a, out += Lanes) {
-      for_vectors<Lanes>([&](auto n, int lane) { store<n>(out + lane, load<n>(from + lane) * 0.25); });
+      for_vectors<Lanes>([&](auto n, int lane) { store<n>(out + lane, face_quarter(load<n>(from + lane))); });
     }
   }
 }
@@ -62,22 +63,23 @@ void restrict_cells(const double* chunk, const FaceGeometry& g, double* out, std
       const double *c01 = from + g.step_b, *c10 = from + g.step_a, *c11 = c10 + g.step_b;
       double* const to = out + a / 2 * Lanes;
       for_vectors<Lanes>([&](auto n, int lane) {
-        store<n>(to + lane, load<n>(from + lane) + load<n>(c01 + lane) + load<n>(c10 + lane) + load<n>(c11 + lane));
+        store<n>(to + lane,
+                 face_sum(load<n>(from + lane), load<n>(c01 + lane), load<n>(c10 + lane), load<n>(c11 + lane)));
       });
     }
   }
 }
 
-/// Each cell of g, times `factor`, to 2 x 2 cells of a packed face.
-template <int Lanes>
-void spread_cells(const double* chunk, const FaceGeometry& g, double factor, double* out) {
+/// Each cell of g, a quarter of it where asked for, to 2 x 2 cells of a packed face.
+template <int Lanes, bool Quarter>
+void spread_cells(const double* chunk, const FaceGeometry& g, double* out) {
   const std::size_t row = std::size_t(g.na) * 2 * Lanes;
   for (int b = 0; b < g.nb; ++b, out += 2 * row) {
     const double* from = chunk + g.start + b * g.step_b;
     for (int a = 0; a < g.na; ++a, from += g.step_a) {
       double* const to = out + 2 * a * Lanes;
       for_vectors<Lanes>([&](auto n, int lane) {
-        const SimdDouble<n> value = load<n>(from + lane) * factor;
+        const SimdDouble<n> whole = load<n>(from + lane), value = Quarter ? face_quarter(whole) : whole;
         store<n>(to + lane, value);
         store<n>(to + Lanes + lane, value);
         store<n>(to + row + lane, value);
@@ -134,7 +136,7 @@ void prolong_face(const BlockLayout& l, const double* coarse, int face, int qa, 
   const FaceGeometry g = quarter_of(geometry(l, face), qa, qb);
   const std::size_t step = face_step(l, face / 2);
   with_lanes(l.lanes, [&](auto lanes) {
-    for (int c = 0; c < chunks; ++c) spread_cells<lanes>(coarse + c * l.chunk_values(), g, 0.25, out + c * step);
+    for (int c = 0; c < chunks; ++c) spread_cells<lanes, true>(coarse + c * l.chunk_values(), g, out + c * step);
   });
 }
 
@@ -142,7 +144,7 @@ void expand_quarter(const BlockLayout& l, const double* quarter, int axis, int c
   const FaceGeometry g = packed_quarter(l, axis);
   const std::size_t step = face_step(l, axis);
   with_lanes(l.lanes, [&](auto lanes) {
-    for (int c = 0; c < chunks; ++c) spread_cells<lanes>(quarter + c * (step / 4), g, 1.0, out + c * step);
+    for (int c = 0; c < chunks; ++c) spread_cells<lanes, false>(quarter + c * (step / 4), g, out + c * step);
   });
 }
 

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sfc/host_device.hpp"
+
 namespace amrbench::kernels {
 
 inline constexpr int kMaxLanes = 8;  ///< doubles a cache line
@@ -30,20 +32,20 @@ struct BlockLayout {
   int lanes = 1;
   int chunks = 1;
 
-  [[nodiscard]] std::size_t block_cells() const { return std::size_t(cells[0]) * cells[1] * cells[2]; }
-  [[nodiscard]] std::size_t chunk_values() const { return block_cells() * lanes; }
-  [[nodiscard]] std::size_t block_values() const { return chunk_values() * chunks; }
-  [[nodiscard]] std::size_t row_values() const { return std::size_t(cells[0]) * lanes; }
-  [[nodiscard]] std::size_t plane_values() const { return row_values() * cells[1]; }
+  [[nodiscard]] AMRBENCH_HD std::size_t block_cells() const { return std::size_t(cells[0]) * cells[1] * cells[2]; }
+  [[nodiscard]] AMRBENCH_HD std::size_t chunk_values() const { return block_cells() * lanes; }
+  [[nodiscard]] AMRBENCH_HD std::size_t block_values() const { return chunk_values() * chunks; }
+  [[nodiscard]] AMRBENCH_HD std::size_t row_values() const { return std::size_t(cells[0]) * lanes; }
+  [[nodiscard]] AMRBENCH_HD std::size_t plane_values() const { return row_values() * cells[1]; }
   /// Cells of a face across `axis`, its first (a) and second (b) in-plane axis, and the doubles of a packed face.
-  [[nodiscard]] int face_axis_a(int axis) const { return axis == 0 ? 1 : 0; }
-  [[nodiscard]] int face_axis_b(int axis) const { return axis == 2 ? 1 : 2; }
-  [[nodiscard]] std::size_t face_cells(int axis) const { return block_cells() / cells[axis]; }
-  [[nodiscard]] std::size_t face_values(int axis) const { return face_cells(axis) * lanes * chunks; }
+  [[nodiscard]] AMRBENCH_HD int face_axis_a(int axis) const { return axis == 0 ? 1 : 0; }
+  [[nodiscard]] AMRBENCH_HD int face_axis_b(int axis) const { return axis == 2 ? 1 : 2; }
+  [[nodiscard]] AMRBENCH_HD std::size_t face_cells(int axis) const { return block_cells() / cells[axis]; }
+  [[nodiscard]] AMRBENCH_HD std::size_t face_values(int axis) const { return face_cells(axis) * lanes * chunks; }
   /// Doubles of a packed quarter face: what crosses a change of level.
-  [[nodiscard]] std::size_t quarter_values(int axis) const { return face_values(axis) / 4; }
+  [[nodiscard]] AMRBENCH_HD std::size_t quarter_values(int axis) const { return face_values(axis) / 4; }
   /// Offset of a value in its block.
-  [[nodiscard]] std::size_t offset(int variable, int x, int y, int z) const {
+  [[nodiscard]] AMRBENCH_HD std::size_t offset(int variable, int x, int y, int z) const {
     return std::size_t(variable / lanes) * chunk_values() + ((std::size_t(z) * cells[1] + y) * cells[0] + x) * lanes +
            variable % lanes;
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/extensive.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {
@@ -28,7 +29,7 @@ void split_chunk(const BlockLayout& l, const double* from, double* to) {
         cell -= Lanes;
         out -= 2 * Lanes;
         for_vectors<Lanes>([&](auto n, int lane) {
-          const SimdDouble<n> eighth = load<n>(cell + lane) * 0.125;
+          const SimdDouble<n> eighth = cell_eighth(load<n>(cell + lane));
           for (double* to_row : {out, out + row, out + plane, out + plane + row}) {
             store<n>(to_row + lane, eighth);
             store<n>(to_row + Lanes + lane, eighth);
@@ -51,9 +52,10 @@ void merge_chunk(const BlockLayout& l, const double* from, double* to) {
       double* out = to + z * plane + y * row;
       for (int x = 0; x < hx; ++x, cell += 2 * Lanes, out += Lanes) {
         for_vectors<Lanes>([&](auto n, int lane) {
-          const auto pair = [&](const double* c) { return load<n>(c + lane) + load<n>(c + Lanes + lane); };
-          const auto square = [&](const double* c) { return pair(c) + pair(c + row); };
-          store<n>(out + lane, square(cell) + square(cell + plane));
+          const double* const first = cell + lane;
+          store<n>(out + lane, cell_sum([&](int fx, int fy, int fz) {
+                     return load<n>(first + fx * Lanes + fy * row + fz * plane);
+                   }));
         });
       }
     }

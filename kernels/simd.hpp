@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/fused.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -34,17 +36,6 @@ inline void store(double* p, const SimdDouble<N>& v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-/// Does this build have fused multiply-add in hardware? (In software it would cost more than a division.)
-#if defined(__FMA__)
-inline constexpr bool kHasFma = true;
-#else
-inline constexpr bool kHasFma = false;
-#endif
-
-/// a * b + c, rounded once; only where kHasFma.
-inline double fused(double a, double b, double c) {
-  return std::fma(a, b, c);
-}
 #if defined(__FMA__)
 inline SimdDouble<1> fused(SimdDouble<1> a, SimdDouble<1> b, SimdDouble<1> c) {
   return SimdDouble<1>{std::fma(a[0], b[0], c[0])};

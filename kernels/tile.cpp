@@ -4,7 +4,9 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/extensive.hpp"
 #include "kernels/simd.hpp"
+#include "kernels/stage_sum.hpp"
 
 namespace amrbench::kernels {
 
@@ -113,7 +115,7 @@ Window quarter_window(const TileLayout& l, int face, int part) {
 void pack_quarter_piece(const TileLayout& l, const double* tile, int face, int part, double* out) {
   pack_window(l, tile, quarter_window(l, face, part), out);
   const std::size_t values = tile_piece_values(l, TileTransfer::quarter, face / 2);
-  for (std::size_t k = 0; k < values; ++k) out[k] *= 0.25;
+  for (std::size_t k = 0; k < values; ++k) out[k] = face_quarter(out[k]);
 }
 
 /// Every fine ghost f of -ext .. n - 1 + ext takes entry floor(f / 2) + ext of the quarter, along both axes.
@@ -160,7 +162,7 @@ void pack_restricted_piece(const TileLayout& l, const double* tile, int face, in
         const std::ptrdiff_t a0 = std::ptrdiff_t(fa.first) * std::ptrdiff_t(w.step_a);
         const std::ptrdiff_t a1 = std::ptrdiff_t(fa.second) * std::ptrdiff_t(w.step_a);
         for (int lane = 0; lane < l.lanes; ++lane)
-          *out++ = row0[a0 + lane] + row1[a0 + lane] + row0[a1 + lane] + row1[a1 + lane];
+          *out++ = face_sum(row0[a0 + lane], row1[a0 + lane], row0[a1 + lane], row1[a1 + lane]);
       }
     }
   }

@@ -26,9 +26,10 @@
 #include <cstdint>
 
 #include "kernels/layout.hpp"
-#include "kernels/stage_sum.hpp"
 
 namespace amrbench::kernels {
+
+class StageSum;  // kernels/stage_sum.hpp
 
 /// Shape of the tiles of one mesh. Plain data.
 struct TileLayout {
@@ -36,23 +37,23 @@ struct TileLayout {
   int lanes = 1;
   int chunks = 1;
 
-  [[nodiscard]] std::size_t row_values() const { return std::size_t(block.cells[0] + 2) * lanes; }
-  [[nodiscard]] std::size_t plane_values() const { return row_values() * (block.cells[1] + 2); }
-  [[nodiscard]] std::size_t chunk_values() const { return plane_values() * (block.cells[2] + 2); }
+  [[nodiscard]] AMRBENCH_HD std::size_t row_values() const { return std::size_t(block.cells[0] + 2) * lanes; }
+  [[nodiscard]] AMRBENCH_HD std::size_t plane_values() const { return row_values() * (block.cells[1] + 2); }
+  [[nodiscard]] AMRBENCH_HD std::size_t chunk_values() const { return plane_values() * (block.cells[2] + 2); }
   /// Doubles of a tile.
-  [[nodiscard]] std::size_t values() const { return chunk_values() * chunks; }
+  [[nodiscard]] AMRBENCH_HD std::size_t values() const { return chunk_values() * chunks; }
   [[nodiscard]] std::array<std::size_t, 3> strides() const {
     return {std::size_t(lanes), row_values(), plane_values()};
   }
   /// Offset of a cell in its chunk; coordinates -1 .. n.
-  [[nodiscard]] std::size_t cell(int x, int y, int z) const {
+  [[nodiscard]] AMRBENCH_HD std::size_t cell(int x, int y, int z) const {
     return std::size_t(z + 1) * plane_values() + std::size_t(y + 1) * row_values() + std::size_t(x + 1) * lanes;
   }
-  [[nodiscard]] std::size_t offset(int variable, int x, int y, int z) const {
+  [[nodiscard]] AMRBENCH_HD std::size_t offset(int variable, int x, int y, int z) const {
     return std::size_t(variable / lanes) * chunk_values() + cell(x, y, z) + variable % lanes;
   }
   /// Cells by which the face across `axis` reaches beyond the block on either side along `in_plane`: 0 or 1.
-  [[nodiscard]] static int extension(int axis, int in_plane) { return in_plane < axis ? 1 : 0; }
+  [[nodiscard]] AMRBENCH_HD static int extension(int axis, int in_plane) { return in_plane < axis ? 1 : 0; }
 };
 
 /// Tiles with the lanes of the block (a kernel for all variables of a chunk at once).

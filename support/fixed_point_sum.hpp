@@ -83,6 +83,15 @@ class FixedPointSum {
       total_ += (static_cast<int128>(hi) << FixedPointScale::kLowBits) + lo;
     }
   }
+  /// Adds the total of `count` values in units of 2^scale().unit_exponent(), made elsewhere by the same rule.
+  void add_total(int128 total, std::int64_t count, bool bad) {
+    count_ += count;
+    if (bad) {
+      ++bad_;
+    } else {
+      total_ += total;
+    }
+  }
   /// One value; slow path.
   void add(double x);
   /// Scales must be equal: RunError.

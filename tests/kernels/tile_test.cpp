@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "kernels/stage_sum.hpp"
+
 namespace amrbench::kernels {
 namespace {
 

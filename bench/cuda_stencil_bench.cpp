@@ -1,0 +1,254 @@
+// CUDA kernels over a cube of blocks in Morton order, faces in place: the 7-point average in its forms, split, merge.
+// Times are those of CUDA events around one launch for all blocks. Items = cell updates (cells times variables); bytes
+// = one read and one write of each value; copy_share = bytes a second over the copy bandwidth measured at the start.
+//
+// Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once]; --once runs every case a single time, for
+// profilers.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/average7_cuda.hpp"
+#include "kernels/initial_cuda.hpp"
+#include "kernels/refine_data_cuda.hpp"
+#include "support/cuda_info.hpp"
+#include "support/device_bandwidth.hpp"
+#include "support/error.hpp"
+
+namespace {
+
+using namespace amrbench;
+using kernels::Average7Options;
+using kernels::Average7Variant;
+using kernels::BlockLayout;
+
+constexpr double kMeshBytes = 4.1e9;  // of one buffer: well beyond the caches
+
+/// edge^3 blocks in Morton order with two buffers.
+class DeviceGrid {
+ public:
+  explicit DeviceGrid(const BlockLayout& layout)
+      : layout_(layout), in_(layout.block_values()), out_(layout.block_values()), sum_(layout) {
+    const double block_bytes = static_cast<double>(layout.block_values() * sizeof(double));
+    edge_ = static_cast<std::uint32_t>(std::ceil(std::cbrt(kMeshBytes / block_bytes)));
+    std::vector<std::array<std::uint32_t, 3>> coords;
+    for (std::uint32_t z = 0; z < edge_; ++z)
+      for (std::uint32_t y = 0; y < edge_; ++y)
+        for (std::uint32_t x = 0; x < edge_; ++x) coords.push_back({x, y, z});
+    std::sort(coords.begin(), coords.end(), [](const auto& a, const auto& b) { return key(a) < key(b); });
+    std::vector<std::int32_t> slot(coords.size());
+    for (std::size_t i = 0; i < coords.size(); ++i) slot[at(coords[i])] = static_cast<std::int32_t>(i);
+    std::vector<kernels::RootBlock> roots;
+    std::vector<kernels::BlockEntry> entries;
+    for (std::size_t i = 0; i < coords.size(); ++i) {
+      roots.push_back({static_cast<std::int32_t>(i), coords[i]});
+      kernels::BlockEntry entry;
+      entry.in = entry.out = static_cast<std::int32_t>(i);
+      for (int face = 0; face < 6; ++face) {
+        auto c = coords[i];
+        const int axis = face / 2, side = face % 2;
+        const bool outside = side != 0 ? c[axis] + 1 == edge_ : c[axis] == 0;
+        if (!outside) c[axis] += side != 0 ? 1U : ~0U;
+        entry.faces[face] = kernels::face_in_place(slot[at(c)], outside ? side : 1 - side);
+      }
+      entries.push_back(entry);
+    }
+    in_.grow(blocks());
+    out_.grow(blocks());
+    entries_.resize_discard(entries.size());
+    support::copy_to_device(entries_.data(), entries.data(), entries.size(), stream_);
+    support::DeviceBuffer<kernels::RootBlock> list(roots.size());
+    support::copy_to_device(list.data(), roots.data(), roots.size(), stream_);
+    kernels::launch_initial(layout, list.data(), blocks(), in_.view(stream_), false, 1, stream_);
+    stream_.synchronize();
+  }
+
+  [[nodiscard]] int blocks() const { return static_cast<int>(edge_ * edge_ * edge_); }
+  [[nodiscard]] const BlockLayout& layout() const { return layout_; }
+  [[nodiscard]] const support::CudaStream& stream() const { return stream_; }
+  [[nodiscard]] support::DeviceSlots in() { return in_.view(stream_); }
+  [[nodiscard]] support::DeviceSlots out() { return out_.view(stream_); }
+
+  /// Seconds of one stage.
+  double average7(const Average7Options& options, bool summing) {
+    kernels::Average7Job job{entries_.data(), blocks(), in(), out(), nullptr, {}};
+    if (summing) job.sums = sum_.start(scale_, stream_);
+    const double seconds = timed([&] { kernels::launch_average7(layout_, job, stream_, options); });
+    in_.swap(out_);
+    return seconds;
+  }
+  template <class Launch>
+  double timed(const Launch& launch) {
+    start_.record(stream_);
+    launch();
+    stop_.record(stream_);
+    stop_.synchronize();
+    return stop_.seconds_since(start_);
+  }
+
+ private:
+  static std::uint64_t key(const std::array<std::uint32_t, 3>& c) {
+    std::uint64_t k = 0;
+    for (int bit = 10; bit >= 0; --bit)
+      for (int axis = 2; axis >= 0; --axis) k = k << 1 | (c[axis] >> bit & 1);
+    return k;
+  }
+  [[nodiscard]] std::size_t at(const std::array<std::uint32_t, 3>& c) const {
+    return (std::size_t(c[2]) * edge_ + c[1]) * edge_ + c[0];
+  }
+
+  BlockLayout layout_;
+  std::uint32_t edge_ = 1;
+  support::CudaStream stream_;
+  support::CudaEvent start_{true}, stop_{true};
+  support::DeviceSlotArray in_, out_;
+  support::DeviceBuffer<kernels::BlockEntry> entries_;
+  kernels::DeviceSum sum_;
+  support::FixedPointScale scale_ = support::FixedPointScale::for_bound(4.0);
+};
+
+/// Keeps the grid of the case before: most cases come several to a grid.
+class Grids {
+ public:
+  DeviceGrid& get(const BlockLayout& layout) {
+    if (!grid_ || grid_->layout().cells != layout.cells || grid_->layout().variables != layout.variables) {
+      grid_.reset();
+      grid_ = std::make_unique<DeviceGrid>(layout);
+    }
+    return *grid_;
+  }
+  double copy_bandwidth = 0.0;
+  bool once = false;
+
+ private:
+  std::unique_ptr<DeviceGrid> grid_;
+};
+
+void report(benchmark::State& state, const Grids& grids, double bytes, double seconds) {
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes * static_cast<double>(state.iterations())));
+  state.counters["copy_share"] = bytes * static_cast<double>(state.iterations()) / seconds / grids.copy_bandwidth;
+  state.counters["GB"] = bytes * 0.5e-9;
+}
+
+/// Times work() of `bytes` each.
+template <class Work>
+void time_case(benchmark::State& state, const Grids& grids, double bytes, const Work& work) {
+  if (!grids.once) work();
+  double seconds = 0.0;
+  for (auto unused : state) {
+    const double s = work();
+    state.SetIterationTime(s);
+    seconds += s;
+  }
+  report(state, grids, bytes, seconds);
+}
+
+void add_average7(Grids& grids, int edge, int variables, const Average7Options& options, bool summing) {
+  const std::string name = fmt::format("average7/edge:{}/variables:{}/{}/tile:{}/sums:{}/streaming:{}", edge, variables,
+                                       options.variant == Average7Variant::march    ? "march"
+                                       : options.variant == Average7Variant::staged ? "staged"
+                                                                                    : "alternate",
+                                       options.tile, summing ? 1 : 0, options.streaming ? 1 : 0);
+  auto* entry =
+      benchmark::RegisterBenchmark(name.c_str(), [&grids, edge, variables, options, summing](benchmark::State& state) {
+        const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
+        if (options.variant != Average7Variant::march && !kernels::has_staged_average7(layout)) {
+          state.SkipWithError("no staged kernel for this layout");
+          return;
+        }
+        DeviceGrid& grid = grids.get(layout);
+        const double updates = static_cast<double>(layout.block_cells() * layout.variables) * grid.blocks();
+        time_case(state, grids, 16.0 * updates, [&] { return grid.average7(options, summing); });
+        state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
+      });
+  entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
+}
+
+/// Split reads an eighth of a block and writes one; merge the other way round.
+void add_refine(Grids& grids, int edge, int variables, bool split) {
+  const std::string name = fmt::format("{}/edge:{}/variables:{}", split ? "split" : "merge", edge, variables);
+  auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, edge, variables, split](benchmark::State& state) {
+    const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
+    DeviceGrid& grid = grids.get(layout);
+    // One block in nine is the coarse one of the eight behind it.
+    const int families = grid.blocks() / 9;
+    std::vector<kernels::SplitJob> splits;
+    std::vector<kernels::MergeJob> merges;
+    for (int k = 0; k < families; ++k) {
+      kernels::MergeJob merge{{}, 9 * k};
+      for (int octant = 0; octant < 8; ++octant) {
+        merge.from[octant] = 9 * k + 1 + octant;
+        splits.push_back({9 * k, octant, 9 * k + 1 + octant});
+      }
+      merges.push_back(merge);
+    }
+    support::DeviceBuffer<kernels::SplitJob> split_list(splits.size());
+    support::DeviceBuffer<kernels::MergeJob> merge_list(merges.size());
+    support::copy_to_device(split_list.data(), splits.data(), splits.size(), grid.stream());
+    support::copy_to_device(merge_list.data(), merges.data(), merges.size(), grid.stream());
+    const support::DeviceSlots slots = grid.in();
+    const double bytes = 9.0 * families * static_cast<double>(layout.block_values() * sizeof(double));
+    time_case(state, grids, bytes, [&] {
+      return grid.timed([&] {
+        if (split)
+          kernels::launch_splits(layout, split_list.data(), static_cast<int>(splits.size()), slots, grid.stream());
+        else
+          kernels::launch_merges(layout, merge_list.data(), families, slots, grid.stream());
+      });
+    });
+  });
+  entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
+}
+
+void add_all(Grids& grids) {
+  constexpr std::array<std::array<int, 2>, 9> kCases{
+      {{4, 40}, {8, 10}, {8, 40}, {16, 10}, {16, 40}, {8, 1}, {16, 1}, {32, 1}, {4, 10}}};
+  for (const auto& [edge, variables] : kCases) {
+    for (const Average7Variant variant :
+         {Average7Variant::march, Average7Variant::staged, Average7Variant::staged_alternate}) {
+      for (const int tile : {0, 1, 1024}) add_average7(grids, edge, variables, {variant, tile, true}, false);
+      add_average7(grids, edge, variables, {variant, 0, false}, false);
+      add_average7(grids, edge, variables, {variant, 0, true}, true);
+    }
+  }
+  for (const bool split : {true, false}) add_refine(grids, 8, 10, split);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Grids grids;
+  std::vector<char*> words;
+  for (int i = 0; i < argc; ++i) {
+    if (std::string(argv[i]) == "--once")
+      grids.once = true;
+    else
+      words.push_back(argv[i]);
+  }
+  int count = static_cast<int>(words.size());
+  benchmark::Initialize(&count, words.data());
+  try {
+    for (const auto& device : support::usable_cuda_devices()) {
+      fmt::print("GPU {}: {}, {} multiprocessors\n", device.index, device.name, device.multiprocessors);
+    }
+    const auto copy = support::measure_device_copy(std::size_t{4} << 30, grids.once ? 1 : 9);
+    grids.copy_bandwidth = copy.bytes_per_s;
+    fmt::print("copy bandwidth: {:.4g} TB/s (runtime {:.4g}, kernel {:.4g})\n", copy.bytes_per_s * 1e-12,
+               copy.runtime_bytes_per_s * 1e-12, copy.kernel_bytes_per_s * 1e-12);
+    benchmark::AddCustomContext("copy_bandwidth_bytes_per_s", fmt::format("{:.6g}", copy.bytes_per_s));
+    add_all(grids);
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cuda_stencil_bench: {}\n", error.what());
+    return EXIT_FAILURE;
+  }
+  benchmark::Shutdown();
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,69 @@
+#pragma once
+// Copies from global to shared memory that run by themselves, and the barrier that says when they have come. Compute
+// capability 9.0: bulk copies of the tensor memory unit; small ones by cp.async. Source: PTX ISA 8.x, "cp.async.bulk",
+// "mbarrier".
+//
+// A barrier's phase ends when all its threads have arrived and all announced bytes have come. One that waits for phase
+// k passes parity k % 2.
+#include <cstdint>
+
+namespace amrbench::kernels {
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+__device__ inline std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+__device__ inline void barrier_init(std::uint64_t* barrier, std::uint32_t threads) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
+}
+/// After barrier_init, before any copy names the barrier.
+__device__ inline void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+/// Announces bytes of the present phase; no arrival.
+__device__ inline void barrier_expect(std::uint64_t* barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+               : "memory");
+}
+/// Arrives when all cp.async that this thread has issued are complete.
+__device__ inline void barrier_arrive_after_copies(std::uint64_t* barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+__device__ inline void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again;\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+/// Bytes a multiple of 16, both ends aligned to 16.
+__device__ inline void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
+}
+/// Bytes 8 or 16, both ends aligned to as many.
+template <int Bytes>
+__device__ inline void copy_small(void* to, const void* from) {
+  static_assert(Bytes == 8 || Bytes == 16);
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
+}
+
+#endif
+
+}  // namespace amrbench::kernels

@@ -1,0 +1,150 @@
+#pragma once
+// The kernel `march` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes and cubes of `Cells` cells (0 = any
+// block). Included by average7_cuda_*.cu only.
+//
+// A plane of a chunk is cut into columns of one vector each; a thread block takes the columns of a few blocks, or some
+// rows of a large block. A thread's neighbours in x and y come through pointers that go on by a constant step a plane:
+// its own block inside, a neighbour's block or a packed face at the rim. No thread waits for another.
+#include <algorithm>
+
+#include "kernels/average7_cuda.hpp"
+#include "kernels/device_sum.cuh"
+#include "kernels/device_vector.cuh"
+
+namespace amrbench::kernels::detail {
+
+/// How columns are dealt to thread blocks.
+struct MarchShape {
+  int columns = 0;  ///< of one plane, in one thread block
+  int parts = 1;    ///< thread blocks a plane
+  int items = 1;    ///< blocks a thread block
+  int threads = 0;
+};
+
+constexpr MarchShape march_shape(int ny, int vectors_row) {
+  constexpr int kMost = 640, kFew = 256;
+  MarchShape shape;
+  int rows = ny;
+  while (rows > 1 && (ny % rows != 0 || rows * vectors_row > kMost)) --rows;
+  shape.columns = rows * vectors_row;
+  shape.parts = ny / rows;
+  if (shape.parts == 1) shape.items = std::max(1, kFew / shape.columns);
+  shape.threads = (shape.columns * shape.items + 31) / 32 * 32;
+  return shape;
+}
+
+struct MarchParameters {
+  BlockLayout layout;
+  Average7Job job;
+  WorkOrder order;
+  MarchShape shape;
+  bool streaming;
+};
+
+/// A neighbour of a column: where it is in plane 0, and how far the next plane is.
+struct ColumnNeighbor {
+  const double* at;
+  int step;
+};
+
+template <int Lanes, int Cells, bool Sum>
+__global__ void __launch_bounds__(640) average7_march(const __grid_constant__ MarchParameters p) {
+  constexpr int W = kDeviceWidth<Lanes>;
+  using Vector = DeviceVector<W>;
+  const DeviceShape<Lanes, Cells> s(p.layout);
+  const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W) : p.shape;  // constants for a cube
+  const int part = static_cast<int>(blockIdx.x % shape.parts);
+  const WorkOrder::Place place = p.order.place(blockIdx.x / shape.parts);
+  const int item = static_cast<int>(threadIdx.x) / shape.columns;
+  const int column = static_cast<int>(threadIdx.x) % shape.columns + part * shape.columns;
+  const int block = place.group * shape.items + item;
+  const bool active = item < shape.items && block < p.job.count;
+  CellSum sums[W];
+  if (active) {
+    const BlockEntry entry = p.job.blocks[block];
+    const int y = column / (s.row() / W), e = column % (s.row() / W) * W, x = e / Lanes, lane = e % Lanes;
+    const int in_plane = y * s.row() + e;
+    const long long chunk = static_cast<long long>(place.chunk) * s.chunk();
+    const double* const own = p.job.in.at(entry.in) + chunk + in_plane;
+    const auto in_place = [&](FaceCode code) { return p.job.in.at(code >> 1) + chunk; };
+    // A packed face: its chunk, then the cell's place in it.
+    const auto packed = [&](FaceCode code, int cells) {
+      return p.job.packed + packed_offset(code) + static_cast<long long>(place.chunk) * cells * Lanes;
+    };
+    const auto across_x = [&](int side) -> ColumnNeighbor {
+      if (side == 0 ? x > 0 : x + 1 < s.nx()) return {own + (side == 0 ? -Lanes : Lanes), s.plane()};
+      const FaceCode code = entry.faces[side];
+      if (face_is_packed(code)) return {packed(code, s.ny() * s.nz()) + y * Lanes + lane, s.ny() * Lanes};
+      return {in_place(code) + y * s.row() + (code & 1) * (s.row() - Lanes) + lane, s.plane()};
+    };
+    const auto across_y = [&](int side) -> ColumnNeighbor {
+      if (side == 0 ? y > 0 : y + 1 < s.ny()) return {own + (side == 0 ? -s.row() : s.row()), s.plane()};
+      const FaceCode code = entry.faces[2 + side];
+      if (face_is_packed(code)) return {packed(code, s.nx() * s.nz()) + e, s.row()};
+      return {in_place(code) + (code & 1) * (s.plane() - s.row()) + e, s.plane()};
+    };
+    const auto across_z = [&](int side) -> const double* {
+      const FaceCode code = entry.faces[4 + side];
+      if (face_is_packed(code)) return packed(code, s.nx() * s.ny()) + in_plane;
+      return in_place(code) + (code & 1) * (s.chunk() - s.plane()) + in_plane;
+    };
+    const ColumnNeighbor xm = across_x(0), xp = across_x(1), ym = across_y(0), yp = across_y(1);
+    const double* const behind = across_z(1);
+    double* const out = p.job.out.at(entry.out) + chunk + in_plane;
+    Vector below = load_global<W>(across_z(0)), centre = load_global<W>(own);
+#pragma unroll(Cells == 0 ? 4 : Cells < 8 ? Cells : 8)
+    for (int z = 0; z < s.nz(); ++z) {
+      const Vector above = load_global<W>(z + 1 < s.nz() ? own + (z + 1) * s.plane() : behind);
+      const Vector v =
+          average7_vector<W>(load_global<W>(xm.at + z * xm.step), load_global<W>(ym.at + z * ym.step), below, centre,
+                             above, load_global<W>(yp.at + z * yp.step), load_global<W>(xp.at + z * xp.step));
+      store_global<W>(out + z * s.plane(), v, p.streaming);
+      if constexpr (Sum) {
+#pragma unroll
+        for (int w = 0; w < W; ++w) sums[w].add(v.v[w], p.job.sums);
+      }
+      below = centre;
+      centre = above;
+    }
+  }
+  if constexpr (Sum) {
+    extern __shared__ unsigned long long scratch[];
+    const int present = min(shape.items, p.job.count - place.group * shape.items);
+    const auto cells = static_cast<std::uint32_t>(present * shape.columns * W / Lanes * s.nz());
+    flush_sums<Lanes, W>(sums, cells, place.chunk, p.job.sums, scratch);
+  }
+}
+
+template <int Lanes, int Cells>
+void launch_march_cells(const MarchParameters& p, unsigned int grid, cudaStream_t stream) {
+  if (p.job.sums.words != nullptr) {
+    const std::size_t scratch =
+        sum_scratch_words<Lanes, kDeviceWidth<Lanes>>(p.shape.threads) * sizeof(unsigned long long);
+    average7_march<Lanes, Cells, true><<<grid, p.shape.threads, scratch, stream>>>(p);
+  } else {
+    average7_march<Lanes, Cells, false><<<grid, p.shape.threads, 0, stream>>>(p);
+  }
+}
+
+template <int Lanes>
+void launch_march(const BlockLayout& l, const Average7Job& job, const Average7Options& options, cudaStream_t stream) {
+  MarchParameters p{
+      l, job, {}, march_shape(l.cells[1], static_cast<int>(l.row_values()) / kDeviceWidth<Lanes>), options.streaming};
+  p.order.groups = (job.count + p.shape.items - 1) / p.shape.items;
+  p.order.chunks = l.chunks;
+  p.order.tile = options.tile <= 0 ? p.order.groups : std::max(1, options.tile / p.shape.items);
+  const auto grid = static_cast<unsigned int>(checked_pieces(p.order.count() * p.shape.parts));
+  const bool cube = l.cells[0] == l.cells[1] && l.cells[1] == l.cells[2];
+  switch (cube ? l.cells[0] : 0) {
+    case 4:
+      return launch_march_cells<Lanes, 4>(p, grid, stream);
+    case 8:
+      return launch_march_cells<Lanes, 8>(p, grid, stream);
+    case 16:
+      return launch_march_cells<Lanes, 16>(p, grid, stream);
+    default:
+      return launch_march_cells<Lanes, 0>(p, grid, stream);
+  }
+}
+
+}  // namespace amrbench::kernels::detail

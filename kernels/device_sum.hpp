@@ -1,0 +1,45 @@
+#pragma once
+// Exact sums of all variables over a stage, added up on the GPU (the twin of kernels/stage_sum.hpp).
+//
+// Threads add raw bit patterns as the CPU's kernels do (support/fixed_point_sum.hpp has the arithmetic). A thread block
+// turns what it has into a 128-bit integer a variable before 2^15 cells could overflow the raw sums, and adds its four
+// 32-bit digits to 64-bit words in device memory by atomics. Integer sums: any order, number of thread blocks or GPUs
+// gives the bits of the CPU.
+#include <cstdint>
+#include <vector>
+
+#include "kernels/layout.hpp"
+#include "support/cuda.hpp"
+#include "support/fixed_point_sum.hpp"
+
+namespace amrbench::kernels {
+
+/// The words kernels add to: [copy][chunk * lanes + lane][kSumWords]. Copies spare atomics from meeting.
+struct DeviceSumView {
+  unsigned long long* words = nullptr;  ///< null: do not sum
+  int variables = 0;                    ///< lanes * chunks
+  double magic_hi = 0.0;
+  double magic_lo = 0.0;
+};
+inline constexpr int kSumCopies = 64;
+inline constexpr int kSumWords = 8;  ///< four digits, flags, padding to 64 bytes
+inline constexpr std::uint32_t kSumMaxCells = 1U << 15;
+
+class DeviceSum {
+ public:
+  explicit DeviceSum(const BlockLayout& layout);
+
+  /// Sets the words to zero, in the stream's order, and says where they are.
+  [[nodiscard]] DeviceSumView start(const support::FixedPointScale& scale, const support::CudaStream& stream);
+  /// Totals by variable (padding lanes left out) of `cells` values each. Waits for the stream.
+  [[nodiscard]] std::vector<support::FixedPointSum> totals(const support::FixedPointScale& scale, std::int64_t cells,
+                                                           const support::CudaStream& stream);
+  [[nodiscard]] std::size_t memory_bytes() const { return words_.bytes(); }
+
+ private:
+  BlockLayout layout_;
+  support::DeviceBuffer<unsigned long long> words_;
+  support::PinnedBuffer<unsigned long long> host_;
+};
+
+}  // namespace amrbench::kernels

@@ -1,0 +1,232 @@
+#pragma once
+// What miniAMR's mixed work computes on one block, variable by variable (kernels/mixed.hpp says what); one source for
+// all back ends, which only differ in how cells are walked. Included by mixed.cpp and wide_cuda.cu.
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/average.hpp"
+
+namespace amrbench::kernels::detail {
+
+/// p[0][c] + p[1][c] + ... in this order, written out so that a row is computed in vectors.
+template <std::size_t... Q>
+AMRBENCH_HD inline double sum_at(const std::array<const double*, 27>& p, std::ptrdiff_t c, std::index_sequence<Q...>) {
+  double sum = p[0][c];
+  ((sum += p[Q + 1][c]), ...);
+  return sum;
+}
+
+/// One block's stage. A cell is an offset from the value of cell (0, 0, 0). `Walk` says how cells are walked:
+///   each_cell(f)         f(c) for every cell, in any order; f reads and writes that cell only
+///   each_line<Axis>(f)   f(c) for every cell, ascending along Axis
+///   replace(u, f)        u(c) = f(c) for every cell, every f from the values before
+/// One after the other, each sees what the one before wrote. Ascending order along an axis gives each cell what
+/// miniAMR's order (x outermost) gives it: a dependency along one axis only sees the order along that axis.
+template <class Walk>
+class MixedBlock {
+ public:
+  /// `tile`: cell (0, 0, 0) of variable 0; chunk, row, plane: steps in doubles; a0: m values.
+  AMRBENCH_HD MixedBlock(const Walk& walk, double a1, const double* a0, int m, double* tile, std::ptrdiff_t chunk,
+                         std::ptrdiff_t row, std::ptrdiff_t plane)
+      : walk_(walk), a1_(a1), a0_(a0), m_(m), chunk_(chunk), row_(row), plane_(plane), tile_(tile) {}
+
+  /// Variable v in a stage of kind stage % 6.
+  AMRBENCH_HD void advance(int v, int kind);
+
+ private:
+  [[nodiscard]] AMRBENCH_HD double* var(int v) const { return tile_ + v * chunk_; }
+  /// The variable at v's place in the group `distance` groups on, cyclically.
+  [[nodiscard]] AMRBENCH_HD const double* partner(int v, int distance) const {
+    return var((v / m_ + distance) % 4 * m_ + v % m_);
+  }
+  template <int Axis>
+  [[nodiscard]] AMRBENCH_HD std::ptrdiff_t step() const {
+    return Axis == 0 ? 1 : Axis == 1 ? row_ : plane_;
+  }
+
+  AMRBENCH_HD void average(int v) const;
+  AMRBENCH_HD void react(int v) const;
+  template <int Axis>
+  AMRBENCH_HD void transport(int v) const;
+  template <int Axis>
+  AMRBENCH_HD void limit(double* u, const double* driver, double coefficient, const double* first,
+                         const double* second) const;
+  AMRBENCH_HD void couple7(int v) const;
+  AMRBENCH_HD void couple27(int v) const;
+  AMRBENCH_HD void bring_into_range(double* u) const;
+
+  Walk walk_;
+  double a1_;
+  const double* a0_;
+  int m_;
+  std::ptrdiff_t chunk_, row_, plane_;
+  double* tile_;
+};
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::average(int v) const {
+  double* const u = var(v);
+  const std::ptrdiff_t dy = row_, dz = plane_;
+  walk_.replace(u, [=](std::ptrdiff_t c) {
+    return average7<double>(u[c - 1], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + 1]);
+  });
+}
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::react(int v) const {
+  double* const u = var(v);
+  const double *const p0 = var(0), *const p1 = var(1);
+  const double a1 = a1_;
+  if (v == 1) {
+    for (int k = m_; k < 2 * m_; ++k) {
+      const double* const q = var(k);
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * p0[c]; });
+    }
+    return;
+  }
+  const double a0 = a0_[v % m_];
+  switch (v / m_) {
+    case 0:
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += u[c] * (p0[c] + p1[c] - a1 * u[c]); });
+      break;
+    case 1: {
+      const double *const q = partner(v, 1), *const r = partner(v, 2);
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] = u[c] * (p0[c] + u[c] + a1 * q[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      break;
+    }
+    case 2: {
+      const double *const q = partner(v, 3), *const r = partner(v, 1);
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      break;
+    }
+    default: {
+      const double *const q = partner(v, 2), *const r = partner(v, 3);
+      walk_.each_cell([=](std::ptrdiff_t c) {
+        u[c] += q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a0) * r[c] + (1.0 - a1) * q[c]) / (p1[c] * p1[c]);
+      });
+    }
+  }
+}
+
+/// The new value weighs the cells before and behind by the driver's slopes towards them; the denominator holds the
+/// three cells and two more variables. Group 1 adds those two last, the others first: one order each.
+template <class Walk>
+template <int Axis>
+AMRBENCH_HD void MixedBlock<Walk>::limit(double* u, const double* driver, double coefficient, const double* first,
+                                         const double* second) const {
+  const std::ptrdiff_t d = step<Axis>();
+  const double* const p1 = var(1);
+  const double a = a1_ + coefficient;
+  const bool last = driver == u;
+  const auto numerator = [=](std::ptrdiff_t c) {
+    const double before = std::fabs(driver[c] - driver[c - d]), behind = std::fabs(driver[c] - driver[c + d]);
+    return before * u[c - d] + std::fabs(before - behind) * (u[c] + p1[c]) + behind * u[c + d];
+  };
+  if (last) {
+    walk_.template each_line<Axis>(
+        [=](std::ptrdiff_t c) { u[c] = numerator(c) / (a + u[c - d] + u[c] + u[c + d] + first[c] + second[c]); });
+  } else {
+    walk_.template each_line<Axis>(
+        [=](std::ptrdiff_t c) { u[c] = numerator(c) / (a + first[c] + second[c] + u[c - d] + u[c] + u[c + d]); });
+  }
+}
+
+template <class Walk>
+template <int Axis>
+AMRBENCH_HD void MixedBlock<Walk>::transport(int v) const {
+  double* const u = var(v);
+  const double *const p0 = var(0), *const p1 = var(1);
+  const double a1 = a1_, a0 = a0_[v % m_];
+  if (v == 1) {
+    for (int k = 2; k < m_ + 2; ++k) {
+      const double* const q = var(k);
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * p0[c]; });
+    }
+    walk_.each_cell([=](std::ptrdiff_t c) { u[c] /= a1 + u[c]; });
+    return;
+  }
+  switch (v / m_) {
+    case 0:
+      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += u[c] * (p0[c] + p1[c] - a1 * u[c]) / (a0 + p1[c]); });
+      break;
+    case 1:
+      limit<Axis>(u, u, a0, p0, p1);
+      break;
+    case 2:
+      limit<Axis>(u, partner(v, 3), a0, partner(v, 3), partner(v, 1));
+      break;
+    default:
+      limit<Axis>(u, partner(v, 2), a0, partner(v, 3), partner(v, 2));
+  }
+}
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::couple7(int v) const {
+  double* const u = var(v);
+  const double *const px = partner(v, 1), *const py = partner(v, 2), *const pz = partner(v, 3);
+  const std::ptrdiff_t dy = row_, dz = plane_;
+  const double a1 = a1_;
+  walk_.replace(u, [=](std::ptrdiff_t c) {
+    return (u[c - 1] * px[c - 1] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
+            u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + 1] * px[c + 1]) /
+           7.0 * (a1 + u[c]);
+  });
+}
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::couple27(int v) const {
+  double* const u = var(v);
+  // By the number of axes along which a cell differs from the centre: itself, faces, edges, corners.
+  const std::array<const double*, 4> from{u, partner(v, 1), partner(v, 2), partner(v, 3)};
+  std::array<const double*, 27> p{};
+  std::size_t k = 0;
+  for (int x = -1; x <= 1; ++x) {
+    for (int y = -1; y <= 1; ++y) {
+      for (int z = -1; z <= 1; ++z) {
+        const int away = x * x + y * y + z * z;
+        p[k++] = from[static_cast<std::size_t>(away)] + x + y * row_ + z * plane_;
+      }
+    }
+  }
+  const double divisor = a1_ + 27.0;
+  walk_.replace(u, [=](std::ptrdiff_t c) { return sum_at(p, c, std::make_index_sequence<26>{}) / divisor; });
+}
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::bring_into_range(double* u) const {
+  const double high = a1_ + a0_[0], low = 10.0 - a1_;
+  walk_.each_cell([=](std::ptrdiff_t c) {
+    const double x = std::fabs(u[c]);
+    const double reduced = x / (high + x), raised = x * low;
+    u[c] = x >= 1.0 ? reduced : x < 0.1 ? raised : x;
+  });
+}
+
+template <class Walk>
+AMRBENCH_HD void MixedBlock<Walk>::advance(int v, int kind) {
+  if (v == 0 || v >= 4 * m_) return average(v);
+  switch (kind) {
+    case 0:
+      react(v);
+      break;
+    case 1:
+      transport<0>(v);
+      break;
+    case 2:
+      transport<1>(v);
+      break;
+    case 3:
+      transport<2>(v);
+      break;
+    case 4:
+      couple7(v);
+      break;
+    default:
+      couple27(v);
+  }
+  bring_into_range(var(v));
+}
+
+}  // namespace amrbench::kernels::detail

@@ -1,0 +1,146 @@
+// average7 on a GPU in all its forms against the CPU's kernels, bit for bit, with its exact sums.
+#include "kernels/average7_cuda.hpp"
+
+#include <cstring>
+#include <limits>
+
+#include "kernels/average7.hpp"
+#include "kernels/device_mesh.hpp"
+#include "kernels/simd.hpp"
+#include "kernels/stage_sum.hpp"
+
+namespace amrbench::kernels {
+namespace {
+
+using checks::RandomMesh;
+
+constexpr std::uint64_t kSeed = 90210;
+
+const std::vector<std::array<int, 3>> kShapes{{4, 4, 4},  {8, 8, 8},  {16, 16, 16}, {2, 4, 6}, {6, 2, 10}, {32, 2, 2},
+                                              {2, 2, 32}, {2, 32, 2}, {16, 32, 4},  {2, 2, 2}, {10, 6, 4}, {6, 6, 6}};
+
+struct Expected {
+  std::vector<std::vector<double>> blocks;
+  std::vector<support::FixedPointSum> sums;
+};
+
+Expected on_cpu(const BlockLayout& layout, const RandomMesh& mesh, const support::FixedPointScale& scale) {
+  const Average7Kernel kernel = select_average7(layout);
+  StageSum sum(layout, kernel.vector_length, kernel.patterns, scale);
+  Expected expected;
+  for (std::size_t i = 0; i < mesh.entries().size(); ++i) {
+    checks::Buffer out(layout.block_values() + kPadding);
+    sum.reserve(layout.block_cells());
+    run_block(kernel.summing[0], layout, mesh.args(i, out.data()), &sum);
+    expected.blocks.emplace_back(out.data(), out.data() + layout.block_values());
+  }
+  expected.sums = sum.totals();
+  return expected;
+}
+
+/// Runs one form of the kernel and compares everything.
+void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expected& expected,
+                  const support::FixedPointScale& scale, const Average7Options& options, bool summing) {
+  const support::CudaStream stream;
+  const std::size_t values = layout.block_values(), blocks = mesh.entries().size();
+  checks::DeviceField in(mesh.slots(), values, stream);
+  // Results start as numbers that no stencil makes, so that one which is not written shows.
+  checks::DeviceField out(std::vector<double>(blocks * values, -12345.0), values, stream);
+  const auto entries = checks::to_device(mesh.entries(), stream);
+  const auto packed = checks::to_device(mesh.packed(), stream);
+  DeviceSum sum(layout);
+  Average7Job job{entries.data(), static_cast<int>(blocks), in.view(stream), out.view(stream), packed.data(), {}};
+  if (summing) job.sums = sum.start(scale, stream);
+  launch_average7(layout, job, stream, options);
+  stream.synchronize();
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const auto got = out.values(static_cast<std::int64_t>(i), values, stream);
+    ASSERT_EQ(std::memcmp(got.data(), expected.blocks[i].data(), values * sizeof(double)), 0) << "block " << i;
+  }
+  if (!summing) return;
+  const auto totals = sum.totals(scale, static_cast<std::int64_t>(blocks * layout.block_cells()), stream);
+  ASSERT_EQ(totals.size(), expected.sums.size());
+  for (std::size_t v = 0; v < totals.size(); ++v) {
+    ASSERT_TRUE(totals[v] == expected.sums[v])
+        << "variable " << v << ": " << totals[v].to_hex() << ", not " << expected.sums[v].to_hex();
+  }
+}
+
+void check_layout(std::mt19937_64& random, const BlockLayout& layout, int blocks) {
+  SCOPED_TRACE(checks::name_of(layout) + ", " + std::to_string(blocks) + " blocks");
+  const auto scale = support::FixedPointScale::for_bound(64.0);
+  const RandomMesh mesh(random, layout, blocks);
+  const Expected expected = on_cpu(layout, mesh, scale);
+  for (const Average7Variant variant :
+       {Average7Variant::march, Average7Variant::staged, Average7Variant::staged_alternate}) {
+    if (variant != Average7Variant::march && !has_staged_average7(layout)) continue;
+    for (const int tile : {0, 1, 11}) {
+      for (const bool summing : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "variant " << int(variant) << ", tile " << tile
+                                        << (summing ? ", sums" : ""));
+        check_on_gpu(layout, mesh, expected, scale, {variant, tile, tile != 1}, summing);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(Average7Cuda, EveryKernelGivesTheCpusBitsAndSums) {
+  AMRBENCH_NEEDS_GPU();
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937_64 random(kSeed);
+  for (int lanes = 1; lanes <= kMaxLanes; ++lanes) {
+    for (const auto& cells : kShapes) {
+      const int chunks = 1 + static_cast<int>(random() % 3);
+      const int padding = static_cast<int>(random() % static_cast<std::uint64_t>(lanes));
+      check_layout(random, checks::layout_of(cells, lanes, chunks, padding), 1 + static_cast<int>(random() % 40));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Average7Cuda, ManyBlocksFillEveryMultiprocessorMoreThanOnce) {
+  AMRBENCH_NEEDS_GPU();
+  SCOPED_TRACE("seed " + std::to_string(kSeed + 1));
+  std::mt19937_64 random(kSeed + 1);
+  for (const auto& [edge, variables, blocks] : {std::array{4, 40, 6001},
+                                                {8, 10, 1501},
+                                                {8, 40, 1501},
+                                                {16, 10, 301},
+                                                {16, 40, 151},
+                                                {8, 1, 9001},
+                                                {16, 1, 1999}}) {
+    check_layout(random, make_layout({edge, edge, edge}, variables), blocks);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Average7Cuda, SumsSeeValuesOutOfRange) {
+  AMRBENCH_NEEDS_GPU();
+  const support::CudaStream stream;
+  const auto scale = support::FixedPointScale::for_bound(1.0);
+  for (const int variables : {1, 7, 8, 13}) {
+    const BlockLayout layout = make_layout({4, 4, 4}, variables);
+    const std::size_t values = layout.block_values();
+    for (int bad = 0; bad < variables; ++bad) {
+      std::vector<double> host(values, 0.25);
+      host[layout.offset(bad, 3, 1, 0)] = bad % 2 != 0 ? std::numeric_limits<double>::quiet_NaN() : 1e9;
+      checks::DeviceField in(host, values, stream), out(host, values, stream);
+      BlockEntry entry;
+      for (int face = 0; face < 6; ++face) entry.faces[face] = face_in_place(0, face % 2);
+      const auto entries = checks::to_device(std::vector<BlockEntry>{entry}, stream);
+      DeviceSum sum(layout);
+      Average7Job job{entries.data(), 1, in.view(stream), out.view(stream), nullptr, sum.start(scale, stream)};
+      launch_average7(layout, job, stream);
+      const auto totals = sum.totals(scale, static_cast<std::int64_t>(layout.block_cells()), stream);
+      for (int v = 0; v < variables; ++v) {
+        EXPECT_EQ(totals[v].valid(), v != bad) << "variable " << v << " with " << bad;
+        if (v == bad) continue;
+        EXPECT_EQ(totals[v].to_double(), 0.25 * static_cast<double>(layout.block_cells()));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::kernels
