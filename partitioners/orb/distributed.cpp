@@ -20,7 +20,7 @@ namespace {
 
 using support::Communicator;
 using support::InputError;
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Wide;  // weights below 2^63 times leaf counts
 
 constexpr std::uint64_t kFewPoints = 512;  ///< of a window that goes to all ranks
 constexpr std::size_t kBins = 256;
@@ -281,12 +281,11 @@ class Distributed {
                        "MPI_Alltoallv");
     result_.first_leaf = first_leaf(static_cast<std::uint64_t>(comm_.rank()));
     result_.end_leaf = first_leaf(static_cast<std::uint64_t>(comm_.rank()) + 1);
-    merge(received, from_offsets, counts_by_leaf(from_counts));
+    merge(received, from_offsets, counts_by_leaf());
   }
 
   /// counts[rank][leaf]: how many points of each of this rank's leaves came from each rank.
-  std::vector<std::vector<std::size_t>> counts_by_leaf(const std::vector<int>& from_counts) {
-    (void)from_counts;
+  std::vector<std::vector<std::size_t>> counts_by_leaf() {
     std::vector<std::uint64_t> mine;
     for (const std::uint32_t c : tree_.leaf_cell) mine.push_back(end_[c] - begin_[c]);
     const auto ranks = static_cast<std::size_t>(comm_.size());
@@ -350,14 +349,13 @@ void check_together(const Communicator& comm, F&& check) {
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
                                        const OrbOptions& options) {
-  const std::uint64_t here = points.size();
+  const std::uint64_t here = points.data.size() / Dim;
   const std::uint64_t n = support::all_sum(comm, here);
   const std::uint64_t first = support::exclusive_sum(comm, here);
   const bool weighted = support::all_max(comm, weights.empty() ? 0 : 1) != 0;
   OrbBox<T, Dim> box;
   double largest = 0;
   check_together(comm, [&] {
-    if (points.dim != Dim) throw InputError(fmt::format("points have {} coordinates; {} are needed", points.dim, Dim));
     if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
     if (options.leaves > n)
       throw InputError(

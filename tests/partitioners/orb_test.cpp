@@ -295,12 +295,13 @@ TEST(Orb, PartitionerTakesLeavesAsParts) {
   OrbResult<double, 3> result;
   orb<double, 3>({points, 3}, {}, {.leaves = 37}, result);
   const auto partitioner = make_orb_partitioner();
-  const PartitionResult parts = partitioner->partition({.points = {points, 3}}, {.parts = 37});
+  const PartitionResult parts = partitioner->partition({.points = {points, 3}, .weights = {}}, {.parts = 37});
   EXPECT_TRUE(std::equal(parts.part.begin(), parts.part.end(), result.labels.begin(), result.labels.end()));
   EXPECT_TRUE(std::equal(parts.order.begin(), parts.order.end(), result.permutation.begin(), result.permutation.end()));
   const std::vector<double> two{0, 0, 0, 1, 1, 1};
-  EXPECT_EQ(partitioner->partition({.points = {two, 3}}, {.parts = 5}).part, (std::vector<std::int32_t>{0, 1}));
-  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}}, {.parts = 5}).part.empty());
+  EXPECT_EQ(partitioner->partition({.points = {two, 3}, .weights = {}}, {.parts = 5}).part,
+            (std::vector<std::int32_t>{0, 1}));
+  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}, .weights = {}}, {.parts = 5}).part.empty());
 }
 
 std::string refusal(const std::function<void()>& call) {
