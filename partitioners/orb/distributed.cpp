@@ -227,12 +227,23 @@ class Distributed {
   void partition(const std::vector<Search<T, Dim>>& searches) {
     for (const Search<T, Dim>& search : searches) {
       const std::size_t c = search.cell;
-      const auto first = items_.begin() + static_cast<std::ptrdiff_t>(begin_[c]);
-      const auto last = items_.begin() + static_cast<std::ptrdiff_t>(end_[c]);
-      const auto middle =
-          std::stable_partition(first, last, [&](const Point& p) { return orb_before(p, search.pivot, search.axis); });
+      // Stable: the left part closes up in place, the right part waits aside; both targets written, one kept, no
+      // branch.
+      right_.resize(std::max(right_.size(), end_[c] - begin_[c] + 1));
+      Point* left = items_.data() + begin_[c];
+      Point* right = right_.data();
+      for (std::size_t i = begin_[c]; i < end_[c]; ++i) {
+        const Point p = items_[i];
+        const bool goes_left = orb_before(p, search.pivot, search.axis);
+        *left = p;
+        *right = p;
+        left += goes_left ? 1 : 0;
+        right += goes_left ? 0 : 1;
+      }
+      const auto middle = static_cast<std::size_t>(left - items_.data());
+      std::copy(right_.data(), right, left);
       begin_[2 * c] = begin_[c];
-      end_[2 * c] = begin_[2 * c + 1] = static_cast<std::size_t>(middle - items_.begin());
+      end_[2 * c] = begin_[2 * c + 1] = middle;
       end_[2 * c + 1] = end_[c];
     }
   }
@@ -313,6 +324,7 @@ class Distributed {
   OrbDistributed<T, Dim>& result_;
   OrbTree<T, Dim>& tree_;
   std::vector<Point> items_;
+  std::vector<Point> right_;
   const std::uint64_t* weights_;  ///< by place in this rank's input; nullptr: none
   std::uint32_t first_;           ///< number of this rank's first point
   bool weighted_;

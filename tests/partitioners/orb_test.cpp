@@ -273,7 +273,7 @@ void compare_walks(std::uint64_t seed, double side_tolerance) {
   tree.classify_portably(x.data(), plain.data());
   for (int i = 0; i < kBlock; ++i) {
     T point[Dim];
-    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a * kBlock + i)];
+    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a) * kBlock + static_cast<std::size_t>(i)];
     ASSERT_EQ(codes[static_cast<std::size_t>(i)], plain[static_cast<std::size_t>(i)]) << i;
     ASSERT_EQ(tree.code_from(1, point), plain[static_cast<std::size_t>(i)]) << i;
   }
