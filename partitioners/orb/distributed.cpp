@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/orb/weights.hpp"
 #include "support/error.hpp"
@@ -18,37 +19,18 @@ namespace amrbench::partitioners {
 
 namespace {
 
+using detail::in_window;
+using detail::key;
+using detail::most_key;
+using detail::ordered;
+using detail::shift_of;
+using detail::Window;
 using support::Communicator;
 using support::InputError;
-__extension__ typedef unsigned __int128 Wide;
+__extension__ typedef unsigned __int128 Wide;  // weights below 2^63 times leaf counts
 
 constexpr std::uint64_t kFewPoints = 512;  ///< of a window that goes to all ranks
 constexpr std::size_t kBins = 256;
-
-/// A number that rises with x; the same for both zeros.
-std::uint64_t ordered(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x + 0.0F);
-  return bits ^ (bits >> 31 ? 0xffffffffU : 0x80000000U);
-}
-std::uint64_t ordered(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x + 0.0);
-  return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
-
-template <class T, int Dim>
-struct Item {
-  OrbPoint<T, Dim> point;
-  std::uint32_t place;  ///< in this rank's input
-  std::uint64_t weight;
-};
-
-/// A stretch of a cell's points in order: phase 0 by the coordinate on the axis, then by each coordinate, then by id.
-struct Window {
-  int phase = 0;
-  std::uint64_t fixed[4] = {};  ///< keys of the phases before, equal for all its points
-  std::uint64_t low = 0, high = 0;
-  std::uint64_t before = 0, weight_before = 0, count = 0;
-};
 
 template <class T, int Dim>
 struct Search {
@@ -56,7 +38,8 @@ struct Search {
   int axis = 0;
   OrbGoal goal;
   std::vector<Window> windows;        ///< each inside the one before
-  std::vector<std::uint32_t> inside;  ///< this rank's items in the last window
+  std::vector<std::uint32_t> inside;  ///< this rank's points in the last window, unless that is the whole cell
+  bool listed = false;                ///< whether `inside` is that of the last window
   bool settled = false;
   OrbPoint<T, Dim> pivot{};
 };
@@ -67,12 +50,14 @@ class Distributed {
   using Point = OrbPoint<T, Dim>;
 
   Distributed(const Communicator& comm, const OrbOptions& options, OrbDistributed<T, Dim>& result,
-              std::vector<Item<T, Dim>> items, bool weighted)
+              std::vector<Point> items, const std::uint64_t* weights, std::uint64_t first, bool weighted)
       : comm_(comm),
         options_(options),
         result_(result),
         tree_(result.tree),
         items_(std::move(items)),
+        weights_(weights),
+        first_(static_cast<std::uint32_t>(first)),
         weighted_(weighted) {
     begin_.assign(tree_.cells.size(), 0);
     end_.assign(tree_.cells.size(), 0);
@@ -83,7 +68,8 @@ class Distributed {
     const auto start = std::chrono::steady_clock::now();
     for (int level = 0; level < orb_depth(tree_.leaves); ++level) cut_level(level);
     for (const std::uint32_t c : tree_.leaf_cell)
-      for (std::size_t i = begin_[c]; i < end_[c]; ++i) result_.labels[items_[i].place] = tree_.cells[c].first_leaf;
+      for (std::size_t i = begin_[c]; i < end_[c]; ++i)
+        result_.labels[items_[i].id - first_] = tree_.cells[c].first_leaf;
     const auto moving = std::chrono::steady_clock::now();
     move();
     const auto end = std::chrono::steady_clock::now();
@@ -92,21 +78,16 @@ class Distributed {
   }
 
  private:
-  static std::uint64_t key(const Point& p, int phase, int axis) {
-    if (phase == 0) return ordered(p.x[axis]);
-    return phase <= Dim ? ordered(p.x[phase - 1]) : p.id;
+  [[nodiscard]] std::uint64_t weight(const Point& p) const { return weights_ ? weights_[p.id - first_] : 1; }
+  /// Calls f(i) for this rank's points in the last window, or in the whole cell when they are not listed.
+  template <class F>
+  void for_inside(const Search<T, Dim>& search, F&& f) const {
+    if (search.listed) {
+      for (const std::uint32_t i : search.inside) f(i);
+    } else {
+      for (std::size_t i = begin_[search.cell]; i < end_[search.cell]; ++i) f(static_cast<std::uint32_t>(i));
+    }
   }
-  static bool in_window(const Point& p, const Window& w, int axis) {
-    for (int phase = 0; phase < w.phase; ++phase)
-      if (key(p, phase, axis) != w.fixed[phase]) return false;
-    const std::uint64_t k = key(p, w.phase, axis);
-    return k >= w.low && k <= w.high;
-  }
-  static std::uint64_t most_key(int phase) {
-    return phase > Dim || sizeof(T) == 4 ? std::numeric_limits<std::uint32_t>::max()
-                                         : std::numeric_limits<std::uint64_t>::max();
-  }
-
   void cut_level(int level) {
     std::vector<Search<T, Dim>> searches;
     const std::size_t first = std::size_t{1} << level;
@@ -120,8 +101,6 @@ class Distributed {
       const auto a = static_cast<std::size_t>(search.axis);
       search.windows.push_back(
           {.low = ordered(cell.box.lower[a]), .high = ordered(cell.box.upper[a]), .count = cell.count});
-      search.inside.resize(end_[i] - begin_[i]);
-      std::iota(search.inside.begin(), search.inside.end(), static_cast<std::uint32_t>(begin_[i]));
       searches.push_back(std::move(search));
     }
     narrow(searches);
@@ -144,18 +123,17 @@ class Distributed {
         const Search<T, Dim>& search = *active[s];
         const Window& w = search.windows.back();
         const int shift = shift_of(w);
-        for (const std::uint32_t i : search.inside) {
-          const std::size_t bin = (key(items_[i].point, w.phase, search.axis) - w.low) >> shift;
-          ++sums[s * width + bin];
-          if (weighted_) sums[s * width + kBins + bin] += items_[i].weight;
-        }
+        std::uint64_t* counts = &sums[s * width];
+        for_inside(search, [&](std::uint32_t i) {
+          const std::size_t bin = (key(items_[i], w.phase, search.axis) - w.low) >> shift;
+          ++counts[bin];
+          if (weighted_) counts[kBins + bin] += weight(items_[i]);
+        });
       }
       support::all_sum(comm_, std::span(sums));
       for (std::size_t s = 0; s < active.size(); ++s) choose(*active[s], std::span(sums).subspan(s * width, width));
     }
   }
-
-  static int shift_of(const Window& w) { return std::max(0, static_cast<int>(std::bit_width(w.high - w.low)) - 8); }
 
   /// The bin that holds the first point of the right becomes the window.
   void choose(Search<T, Dim>& search, std::span<const std::uint64_t> sums) {
@@ -184,10 +162,15 @@ class Distributed {
       ++inner.phase;
       if (inner.phase == search.axis + 1) inner.fixed[inner.phase] = inner.fixed[0], ++inner.phase;
       inner.low = 0;
-      inner.high = most_key(inner.phase);
+      inner.high = most_key<T, Dim>(inner.phase);
     }
+    std::vector<std::uint32_t> kept;
+    for_inside(search, [&](std::uint32_t i) {
+      if (in_window(items_[i], inner, search.axis)) kept.push_back(i);
+    });
     search.windows.push_back(inner);
-    std::erase_if(search.inside, [&](std::uint32_t i) { return !in_window(items_[i].point, inner, search.axis); });
+    search.inside = std::move(kept);
+    search.listed = true;
   }
 
   /// Orders the windows of all cells that are not settled on every rank; true when a window was too narrow and the one
@@ -202,9 +185,10 @@ class Distributed {
     for (std::size_t s = 0; s < searches.size(); ++s) {
       const Search<T, Dim>& search = searches[s];
       if (search.settled) continue;
-      for (std::size_t i = begin_[search.cell]; i < end_[search.cell]; ++i)
-        if (in_window(items_[i].point, search.windows.back(), search.axis))
-          mine.push_back({items_[i].point, static_cast<std::uint32_t>(s), items_[i].weight});
+      for_inside(search, [&](std::uint32_t i) {
+        if (search.listed || in_window(items_[i], search.windows.back(), search.axis))
+          mine.push_back({items_[i], static_cast<std::uint32_t>(s), weight(items_[i])});
+      });
     }
     std::vector<Candidate> all = support::all_gather_v<Candidate>(comm_, mine);
     std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
@@ -231,6 +215,8 @@ class Distributed {
         search.settled = true;
       } else {
         search.windows.pop_back();
+        search.listed = false;
+        search.inside.clear();
         again = true;
       }
       first = last;
@@ -241,12 +227,23 @@ class Distributed {
   void partition(const std::vector<Search<T, Dim>>& searches) {
     for (const Search<T, Dim>& search : searches) {
       const std::size_t c = search.cell;
-      const auto first = items_.begin() + static_cast<std::ptrdiff_t>(begin_[c]);
-      const auto last = items_.begin() + static_cast<std::ptrdiff_t>(end_[c]);
-      const auto middle = std::stable_partition(
-          first, last, [&](const Item<T, Dim>& item) { return orb_before(item.point, search.pivot, search.axis); });
+      // Stable: the left part closes up in place, the right part waits aside; both targets written, one kept, no
+      // branch.
+      right_.resize(std::max(right_.size(), end_[c] - begin_[c] + 1));
+      Point* left = items_.data() + begin_[c];
+      Point* right = right_.data();
+      for (std::size_t i = begin_[c]; i < end_[c]; ++i) {
+        const Point p = items_[i];
+        const bool goes_left = orb_before(p, search.pivot, search.axis);
+        *left = p;
+        *right = p;
+        left += goes_left ? 1 : 0;
+        right += goes_left ? 0 : 1;
+      }
+      const auto middle = static_cast<std::size_t>(left - items_.data());
+      std::copy(right_.data(), right, left);
       begin_[2 * c] = begin_[c];
-      end_[2 * c] = begin_[2 * c + 1] = static_cast<std::size_t>(middle - items_.begin());
+      end_[2 * c] = begin_[2 * c + 1] = middle;
       end_[2 * c + 1] = end_[c];
     }
   }
@@ -262,7 +259,7 @@ class Distributed {
       const std::size_t before = send.size();
       for (std::uint32_t leaf = first_leaf(rank); leaf < first_leaf(rank + 1); ++leaf) {
         const std::uint32_t c = tree_.leaf_cell[leaf];
-        for (std::size_t i = begin_[c]; i < end_[c]; ++i) send.push_back(items_[i].point);
+        for (std::size_t i = begin_[c]; i < end_[c]; ++i) send.push_back(items_[i]);
       }
       offsets.push_back(support::mpi_count(before, "points to move"));
       counts.push_back(support::mpi_count(send.size() - before, "points to move"));
@@ -281,12 +278,11 @@ class Distributed {
                        "MPI_Alltoallv");
     result_.first_leaf = first_leaf(static_cast<std::uint64_t>(comm_.rank()));
     result_.end_leaf = first_leaf(static_cast<std::uint64_t>(comm_.rank()) + 1);
-    merge(received, from_offsets, counts_by_leaf(from_counts));
+    merge(received, from_offsets, counts_by_leaf());
   }
 
   /// counts[rank][leaf]: how many points of each of this rank's leaves came from each rank.
-  std::vector<std::vector<std::size_t>> counts_by_leaf(const std::vector<int>& from_counts) {
-    (void)from_counts;
+  std::vector<std::vector<std::size_t>> counts_by_leaf() {
     std::vector<std::uint64_t> mine;
     for (const std::uint32_t c : tree_.leaf_cell) mine.push_back(end_[c] - begin_[c]);
     const auto ranks = static_cast<std::size_t>(comm_.size());
@@ -327,7 +323,10 @@ class Distributed {
   const OrbOptions& options_;
   OrbDistributed<T, Dim>& result_;
   OrbTree<T, Dim>& tree_;
-  std::vector<Item<T, Dim>> items_;
+  std::vector<Point> items_;
+  std::vector<Point> right_;
+  const std::uint64_t* weights_;  ///< by place in this rank's input; nullptr: none
+  std::uint32_t first_;           ///< number of this rank's first point
   bool weighted_;
   std::vector<std::size_t> begin_, end_;  ///< of each cell among items_
 };
@@ -350,14 +349,13 @@ void check_together(const Communicator& comm, F&& check) {
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
                                        const OrbOptions& options) {
-  const std::uint64_t here = points.size();
+  const std::uint64_t here = points.data.size() / Dim;
   const std::uint64_t n = support::all_sum(comm, here);
   const std::uint64_t first = support::exclusive_sum(comm, here);
   const bool weighted = support::all_max(comm, weights.empty() ? 0 : 1) != 0;
   OrbBox<T, Dim> box;
   double largest = 0;
   check_together(comm, [&] {
-    if (points.dim != Dim) throw InputError(fmt::format("points have {} coordinates; {} are needed", points.dim, Dim));
     if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
     if (options.leaves > n)
       throw InputError(
@@ -376,20 +374,19 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   support::PageBuffer<std::uint64_t> units;
   const int exponent = weighted ? orb_weight_exponent(n, support::all_max(comm, largest)) : 0;
   if (weighted) to_weight_units(weights, exponent, 1, units);
-  std::vector<Item<T, Dim>> items(here);
+  std::vector<OrbPoint<T, Dim>> items(here);
   std::uint64_t total = 0;
   for (std::uint64_t i = 0; i < here; ++i) {
-    for (int a = 0; a < Dim; ++a) items[i].point.x[a] = points[i][a];
-    items[i].point.id = static_cast<std::uint32_t>(first + i);
-    items[i].place = static_cast<std::uint32_t>(i);
-    items[i].weight = weighted ? units[i] : 1;
-    total += items[i].weight;
+    for (int a = 0; a < Dim; ++a) items[i].x[a] = points[i][a];
+    items[i].id = static_cast<std::uint32_t>(first + i);
+    total += weighted ? units[i] : 1;
   }
   OrbDistributed<T, Dim> result;
   result.tree = make_orb_tree<T, Dim>(options.leaves, box, n, support::all_sum(comm, total),
                                       weighted ? std::ldexp(1.0, -exponent) : 1.0);
   result.labels.grow(here);
-  Distributed<T, Dim>(comm, options, result, std::move(items), weighted).run();
+  Distributed<T, Dim>(comm, options, result, std::move(items), weighted ? units.data() : nullptr, first, weighted)
+      .run();
   return result;
 }
 

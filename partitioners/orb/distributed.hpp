@@ -31,8 +31,8 @@ struct OrbDistributed {
 };
 
 /// points, weights: this rank's; weights on all ranks with points, or on none. Every rank may hold any number of
-/// points, none too; a point's number is that of its rank's first plus its place. Threads of options are not used;
-/// method is. not. Collective. Errors as of orb(), the same on every rank.
+/// points, none too; a point's number is that of its rank's first plus its place. Of the options leaves and
+/// side_tolerance count; one thread a rank. Collective. Errors as of orb(), the same on every rank.
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const support::Communicator& comm, PointView<T> points,
                                        std::span<const double> weights, const OrbOptions& options);

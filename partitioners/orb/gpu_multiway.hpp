@@ -4,6 +4,7 @@
 #include <cub/device/device_scan.cuh>
 #include <map>
 
+#include "partitioners/orb/gpu_move.cuh"
 #include "partitioners/orb/gpu_resolve.cuh"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"

@@ -175,7 +175,7 @@ std::uint64_t tree_hash(const OrbTree<T, Dim>& tree) {
   const auto add = [&](std::uint64_t word) { hash = mix(hash ^ word) + 0x9e3779b97f4a7c15ULL; };
   for (std::size_t i = 1; i < tree.cells.size(); ++i) {
     const OrbCell<T, Dim>& cell = tree.cells[i];
-    add(static_cast<std::uint64_t>(cell.axis + 1));
+    add(cell.axis < 0 ? 0U : static_cast<std::uint32_t>(cell.axis) + 1U);
     add(cell.axis < 0 ? 0 : std::bit_cast<std::uint64_t>(static_cast<double>(cell.cut)));
     add(cell.count);
     add(cell.weight);
@@ -190,15 +190,21 @@ std::uint64_t labels_hash(std::span<const std::uint32_t> labels, std::uint64_t f
   return sum;
 }
 
-#define AMRBENCH_ORB_INSTANTIATE(T, Dim)                                                                  \
-  template OrbBox<T, Dim> checked_bounding_box<T, Dim>(const T*, std::uint64_t, std::uint64_t, int);      \
-  template void orb<T, Dim>(PointView<T>, std::span<const double>, const OrbOptions&, OrbResult<T, Dim>&, \
-                            const std::optional<OrbBox<T, Dim>>&);                                        \
-  template std::uint64_t tree_hash<T, Dim>(const OrbTree<T, Dim>&);
-AMRBENCH_ORB_INSTANTIATE(float, 2)
-AMRBENCH_ORB_INSTANTIATE(float, 3)
-AMRBENCH_ORB_INSTANTIATE(double, 2)
-AMRBENCH_ORB_INSTANTIATE(double, 3)
-#undef AMRBENCH_ORB_INSTANTIATE
+template OrbBox<float, 2> checked_bounding_box<float, 2>(const float*, std::uint64_t, std::uint64_t, int);
+template void orb<float, 2>(PointView<float>, std::span<const double>, const OrbOptions&, OrbResult<float, 2>&,
+                            const std::optional<OrbBox<float, 2>>&);
+template std::uint64_t tree_hash<float, 2>(const OrbTree<float, 2>&);
+template OrbBox<float, 3> checked_bounding_box<float, 3>(const float*, std::uint64_t, std::uint64_t, int);
+template void orb<float, 3>(PointView<float>, std::span<const double>, const OrbOptions&, OrbResult<float, 3>&,
+                            const std::optional<OrbBox<float, 3>>&);
+template std::uint64_t tree_hash<float, 3>(const OrbTree<float, 3>&);
+template OrbBox<double, 2> checked_bounding_box<double, 2>(const double*, std::uint64_t, std::uint64_t, int);
+template void orb<double, 2>(PointView<double>, std::span<const double>, const OrbOptions&, OrbResult<double, 2>&,
+                             const std::optional<OrbBox<double, 2>>&);
+template std::uint64_t tree_hash<double, 2>(const OrbTree<double, 2>&);
+template OrbBox<double, 3> checked_bounding_box<double, 3>(const double*, std::uint64_t, std::uint64_t, int);
+template void orb<double, 3>(PointView<double>, std::span<const double>, const OrbOptions&, OrbResult<double, 3>&,
+                             const std::optional<OrbBox<double, 3>>&);
+template std::uint64_t tree_hash<double, 3>(const OrbTree<double, 3>&);
 
 }  // namespace amrbench::partitioners

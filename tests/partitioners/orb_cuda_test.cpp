@@ -94,7 +94,8 @@ TEST_F(OrbCuda, Ties) {
   for (const unsigned edge : {1U, 2U, 16U, 1000U})
     for (const char* method : {"multiway", "seed-warp"}) {
       std::vector<float> points(3 * 100000);
-      for (float& x : points) x = static_cast<float>(random() % edge) - static_cast<float>(edge / 2);
+      const unsigned middle = edge / 2;
+      for (float& x : points) x = static_cast<float>(random() % edge) - static_cast<float>(middle);
       compare<float, 3>(points, 100, method);
       if (HasFatalFailure()) return;
     }

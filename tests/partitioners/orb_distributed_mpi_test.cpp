@@ -61,7 +61,8 @@ template <class T>
 std::vector<T> lattice(std::size_t values, unsigned edge, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> points(values);
-  for (T& x : points) x = static_cast<T>(random() % edge) - static_cast<T>(edge / 2);
+  const unsigned middle = edge / 2;
+  for (T& x : points) x = static_cast<T>(random() % edge) - static_cast<T>(middle);
   return points;
 }
 

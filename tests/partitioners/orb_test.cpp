@@ -273,7 +273,7 @@ void compare_walks(std::uint64_t seed, double side_tolerance) {
   tree.classify_portably(x.data(), plain.data());
   for (int i = 0; i < kBlock; ++i) {
     T point[Dim];
-    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a * kBlock + i)];
+    for (int a = 0; a < Dim; ++a) point[a] = x[static_cast<std::size_t>(a) * kBlock + static_cast<std::size_t>(i)];
     ASSERT_EQ(codes[static_cast<std::size_t>(i)], plain[static_cast<std::size_t>(i)]) << i;
     ASSERT_EQ(tree.code_from(1, point), plain[static_cast<std::size_t>(i)]) << i;
   }
@@ -295,12 +295,13 @@ TEST(Orb, PartitionerTakesLeavesAsParts) {
   OrbResult<double, 3> result;
   orb<double, 3>({points, 3}, {}, {.leaves = 37}, result);
   const auto partitioner = make_orb_partitioner();
-  const PartitionResult parts = partitioner->partition({.points = {points, 3}}, {.parts = 37});
+  const PartitionResult parts = partitioner->partition({.points = {points, 3}, .weights = {}}, {.parts = 37});
   EXPECT_TRUE(std::equal(parts.part.begin(), parts.part.end(), result.labels.begin(), result.labels.end()));
   EXPECT_TRUE(std::equal(parts.order.begin(), parts.order.end(), result.permutation.begin(), result.permutation.end()));
   const std::vector<double> two{0, 0, 0, 1, 1, 1};
-  EXPECT_EQ(partitioner->partition({.points = {two, 3}}, {.parts = 5}).part, (std::vector<std::int32_t>{0, 1}));
-  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}}, {.parts = 5}).part.empty());
+  EXPECT_EQ(partitioner->partition({.points = {two, 3}, .weights = {}}, {.parts = 5}).part,
+            (std::vector<std::int32_t>{0, 1}));
+  EXPECT_TRUE(partitioner->partition({.points = {{}, 3}, .weights = {}}, {.parts = 5}).part.empty());
 }
 
 std::string refusal(const std::function<void()>& call) {
