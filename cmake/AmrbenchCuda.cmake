@@ -1,7 +1,8 @@
 # The CUDA back end: whether it is built, for which GPUs, with which flags. Sources are *.cu beside their twins; a build
 # without it leaves them out, and code asks by the macro AMRBENCH_CUDA (defined to 1 where it is built).
 #
-# Sets AMRBENCH_CUDA_ENABLED. Include after AmrbenchFlags.cmake.
+# Sets AMRBENCH_CUDA_ENABLED. Include after AmrbenchFlags.cmake and
+# AmrbenchDependencies.cmake (OpenMP).
 set(AMRBENCH_CUDA AUTO CACHE STRING "Build the CUDA back end: ON, OFF, or AUTO (where a toolkit is found)")
 set_property(CACHE AMRBENCH_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(AMRBENCH_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU architectures to build for, as CMAKE_CUDA_ARCHITECTURES")
@@ -55,7 +56,9 @@ target_link_libraries(amrbench_flags INTERFACE CUDA::toolkit)
 target_compile_options(amrbench_flags INTERFACE
   # One rounding per operation, as on the CPU: fused multiply-add only where the source says so.
   "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-lineinfo>"
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align,-ffp-contract=off>")
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align,-ffp-contract=off>"
+  # Headers shared with the CPU hold OpenMP pragmas.
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${OpenMP_CXX_FLAGS}>")
 if(AMRBENCH_NATIVE)
   target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
 endif()

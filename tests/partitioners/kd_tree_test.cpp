@@ -119,7 +119,9 @@ struct Checker {
         }
         for (std::size_t d = 0; d < lo.size(); ++d) {
           ASSERT_GE(hi[node.axis] - lo[node.axis], hi[d] - lo[d]);
-          if (d < node.axis) ASSERT_GT(hi[node.axis] - lo[node.axis], hi[d] - lo[d]);
+          if (d < node.axis) {
+            ASSERT_GT(hi[node.axis] - lo[node.axis], hi[d] - lo[d]);
+          }
         }
         const std::size_t below = tree.nodes[node.child].count;
         for (std::size_t k = 0; k < ids.size(); ++k) {
