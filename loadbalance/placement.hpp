@@ -3,11 +3,9 @@
 //
 // Two kinds:
 // - along the keys: the method is a curve, the mesh's keys follow it, and slicing (slicing.hpp) cuts it. Nothing but
-// the
-//   cuts is computed, and few blocks move when they shift.
+//   the cuts is computed, and few blocks move when they shift.
 // - by a partitioner over the blocks' centres and weights, distributed over the ranks that hold them. Ranks then hold
-// no
-//   intervals of the curve, and the mesh finds owners by its directory (amr/directory.hpp).
+//   no intervals of the curve, and the mesh finds owners by its directory (amr/directory.hpp).
 // No placement shows in the mesh or in the values of its blocks.
 #include <cstdint>
 #include <span>
