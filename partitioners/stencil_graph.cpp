@@ -123,11 +123,13 @@ std::vector<double> cell_centres(const GridShape& grid, int threads) {
   std::vector<double> centres(static_cast<std::size_t>(grid.cells()) * dim);
 #pragma omp parallel for schedule(static) num_threads(thread_count(threads))
   for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t y = row % ny;
+    const std::int64_t z = row / ny;
     double* out = centres.data() + static_cast<std::size_t>(row * nx) * dim;
     for (std::int64_t x = 0; x < nx; ++x, out += dim) {
       out[0] = static_cast<double>(x) + 0.5;
-      out[1] = static_cast<double>(row % ny) + 0.5;
-      if (dim == 3) out[2] = static_cast<double>(row / ny) + 0.5;
+      out[1] = static_cast<double>(y) + 0.5;
+      if (dim == 3) out[2] = static_cast<double>(z) + 0.5;
     }
   }
   return centres;
