@@ -51,8 +51,12 @@ void build(benchmark::State& state, const char* rule, bool cluster) {
 }
 
 // The macros below make identifiers of the functions' names.
-constexpr auto build_double = build<double>;
-constexpr auto build_float = build<float>;
+void build_double(benchmark::State& state, const char* rule, bool cluster) {
+  build<double>(state, rule, cluster);
+}
+void build_float(benchmark::State& state, const char* rule, bool cluster) {
+  build<float>(state, rule, cluster);
+}
 
 void sizes(benchmark::internal::Benchmark* b) {
   b->ArgNames({"n", "dim", "bucket", "threads"})->Unit(benchmark::kMillisecond)->UseRealTime();
