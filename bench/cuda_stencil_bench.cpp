@@ -1,6 +1,9 @@
 // CUDA kernels over a cube of blocks in Morton order, faces in place: the 7-point average in its forms, split, merge.
 // Times are those of CUDA events around one launch for all blocks. Items = cell updates (cells times variables); bytes
 // = one read and one write of each value; copy_share = bytes a second over the copy bandwidth measured at the start.
+// What a kernel needs is printed beside it: thread blocks a multiprocessor, registers and spilled bytes a thread, bytes
+// it can have under way from memory a multiprocessor (KB), and for each value the values read from the second-level
+// cache and the bytes written to and read from shared memory.
 //
 // Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once]; --once runs every case a single time, for
 // profilers.
@@ -150,25 +153,44 @@ void time_case(benchmark::State& state, const Grids& grids, double bytes, const 
   report(state, grids, bytes, seconds);
 }
 
-void add_average7(Grids& grids, int edge, int variables, const Average7Options& options, bool summing) {
-  const std::string name = fmt::format("average7/edge:{}/variables:{}/{}/tile:{}/sums:{}/streaming:{}", edge, variables,
-                                       options.variant == Average7Variant::march    ? "march"
-                                       : options.variant == Average7Variant::staged ? "staged"
-                                                                                    : "alternate",
-                                       options.tile, summing ? 1 : 0, options.streaming ? 1 : 0);
-  auto* entry =
-      benchmark::RegisterBenchmark(name.c_str(), [&grids, edge, variables, options, summing](benchmark::State& state) {
-        const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
-        if (options.variant != Average7Variant::march && !kernels::has_staged_average7(layout)) {
-          state.SkipWithError("no staged kernel for this layout");
-          return;
-        }
-        DeviceGrid& grid = grids.get(layout);
-        const double updates = static_cast<double>(layout.block_cells() * layout.variables) * grid.blocks();
-        time_case(state, grids, 16.0 * updates, [&] { return grid.average7(options, summing); });
-        state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
-      });
+void report_facts(benchmark::State& state, const kernels::Average7Facts& facts) {
+  state.counters["regs"] = facts.registers;
+  state.counters["spilled"] = facts.spilled_bytes;
+  state.counters["blocks_mp"] = facts.thread_blocks;
+  state.counters["flight_KB"] = 1e-3 * static_cast<double>(facts.flight_bytes) * facts.thread_blocks;
+  state.counters["l2_values"] = facts.l2_values;
+  state.counters["shared_B"] = facts.shared_bytes_a_value;
+}
+
+void add_average7(Grids& grids, const BlockLayout& layout, const Average7Options& options, bool summing) {
+  const std::string name =
+      fmt::format("average7/edge:{}/variables:{}/{}/setting:{}/ahead:{}/tile:{}/sums:{}/streaming:{}", layout.cells[0],
+                  layout.variables, kernels::name_of(options.variant), options.setting, options.ahead_bytes >> 10,
+                  options.tile, summing ? 1 : 0, options.streaming ? 1 : 0);
+  auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, layout, options, summing](benchmark::State& state) {
+    DeviceGrid& grid = grids.get(layout);
+    const double updates = static_cast<double>(layout.block_cells() * layout.variables) * grid.blocks();
+    time_case(state, grids, 16.0 * updates, [&] { return grid.average7(options, summing); });
+    state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
+    report_facts(state, kernels::average7_facts(layout, options, summing));
+  });
   entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
+}
+
+/// Every setting of every kernel there is for a layout, each with prefetching from none to far, and by its tiles.
+void add_average7_cases(Grids& grids, const BlockLayout& layout) {
+  constexpr int kMega = 1 << 20;
+  add_average7(grids, layout, {}, false);
+  add_average7(grids, layout, {}, true);
+  for (const Average7Variant variant : {Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+    for (int setting = 0; setting < kernels::average7_settings(layout, variant); ++setting) {
+      for (const int mega : {0, 1, 2, 4, 8, 16})
+        add_average7(grids, layout, {variant, 0, true, setting, mega * kMega}, false);
+      for (const int tile : {1, 1024}) add_average7(grids, layout, {variant, tile, true, setting, 4 * kMega}, false);
+      add_average7(grids, layout, {variant, 0, false, setting, 4 * kMega}, false);
+      for (const int mega : {0, 4}) add_average7(grids, layout, {variant, 0, true, setting, mega * kMega}, true);
+    }
+  }
 }
 
 /// Split reads an eighth of a block and writes one; merge the other way round.
@@ -210,14 +232,8 @@ void add_refine(Grids& grids, int edge, int variables, bool split) {
 void add_all(Grids& grids) {
   constexpr std::array<std::array<int, 2>, 9> kCases{
       {{4, 40}, {8, 10}, {8, 40}, {16, 10}, {16, 40}, {8, 1}, {16, 1}, {32, 1}, {4, 10}}};
-  for (const auto& [edge, variables] : kCases) {
-    for (const Average7Variant variant :
-         {Average7Variant::march, Average7Variant::staged, Average7Variant::staged_alternate}) {
-      for (const int tile : {0, 1, 1024}) add_average7(grids, edge, variables, {variant, tile, true}, false);
-      add_average7(grids, edge, variables, {variant, 0, false}, false);
-      add_average7(grids, edge, variables, {variant, 0, true}, true);
-    }
-  }
+  for (const auto& [edge, variables] : kCases)
+    add_average7_cases(grids, kernels::make_layout({edge, edge, edge}, variables));
   for (const bool split : {true, false}) add_refine(grids, 8, 10, split);
 }
 

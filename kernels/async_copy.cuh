@@ -31,6 +31,10 @@ __device__ inline void barrier_expect(std::uint64_t* barrier, std::uint32_t byte
 __device__ inline void barrier_arrive_after_copies(std::uint64_t* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
+/// Returns when all cp.async that this thread has issued are complete.
+__device__ inline void copies_wait() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
 __device__ inline void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
@@ -41,6 +45,10 @@ __device__ inline void barrier_wait(std::uint64_t* barrier, std::uint32_t parity
       "}\n" ::"r"(shared_address(barrier)),
       "r"(parity)
       : "memory");
+}
+/// One arrival; what the thread read and wrote before is done for those who wait.
+__device__ inline void barrier_arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 /// Bytes a multiple of 16, both ends aligned to 16.
 __device__ inline void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
@@ -65,5 +73,14 @@ __device__ inline void copy_small(void* to, const void* from) {
 }
 
 #endif
+
+/// Asks for memory that others will read soon to come into the second-level cache. Bytes a multiple of 16, aligned
+/// to 16. Nothing on devices before 9.0.
+__device__ inline void prefetch_bulk([[maybe_unused]] const void* from, [[maybe_unused]] std::uint32_t bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(from)), "r"(bytes)
+               : "memory");
+#endif
+}
 
 }  // namespace amrbench::kernels

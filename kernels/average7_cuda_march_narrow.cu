@@ -3,17 +3,16 @@
 
 namespace amrbench::kernels::detail {
 
-void launch_march_narrow(const BlockLayout& layout, const Average7Job& job, const Average7Options& options,
-                         cudaStream_t stream) {
-  switch (layout.lanes) {
+int call_march_narrow(const Average7Call& call) {
+  switch (call.layout.lanes) {
     case 1:
-      return launch_march<1>(layout, job, options, stream);
+      return call_march<1>(call);
     case 2:
-      return launch_march<2>(layout, job, options, stream);
+      return call_march<2>(call);
     case 3:
-      return launch_march<3>(layout, job, options, stream);
+      return call_march<3>(call);
     default:
-      return launch_march<4>(layout, job, options, stream);
+      return call_march<4>(call);
   }
 }
 

@@ -3,17 +3,16 @@
 
 namespace amrbench::kernels::detail {
 
-void launch_march_wide(const BlockLayout& layout, const Average7Job& job, const Average7Options& options,
-                       cudaStream_t stream) {
-  switch (layout.lanes) {
+int call_march_wide(const Average7Call& call) {
+  switch (call.layout.lanes) {
     case 5:
-      return launch_march<5>(layout, job, options, stream);
+      return call_march<5>(call);
     case 6:
-      return launch_march<6>(layout, job, options, stream);
+      return call_march<6>(call);
     case 7:
-      return launch_march<7>(layout, job, options, stream);
+      return call_march<7>(call);
     default:
-      return launch_march<8>(layout, job, options, stream);
+      return call_march<8>(call);
   }
 }
 

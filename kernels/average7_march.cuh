@@ -5,11 +5,10 @@
 // A plane of a chunk is cut into columns of one vector each; a thread block takes the columns of a few blocks, or some
 // rows of a large block. A thread's neighbours in x and y come through pointers that go on by a constant step a plane:
 // its own block inside, a neighbour's block or a packed face at the rim. No thread waits for another.
-#include <algorithm>
+#include <type_traits>
 
-#include "kernels/average7_cuda.hpp"
+#include "kernels/average7_call.cuh"
 #include "kernels/device_sum.cuh"
-#include "kernels/device_vector.cuh"
 
 namespace amrbench::kernels::detail {
 
@@ -21,11 +20,12 @@ struct MarchShape {
   int threads = 0;
 };
 
-constexpr MarchShape march_shape(int ny, int vectors_row) {
-  constexpr int kMost = 640, kFew = 256;
+/// Thread blocks take parts of planes of more than `most` columns.
+constexpr MarchShape march_shape(int ny, int vectors_row, int most) {
+  constexpr int kFew = 256;
   MarchShape shape;
   int rows = ny;
-  while (rows > 1 && (ny % rows != 0 || rows * vectors_row > kMost)) --rows;
+  while (rows > 1 && (ny % rows != 0 || rows * vectors_row > most)) --rows;
   shape.columns = rows * vectors_row;
   shape.parts = ny / rows;
   if (shape.parts == 1) shape.items = std::max(1, kFew / shape.columns);
@@ -35,10 +35,8 @@ constexpr MarchShape march_shape(int ny, int vectors_row) {
 
 struct MarchParameters {
   BlockLayout layout;
-  Average7Job job;
-  WorkOrder order;
+  PieceParameters pieces;
   MarchShape shape;
-  bool streaming;
 };
 
 /// A neighbour of a column: where it is in plane 0, and how far the next plane is.
@@ -47,14 +45,18 @@ struct ColumnNeighbor {
   int step;
 };
 
-template <int Lanes, int Cells, bool Sum>
-__global__ void __launch_bounds__(640) average7_march(const __grid_constant__ MarchParameters p) {
+template <int Lanes, int Cells, int Most, bool Sum>
+__global__ void __launch_bounds__(Most) average7_march(const __grid_constant__ MarchParameters all) {
   constexpr int W = kDeviceWidth<Lanes>;
   using Vector = DeviceVector<W>;
-  const DeviceShape<Lanes, Cells> s(p.layout);
-  const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W) : p.shape;  // constants for a cube
+  const PieceParameters& p = all.pieces;
+  const DeviceShape<Lanes, Cells> s(all.layout);
+  const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W, Most) : all.shape;  // constants for a cube
   const int part = static_cast<int>(blockIdx.x % shape.parts);
-  const WorkOrder::Place place = p.order.place(blockIdx.x / shape.parts);
+  const unsigned int piece = blockIdx.x / shape.parts;
+  const WorkOrder::Place place = p.order.place(piece);
+  if (threadIdx.x < shape.items)
+    prefetch_piece(p, piece, shape.items, static_cast<int>(threadIdx.x), s.chunk(), part, shape.parts);
   const int item = static_cast<int>(threadIdx.x) / shape.columns;
   const int column = static_cast<int>(threadIdx.x) % shape.columns + part * shape.columns;
   const int block = place.group * shape.items + item;
@@ -115,35 +117,54 @@ __global__ void __launch_bounds__(640) average7_march(const __grid_constant__ Ma
   }
 }
 
-template <int Lanes, int Cells>
-void launch_march_cells(const MarchParameters& p, unsigned int grid, cudaStream_t stream) {
-  if (p.job.sums.words != nullptr) {
-    const std::size_t scratch =
-        sum_scratch_words<Lanes, kDeviceWidth<Lanes>>(p.shape.threads) * sizeof(unsigned long long);
-    average7_march<Lanes, Cells, true><<<grid, p.shape.threads, scratch, stream>>>(p);
-  } else {
-    average7_march<Lanes, Cells, false><<<grid, p.shape.threads, 0, stream>>>(p);
+/// A setting: the most columns of a thread block.
+template <int Most>
+struct MarchMost {
+  static constexpr int kMost = Most;
+};
+
+template <int Lanes, int Cells, int Most, bool Sum>
+void call_march_kernel(const Average7Call& call) {
+  const BlockLayout& l = call.layout;
+  const MarchShape shape = march_shape(l.cells[1], static_cast<int>(l.row_values()) / kDeviceWidth<Lanes>, Most);
+  const MarchParameters p{l, piece_parameters(call, shape.items), shape};
+  const auto kernel = average7_march<Lanes, Cells, Most, Sum>;
+  const std::size_t scratch =
+      Sum ? sum_scratch_words<Lanes, kDeviceWidth<Lanes>>(p.shape.threads) * sizeof(unsigned long long) : 0;
+  if (call.facts != nullptr) {
+    const int nx = call.layout.cells[0];
+    fill_facts(*call.facts, kernel, p.shape.threads, scratch);
+    // Of the columns of a thread block, those at its rim miss the first-level cache; z is walked.
+    call.facts->l2_values = l2_values(Lanes, nx, 1.0, p.shape.parts, 1.0);
+    call.facts->shared_bytes_a_value = 0.0;
+    return;
   }
+  const auto grid = static_cast<unsigned int>(checked_pieces(static_cast<long long>(p.pieces.pieces) * p.shape.parts));
+  if (grid > 0) kernel<<<grid, p.shape.threads, scratch, call.stream>>>(p);
+}
+
+/// Small cubes have no plane of more than 320 columns.
+template <int Lanes, int Cells>
+int call_march_cells(const Average7Call& call) {
+  using Choices =
+      std::conditional_t<Cells == 4 || Cells == 8, Settings<MarchMost<640>>, Settings<MarchMost<640>, MarchMost<320>>>;
+  return call_setting(Choices{}, call,
+                      [&]<class Choice, bool Sum>() { call_march_kernel<Lanes, Cells, Choice::kMost, Sum>(call); });
 }
 
 template <int Lanes>
-void launch_march(const BlockLayout& l, const Average7Job& job, const Average7Options& options, cudaStream_t stream) {
-  MarchParameters p{
-      l, job, {}, march_shape(l.cells[1], static_cast<int>(l.row_values()) / kDeviceWidth<Lanes>), options.streaming};
-  p.order.groups = (job.count + p.shape.items - 1) / p.shape.items;
-  p.order.chunks = l.chunks;
-  p.order.tile = options.tile <= 0 ? p.order.groups : std::max(1, options.tile / p.shape.items);
-  const auto grid = static_cast<unsigned int>(checked_pieces(p.order.count() * p.shape.parts));
-  const bool cube = l.cells[0] == l.cells[1] && l.cells[1] == l.cells[2];
-  switch (cube ? l.cells[0] : 0) {
+int call_march(const Average7Call& call) {
+  const auto& cells = call.layout.cells;
+  const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
+  switch (cube ? cells[0] : 0) {
     case 4:
-      return launch_march_cells<Lanes, 4>(p, grid, stream);
+      return call_march_cells<Lanes, 4>(call);
     case 8:
-      return launch_march_cells<Lanes, 8>(p, grid, stream);
+      return call_march_cells<Lanes, 8>(call);
     case 16:
-      return launch_march_cells<Lanes, 16>(p, grid, stream);
+      return call_march_cells<Lanes, 16>(call);
     default:
-      return launch_march_cells<Lanes, 0>(p, grid, stream);
+      return call_march_cells<Lanes, 0>(call);
   }
 }
 

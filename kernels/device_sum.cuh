@@ -21,11 +21,12 @@ struct CellSum {
     lo += other.lo;
     flags |= other.flags;
   }
-  __device__ CellSum shuffled(int offset) const {
+  /// That of the thread `offset` further in the warp.
+  __device__ CellSum from_behind(int offset) const {
     CellSum other;
-    other.hi = __shfl_xor_sync(0xffffffffU, hi, offset);
-    other.lo = __shfl_xor_sync(0xffffffffU, lo, offset);
-    other.flags = __shfl_xor_sync(0xffffffffU, flags, offset);
+    other.hi = __shfl_down_sync(0xffffffffU, hi, offset);
+    other.lo = __shfl_down_sync(0xffffffffU, lo, offset);
+    other.flags = __shfl_down_sync(0xffffffffU, flags, offset);
     return other;
   }
 };
@@ -50,8 +51,21 @@ __device__ inline void add_to_words(const CellSum& sum, std::uint32_t cells, int
 /// Shared memory that flush_sums needs, in 64-bit words.
 template <int Lanes, int Width>
 constexpr int sum_scratch_words(int threads) {
-  constexpr bool kPower = (Lanes & (Lanes - 1)) == 0;
-  return kPower ? threads / 32 * Lanes * 3 : threads * Width + 3 * Lanes;
+  return threads / 32 * Lanes * 3;
+}
+
+/// Adds up, over a warp, what belongs to the same lane: threads `Period` apart. The first `Period` threads have it.
+template <int Period>
+__device__ inline void sum_over_warp(CellSum& sum) {
+  constexpr int kWarp = 32;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  constexpr int kFirst = Period * (Period > 7 ? 2 : Period > 3 ? 4 : Period > 1 ? 8 : 16);
+  static_assert(kFirst < kWarp && 2 * kFirst >= kWarp);
+#pragma unroll
+  for (int step = kFirst; step >= Period; step /= 2) {
+    const CellSum other = sum.from_behind(step);
+    if (lane + step < kWarp) sum.merge(other);
+  }
 }
 
 /// Adds up the raw sums of a thread block, of which element w of thread t belongs to lane (t * Width + w) % Lanes, adds
@@ -60,58 +74,33 @@ constexpr int sum_scratch_words(int threads) {
 template <int Lanes, int Width>
 __device__ void flush_sums(CellSum (&sums)[Width], std::uint32_t cells, int chunk, const DeviceSumView& view,
                            unsigned long long* scratch) {
-  const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  CellSum total;
-  if constexpr ((Lanes & (Lanes - 1)) == 0) {
-    constexpr int kDistinct = Lanes / Width;  // threads after which lanes repeat
+  constexpr int kPeriod = Lanes / Width;  // threads after which lanes repeat
+  constexpr int kParts = 4;               // threads that add up a lane over the warps
+  static_assert(Lanes % Width == 0 && Lanes * kParts <= 32);
+  const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
 #pragma unroll
-    for (int w = 0; w < Width; ++w) {
-#pragma unroll
-      for (int offset = 16; offset >= kDistinct; offset /= 2) sums[w].merge(sums[w].shuffled(offset));
-      if (lane < kDistinct) {
-        unsigned long long* const to = scratch + (warp * Lanes + lane * Width + w) * 3;
-        to[0] = sums[w].hi;
-        to[1] = sums[w].lo;
-        to[2] = sums[w].flags;
-      }
+  for (int w = 0; w < Width; ++w) {
+    sum_over_warp<kPeriod>(sums[w]);
+    if (t % 32 < kPeriod) {
+      unsigned long long* const to = scratch + (t / 32 * Lanes + (t * Width + w) % Lanes) * 3;
+      to[0] = sums[w].hi;
+      to[1] = sums[w].lo;
+      to[2] = sums[w].flags;
     }
-    __syncthreads();
-    if (threadIdx.x < Lanes) {
-      for (int k = 0; k < warps; ++k) {
-        const unsigned long long* const from = scratch + (k * Lanes + threadIdx.x) * 3;
-        total.merge({from[0], from[1], static_cast<unsigned int>(from[2])});
-      }
-    }
-  } else {
-    const int elements = static_cast<int>(blockDim.x) * Width;
-    unsigned long long* const results = scratch + elements;
-#pragma unroll
-    for (int part = 0; part < 3; ++part) {
-#pragma unroll
-      for (int w = 0; w < Width; ++w)
-        scratch[threadIdx.x * Width + w] = part == 0 ? sums[w].hi : part == 1 ? sums[w].lo : sums[w].flags;
-      __syncthreads();
-      for (int v = warp; v < Lanes; v += warps) {
-        unsigned long long sum = 0;
-        for (int k = v + Lanes * lane; k < elements; k += Lanes * 32)
-          sum = part < 2 ? sum + scratch[k] : sum | scratch[k];
-        for (int offset = 16; offset > 0; offset /= 2) {
-          const unsigned long long other = __shfl_xor_sync(0xffffffffU, sum, offset);
-          sum = part < 2 ? sum + other : sum | other;
-        }
-        if (lane == 0) results[v * 3 + part] = sum;
-      }
-      __syncthreads();
-    }
-    if (threadIdx.x < Lanes) {
-      const unsigned long long* const from = results + threadIdx.x * 3;
-      total = {from[0], from[1], static_cast<unsigned int>(from[2])};
-    }
+    sums[w] = {};
   }
-  if (threadIdx.x < Lanes) add_to_words(total, cells, chunk * Lanes + static_cast<int>(threadIdx.x), view);
+  __syncthreads();
+  if (t < 32) {
+    const int v = t / kParts;
+    CellSum total;
+    for (int k = t % kParts; v < Lanes && k < warps; k += kParts) {
+      const unsigned long long* const from = scratch + (k * Lanes + v) * 3;
+      total.merge({from[0], from[1], static_cast<unsigned int>(from[2])});
+    }
 #pragma unroll
-  for (int w = 0; w < Width; ++w) sums[w] = {};
+    for (int step = kParts / 2; step > 0; step /= 2) total.merge(total.from_behind(step));
+    if (v < Lanes && t % kParts == 0) add_to_words(total, cells, chunk * Lanes + v, view);
+  }
   __syncthreads();
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/extensive.hpp"
 #include "kernels/refine_data_cuda.hpp"
 
@@ -20,18 +22,34 @@ __device__ int offset_of(const BlockLayout& l, int z, int y, int x, int lane) {
 }
 
 /// Grids have a column a job and a row a chunk.
-__global__ void __launch_bounds__(kThreads)
-    split_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
+///
+/// A thread of a split makes 16 bytes of a row of the child, which stand for four rows: two in y times two in z come
+/// from the same row of the parent. threadIdx.x is the place in the row, threadIdx.y steps over rows of the parent.
+/// Most bytes are written, few are read, so what bounds it are instructions: no division a value.
+__global__ void split_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
   const SplitJob job = jobs[blockIdx.x];
-  const auto values = static_cast<int>(l.chunk_values());
-  const std::size_t chunk = std::size_t(blockIdx.y) * values;
-  const int x0 = job.octant & 1 ? l.cells[0] / 2 : 0, y0 = job.octant & 2 ? l.cells[1] / 2 : 0;
-  const int z0 = job.octant & 4 ? l.cells[2] / 2 : 0;
-  const double* const parent = blocks.at(job.from) + chunk;
+  const auto chunk = static_cast<long long>(blockIdx.y) * static_cast<long long>(l.chunk_values());
+  const int row = l.cells[0] * l.lanes, plane = row * l.cells[1], half_y = l.cells[1] / 2, half_z = l.cells[2] / 2;
+  const double* const parent = blocks.at(job.from) + chunk + (job.octant & 1 ? row / 2 : 0) +
+                               (job.octant & 2 ? half_y * row : 0) + (job.octant & 4 ? half_z * plane : 0);
   double* const child = blocks.at(job.to) + chunk;
-  for (int k = static_cast<int>(threadIdx.x); k < values; k += kThreads) {
-    const Place p = place_of(k, l);
-    child[k] = cell_eighth(parent[offset_of(l, z0 + p.z / 2, y0 + p.y / 2, x0 + p.x / 2, p.lane)]);
+  const int step_y = static_cast<int>(blockDim.y);
+  for (int e = static_cast<int>(threadIdx.x) * 2; e < row; e += static_cast<int>(blockDim.x) * 2) {
+    const int first = e / l.lanes / 2 * l.lanes + e % l.lanes;
+    const int second = (e + 1) / l.lanes / 2 * l.lanes + (e + 1) % l.lanes;
+    int y = static_cast<int>(threadIdx.y), z = 0;
+    for (; y >= half_y; y -= half_y) ++z;
+    while (z < half_z) {
+      const double* const from = parent + z * plane + y * row;
+      const double2 value = make_double2(cell_eighth(__ldg(from + first)), cell_eighth(__ldg(from + second)));
+      double* const to = child + 2 * (z * plane + y * row) + e;
+      *reinterpret_cast<double2*>(to) = value;
+      *reinterpret_cast<double2*>(to + row) = value;
+      *reinterpret_cast<double2*>(to + plane) = value;
+      *reinterpret_cast<double2*>(to + plane + row) = value;
+      y += step_y;
+      for (; y >= half_y; y -= half_y) ++z;
+    }
   }
 }
 
@@ -71,7 +89,11 @@ dim3 grid_of(const BlockLayout& layout, int jobs) {
 void launch_splits(const BlockLayout& layout, const SplitJob* jobs, int count, const support::DeviceSlots& blocks,
                    const support::CudaStream& stream) {
   if (count == 0) return;
-  split_kernel<<<grid_of(layout, count), kThreads, 0, stream.get()>>>(layout, jobs, blocks);
+  // Threads along a row, and as many rows of the parent's octant as make at most kThreads, none idle in the last step.
+  const int vectors = static_cast<int>(layout.row_values()) / 2, rows = layout.cells[1] * layout.cells[2] / 4;
+  const int along = std::min(vectors, kThreads), most = kThreads / along, steps = (rows + most - 1) / most;
+  const dim3 threads(along, (rows + steps - 1) / steps, 1);
+  split_kernel<<<grid_of(layout, count), threads, 0, stream.get()>>>(layout, jobs, blocks);
   support::cuda_check_launch("split");
 }
 

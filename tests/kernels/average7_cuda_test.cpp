@@ -66,20 +66,24 @@ void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expec
   }
 }
 
-void check_layout(std::mt19937_64& random, const BlockLayout& layout, int blocks) {
+/// Every setting of every variant; `brief`: summing only with one of the tiles, the others only without.
+void check_layout(std::mt19937_64& random, const BlockLayout& layout, int blocks, bool brief = false) {
   SCOPED_TRACE(checks::name_of(layout) + ", " + std::to_string(blocks) + " blocks");
   const auto scale = support::FixedPointScale::for_bound(64.0);
   const RandomMesh mesh(random, layout, blocks);
   const Expected expected = on_cpu(layout, mesh, scale);
   for (const Average7Variant variant :
-       {Average7Variant::march, Average7Variant::staged, Average7Variant::staged_alternate}) {
-    if (variant != Average7Variant::march && !has_staged_average7(layout)) continue;
-    for (const int tile : {0, 1, 11}) {
-      for (const bool summing : {false, true}) {
-        SCOPED_TRACE(testing::Message() << "variant " << int(variant) << ", tile " << tile
-                                        << (summing ? ", sums" : ""));
-        check_on_gpu(layout, mesh, expected, scale, {variant, tile, tile != 1}, summing);
-        if (testing::Test::HasFatalFailure()) return;
+       {Average7Variant::automatic, Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+    for (int setting = 0; setting < average7_settings(layout, variant); ++setting) {
+      for (const int tile : {0, 1, 11}) {
+        for (const bool summing : {false, true}) {
+          if (brief && (tile == 1 || summing != (tile == 11))) continue;
+          SCOPED_TRACE(testing::Message() << name_of(variant) << ", setting " << setting << ", tile " << tile
+                                          << (summing ? ", sums" : ""));
+          const int ahead = tile == 0 ? 0 : 5 * tile * static_cast<int>(layout.chunk_values());
+          check_on_gpu(layout, mesh, expected, scale, {variant, tile, tile != 1, setting, ahead}, summing);
+          if (testing::Test::HasFatalFailure()) return;
+        }
       }
     }
   }
@@ -99,6 +103,46 @@ TEST(Average7Cuda, EveryKernelGivesTheCpusBitsAndSums) {
   }
 }
 
+TEST(Average7Cuda, KernelsFitTheDevice) {
+  AMRBENCH_NEEDS_GPU();
+  for (const auto& [edge, variables] :
+       {std::array{4, 40}, {8, 10}, {8, 40}, {16, 10}, {16, 40}, {8, 1}, {16, 1}, {32, 1}}) {
+    const BlockLayout layout = make_layout({edge, edge, edge}, variables);
+    for (const Average7Variant variant : {Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+      for (int setting = 0; setting < average7_settings(layout, variant); ++setting) {
+        for (const bool summing : {false, true}) {
+          SCOPED_TRACE(testing::Message() << checks::name_of(layout) << ", " << name_of(variant) << ", setting "
+                                          << setting << (summing ? ", sums" : ""));
+          const Average7Facts facts = average7_facts(layout, {variant, 0, true, setting}, summing);
+          EXPECT_GE(facts.thread_blocks, 1);
+          EXPECT_GT(facts.registers, 0);
+          EXPECT_LE(facts.spilled_bytes, 16) << "two values outside the loop, no more";
+          EXPECT_GE(facts.l2_values, 1.0);
+        }
+      }
+    }
+  }
+}
+
+/// Every kernel of the usual layouts on few blocks: quick enough for a memory checker.
+TEST(Average7Cuda, SmallRunOfEveryKernel) {
+  AMRBENCH_NEEDS_GPU();
+  SCOPED_TRACE("seed " + std::to_string(kSeed + 2));
+  std::mt19937_64 random(kSeed + 2);
+  for (const auto& [edge, variables, blocks] : {std::array{4, 40, 11},
+                                                {4, 10, 11},
+                                                {8, 10, 5},
+                                                {8, 40, 3},
+                                                {16, 10, 3},
+                                                {16, 40, 2},
+                                                {8, 1, 11},
+                                                {16, 1, 3},
+                                                {32, 1, 2}}) {
+    check_layout(random, make_layout({edge, edge, edge}, variables), blocks);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(Average7Cuda, ManyBlocksFillEveryMultiprocessorMoreThanOnce) {
   AMRBENCH_NEEDS_GPU();
   SCOPED_TRACE("seed " + std::to_string(kSeed + 1));
@@ -109,8 +153,9 @@ TEST(Average7Cuda, ManyBlocksFillEveryMultiprocessorMoreThanOnce) {
                                                 {16, 10, 301},
                                                 {16, 40, 151},
                                                 {8, 1, 9001},
-                                                {16, 1, 1999}}) {
-    check_layout(random, make_layout({edge, edge, edge}, variables), blocks);
+                                                {16, 1, 1999},
+                                                {32, 1, 301}}) {
+    check_layout(random, make_layout({edge, edge, edge}, variables), blocks, true);
     if (HasFatalFailure()) return;
   }
 }

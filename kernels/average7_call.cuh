@@ -1,0 +1,110 @@
+#pragma once
+// What the files of average7 on a GPU tell each other; included by average7_*.cu and average7_*.cuh only.
+#include <algorithm>
+
+#include "kernels/async_copy.cuh"
+#include "kernels/average7_cuda.hpp"
+#include "kernels/device_vector.cuh"
+
+namespace amrbench::kernels::detail {
+
+/// A launch, or with `facts` only the question what it would be.
+struct Average7Call {
+  const BlockLayout& layout;
+  const Average7Job& job;
+  const Average7Options& options;
+  bool summing = false;
+  cudaStream_t stream = nullptr;
+  Average7Facts* facts = nullptr;
+};
+
+/// Launch the setting that call.options names, where there is one (and do nothing for a job of no blocks without
+/// facts); return how many settings there are for the layout.
+int call_march_narrow(const Average7Call& call);  // average7_cuda_march_narrow.cu
+int call_march_wide(const Average7Call& call);    // average7_cuda_march_wide.cu
+int call_group(const Average7Call& call);         // average7_cuda_group.cu
+int call_planes(const Average7Call& call);        // average7_cuda_planes.cu
+
+/// The settings of a kernel for one layout: a list of shapes.
+template <class... Shapes>
+struct Settings {};
+
+/// Calls launch<Shape, Sum>() of the setting that is asked for; the number of settings.
+template <class... Shapes, class Launch>
+int call_setting(Settings<Shapes...> /*list*/, const Average7Call& call, const Launch& launch) {
+  if (call.job.count == 0 && call.facts == nullptr) return sizeof...(Shapes);
+  int number = 0;
+  const auto consider = [&]<class Shape>(const Shape*) {
+    if (number++ != call.options.setting) return;
+    if (call.summing)
+      launch.template operator()<Shape, true>();
+    else
+      launch.template operator()<Shape, false>();
+  };
+  (consider(static_cast<const Shapes*>(nullptr)), ...);
+  return sizeof...(Shapes);
+}
+
+/// What a kernel is told that takes a group of blocks, chunk by chunk, a thread block.
+struct PieceParameters {
+  Average7Job job;
+  WorkOrder order;
+  unsigned int pieces = 0;  ///< order.count()
+  unsigned int ahead = 0;   ///< pieces from the present one to the one that is prefetched; 0 = none
+  bool streaming = true;
+};
+
+inline PieceParameters piece_parameters(const Average7Call& call, int blocks_a_piece) {
+  PieceParameters p{call.job, {}, 0, 0, call.options.streaming};
+  p.order.groups = (call.job.count + blocks_a_piece - 1) / blocks_a_piece;
+  p.order.chunks = call.layout.chunks;
+  p.order.tile = call.options.tile <= 0 ? std::max(1, p.order.groups) : std::max(1, call.options.tile / blocks_a_piece);
+  p.pieces = static_cast<unsigned int>(checked_pieces(p.order.count()));
+  const std::size_t bytes = call.layout.chunk_values() * sizeof(double) * blocks_a_piece;
+  p.ahead = static_cast<unsigned int>((call.options.ahead_bytes + bytes - 1) / bytes);
+  return p;
+}
+
+/// Prefetches part `part` of `parts` of the chunk of block `item` of the piece that comes `ahead` after this one. Its
+/// entry comes nearer with it.
+__device__ inline void prefetch_piece(const PieceParameters& p, unsigned int piece, int blocks_a_piece, int item,
+                                      int chunk_values, int part = 0, int parts = 1) {
+  const unsigned int number = piece + p.ahead;
+  if (p.ahead == 0 || number >= p.pieces) return;
+  const WorkOrder::Place place = p.order.place(number);
+  const int block = place.group * blocks_a_piece + item, values = chunk_values / parts;
+  if (block >= p.job.count) return;
+  const long long first = static_cast<long long>(place.chunk) * chunk_values + part * values;
+  prefetch_bulk(p.job.in.at(p.job.blocks[block].in) + first, static_cast<std::uint32_t>(values * sizeof(double)));
+}
+
+template <class Kernel>
+void fill_facts(Average7Facts& facts, Kernel kernel, int threads, std::size_t shared_bytes) {
+  cudaFuncAttributes attributes{};
+  support::cuda_check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  facts.threads = threads;
+  facts.registers = attributes.numRegs;
+  facts.spilled_bytes = static_cast<int>(attributes.localSizeBytes);
+  facts.shared_bytes = shared_bytes + attributes.sharedSizeBytes;
+  support::cuda_check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&facts.thread_blocks, kernel, threads, shared_bytes),
+      "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+}
+
+/// Lets a kernel have `bytes` of shared memory.
+template <class Kernel>
+void allow_shared(Kernel kernel, std::size_t bytes) {
+  support::cuda_check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+      "cudaFuncSetAttribute");
+}
+
+/// Values that the second-level cache hands out for a value of a cube, in whole sectors of 4 doubles: the cube once,
+/// and the given share (1 = both whole faces) of its faces across x, y and z.
+inline double l2_values(int lanes, int cells, double share_x, double share_y, double share_z) {
+  constexpr int kSector = 4;
+  const double run = static_cast<double>((lanes + kSector - 1) / kSector * kSector) / lanes;
+  return 1.0 + 2.0 * (run * share_x + share_y + share_z) / cells;
+}
+
+}  // namespace amrbench::kernels::detail

@@ -1,0 +1,40 @@
+// Which planes kernels there are.
+#include "kernels/average7_planes.cuh"
+
+namespace amrbench::kernels::detail {
+
+namespace {
+
+/// Shapes: lanes, cells, planes in the ring, columns a thread.
+using Planes1x16 = Settings<PlanesShape<1, 16, 18, 1>, PlanesShape<1, 16, 18, 2>, PlanesShape<1, 16, 8, 2>>;
+using Planes1x32 = Settings<PlanesShape<1, 32, 6, 4>, PlanesShape<1, 32, 6, 2>, PlanesShape<1, 32, 12, 2>>;
+using Planes5x8 = Settings<PlanesShape<5, 8, 10, 1>, PlanesShape<5, 8, 10, 2>, PlanesShape<5, 8, 5, 2>>;
+using Planes5x16 = Settings<PlanesShape<5, 16, 5, 4>, PlanesShape<5, 16, 8, 2>, PlanesShape<5, 16, 4, 4>>;
+using Planes8x8 = Settings<PlanesShape<8, 8, 10, 1>, PlanesShape<8, 8, 10, 2>, PlanesShape<8, 8, 6, 2>>;
+using Planes8x16 = Settings<PlanesShape<8, 16, 5, 2>, PlanesShape<8, 16, 5, 4>, PlanesShape<8, 16, 3, 4>>;
+
+}  // namespace
+
+int call_planes(const Average7Call& call) {
+  const auto& cells = call.layout.cells;
+  if (cells[0] != cells[1] || cells[1] != cells[2]) return 0;
+  const auto launch = [&]<class Shape, bool Sum>() { call_planes_kernel<Shape, Sum>(call); };
+  switch (cells[0] * 10 + call.layout.lanes) {
+    case 85:
+      return call_setting(Planes5x8{}, call, launch);
+    case 88:
+      return call_setting(Planes8x8{}, call, launch);
+    case 161:
+      return call_setting(Planes1x16{}, call, launch);
+    case 165:
+      return call_setting(Planes5x16{}, call, launch);
+    case 168:
+      return call_setting(Planes8x16{}, call, launch);
+    case 321:
+      return call_setting(Planes1x32{}, call, launch);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace amrbench::kernels::detail

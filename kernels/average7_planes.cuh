@@ -1,0 +1,210 @@
+#pragma once
+// The kernel `planes` of kernels/average7_cuda.hpp. Included by average7_cuda_planes*.cu only.
+//
+// A thread block takes one chunk of one block and walks it along z. Its last warp brings plane after plane into a ring
+// in shared memory, each with what lies around it: the plane and the two rows across y by bulk copies, the runs across
+// x by small copies. The other threads own columns; a plane's place is free again when all their warps say so. The
+// layers behind the first and the last plane go the same way, without a rim.
+// Counts a value: shared memory 8 (1 + faces) bytes written, 40 read; second-level cache: facts.
+#include "kernels/average7_cube.cuh"
+#include "kernels/device_sum.cuh"
+
+namespace amrbench::kernels::detail {
+
+/// Sizes in doubles where not said otherwise. `Ring` planes; `Columns` a thread.
+template <int Lanes, int Cells, int Ring, int Columns>
+struct PlanesShape : CubeChunk<Lanes, Cells> {
+  using Cube = CubeChunk<Lanes, Cells>;
+  static constexpr int kRing = Ring, kColumnsEach = Columns;
+  static constexpr int kWorkers = Cube::kColumns / Columns, kThreads = kWorkers + 32;
+  static constexpr int kAtY = Cube::kPlane, kAtX = kAtY + 2 * Cube::kRow;  // of a plane in the ring
+  static constexpr int kSlot = (kAtX + 2 * Cube::kRow + 15) / 16 * 16;     // a run of lanes a row: as many as kRow
+  static constexpr int kLayers = Cells + 2;
+  static constexpr int kCopies = 2 * Cube::kRow / Cube::kWidth, kCopiesEach = (kCopies + 31) / 32;  // across x
+  static constexpr int kScratch = sum_scratch_words<Lanes, Cube::kWidth>(kThreads);
+  static_assert(Cube::kColumns % Columns == 0 && kWorkers % 32 == 0 && kThreads <= 1024);
+  static_assert(kWorkers * Cube::kWidth % Lanes == 0, "a thread keeps its lanes");
+  static_assert(Ring >= 3 && Ring <= kLayers);
+  static constexpr std::size_t bytes(bool sum) {
+    return std::size_t{Ring} * (kSlot * sizeof(double) + 2 * sizeof(std::uint64_t)) +
+           (sum ? kScratch * sizeof(unsigned long long) : 0);
+  }
+  static constexpr int resident(bool sum) {
+    return resident_blocks(bytes(sum), Cube::kShared, kThreads, (sum ? 60 : 44) + 4 * Columns * Cube::kWidth);
+  }
+};
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+/// The ring. Layer k of a chunk, 0 .. Cells + 1 with the layers behind it, lies in slot k % Ring.
+template <class S>
+struct PlaneRing {
+  static constexpr int W = S::kWidth;
+  double* values;
+  std::uint64_t *full, *empty;
+
+  __device__ void init() const {
+    for (int slot = 0; slot < S::kRing; ++slot) {
+      barrier_init(full + slot, 32);
+      barrier_init(empty + slot, S::kWorkers / 32);
+    }
+    barrier_init_fence();
+  }
+  __device__ const double* wait_full(int k) const {
+    barrier_wait(full + k % S::kRing, k / S::kRing & 1);
+    return values + k % S::kRing * S::kSlot;
+  }
+  /// The calling warp has read layer k.
+  __device__ void release(int k) const {
+    if (k + S::kRing >= S::kLayers) return;  // nothing comes there any more
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) barrier_arrive(empty + k % S::kRing);
+  }
+  __device__ static void copy_values(double* to, const double* from, int count, std::uint64_t* barrier) {
+    copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
+  }
+
+  /// The work of the warp that copies: all layers of a block's chunk.
+  __device__ void bring(const Average7Job& job, const BlockEntry& entry, int chunk) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const double* const own = job.in.at(entry.in) + static_cast<long long>(chunk) * S::kChunk;
+    const auto xm = S::behind(job, entry.faces[0], 0, chunk), xp = S::behind(job, entry.faces[1], 1, chunk);
+    const auto ym = S::behind(job, entry.faces[2], 2, chunk), yp = S::behind(job, entry.faces[3], 3, chunk);
+    const double* const below = S::behind(job, entry.faces[4], 4, chunk).at;
+    const double* const above = S::behind(job, entry.faces[5], 5, chunk).at;
+    const double* from[S::kCopiesEach];
+    int step[S::kCopiesEach];
+#pragma unroll
+    for (int i = 0; i < S::kCopiesEach; ++i) {
+      const int k = lane + i * 32;
+      const bool right = k >= S::kCopies / 2;
+      const int e = (right ? k - S::kCopies / 2 : k) * W;
+      from[i] = (right ? xp.at : xm.at) + e / S::kLanes * (right ? xp.row : xm.row) + e % S::kLanes;
+      step[i] = right ? xp.plane : xm.plane;
+    }
+    for (int k = 0; k < S::kLayers; ++k) {
+      const int slot = k % S::kRing;
+      const bool rim = k > 0 && k + 1 < S::kLayers;
+      if (k >= S::kRing) barrier_wait(empty + slot, (k / S::kRing - 1) & 1);
+      double* const to = values + slot * S::kSlot;
+      if (lane == 0) {
+        const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
+        barrier_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
+        copy_values(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, S::kPlane, full + slot);
+        if (rim) {
+          copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);
+          copy_values(to + S::kAtY + S::kRow, yp.at + (k - 1) * yp.plane, S::kRow, full + slot);
+        }
+      }
+      if (rim) {
+#pragma unroll
+        for (int i = 0; i < S::kCopiesEach; ++i) {
+          if (lane + i * 32 < S::kCopies)
+            copy_small<W * sizeof(double)>(to + S::kAtX + (lane + i * 32) * W, from[i] + (k - 1) * step[i]);
+        }
+      }
+      barrier_arrive_after_copies(full + slot);
+    }
+    copies_wait();
+  }
+
+  /// Offsets of a column and of what is beside it, in a slot.
+  struct Column {
+    int own, xm, xp, ym, yp;
+    __device__ explicit Column(int column) : own(column * W) {
+      const int y = own / S::kRow, e = own % S::kRow, x = e / S::kLanes, run = y * S::kLanes + e % S::kLanes;
+      xm = x > 0 ? own - S::kLanes : S::kAtX + run;
+      xp = x + 1 < S::kCells ? own + S::kLanes : S::kAtX + S::kRow + run;
+      ym = y > 0 ? own - S::kRow : S::kAtY + e;
+      yp = y + 1 < S::kCells ? own + S::kRow : S::kAtY + S::kRow + e;
+    }
+  };
+
+  /// The work of the others. `out`: the chunk's results.
+  template <bool Sum>
+  __device__ void compute(double* out, bool streaming, const DeviceSumView& view, CellSum (&sums)[W]) const {
+    using Vector = DeviceVector<W>;
+    constexpr int C = S::kColumnsEach;
+    const int t = static_cast<int>(threadIdx.x);
+    Vector below[C], centre[C];
+    const double* slot = wait_full(0);
+#pragma unroll
+    for (int c = 0; c < C; ++c) below[c] = load_shared<W>(slot + (t + c * S::kWorkers) * W);
+    release(0);
+    slot = wait_full(1);
+#pragma unroll
+    for (int c = 0; c < C; ++c) centre[c] = load_shared<W>(slot + (t + c * S::kWorkers) * W);
+#pragma unroll(S::kCells <= 16 ? S::kCells : 4)
+    for (int z = 0; z < S::kCells; ++z) {
+      const double* const next = wait_full(z + 2);
+#pragma unroll
+      for (int c = 0; c < C; ++c) {
+        const Column at(t + c * S::kWorkers);
+        const Vector above = load_shared<W>(next + at.own);
+        const Vector v =
+            average7_vector<W>(load_shared<W>(slot + at.xm), load_shared<W>(slot + at.ym), below[c], centre[c], above,
+                               load_shared<W>(slot + at.yp), load_shared<W>(slot + at.xp));
+        store_global<W>(out + z * S::kPlane + at.own, v, streaming);
+        if constexpr (Sum) {
+#pragma unroll
+          for (int w = 0; w < W; ++w) sums[w].add(v.v[w], view);
+        }
+        below[c] = centre[c];
+        centre[c] = above;
+      }
+      release(z + 1);
+      slot = next;
+    }
+  }
+};
+
+#endif
+
+template <class S, bool Sum>
+__global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
+    average7_planes(const __grid_constant__ PieceParameters p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  extern __shared__ __align__(128) unsigned char memory[];
+  double* const values = reinterpret_cast<double*>(memory);
+  auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kRing * S::kSlot);
+  auto* const barriers = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
+  const PlaneRing<S> ring{values, barriers, barriers + S::kRing};
+  const WorkOrder::Place place = p.order.place(blockIdx.x);
+  if (threadIdx.x == S::kWorkers) ring.init();
+  const BlockEntry entry = p.job.blocks[place.group];
+  __syncthreads();
+  CellSum sums[S::kWidth];
+  if (threadIdx.x >= S::kWorkers) {
+    ring.bring(p.job, entry, place.chunk);
+  } else {
+    if (threadIdx.x == 0) prefetch_piece(p, blockIdx.x, 1, 0, S::kChunk);
+    double* const out = p.job.out.at(entry.out) + static_cast<long long>(place.chunk) * S::kChunk;
+    ring.template compute<Sum>(out, p.streaming, p.job.sums, sums);
+  }
+  if constexpr (Sum) {
+    __syncthreads();
+    flush_sums<S::kLanes, S::kWidth>(sums, S::kChunk / S::kLanes, place.chunk, p.job.sums, scratch);
+  }
+#else
+  __trap();  // call_planes() keeps older devices away
+#endif
+}
+
+template <class S, bool Sum>
+void call_planes_kernel(const Average7Call& call) {
+  const auto kernel = average7_planes<S, Sum>;
+  constexpr std::size_t kBytes = S::bytes(Sum);
+  allow_shared(kernel, kBytes);
+  if (call.facts != nullptr) {
+    fill_facts(*call.facts, kernel, S::kThreads, kBytes);
+    call.facts->l2_values = l2_values(S::kLanes, S::kCells, 1.0, 1.0, 1.0);
+    const double written = 1.0 + 6.0 / S::kCells, read = 5.0 + 2.0 / S::kCells;
+    call.facts->shared_bytes_a_value = sizeof(double) * (written + read);
+    call.facts->flight_bytes = std::size_t{S::kRing} * S::kSlot * sizeof(double);
+    return;
+  }
+  const PieceParameters p = piece_parameters(call, 1);
+  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, kBytes, call.stream>>>(p);
+}
+
+}  // namespace amrbench::kernels::detail
