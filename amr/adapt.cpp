@@ -1,5 +1,7 @@
 #include "amr/adapt.hpp"
 
+#include <omp.h>
+
 #include <array>
 #include <map>
 #include <utility>
@@ -25,8 +27,9 @@ class FamilyMove {
 
   /// All blocks of this rank with whole families. Collective.
   BlockList run() {
-    BlockList blocks{{mesh_.keys().begin(), mesh_.keys().end()}, changes_, {}};
-    for (std::int32_t i = 0; i < mesh_.size(); ++i) blocks.slots.push_back(fields_.slot(i));
+    BlockList blocks{
+        {mesh_.keys().begin(), mesh_.keys().end()}, changes_, {fields_.slots().begin(), fields_.slots().end()}};
+    if (mesh_.comm().size() == 1) return blocks;
     const std::vector<Departure> departures = find_departures();
     move_blocks(mesh_.comm(), fields_, blocks, departures,
                 mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures));
@@ -95,32 +98,83 @@ struct Plan {
   std::vector<std::array<std::int64_t, 8>> merges;  ///< slots of the children, by octant
 };
 
-Plan make_plan(const sfc::KeySpace<3>& space, const BlockList& blocks) {
-  constexpr std::int64_t kLater = -1;
-  Plan plan;
-  plan.keys.reserve(blocks.size());
-  plan.slots.reserve(blocks.size());
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    const Key key = blocks.keys[i];
-    if (blocks.changes[i] == Change::stay) {
-      plan.keys.push_back(key);
-      plan.slots.push_back(blocks.slots[i]);
-    } else if (blocks.changes[i] == Change::refine) {
-      plan.splits.push_back({blocks.slots[i], plan.keys.size()});
-      for (int child = 0; child < 8; ++child) {
-        plan.keys.push_back(space.child(key, child));
-        plan.slots.push_back(octant_of(space, plan.keys.back()) == 0 ? blocks.slots[i] : kLater);
+/// How much of a plan a stretch of the old blocks makes.
+struct PlanSize {
+  std::size_t keys = 0, splits = 0, merges = 0;
+  void operator+=(const PlanSize& other) {
+    keys += other.keys;
+    splits += other.splits;
+    merges += other.merges;
+  }
+};
+
+/// The plan, made by all threads: each counts what its stretch of blocks becomes, then writes it behind the others'.
+class Planner {
+ public:
+  Planner(const sfc::KeySpace<3>& space, const BlockList& blocks) : space_(space), blocks_(blocks) {}
+
+  Plan run() {
+    const int threads = omp_get_max_threads();
+    std::vector<PlanSize> sizes(threads + 1);  // before each stretch; first, of the stretch before
+#pragma omp parallel for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) sizes[t + 1] = count(first_of(t, threads), first_of(t + 1, threads));
+    for (int t = 0; t < threads; ++t) sizes[t + 1] += sizes[t];
+    plan_.keys.resize(sizes[threads].keys);
+    plan_.slots.resize(sizes[threads].keys);
+    plan_.splits.resize(sizes[threads].splits);
+    plan_.merges.resize(sizes[threads].merges);
+#pragma omp parallel for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) write(first_of(t, threads), first_of(t + 1, threads), sizes[t]);
+    return std::move(plan_);
+  }
+
+ private:
+  /// The first block of a thread's stretch; no stretch begins inside a family that merges.
+  [[nodiscard]] std::size_t first_of(int t, int threads) const {
+    const std::size_t i = blocks_.size() * t / threads;
+    if (i >= blocks_.size() || blocks_.changes[i] != Change::coarsen) return i;
+    return i - space_.child_index(blocks_.keys[i]);
+  }
+
+  [[nodiscard]] PlanSize count(std::size_t begin, std::size_t end) const {
+    std::size_t stays = 0, coarsens = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      stays += blocks_.changes[i] == Change::stay;
+      coarsens += blocks_.changes[i] == Change::coarsen;
+    }
+    const std::size_t splits = end - begin - stays - coarsens, merges = coarsens / 8;
+    return {stays + 8 * splits + merges, splits, merges};
+  }
+
+  void write(std::size_t begin, std::size_t end, PlanSize at) {
+    constexpr std::int64_t kLater = -1;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Key key = blocks_.keys[i];
+      if (blocks_.changes[i] == Change::stay) {
+        plan_.keys[at.keys] = key;
+        plan_.slots[at.keys++] = blocks_.slots[i];
+      } else if (blocks_.changes[i] == Change::refine) {
+        plan_.splits[at.splits++] = {blocks_.slots[i], at.keys};
+        for (int child = 0; child < 8; ++child, ++at.keys) {
+          plan_.keys[at.keys] = space_.child(key, child);
+          plan_.slots[at.keys] = octant_of(space_, plan_.keys[at.keys]) == 0 ? blocks_.slots[i] : kLater;
+        }
+      } else {
+        std::array<std::int64_t, 8>& slots = plan_.merges[at.merges++];
+        for (int child = 0; child < 8; ++child) {
+          slots[octant_of(space_, blocks_.keys[i + child])] = blocks_.slots[i + child];
+        }
+        plan_.keys[at.keys] = space_.parent(key);
+        plan_.slots[at.keys++] = slots[0];
+        i += 7;
       }
-    } else {
-      std::array<std::int64_t, 8>& slots = plan.merges.emplace_back();
-      for (int child = 0; child < 8; ++child) slots[octant_of(space, blocks.keys[i + child])] = blocks.slots[i + child];
-      plan.keys.push_back(space.parent(key));
-      plan.slots.push_back(slots[0]);
-      i += 7;
     }
   }
-  return plan;
-}
+
+  const sfc::KeySpace<3>& space_;
+  const BlockList& blocks_;
+  Plan plan_;
+};
 
 /// Merges come first: the slots they free serve the splits.
 void merge_values(const Plan& plan, FieldStore& fields) {
@@ -154,7 +208,8 @@ void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields)
 
 void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
-  Plan plan = make_plan(mesh.space(), FamilyMove(mesh, fields, consensus.changes).run());
+  const BlockList blocks = FamilyMove(mesh, fields, consensus.changes).run();
+  Plan plan = Planner(mesh.space(), blocks).run();
   merge_values(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));

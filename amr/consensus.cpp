@@ -1,5 +1,7 @@
 #include "amr/consensus.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,6 +27,8 @@ FaceKind seen_from_other_side(FaceKind kind) {
 template <int Dim>
 class Rounds {
  public:
+  static constexpr int kFamily = 1 << Dim;
+
   Rounds(const Mesh<Dim>& mesh, std::vector<Change> marks) : mesh_(mesh), states_(std::move(marks)) {
     ghost_states_.assign(mesh.ghost_count(), Change::coarsen);
     for (const NeighborRank& neighbor : mesh.neighbors()) {
@@ -41,7 +45,7 @@ class Rounds {
   }
 
   Consensus run() {
-    apply_first_rule();
+    apply_first_rules();
     Consensus result;
     settle();
     while (exchange(result)) {
@@ -53,14 +57,49 @@ class Rounds {
   }
 
  private:
-  /// Rule 1; also fills the first work list: every block that asks something of others.
-  void apply_first_rule() {
-    for (std::int32_t i = 0; i < mesh_.size(); ++i) {
-      const auto& kinds = mesh_.links(i).kind;
-      const bool held = mesh_.level(i) == 0 || std::find(kinds.begin(), kinds.end(), FaceKind::fine) != kinds.end();
-      if (held) states_[i] = std::max(states_[i], Change::stay);
-      if (states_[i] != Change::coarsen) work_.push_back(i);
+  /// Rule 1, and rule 3 within families that stand together in the list, as nearly all do. Also fills the first work
+  /// list with the blocks that ask something of others yet: those that refine, and members of other families that stay.
+  void apply_first_rules() {
+#pragma omp parallel
+    {
+      std::vector<std::int32_t> mine;
+      const int t = omp_get_thread_num(), threads = omp_get_num_threads();
+      const std::int32_t end = family_begin(share(t + 1, threads));
+      for (std::int32_t i = family_begin(share(t, threads)); i < end;) {
+        const bool together = is_family(i);
+        const std::int32_t next = i + (together ? kFamily : 1);
+        bool coarsens = true;
+        for (std::int32_t k = i; k < next; ++k) {
+          if (mesh_.level(k) == 0 || mesh_.has_finer_neighbor(k)) states_[k] = std::max(states_[k], Change::stay);
+          coarsens = coarsens && states_[k] == Change::coarsen;
+        }
+        for (; i < next; ++i) {
+          if (!coarsens) states_[i] = std::max(states_[i], together ? Change::stay : states_[i]);
+          if (states_[i] == Change::refine || (!together && states_[i] == Change::stay)) mine.push_back(i);
+        }
+      }
+#pragma omp critical
+      work_.insert(work_.end(), mine.begin(), mine.end());
     }
+  }
+
+  [[nodiscard]] std::int32_t share(int t, int threads) const {
+    return static_cast<std::int32_t>(std::int64_t{mesh_.size()} * t / threads);
+  }
+  /// Are blocks i, i + 1, ... all children of one block?
+  [[nodiscard]] bool is_family(std::int32_t i) const {
+    if (i < 0 || i + kFamily > mesh_.size() || mesh_.level(i) == 0) return false;
+    const Key parent = mesh_.space().parent(mesh_.keys()[i]);
+    bool all = true;
+    for (int child = 0; child < kFamily; ++child)
+      all = all && mesh_.keys()[i + child] == mesh_.space().child(parent, child);
+    return all;
+  }
+  /// i, or the first block of the family that i would cut in two.
+  [[nodiscard]] std::int32_t family_begin(std::int32_t i) const {
+    if (i >= mesh_.size() || mesh_.level(i) == 0) return i;
+    const std::int32_t first = i - mesh_.space().child_index(mesh_.keys()[i]);
+    return is_family(first) ? first : i;
   }
 
   /// Raises block i to at least `wanted`; true for the one thread that changed it.
@@ -109,11 +148,13 @@ class Rounds {
       news = news || state != send_states_[k];
       send_states_[k] = state;
     }
-    std::array<std::int64_t, 3> totals{news, 0, 0};
-    for (const Change state : states_) {
-      totals[1] += state == Change::refine;
-      totals[2] += state == Change::coarsen;
+    std::int64_t splits = 0, coarsening = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : splits, coarsening)
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      splits += states_[i] == Change::refine;
+      coarsening += states_[i] == Change::coarsen;
     }
+    std::array<std::int64_t, 3> totals{news, splits, coarsening};
     const MPI_Comm graph = mesh_.graph().comm().get();
     std::array<MPI_Request, 2> requests{};
     support::mpi_check(

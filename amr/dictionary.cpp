@@ -1,9 +1,14 @@
 #include "amr/dictionary.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 namespace amrbench::amr {
 
@@ -11,23 +16,43 @@ void Dictionary::reserve(std::size_t families) {
   const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(2, (2 * families + kWays - 1) / kWays));
   mask_ = buckets - 1;
   shift_ = 64 - std::countr_zero(buckets);
-  buckets_.assign(buckets, Bucket{});
-  members_.clear();
-  members_.reserve(families);
+  buckets_.grow(buckets);
+  members_.grow(families);
 }
 
-std::uint32_t Dictionary::find_or_add(std::uint64_t tag) {
+/// The entry of a family: `entry`, or the one that this or another thread entered it with before.
+std::uint32_t Dictionary::find_or_add(std::uint64_t tag, std::uint32_t entry) {
   for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
     Bucket& bucket = buckets_[at];
     for (std::size_t way = 0; way < kWays; ++way) {
-      if (bucket.tag[way] == tag) return bucket.entry[way];
-      if (bucket.tag[way] == kEmpty) {
-        bucket.tag[way] = tag;
-        bucket.entry[way] = static_cast<std::uint32_t>(members_.size());
-        members_.push_back(kAbsent);
-        return bucket.entry[way];
+      std::atomic_ref<std::uint64_t> held(bucket.tag[way]);
+      std::atomic_ref<std::uint32_t> number(bucket.entry[way]);
+      std::uint64_t now = held.load(std::memory_order_relaxed);
+      if (now == kEmpty && held.compare_exchange_strong(now, tag, std::memory_order_relaxed)) {
+        number.store(entry, std::memory_order_relaxed);
+        return entry;
       }
+      if (now != tag) continue;
+      // The thread that took the way may not have written the number yet.
+      while ((now = number.load(std::memory_order_relaxed)) == kUnnumbered) {
+      }
+      return static_cast<std::uint32_t>(now);
     }
+  }
+}
+
+/// Enters keys [begin, end), whose runs of siblings have the numbers from `run` on. Different members of a family may
+/// be entered by different threads.
+void Dictionary::enter(std::span<const std::uint64_t> keys, std::size_t begin, std::size_t end, std::size_t run) {
+  Members* members = nullptr;
+  std::uint64_t tag = kEmpty;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::uint64_t next = family(keys[i]);
+    if (next != tag) {
+      tag = next;
+      members = &members_[find_or_add(tag, static_cast<std::uint32_t>(run++))];
+    }
+    members->index[member(keys[i])] = static_cast<std::int32_t>(i);
   }
 }
 
@@ -35,25 +60,32 @@ void Dictionary::build(std::span<const std::uint64_t> keys) {
   if (keys.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     throw std::length_error("dictionary of more than 2^31 - 1 keys");
   }
-  // Runs of siblings: an upper bound of the number of families (descendants of one sibling interrupt its family's run).
-  std::size_t runs = 0;
-  std::uint64_t tag = kEmpty;
-  for (const std::uint64_t key : keys) {
-    const std::uint64_t next = family(key);
-    runs += next != tag ? 1 : 0;
-    tag = next;
-  }
-  reserve(runs);
-
-  Members* members = nullptr;
-  tag = kEmpty;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::uint64_t next = family(keys[i]);
-    if (next != tag) {
+  const int threads = keys.size() > kSerial ? omp_get_max_threads() : 1;
+  const auto begin = [&](int t) { return keys.size() * t / threads; };
+  // Runs of siblings before each thread's stretch. There are more of them than families: descendants of one sibling
+  // interrupt a family's run, and so does the end of a stretch.
+  std::vector<std::size_t> runs(threads + 1, 0);
+#pragma omp parallel for schedule(static, 1) num_threads(threads)
+  for (int t = 0; t < threads; ++t) {
+    std::uint64_t tag = kEmpty;
+    std::size_t count = 0;
+    for (std::size_t i = begin(t); i < begin(t + 1); ++i) {
+      const std::uint64_t next = family(keys[i]);
+      count += next != tag ? 1 : 0;
       tag = next;
-      members = &members_[find_or_add(tag)];
     }
-    members->index[member(keys[i])] = static_cast<std::int32_t>(i);
+    runs[t + 1] = count;
+  }
+  std::partial_sum(runs.begin(), runs.end(), runs.begin());
+  reserve(runs[threads]);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static) nowait
+    for (std::size_t at = 0; at <= mask_; ++at) buckets_[at] = kVacant;
+#pragma omp for schedule(static)
+    for (std::size_t entry = 0; entry < runs[threads]; ++entry) members_[entry] = kAbsent;
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) enter(keys, begin(t), begin(t + 1), runs[t]);
   }
 }
 

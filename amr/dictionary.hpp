@@ -13,17 +13,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
+#include "support/page_buffer.hpp"
+
 namespace amrbench::amr {
 
-/// Maps the keys of a list to their indices. Rebuilt whenever the list changes (O(n)); look-ups are const, O(1)
-/// expected, and safe from several threads. Holds what it needs itself: it keeps no reference to the list, and its
-/// memory from build to build, about 10 bytes a key for meshes. Not collective.
+/// Maps the keys of a list to their indices. Rebuilt by all threads whenever the list changes (O(n)); look-ups are
+/// const, O(1) expected, and safe from several threads. Holds what it needs itself: it keeps no reference to the list,
+/// and its memory from build to build, about 10 bytes a key for meshes. Not collective.
 class Dictionary {
  public:
   static constexpr std::int32_t kNone = -1;
@@ -36,7 +37,7 @@ class Dictionary {
   /// Index of `key` in the list of the last build, or kNone; any value may be asked for, 0 too. Before the first build
   /// nothing is found.
   [[nodiscard]] std::int32_t find(std::uint64_t key) const {
-    if (key == 0) return kNone;
+    if (key == 0 || buckets_.empty()) return kNone;
     const std::uint64_t tag = family(key);
     for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
       const Bucket& bucket = buckets_[at];
@@ -87,13 +88,18 @@ class Dictionary {
   [[nodiscard]] std::size_t home(std::uint64_t tag) const {
     return static_cast<std::size_t>((tag * 0x9e3779b97f4a7c15ULL) >> shift_);
   }
-  void reserve(std::size_t families);
-  std::uint32_t find_or_add(std::uint64_t tag);
+  static constexpr std::uint32_t kUnnumbered = ~std::uint32_t{0};
+  static constexpr Bucket kVacant{{}, {kUnnumbered, kUnnumbered, kUnnumbered, kUnnumbered}};
+  static constexpr std::size_t kSerial = 4096;  // fewer keys are not worth a team of threads
 
-  std::vector<Bucket> buckets_ = std::vector<Bucket>(2);
-  std::vector<Members> members_;  // in the order of the families' first keys
-  std::size_t mask_ = 1;          // number of buckets - 1; a power of two, ways at most half in use
-  int shift_ = 63;                // 64 - log2(number of buckets)
+  void reserve(std::size_t families);
+  std::uint32_t find_or_add(std::uint64_t tag, std::uint32_t entry);
+  void enter(std::span<const std::uint64_t> keys, std::size_t begin, std::size_t end, std::size_t run);
+
+  support::PageBuffer<Bucket> buckets_;
+  support::PageBuffer<Members> members_;  // about in the order of the families' first keys
+  std::size_t mask_ = 0;                  // number of buckets - 1; a power of two, ways at most half in use
+  int shift_ = 63;                        // 64 - log2(number of buckets)
 };
 
 }  // namespace amrbench::amr

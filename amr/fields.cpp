@@ -1,19 +1,17 @@
 #include "amr/fields.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace amrbench::amr {
 
 std::vector<std::int64_t> FieldStore::take(std::size_t count) {
-  std::vector<std::int64_t> slots;
+  // They were given back in curve order, which most often is their own.
+  if (!std::is_sorted(free_.begin(), free_.end())) std::sort(free_.begin(), free_.end());
+  const auto end = free_.begin() + static_cast<std::ptrdiff_t>(std::min(count, free_.size()));
+  std::vector<std::int64_t> slots(free_.begin(), end);
+  free_.erase(free_.begin(), end);
   slots.reserve(count);
-  std::sort(free_.begin(), free_.end(), std::greater<>());
-  while (slots.size() < count && !free_.empty()) {
-    slots.push_back(free_.back());
-    free_.pop_back();
-  }
   while (slots.size() < count) slots.push_back(used_++);
   in_.grow_from(out_, used_);
   return slots;

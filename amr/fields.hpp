@@ -29,6 +29,7 @@ class FieldStore {
   [[nodiscard]] const double* block(std::int32_t i) const { return in_.slot(slots_[i]); }
   [[nodiscard]] double* block(std::int32_t i) { return in_.slot(slots_[i]); }
   [[nodiscard]] std::int64_t slot(std::int32_t i) const { return slots_[i]; }
+  [[nodiscard]] std::span<const std::int64_t> slots() const { return slots_; }
   /// Values in a slot that need not belong to a block (yet).
   [[nodiscard]] double* slot_values(std::int64_t slot) { return in_.slot(slot); }
 

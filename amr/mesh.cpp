@@ -64,24 +64,18 @@ Mesh<Dim>::Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& spa
 
 template <int Dim>
 void Mesh<Dim>::set_blocks(std::vector<Key> keys) {
-  keys_ = std::move(keys);
+  keys_.swap(keys);
+  if (!is_linked_) keys.clear();  // a mesh that was refused: nothing of it holds
+  is_linked_ = false;
+  blocks_.levels.swap(spare_.levels);
+  blocks_.coords.swap(spare_.coords);
+  blocks_.links.swap(spare_.links);
   dictionary_.build(keys_);
-  decode_blocks();
+  match(keys);
+  carry_over(spare_);
   gather_splitters();
   exchange_ghosts();
-  link_blocks();
-}
-
-template <int Dim>
-void Mesh<Dim>::decode_blocks() {
-  const std::int32_t n = size();
-  levels_.resize(n);
-  coords_.resize(n);
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < n; ++i) {
-    levels_[i] = static_cast<std::int8_t>(space_.level(keys_[i]));
-    coords_[i] = space_.coord(keys_[i]);
-  }
+  link_open_faces();
 }
 
 template <int Dim>
@@ -126,82 +120,9 @@ std::vector<int> Mesh<Dim>::owners(std::span<const Key> leaves) const {
 }
 
 template <int Dim>
-std::int32_t Mesh<Dim>::find(Key key) const {
-  const std::int32_t local = dictionary_.find(key);
-  if (local != Dictionary::kNone) return local;
-  const std::int32_t ghost = ghost_dictionary_.find(key);
-  return ghost == Dictionary::kNone ? Dictionary::kNone : size() + ghost;
-}
-
-template <int Dim>
-Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
-  const int axis = face / 2;
-  Coord c = coords_[i];
-  c[axis] += face % 2 ? 1U : ~std::uint32_t{0};
-  int bit = 0;
-  for (int d = 0; d < Dim; ++d) {
-    // The layer of half-size blocks that touches the face; along the face, the part asked for.
-    c[d] = 2 * c[d] + (d == axis ? 1 - face % 2 : (part >> bit++) & 1);
-  }
-  return space_.key(levels_[i] + 1, c);
-}
-
-/// Links one face; false when the mesh has no fitting neighbour there.
-template <int Dim>
-bool Mesh<Dim>::link_face(std::int32_t i, int face, Key same) {
-  Links& links = links_[i];
-  auto& index = links.index[face];
-  index.fill(Dictionary::kNone);
-  if (same == space_.kNone) {
-    links.kind[face] = FaceKind::boundary;
-    return true;
-  }
-  if ((index[0] = find(same)) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::same;
-    return true;
-  }
-  if (levels_[i] > 0 && (index[0] = find(space_.parent(same))) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::coarse;
-    return true;
-  }
-  links.kind[face] = FaceKind::fine;
-  if (levels_[i] == space_.max_level()) return false;
-  bool found = true;
-  for (int part = 0; part < Links::kParts; ++part) {
-    index[part] = find(subface_key(i, face, part));
-    found = found && index[part] != Dictionary::kNone;
-  }
-  return found;
-}
-
-template <int Dim>
-void Mesh<Dim>::link_blocks() {
-  const std::int32_t n = size();
-  links_.resize(n);
-  touches_ghost_.assign(n, 0);
-  std::int32_t broken = n;
-#pragma omp parallel for schedule(static) reduction(min : broken)
-  for (std::int32_t i = 0; i < n; ++i) {
-    const auto same = space_.neighbors(levels_[i], coords_[i]);
-    for (int face = 0; face < 2 * Dim; ++face) {
-      if (!link_face(i, face, same[face])) broken = std::min(broken, i);
-      for (const std::int32_t j : links_[i].index[face]) {
-        if (j >= n) touches_ghost_[i] = 1;
-      }
-    }
-  }
-  std::string message;
-  if (broken < n) {
-    message = "mesh: block of level " + std::to_string(levels_[broken]) + " on rank " + std::to_string(comm_.rank()) +
-              " has a face without a neighbour at most one level away";
-  }
-  support::agree_on_error(comm_, message);
-}
-
-template <int Dim>
 std::size_t Mesh<Dim>::memory_bytes() const {
-  std::size_t bytes = keys_.capacity() * sizeof(Key) + levels_.capacity() + coords_.capacity() * sizeof(Coord) +
-                      links_.capacity() * sizeof(Links) + touches_ghost_.capacity() +
+  std::size_t bytes = keys_.capacity() * sizeof(Key) + blocks_.bytes() + spare_.bytes() + flags_.bytes() +
+                      now_.bytes() + before_.bytes() + open_.capacity() * sizeof(Open) +
                       ghost_keys_.capacity() * sizeof(Key) + splitters_.capacity() * sizeof(Key) +
                       rank_sizes_.capacity() * sizeof(std::int64_t);
   for (const NeighborRank& neighbor : neighbors_) bytes += neighbor.sends.capacity() * sizeof(std::int32_t);

@@ -21,6 +21,7 @@
 #include "amr/directory.hpp"
 #include "sfc/key.hpp"
 #include "support/mpi.hpp"
+#include "support/page_buffer.hpp"
 
 namespace amrbench::amr {
 
@@ -58,10 +59,11 @@ class Mesh {
   /// A mesh of root cells, one block each, dealt out evenly along the curve. Keeps a duplicate of `comm`. Collective.
   Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& space);
 
-  /// Replaces this rank's blocks and rebuilds owners, dictionary, ghosts and links. `keys`: ascending leaves; those of
-  /// all ranks must tile the domain; a rank may hold none. O(n) work and memory, one all-gather of three numbers a
-  /// rank, one neighbourhood exchange of keys; where ranks hold no intervals of the curve, three all-to-alls of keys at
-  /// the ranks' borders besides. Throws RunError when a neighbour is missing or more than one level away. Collective.
+  /// Replaces this rank's blocks and brings owners, dictionary, ghosts and links up to date. `keys`: ascending leaves;
+  /// those of all ranks must tile the domain; a rank may hold none. Blocks that were here before keep what they know of
+  /// neighbours that still are (amr/mesh_links.cpp). O(n) work and memory, one all-gather of three numbers a rank, one
+  /// neighbourhood exchange of keys; where ranks hold no intervals of the curve, three all-to-alls of keys at the
+  /// ranks' borders besides. Throws RunError when a neighbour is missing or more than one level away. Collective.
   void set_blocks(std::vector<Key> keys);
 
   [[nodiscard]] const support::Communicator& comm() const { return comm_; }
@@ -70,10 +72,11 @@ class Mesh {
   // This rank's blocks, in curve order.
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(keys_.size()); }
   [[nodiscard]] std::span<const Key> keys() const { return keys_; }
-  [[nodiscard]] int level(std::int32_t i) const { return levels_[i]; }
-  [[nodiscard]] const Coord& coord(std::int32_t i) const { return coords_[i]; }
-  [[nodiscard]] const Links& links(std::int32_t i) const { return links_[i]; }
-  [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return touches_ghost_[i] != 0; }
+  [[nodiscard]] int level(std::int32_t i) const { return blocks_.levels[i]; }
+  [[nodiscard]] const Coord& coord(std::int32_t i) const { return blocks_.coords[i]; }
+  [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
+  [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
+  [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }
 
   // Remote blocks next to ours, by owner, then by key.
   [[nodiscard]] std::int32_t ghost_count() const { return static_cast<std::int32_t>(ghost_keys_.size()); }
@@ -105,18 +108,36 @@ class Mesh {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2;
+  static constexpr unsigned kAllFaces = (1U << (2 * Dim)) - 1;
+  /// What is kept of each block besides its key.
+  struct Blocks {
+    support::PageBuffer<std::int8_t> levels;
+    support::PageBuffer<Coord> coords;
+    support::PageBuffer<Links> links;
+    void grow(std::size_t n);
+    [[nodiscard]] std::size_t bytes() const { return levels.bytes() + coords.bytes() + links.bytes(); }
+  };
+  /// A local block and those of its faces (bit f: face f) whose neighbours have to be looked up.
+  struct Open {
+    std::int32_t block;
+    unsigned faces;
+  };
   /// A local block that another rank needs as a ghost.
   struct Sent {
     int rank;
     std::int32_t block;
     auto operator<=>(const Sent&) const = default;
   };
-  void decode_blocks();
+  void match(std::span<const Key> before);
+  void carry_over(const Blocks& before);
+  unsigned carry_over(const Blocks& before, std::int32_t from, std::int32_t i);
   void gather_splitters();
-  void link_blocks();
+  void link_open_faces();
   std::vector<Sent> border_by_intervals() const;
   std::vector<Sent> border_by_directory();
   void exchange_ghosts();
+  [[nodiscard]] bool has_family(std::int32_t i) const;
   Key subface_key(std::int32_t i, int face, int part) const;
   bool link_face(std::int32_t i, int face, Key same);
   std::int32_t find(Key key) const;
@@ -124,10 +145,13 @@ class Mesh {
   support::Communicator comm_;
   sfc::KeySpace<Dim> space_;
   std::vector<Key> keys_;
-  std::vector<std::int8_t> levels_;
-  std::vector<Coord> coords_;
-  std::vector<Links> links_;
-  std::vector<std::int8_t> touches_ghost_;
+  Blocks blocks_;
+  Blocks spare_;  ///< memory of the mesh before, for the next one
+  support::PageBuffer<std::uint8_t> flags_;
+  support::PageBuffer<std::int32_t> now_;     ///< while blocks change: place of each block before, and of each ghost
+  support::PageBuffer<std::int32_t> before_;  ///< and the place where each block was
+  std::vector<Open> open_;                    ///< ascending blocks
+  bool is_linked_ = false;                    ///< are all links those of the present blocks?
   Dictionary dictionary_;
   bool has_intervals_ = true;
   std::vector<Key> splitters_;  ///< first key of each rank's interval, plus kEnd; where has_intervals_

@@ -13,17 +13,18 @@ auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
   const int me = comm_.rank();
   const Key low = splitters_[me], high = splitters_[me + 1];
   std::vector<Sent> sent;
+  if (comm_.size() == 1) return sent;
 #pragma omp parallel
   {
     std::vector<Sent> mine;
 #pragma omp for schedule(static) nowait
-    for (std::int32_t i = 0; i < size(); ++i) {
-      const auto same = space_.neighbors(levels_[i], coords_[i]);
+    for (const auto [i, faces] : open_) {
+      const auto same = space_.neighbors(level(i), coord(i));
       for (int face = 0; face < 2 * Dim; ++face) {
-        if (same[face] == space_.kNone) continue;
+        if ((faces >> face & 1U) == 0 || same[face] == space_.kNone) continue;
         if (space_.first(same[face]) >= low && space_.last(same[face]) < high) continue;
         // The neighbour is at most one level finer, so each half-size piece at the face lies inside one leaf.
-        const bool deepest = levels_[i] == space_.max_level();
+        const bool deepest = level(i) == space_.max_level();
         for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
           const int rank = owner(deepest ? same[face] : subface_key(i, face, part));
           if (rank != me) mine.push_back({rank, i});
@@ -36,42 +37,56 @@ auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
   return sent;
 }
 
+/// Are all siblings of block i, the first child of its parent, on this rank?
+template <int Dim>
+bool Mesh<Dim>::has_family(std::int32_t i) const {
+  const Key parent = space_.parent(keys_[i]);
+  for (int child = 1; child < space_.kChildren; ++child) {
+    const Key key = space_.child(parent, child);
+    const bool next = i + child < size() && keys_[i + child] == key;  // as in most families
+    if (!next && find_local(key) == Dictionary::kNone) return false;
+  }
+  return true;
+}
+
 /// Asks the directory for all leaves that may lie behind a face where none of ours does: one of the same level, its
 /// parent, or its parts at the face. Only one of these kinds is there.
 template <int Dim>
 auto Mesh<Dim>::border_by_directory() -> std::vector<Sent> {
-  std::vector<Key> entered, asked;
+  std::vector<Key> asked, entered;
   std::vector<std::int32_t> askers;
-  for (std::int32_t i = 0; i < size(); ++i) {
-    const std::size_t before = asked.size();
+  const auto is_local = [&](Key key) { return find_local(key) != Dictionary::kNone; };
+  for (const auto [block, faces] : open_) {
+    const std::int32_t i = block;
     const auto ask = [&](Key key) {
       asked.push_back(key);
       askers.push_back(i);
     };
-    const auto is_local = [&](Key key) { return find_local(key) != Dictionary::kNone; };
-    const auto same = space_.neighbors(levels_[i], coords_[i]);
+    const auto same = space_.neighbors(level(i), coord(i));
     for (int face = 0; face < 2 * Dim; ++face) {
-      if (same[face] == space_.kNone || is_local(same[face])) continue;
-      if (levels_[i] > 0 && is_local(space_.parent(same[face]))) continue;
+      if ((faces >> face & 1U) == 0 || same[face] == space_.kNone || is_local(same[face])) continue;
+      if (level(i) > 0 && is_local(space_.parent(same[face]))) continue;
       int missing = 0;
-      for (int part = 0; part < (levels_[i] == space_.max_level() ? 0 : Links::kParts); ++part) {
+      for (int part = 0; part < (level(i) == space_.max_level() ? 0 : Links::kParts); ++part) {
         const Key key = subface_key(i, face, part);
         if (is_local(key)) continue;
         ++missing;
         ask(key);
       }
       if (missing > 0 && missing < Links::kParts) continue;  // the others are ours, so these are leaves
-      if (missing == 0 && levels_[i] < space_.max_level()) continue;
+      if (missing == 0 && level(i) < space_.max_level()) continue;
       ask(same[face]);
-      if (levels_[i] > 0) ask(space_.parent(same[face]));
+      if (level(i) > 0) ask(space_.parent(same[face]));
     }
-    const bool leads = levels_[i] > 0 && space_.child_index(keys_[i]) == 0;
-    bool family = true;
-    for (int child = 1; leads && family && child < space_.kChildren; ++child) {
-      family = is_local(space_.child(space_.parent(keys_[i]), child));
-    }
-    if (asked.size() > before || !family) entered.push_back(keys_[i]);
   }
+  for (std::size_t k = 0; k < askers.size(); ++k) {
+    if (k == 0 || askers[k] != askers[k - 1]) entered.push_back(keys_[askers[k]]);
+  }
+  for (std::int32_t i = 0; i < size(); ++i) {
+    if (level(i) > 0 && space_.child_index(keys_[i]) == 0 && !has_family(i)) entered.push_back(keys_[i]);
+  }
+  std::sort(entered.begin(), entered.end());
+  entered.erase(std::unique(entered.begin(), entered.end()), entered.end());
   directory_.build(comm_, entered);
   const std::vector<int> owners = directory_.owners(comm_, asked);
   std::vector<Sent> sent;
@@ -123,6 +138,8 @@ void Mesh<Dim>::exchange_ghosts() {
   ghost_dictionary_.build(ghost_keys_);
 }
 
+template bool Mesh<2>::has_family(std::int32_t) const;
+template bool Mesh<3>::has_family(std::int32_t) const;
 template auto Mesh<2>::border_by_intervals() const -> std::vector<Sent>;
 template auto Mesh<3>::border_by_intervals() const -> std::vector<Sent>;
 template auto Mesh<2>::border_by_directory() -> std::vector<Sent>;

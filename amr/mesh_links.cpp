@@ -1,0 +1,219 @@
+// What each block knows of its neighbours: the part of Mesh::set_blocks that works on this rank alone.
+//
+// A mesh changes in few places, so most of it is carried over: a link between two blocks that both were here before and
+// still are holds on, whatever else changed, and only their places in the list have to be renumbered. Faces whose
+// neighbour is gone, new, or a ghost are open, as are all faces of new blocks; their neighbours' keys are looked up.
+// Per block and change that is one pass over its links instead of six keys to make and as many look-ups.
+#include <omp.h>
+
+#include <algorithm>
+#include <string>
+
+#include "amr/mesh.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+constexpr std::int32_t kGone = Dictionary::kNone;
+
+/// [begin, end) of thread `t` of `threads` among n items.
+struct Share {
+  std::size_t begin, end;
+  Share(std::size_t n, int t, int threads) : begin(n * t / threads), end(n * (t + 1) / threads) {}
+};
+
+}  // namespace
+
+template <int Dim>
+void Mesh<Dim>::Blocks::grow(std::size_t n) {
+  levels.grow(n);
+  coords.grow(n);
+  links.grow(n);
+}
+
+/// Fills now_ and before_ by a merge of the sorted lists `before` and keys_, each thread its share of keys_.
+template <int Dim>
+void Mesh<Dim>::match(std::span<const Key> before) {
+  now_.grow(before.size() + ghost_keys_.size());
+  before_.grow(keys_.size());
+  std::fill_n(now_.data() + before.size(), ghost_keys_.size(), kGone);
+#pragma omp parallel
+  {
+    const Share share(keys_.size(), omp_get_thread_num(), omp_get_num_threads());
+    const auto place = [&](std::size_t i) {
+      if (i == 0) return std::size_t{0};
+      if (i == keys_.size()) return before.size();
+      return static_cast<std::size_t>(std::lower_bound(before.begin(), before.end(), keys_[i]) - before.begin());
+    };
+    const std::size_t end = place(share.end);
+    std::size_t old = place(share.begin);
+    for (std::size_t i = share.begin; i < share.end; ++i) {
+      while (old < end && before[old] < keys_[i]) now_[old++] = kGone;
+      const bool stayed = old < end && before[old] == keys_[i];
+      before_[i] = stayed ? static_cast<std::int32_t>(old) : kGone;
+      if (stayed) now_[old++] = static_cast<std::int32_t>(i);
+    }
+    // Without keys all shares are empty and end at once; the first thread then answers for all that were.
+    const bool last = keys_.empty() ? omp_get_thread_num() == 0 : true;
+    while (last && old < (keys_.empty() ? before.size() : end)) now_[old++] = kGone;
+  }
+}
+
+/// Renumbers the links of block `from` of the mesh before as those of block i; returns the faces that stay open.
+template <int Dim>
+unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int32_t i) {
+  constexpr int kFaces = Links::kFaces, kParts = Links::kParts;
+  const Links& old = before.links[from];
+  Links& links = blocks_.links[i];
+  links.kind = old.kind;
+  const std::int32_t* in = old.index[0].data();
+  std::int32_t* out = links.index[0].data();
+  const std::int32_t* now = now_.data();
+  std::int32_t lost = 0;
+#pragma omp simd reduction(| : lost)
+  for (int k = 0; k < kFaces * kParts; ++k) {
+    const std::int32_t there = in[k] < 0 ? kGone : now[in[k]];
+    out[k] = there;
+    lost |= in[k] ^ there;  // the sign bit: set where a block is gone
+  }
+  unsigned open = 0;
+  for (int face = 0; lost < 0 && face < kFaces; ++face) {
+    for (int part = 0; part < kParts; ++part) {
+      if (old.index[face][part] >= 0 && links.index[face][part] < 0) open |= 1U << face;
+    }
+  }
+  std::uint8_t flags = 0;
+  for (int face = 0; face < kFaces; ++face) {
+    if (links.kind[face] == FaceKind::fine && (open >> face & 1U) == 0) flags = kTouchesFiner;
+  }
+  flags_[i] = flags;
+  return open;
+}
+
+template <int Dim>
+void Mesh<Dim>::carry_over(const Blocks& before) {
+  const auto n = keys_.size();
+  blocks_.grow(n);
+  flags_.grow(n);
+  std::vector<std::vector<Open>> found(omp_get_max_threads());
+#pragma omp parallel
+  {
+    std::vector<Open>& open = found[omp_get_thread_num()];
+    const Share share(n, omp_get_thread_num(), omp_get_num_threads());
+    for (std::size_t k = share.begin; k < share.end; ++k) {
+      const auto i = static_cast<std::int32_t>(k);
+      const std::int32_t from = before_[i];
+      unsigned faces = kAllFaces;
+      if (from != kGone) {
+        blocks_.levels[i] = before.levels[from];
+        blocks_.coords[i] = before.coords[from];
+        faces = carry_over(before, from, i);
+      } else {
+        blocks_.levels[i] = static_cast<std::int8_t>(space_.level(keys_[i]));
+        blocks_.coords[i] = space_.coord(keys_[i]);
+        flags_[i] = 0;
+      }
+      if (faces != 0) open.push_back({i, faces});
+    }
+  }
+  open_.clear();
+  for (const std::vector<Open>& open : found) open_.insert(open_.end(), open.begin(), open.end());
+}
+
+template <int Dim>
+std::int32_t Mesh<Dim>::find(Key key) const {
+  const std::int32_t local = dictionary_.find(key);
+  if (local != Dictionary::kNone || ghost_keys_.empty()) return local;
+  const std::int32_t ghost = ghost_dictionary_.find(key);
+  return ghost == Dictionary::kNone ? Dictionary::kNone : size() + ghost;
+}
+
+template <int Dim>
+Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
+  const int axis = face / 2;
+  Coord c = coord(i);
+  c[axis] += face % 2 ? 1U : ~std::uint32_t{0};
+  int bit = 0;
+  for (int d = 0; d < Dim; ++d) {
+    // The layer of half-size blocks that touches the face; along the face, the part asked for.
+    c[d] = 2 * c[d] + (d == axis ? 1 - face % 2 : (part >> bit++) & 1);
+  }
+  return space_.key(level(i) + 1, c);
+}
+
+/// Links one face; false when the mesh has no fitting neighbour there.
+template <int Dim>
+bool Mesh<Dim>::link_face(std::int32_t i, int face, Key same) {
+  Links& links = blocks_.links[i];
+  auto& index = links.index[face];
+  index.fill(Dictionary::kNone);
+  if (same == space_.kNone) {
+    links.kind[face] = FaceKind::boundary;
+    return true;
+  }
+  if ((index[0] = find(same)) != Dictionary::kNone) {
+    links.kind[face] = FaceKind::same;
+    return true;
+  }
+  if (level(i) > 0 && (index[0] = find(space_.parent(same))) != Dictionary::kNone) {
+    links.kind[face] = FaceKind::coarse;
+    return true;
+  }
+  links.kind[face] = FaceKind::fine;
+  if (level(i) == space_.max_level()) return false;
+  bool found = true;
+  for (int part = 0; part < Links::kParts; ++part) {
+    index[part] = find(subface_key(i, face, part));
+    found = found && index[part] != Dictionary::kNone;
+  }
+  return found;
+}
+
+template <int Dim>
+void Mesh<Dim>::link_open_faces() {
+  const std::int32_t n = size();
+  std::int32_t broken = n;
+#pragma omp parallel for schedule(static) reduction(min : broken)
+  for (std::size_t k = 0; k < open_.size(); ++k) {
+    const auto [i, faces] = open_[k];
+    const auto same = space_.neighbors(level(i), coord(i));
+    std::uint8_t flags = flags_[i];
+    for (int face = 0; face < 2 * Dim; ++face) {
+      if ((faces >> face & 1U) == 0) continue;
+      if (!link_face(i, face, same[face])) broken = std::min(broken, i);
+      const Links& links = blocks_.links[i];
+      if (links.kind[face] == FaceKind::fine) flags |= kTouchesFiner;
+      for (const std::int32_t j : links.index[face]) {
+        if (j >= n) flags |= kTouchesGhost;
+      }
+    }
+    flags_[i] = flags;
+  }
+  std::string message;
+  if (broken < n) {
+    message = "mesh: block of level " + std::to_string(level(broken)) + " on rank " + std::to_string(comm_.rank()) +
+              " has a face without a neighbour at most one level away";
+  }
+  support::agree_on_error(comm_, message);
+  is_linked_ = true;
+}
+
+template void Mesh<2>::Blocks::grow(std::size_t);
+template void Mesh<3>::Blocks::grow(std::size_t);
+template void Mesh<2>::match(std::span<const Key>);
+template void Mesh<3>::match(std::span<const Key>);
+template unsigned Mesh<2>::carry_over(const Blocks&, std::int32_t, std::int32_t);
+template unsigned Mesh<3>::carry_over(const Blocks&, std::int32_t, std::int32_t);
+template void Mesh<2>::carry_over(const Blocks&);
+template void Mesh<3>::carry_over(const Blocks&);
+template std::int32_t Mesh<2>::find(Key) const;
+template std::int32_t Mesh<3>::find(Key) const;
+template Key Mesh<2>::subface_key(std::int32_t, int, int) const;
+template Key Mesh<3>::subface_key(std::int32_t, int, int) const;
+template bool Mesh<2>::link_face(std::int32_t, int, Key);
+template bool Mesh<3>::link_face(std::int32_t, int, Key);
+template void Mesh<2>::link_open_faces();
+template void Mesh<3>::link_open_faces();
+
+}  // namespace amrbench::amr
