@@ -1,22 +1,27 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
-//   orb_cuda_bench [--max-log2 30] [--json FILE] [--check-only]
+//   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
-// median of 5 after one untimed; points lie on the GPU before.
+// median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
+// points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "partitioners/orb/inputs.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
+#include "support/error.hpp"
+#include "support/page_buffer.hpp"
 
 namespace {
 
@@ -25,8 +30,8 @@ using namespace amrbench::partitioners;
 using Json = nlohmann::ordered_json;
 
 template <class T>
-void upload(support::DeviceBuffer<T>& device, std::span<const T> host) {
-  device.resize_discard(host.size());
+void upload(support::DeviceBuffer<T>& device, std::span<const T> host, bool resize = true) {
+  if (resize) device.resize_discard(host.size());
   support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
 }
 
@@ -113,6 +118,16 @@ bool check_all() {
   return good;
 }
 
+/// Every kernel once or twice on few points.
+bool check_small() {
+  bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 60000, 1), 509, "multiway");
+  good = check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 30000, 2), 127, "multiway") && good;
+  good = check<float, 3>("lattice of 16", lattice<float>(30000, 16), 70, "multiway") && good;
+  for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
+    good = check<float, 3>("cluster", made<float, 3>(OrbInputKind::cluster, 20000, 3), 13, method) && good;
+  return good;
+}
+
 struct Measured {
   double time_s = 0;
   OrbGpuTimes times;
@@ -132,14 +147,14 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
   return {runs[runs.size() / 2].first, runs[runs.size() / 2].second};
 }
 
-Json row(const char* input, const char* method, const char* outputs, std::uint64_t n, std::uint32_t leaves,
+Json row(const char* input, std::string_view method, const char* outputs, std::uint64_t n, std::uint32_t leaves,
          const Measured& m) {
   const OrbGpuTimes& t = m.times;
   std::printf(
       "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms = sample %.2f classify %.2f resolve %.2f move %.2f labels "
       "%.2f  rounds %d in brackets %.1f%% host cells %u passes %d\n",
-      input, method, outputs, std::log2(static_cast<double>(n)), leaves, 1e3 * m.time_s, 1e3 * t.sample_s,
-      1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds,
+      input, std::string(method).c_str(), outputs, std::log2(static_cast<double>(n)), leaves, 1e3 * m.time_s,
+      1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds,
       100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes);
   std::fflush(stdout);
   return {
@@ -165,68 +180,222 @@ double copy_bandwidth() {
   return best;
 }
 
-Json measure_all(int max_log2) {
-  Json rows = Json::array();
-  const OrbInputKind kinds[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
-                                OrbInputKind::field};
-  const char* names[] = {"uniform", "cluster", "plummer", "field"};
-  constexpr std::uint32_t kLeaves = 4096;
-  support::PageBuffer<float> host;
-  support::DeviceBuffer<float> points;
-  const std::uint64_t largest = std::uint64_t{1} << max_log2;
-  for (int k = 0; k < 4; ++k) {
-    // The costly inputs at a quarter of the size: making them takes the host longer than cutting them.
-    const std::uint64_t n = k < 2 ? largest : largest / 4;
-    host.grow(n * 3);
-    make_orb_points<float, 3>(kinds[k], 1, 0, host.span().first(n * 3));
-    const auto sent = std::chrono::steady_clock::now();
-    upload<float>(points, host.span().first(n * 3));
-    const double send_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count();
-    std::printf("host to device (pageable) %.1f GB/s\n", 12.0 * static_cast<double>(n) / send_s / 1e9);
-    for (std::uint64_t m = n; m >= std::uint64_t{1} << 20; m /= 4) {
-      rows.push_back(
-          row(names[k], "multiway", "points", m, kLeaves, measure<float, 3>(points, m, {.leaves = kLeaves}, 5)));
-      if (k > 0 && m <= n / 4) break;
+constexpr std::uint32_t kLeaves = 4096;
+constexpr std::uint64_t kHeadline = std::uint64_t{1} << 30;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+OrbBox<float, 3> unit_box() {
+  OrbBox<float, 3> box;
+  box.upper.fill(1.0F);
+  return box;
+}
+
+/// The tree of the first n points as the CPU makes it, and how long it took there.
+bool same_as_cpu(const support::DeviceBuffer<float>& points, std::span<const float> host, std::uint64_t n, Json& rows) {
+  OrbResult<float, 3> cpu;
+  orb<float, 3>({host.first(n * 3), 3}, {}, {.leaves = kLeaves, .permutation = false}, cpu, unit_box());
+  OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true});
+  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box());
+  const auto labels = download(gpu.labels(), n);
+  const bool good = tree_hash(tree) == tree_hash(cpu.tree) && labels_hash(labels) == labels_hash(cpu.labels.span());
+  std::printf("%s tree and labels of 2^%.2f points as on the CPU (%.3f s there, all cores)\n", good ? "ok  " : "FAIL",
+              std::log2(static_cast<double>(n)), cpu.time_s);
+  rows.push_back({{"input", "uniform"},
+                  {"method", "CPU multiway"},
+                  {"n", n},
+                  {"leaves", kLeaves},
+                  {"outputs", "labels"},
+                  {"time_s", cpu.time_s}});
+  return good;
+}
+
+/// Without a CPU's result: leaves have the counts of the tree, and every point lies in its leaf's box.
+bool plausible(const support::DeviceBuffer<float>& points, std::span<const float> host, std::uint64_t n) {
+  OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true});
+  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box());
+  const auto labels = download(gpu.labels(), n);
+  std::vector<std::uint64_t> counts(kLeaves, 0);
+  std::uint64_t outside = 0;
+#pragma omp parallel reduction(+ : outside)
+  {
+    std::vector<std::uint64_t> mine(kLeaves, 0);
+#pragma omp for
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::uint32_t leaf = labels[i];
+      if (leaf >= kLeaves) {
+        ++outside;
+        continue;
+      }
+      ++mine[leaf];
+      const OrbBox<float, 3>& box = tree.cells[tree.leaf_cell[leaf]].box;
+      for (std::size_t a = 0; a < 3; ++a)
+        outside += host[i * 3 + a] < box.lower[a] || host[i * 3 + a] > box.upper[a] ? 1U : 0U;
     }
-    rows.push_back(row(names[k], "multiway", "labels", n, kLeaves,
-                       measure<float, 3>(points, n, {.leaves = kLeaves, .points = false, .labels = true}, 5)));
-    if (k != 0) continue;
-    rows.push_back(row(names[k], "multiway", "points,ids,labels", n, kLeaves,
-                       measure<float, 3>(points, n, {.leaves = kLeaves, .permutation = true, .labels = true}, 5)));
-    for (const char* method : {"seed-level", "seed-warp", "seed-cells"})
-      rows.push_back(row(names[k], method, "points,ids", n, kLeaves,
-                         measure<float, 3>(points, n, {.leaves = kLeaves, .method = method}, 0)));
+#pragma omp critical
+    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf) counts[leaf] += mine[leaf];
   }
-  return rows;
+  bool good = outside == 0;
+  for (std::size_t leaf = 0; leaf < kLeaves; ++leaf) {
+    const std::uint64_t ideal = n / kLeaves;
+    good =
+        good && counts[leaf] == tree.cells[tree.leaf_cell[leaf]].count && (n % kLeaves != 0 || counts[leaf] == ideal);
+  }
+  std::printf("%s leaves of 2^%.2f points: counts, boxes\n", good ? "ok  " : "FAIL", std::log2(static_cast<double>(n)));
+  return good;
+}
+
+/// From memory that the system pages, and from pinned memory.
+Json send(support::DeviceBuffer<float>& device, std::span<const float> host) {
+  device.resize_discard(host.size());
+  double start = seconds();
+  upload<float>(device, host);
+  const double pageable = static_cast<double>(host.size_bytes()) / (seconds() - start);
+  const std::size_t some = std::min<std::size_t>(host.size(), std::size_t{1} << 28);
+  support::PinnedBuffer<float> pinned(some);
+  std::copy_n(host.data(), some, pinned.data());
+  start = seconds();
+  upload<float>(device, std::span<const float>(pinned.data(), some), false);
+  const double fast = static_cast<double>(some * sizeof(float)) / (seconds() - start);
+  std::printf("host to device: pageable %.1f GB/s, pinned %.1f GB/s\n", pageable / 1e9, fast / 1e9);
+  return {{"pageable_bytes_per_s", pageable}, {"pinned_bytes_per_s", fast}};
+}
+
+class Suite {
+ public:
+  explicit Suite(int max_log2) : largest_(std::uint64_t{1} << max_log2), headline_(std::min(kHeadline, largest_)) {}
+
+  /// False when a result is wrong.
+  bool run() {
+    fill(OrbInputKind::uniform, largest_);
+    host_to_device_ = send(points_, host_.span().first(largest_ * 3));
+    for (const std::uint64_t n : sizes()) time("uniform", n, "points", {.leaves = kLeaves});
+    for (const std::uint64_t n : sizes())
+      if (n >= headline_) time("uniform", n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
+    time("uniform", headline_, "points,ids,labels", {.leaves = kLeaves, .permutation = true, .labels = true});
+    bool good = same_as_cpu(points_, host_.span(), headline_, rows_);
+    if (largest_ > headline_) good = plausible(points_, host_.span(), largest_) && good;
+    const struct {
+      const char* name;
+      OrbInputKind kind;
+      std::uint64_t n;
+    } others[] = {
+        {"cluster", OrbInputKind::cluster, headline_},
+        {"plummer", OrbInputKind::plummer, headline_},
+        {"field", OrbInputKind::field, headline_ / 16}};  // the host needs a microsecond for one of its points
+    for (const char* method : {"seed-level", "seed-warp", "seed-cells"})
+      time("uniform", headline_, "points,ids", {.leaves = kLeaves, .method = method}, 0);
+    for (const auto& other : others) {
+      fill(other.kind, other.n);
+      upload<float>(points_, host_.span().first(other.n * 3), false);
+      time(other.name, other.n, "points", {.leaves = kLeaves});
+      time(other.name, other.n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
+    }
+    return good;
+  }
+  [[nodiscard]] const Json& rows() const { return rows_; }
+  [[nodiscard]] const Json& host_to_device() const { return host_to_device_; }
+
+ private:
+  [[nodiscard]] std::vector<std::uint64_t> sizes() const {
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t n = std::uint64_t{1} << 20; n < largest_; n *= 4) all.push_back(n);
+    if (all.empty() || all.back() < headline_) all.push_back(headline_);
+    if (largest_ > headline_) all.push_back(largest_);
+    return all;
+  }
+  void fill(OrbInputKind kind, std::uint64_t n) {
+    const double start = seconds();
+    host_.grow(n * 3);
+    make_orb_points<float, 3>(kind, 1, 0, host_.span().first(n * 3));
+    std::printf("made 2^%.2f points in %.1f s\n", std::log2(static_cast<double>(n)), seconds() - start);
+  }
+  /// A row; one that says why where there is no memory.
+  void time(const char* input, std::uint64_t n, const char* outputs, const OrbGpuOptions& options, int repeats = 5) {
+    try {
+      rows_.push_back(row(input, options.method, outputs, n, kLeaves, measure<float, 3>(points_, n, options, repeats)));
+    } catch (const support::RunError& error) {
+      std::printf("%s %s %s n %llu: %s\n", input, std::string(options.method).c_str(), outputs,
+                  static_cast<unsigned long long>(n), error.what());
+      rows_.push_back(
+          {{"input", input}, {"method", options.method}, {"outputs", outputs}, {"n", n}, {"error", error.what()}});
+    }
+    std::fflush(stdout);
+  }
+
+  std::uint64_t largest_, headline_;
+  support::PageBuffer<float> host_;
+  support::DeviceBuffer<float> points_;
+  Json rows_ = Json::array();
+  Json host_to_device_;
+};
+
+int once(int log2) {
+  const std::size_t n = std::size_t{1} << log2;
+  support::DeviceBuffer<float> device;
+  upload<float>(device, made<float, 3>(OrbInputKind::uniform, n, 1));
+  row("uniform", "multiway", "points,labels", n, kLeaves,
+      measure<float, 3>(device, n, {.leaves = kLeaves, .labels = true}, 0));
+  return 0;
+}
+
+struct Arguments {
+  int max_log2 = 31;
+  int once = 0;
+  std::string json;
+  bool check_only = false;
+  bool small = false;
+};
+
+int run(const Arguments& arguments) {
+  if (arguments.once > 0) return once(arguments.once);
+  bool good = arguments.small ? check_small() : check_all();
+  std::printf(good ? "All checks passed.\n" : "CHECKS FAILED\n");
+  if (arguments.check_only || arguments.small) return good ? 0 : 1;
+  cudaDeviceProp properties{};
+  support::cuda_check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  const double copy = copy_bandwidth();
+  std::printf("copy bandwidth %.2f TB/s\n", copy / 1e12);
+  Suite suite(arguments.max_log2);
+  good = suite.run() && good;
+  const Json record{
+      {"schema", 1},           {"program", "orb_cuda_bench"},        {"gpu", properties.name},
+      {"checks_passed", good}, {"copy_bandwidth_bytes_per_s", copy}, {"host_to_device", suite.host_to_device()},
+      {"rows", suite.rows()}};
+  if (!arguments.json.empty()) std::ofstream(arguments.json) << record.dump(2) << '\n';
+  return good ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int max_log2 = 30;
-  std::string json;
-  bool check_only = false;
+  Arguments arguments;
   for (int k = 1; k < argc; ++k) {
     const std::string word = argv[k];
-    if (word == "--max-log2" && k + 1 < argc) max_log2 = std::atoi(argv[++k]);
-    if (word == "--json" && k + 1 < argc) json = argv[++k];
-    if (word == "--check-only") check_only = true;
+    const bool more = k + 1 < argc;
+    if (word == "--max-log2" && more)
+      arguments.max_log2 = std::atoi(argv[++k]);
+    else if (word == "--once" && more)
+      arguments.once = std::atoi(argv[++k]);
+    else if (word == "--json" && more)
+      arguments.json = argv[++k];
+    else if (word == "--check-only")
+      arguments.check_only = true;
+    else if (word == "--small-check")
+      arguments.small = true;
+    else {
+      std::fprintf(stderr, "orb_cuda_bench: %s: not an option, or its value is missing\n", word.c_str());
+      return 2;
+    }
+  }
+  if (arguments.max_log2 < 20 || arguments.max_log2 > 31 || arguments.once < 0 || arguments.once > 31) {
+    std::fprintf(stderr, "orb_cuda_bench: --max-log2 takes 20 to 31, --once at most 31\n");
+    return 2;
   }
   try {
-    const bool good = check_all();
-    std::printf(good ? "All checks passed.\n" : "CHECKS FAILED\n");
-    Json record{{"schema", 1}, {"program", "orb_cuda_bench"}, {"checks_passed", good}};
-    cudaDeviceProp properties{};
-    support::cuda_check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-    record["gpu"] = properties.name;
-    if (!check_only) {
-      const double copy = copy_bandwidth();
-      std::printf("copy bandwidth %.2f TB/s\n", copy / 1e12);
-      record["copy_bandwidth_bytes_per_s"] = copy;
-      record["rows"] = measure_all(max_log2);
-    }
-    if (!json.empty()) std::ofstream(json) << record.dump(2) << '\n';
-    return good ? 0 : 1;
+    return run(arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "orb_cuda_bench: %s\n", error.what());
     return 1;

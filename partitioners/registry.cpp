@@ -7,6 +7,7 @@
 #include "partitioners/baselines.hpp"
 #include "partitioners/curve_methods.hpp"
 #include "partitioners/linear.hpp"
+#include "partitioners/orb/orb_partitioner.hpp"
 #include "partitioners/partitioner.hpp"
 #include "support/error.hpp"
 
@@ -24,6 +25,8 @@ constexpr PartitionerEntry kEntries[] = {
      &make_parts_tree_method<TreeCurve::gensfc>},
     {"kd_parts_hilbert", "the same, numbered along Hilbert's curve", &make_parts_tree_method<TreeCurve::hilbert>},
     {"kd_parts_morton", "the same, numbered along Morton's curve", &make_parts_tree_method<TreeCurve::morton>},
+    {"orb", "orthogonal recursive bisection: boxes cut across their longest side; 2 or 3 dimensions",
+     &make_orb_partitioner},
     {"linear", "points in the order of their numbers, cut into runs of equal weight", &make_linear},
 // Baselines: libraries of others.
 #ifdef AMRBENCH_HAVE_METIS

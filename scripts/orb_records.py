@@ -5,6 +5,8 @@ Runs `amrbench orb` (3-D, float, uniform points, 4096 leaves) for sizes from --l
 less than --patience seconds at the size before, then the other inputs and random weights at --most. Writes OUT/orb.json: the
 runs' records, one after another. With --gpu FILE (the JSON of orb_cuda_bench) its rows go into the figure too.
 
+With --zoltan PROGRAM (orb_zoltan_bench) the largest size runs beside Zoltan's RCB too, on one rank and on two: OUT/zoltan.json.
+
 The figure, OUT/orb.svg, needs matplotlib. In it stand the two times of document 000 (N = 2^30, cuts only: 38.46 s on 12
 CPU cores, 6.84 s on one P100), and the byte floors: one read and one write of every coordinate for each of two rounds, at the
 copy bandwidth measured beside the runs.
@@ -30,6 +32,7 @@ def run(program, words, threads):
             command += ["--threads", str(threads)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         record = json.loads(path.read_text())
+    record["provenance"]["launch"] = record["provenance"]["launch"].replace(str(path), "orb.json")
     print(f"{record['input']:28} {record['method']:10} weights {record['weights'] or '-':9} {record['time_s']:9.4f} s",
           flush=True)
     return record
@@ -42,15 +45,29 @@ def measure(options):
         for log in range(options.least, options.most + 1, 2):
             if last > options.patience:
                 break
-            words = ["--input", f"uniform:{2**log}:1", "--method", method, "--repeat", "3"]
+            words = ["--input", f"uniform:{2**log}:1", "--method", method, "--repeat", "5"]
             records.append(run(options.program, words + ["--roofline"], options.threads))
             last = records[-1]["time_s"]
     for kind in ("cluster", "plummer", "field"):
-        words = ["--input", f"{kind}:{2**options.most}:1", "--method", "multiway", "--repeat", "3"]
+        words = ["--input", f"{kind}:{2**options.most}:1", "--method", "multiway", "--repeat", "5"]
         records.append(run(options.program, words, options.threads))
-    words = ["--input", f"uniform:{2**options.most}:1", "--weights", "random:1", "--method", "multiway", "--repeat", "3"]
+    words = ["--input", f"uniform:{2**options.most}:1", "--weights", "random:1", "--method", "multiway", "--repeat", "5"]
     records.append(run(options.program, words, options.threads))
     return records
+
+
+def measure_zoltan(options, provenance):
+    rows = []
+    for ranks in (1, 2):
+        words = [options.zoltan, str(2**options.most), str(LEAVES), "2"]
+        command = words if ranks == 1 else ["mpiexec", "-n", str(ranks), *words]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        rows += [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
+    for row in rows:
+        print(row, flush=True)
+    words = " ".join(["orb_zoltan_bench", str(2**options.most), str(LEAVES), "2"])
+    provenance = provenance | {"launch": f"{words}; mpiexec -n 2 {words}"}
+    return {"program": "orb_zoltan_bench", "coordinates": "double", "rows": rows, "provenance": provenance}
 
 
 def draw(records, gpu, path):
@@ -101,13 +118,19 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="threads (0: all)")
     parser.add_argument("--patience", type=float, default=3.0, help="seconds after which a method is given up (3)")
     parser.add_argument("--gpu", type=pathlib.Path, help="JSON of orb_cuda_bench")
+    parser.add_argument("--zoltan", help="orb_zoltan_bench, to run beside Zoltan")
+    parser.add_argument("--zoltan-only", action="store_true", help="keep OUT/orb.json, run beside Zoltan")
     parser.add_argument("--draw-only", action="store_true", help="draw OUT/orb.json again")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "orb.json"
-    records = json.loads(path.read_text()) if options.draw_only else measure(options)
-    if not options.draw_only:
+    kept = options.draw_only or options.zoltan_only
+    records = json.loads(path.read_text()) if kept else measure(options)
+    if not kept:
         path.write_text(json.dumps(records, indent=1) + "\n")
+    if options.zoltan and not options.draw_only:
+        beside = measure_zoltan(options, records[0]["provenance"])
+        (options.out / "zoltan.json").write_text(json.dumps(beside, indent=1) + "\n")
     gpu = json.loads(options.gpu.read_text()) if options.gpu else None
     draw(records, gpu, options.out / "orb.svg")
 

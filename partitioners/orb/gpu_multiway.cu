@@ -170,17 +170,16 @@ void Multiway<T, Dim>::guess(Round& round, const T* points) {
   const int bits = 32 + std::bit_width(n_cells * static_cast<unsigned>(kNodes));
   std::size_t bytes = 0;
   cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys_[0].data(), keys_[1].data(), order_[0].data(),
-                                             order_[1].data(), static_cast<int>(m), 0, bits, stream_.get()),
+                                             order_[1].data(), m, 0, bits, stream_.get()),
              "DeviceRadixSort");
   temporary_.resize_discard(bytes);
   for (int level = 0; level < round.levels; ++level) {
     sample_keys_kernel<<<grid, 256, 0, stream_.get()>>>(sample_.data(), order_[0].data(), sample_node_.data(),
                                                         guesses_.data(), m, keys_[0].data());
     cuda_check_launch("sample_keys_kernel");
-    cuda_check(
-        cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, keys_[0].data(), keys_[1].data(), order_[0].data(),
-                                        order_[1].data(), static_cast<int>(m), 0, bits, stream_.get()),
-        "DeviceRadixSort");
+    cuda_check(cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, keys_[0].data(), keys_[1].data(),
+                                               order_[0].data(), order_[1].data(), m, 0, bits, stream_.get()),
+               "DeviceRadixSort");
     segments_kernel<<<grid, 256, 0, stream_.get()>>>(keys_[1].data(), m, guesses_.data());
     guess_kernel<<<blocks(std::uint64_t{n_cells} << level, 128), 128, 0, stream_.get()>>>(
         keys_[1].data(), n_cells, level, options_.side_tolerance, guesses_.data());

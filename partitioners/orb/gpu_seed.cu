@@ -27,8 +27,37 @@ struct Seed<T, Dim>::Cut {
   int axis = -1;  ///< -1: a leaf, which only moves along
   T below = 0, above = 0, guess = 0;
   std::uint32_t count_below = 0, count_above = 0;
+  T hit_low = 0, hit_high = 0;  ///< guesses with exactly `target` points below, once there are
+  bool hit = false;
   bool searching = false;
   OrbPoint<T, Dim> pivot{};
+
+  /// The next guess, or the end of the search: few points are left between below and above, which hold the last left
+  /// and the first right point. A guess that hits the target ends nothing: both sides of it shrink on.
+  void next_guess() {
+    const auto halve = [this](T low, T high) {
+      guess = T(0.5) * low + T(0.5) * high;
+      return guess > low && guess < high;
+    };
+    if (hit)
+      searching = (target - count_below > kFew / 2 && halve(below, hit_low)) ||
+                  (count_above - target > kFew / 2 && halve(hit_high, above));
+    else
+      searching = count_above - count_below > kFew && halve(below, above);
+  }
+  void learn(std::uint32_t left) {
+    if (left < target) {
+      below = guess;
+      count_below = left;
+    } else if (left > target) {
+      above = guess;
+      count_above = left;
+    } else {
+      hit_low = hit && hit_low < guess ? hit_low : guess;
+      hit_high = hit && hit_high > guess ? hit_high : guess;
+      hit = true;
+    }
+  }
 };
 
 template <class T, int Dim>
@@ -98,28 +127,14 @@ void Seed<T, Dim>::search(std::vector<Cut>& cuts, OrbGpuTimes& times) {
     any = false;
     for (Cut& cut : cuts) {
       if (!cut.searching) continue;
-      cut.guess = T(0.5) * cut.below + T(0.5) * cut.above;
-      if (!(cut.guess > cut.below && cut.guess < cut.above) || cut.count_above - cut.count_below <= kFew)
-        cut.searching = false;
+      cut.next_guess();
       any = any || cut.searching;
     }
     if (!any) break;
     ++times.passes;
     count(cuts, left);
-    for (std::size_t c = 0; c < cuts.size(); ++c) {
-      Cut& cut = cuts[c];
-      if (!cut.searching) continue;
-      // The last left and the first right point stay between the guesses.
-      if (left[c] < cut.target) {
-        cut.below = cut.guess;
-        cut.count_below = left[c];
-      } else if (left[c] > cut.target) {
-        cut.above = cut.guess;
-        cut.count_above = left[c];
-      } else {  // found; the points on both sides of the guess are among those that are ordered
-        cut.searching = false;
-      }
-    }
+    for (std::size_t c = 0; c < cuts.size(); ++c)
+      if (cuts[c].searching) cuts[c].learn(left[c]);
   }
 }
 
@@ -135,7 +150,7 @@ void Seed<T, Dim>::resolve(std::vector<Cut>& cuts, OrbTree<T, Dim>& tree) {
   counts_.resize_discard(cuts.size());
   std::uint32_t room = kFew;
   std::vector<std::uint32_t> found(cuts.size());
-  // Equal coordinates, or a guess that hit its target early, leave more points than kFew: a second try has room.
+  // Equal coordinates leave more points than kFew: a second try has room.
   support::DeviceBuffer<std::uint32_t> places;
   for (;;) {
     places.resize_discard(cuts.size() * std::size_t{room});
