@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "amr/migrate.hpp"
-#include "kernels/refine_data.hpp"
 
 namespace amrbench::amr {
 
@@ -20,7 +19,7 @@ int octant_of(const sfc::KeySpace<3>& space, Key key) {
 /// Brings together the families that merge but whose members have several owners: they go to the owner of the first.
 class FamilyMove {
  public:
-  FamilyMove(const Mesh<3>& mesh, FieldStore& fields, const std::vector<Change>& changes)
+  FamilyMove(const Mesh<3>& mesh, Fields& fields, const std::vector<Change>& changes)
       : mesh_(mesh), fields_(fields), changes_(changes) {}
 
   /// All blocks of this rank with whole families. Collective.
@@ -77,7 +76,7 @@ class FamilyMove {
   }
 
   const Mesh<3>& mesh_;
-  FieldStore& fields_;
+  Fields& fields_;
   const std::vector<Change>& changes_;
 };
 
@@ -85,14 +84,11 @@ class FamilyMove {
 /// its parent share a slot, so a merge needs no slot and a split needs seven: the input buffer never holds more than
 /// the blocks before and after.
 struct Plan {
-  struct Split {
-    std::int64_t from;  ///< slot of the parent
-    std::size_t first;  ///< first of its 8 children among the new blocks
-  };
   std::vector<Key> keys;
   std::vector<std::int64_t> slots;
-  std::vector<Split> splits;
-  std::vector<std::array<std::int64_t, 8>> merges;  ///< slots of the children, by octant
+  std::vector<kernels::SplitJob> splits;
+  std::vector<std::size_t> first_children;  ///< of each split: the first of its 8 children among the new blocks
+  std::vector<kernels::MergeJob> merges;
 };
 
 Plan make_plan(const sfc::KeySpace<3>& space, const BlockList& blocks) {
@@ -106,16 +102,20 @@ Plan make_plan(const sfc::KeySpace<3>& space, const BlockList& blocks) {
       plan.keys.push_back(key);
       plan.slots.push_back(blocks.slots[i]);
     } else if (blocks.changes[i] == Change::refine) {
-      plan.splits.push_back({blocks.slots[i], plan.keys.size()});
+      const auto slot = static_cast<std::int32_t>(blocks.slots[i]);
+      plan.splits.push_back({slot, {slot}});
+      plan.first_children.push_back(plan.keys.size());
       for (int child = 0; child < 8; ++child) {
         plan.keys.push_back(space.child(key, child));
         plan.slots.push_back(octant_of(space, plan.keys.back()) == 0 ? blocks.slots[i] : kLater);
       }
     } else {
-      std::array<std::int64_t, 8>& slots = plan.merges.emplace_back();
-      for (int child = 0; child < 8; ++child) slots[octant_of(space, blocks.keys[i + child])] = blocks.slots[i + child];
+      kernels::MergeJob& job = plan.merges.emplace_back();
+      for (int child = 0; child < 8; ++child)
+        job.from[octant_of(space, blocks.keys[i + child])] = static_cast<std::int32_t>(blocks.slots[i + child]);
+      job.to = job.from[0];
       plan.keys.push_back(space.parent(key));
-      plan.slots.push_back(slots[0]);
+      plan.slots.push_back(job.to);
       i += 7;
     }
   }
@@ -123,36 +123,32 @@ Plan make_plan(const sfc::KeySpace<3>& space, const BlockList& blocks) {
 }
 
 /// Merges come first: the slots they free serve the splits.
-void merge_values(const Plan& plan, FieldStore& fields) {
-#pragma omp parallel for schedule(static)
-  for (const std::array<std::int64_t, 8>& slots : plan.merges) {
-    std::array<const double*, 8> children{};
-    for (int octant = 0; octant < 8; ++octant) children[octant] = fields.slot_values(slots[octant]);
-    kernels::merge_blocks(fields.layout(), children, fields.slot_values(slots[0]));
-  }
-  for (const std::array<std::int64_t, 8>& slots : plan.merges) fields.give_back(std::span(slots).subspan(1));
+void merge_values(const Plan& plan, Fields& fields) {
+  fields.merge(plan.merges);
+  std::vector<std::int64_t> freed;
+  freed.reserve(7 * plan.merges.size());
+  for (const kernels::MergeJob& job : plan.merges) freed.insert(freed.end(), job.from.begin() + 1, job.from.end());
+  fields.give_back(freed);
 }
 
-void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields) {
+void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
   const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 7);
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < plan.splits.size(); ++k) {
-    const Plan::Split& split = plan.splits[k];
-    double* const parent = fields.slot_values(split.from);
     std::size_t next = 7 * k;
-    for (std::size_t child = split.first; child < split.first + 8; ++child) {
+    for (std::size_t child = plan.first_children[k]; child < plan.first_children[k] + 8; ++child) {
       const int octant = octant_of(space, plan.keys[child]);
       if (octant == 0) continue;
       plan.slots[child] = fresh[next++];
-      kernels::split_block(fields.layout(), parent, octant, fields.slot_values(plan.slots[child]));
+      plan.splits[k].to[octant] = static_cast<std::int32_t>(plan.slots[child]);
     }
-    kernels::split_block(fields.layout(), parent, 0, parent);
   }
+  fields.split(plan.splits);
 }
 
 }  // namespace
 
-void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus) {
+void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
   Plan plan = make_plan(mesh.space(), FamilyMove(mesh, fields, consensus.changes).run());
   merge_values(plan, fields);

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "amr/fields.hpp"
+#include "amr/field_store.hpp"
 #include "amr/mesh.hpp"
 #include "support/mpi.hpp"
 

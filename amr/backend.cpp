@@ -1,0 +1,18 @@
+#include "amr/backend.hpp"
+
+#include "amr/field_store.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+Backend make_backend(const Config& config, [[maybe_unused]] const support::Communicator& comm) {
+  const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
+  if (config.device.backend == "cuda")
+    throw support::InputError("device.backend \"cuda\": this program was built without the CUDA back end");
+  if (config.device.backend != "cpu")
+    throw support::InputError("device.backend: \"" + config.device.backend + "\" is unknown; use \"cpu\" or \"cuda\"");
+  return {std::make_unique<FieldStore>(layout),
+          make_stage(config.run.stencil, layout, {config.run.overlap, config.device.stores})};
+}
+
+}  // namespace amrbench::amr
