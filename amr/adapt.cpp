@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "amr/migrate.hpp"
-#include "kernels/refine_data.hpp"
 
 namespace amrbench::amr {
 
@@ -22,7 +21,7 @@ int octant_of(const sfc::KeySpace<3>& space, Key key) {
 /// Brings together the families that merge but whose members have several owners: they go to the owner of the first.
 class FamilyMove {
  public:
-  FamilyMove(const Mesh<3>& mesh, FieldStore& fields, const std::vector<Change>& changes)
+  FamilyMove(const Mesh<3>& mesh, Fields& fields, const std::vector<Change>& changes)
       : mesh_(mesh), fields_(fields), changes_(changes) {}
 
   /// All blocks of this rank with whole families. Collective.
@@ -80,7 +79,7 @@ class FamilyMove {
   }
 
   const Mesh<3>& mesh_;
-  FieldStore& fields_;
+  Fields& fields_;
   const std::vector<Change>& changes_;
 };
 
@@ -88,14 +87,11 @@ class FamilyMove {
 /// its parent share a slot, so a merge needs no slot and a split needs seven: the input buffer never holds more than
 /// the blocks before and after.
 struct Plan {
-  struct Split {
-    std::int64_t from;  ///< slot of the parent
-    std::size_t first;  ///< first of its 8 children among the new blocks
-  };
   std::vector<Key> keys;
   std::vector<std::int64_t> slots;
-  std::vector<Split> splits;
-  std::vector<std::array<std::int64_t, 8>> merges;  ///< slots of the children, by octant
+  std::vector<kernels::SplitJob> splits;
+  std::vector<std::size_t> first_children;  ///< of each split: the first of its 8 children among the new blocks
+  std::vector<kernels::MergeJob> merges;
 };
 
 /// How much of a plan a stretch of the old blocks makes.
@@ -122,6 +118,7 @@ class Planner {
     plan_.keys.resize(sizes[threads].keys);
     plan_.slots.resize(sizes[threads].keys);
     plan_.splits.resize(sizes[threads].splits);
+    plan_.first_children.resize(sizes[threads].splits);
     plan_.merges.resize(sizes[threads].merges);
 #pragma omp parallel for schedule(static, 1)
     for (int t = 0; t < threads; ++t) write(first_of(t, threads), first_of(t + 1, threads), sizes[t]);
@@ -154,18 +151,21 @@ class Planner {
         plan_.keys[at.keys] = key;
         plan_.slots[at.keys++] = blocks_.slots[i];
       } else if (blocks_.changes[i] == Change::refine) {
-        plan_.splits[at.splits++] = {blocks_.slots[i], at.keys};
+        const auto slot = static_cast<std::int32_t>(blocks_.slots[i]);
+        plan_.splits[at.splits] = {slot, {slot}};
+        plan_.first_children[at.splits++] = at.keys;
         for (int child = 0; child < 8; ++child, ++at.keys) {
           plan_.keys[at.keys] = space_.child(key, child);
           plan_.slots[at.keys] = octant_of(space_, plan_.keys[at.keys]) == 0 ? blocks_.slots[i] : kLater;
         }
       } else {
-        std::array<std::int64_t, 8>& slots = plan_.merges[at.merges++];
+        kernels::MergeJob& job = plan_.merges[at.merges++];
         for (int child = 0; child < 8; ++child) {
-          slots[octant_of(space_, blocks_.keys[i + child])] = blocks_.slots[i + child];
+          job.from[octant_of(space_, blocks_.keys[i + child])] = static_cast<std::int32_t>(blocks_.slots[i + child]);
         }
+        job.to = job.from[0];
         plan_.keys[at.keys] = space_.parent(key);
-        plan_.slots[at.keys++] = slots[0];
+        plan_.slots[at.keys++] = job.to;
         i += 7;
       }
     }
@@ -177,36 +177,32 @@ class Planner {
 };
 
 /// Merges come first: the slots they free serve the splits.
-void merge_values(const Plan& plan, FieldStore& fields) {
-#pragma omp parallel for schedule(static)
-  for (const std::array<std::int64_t, 8>& slots : plan.merges) {
-    std::array<const double*, 8> children{};
-    for (int octant = 0; octant < 8; ++octant) children[octant] = fields.slot_values(slots[octant]);
-    kernels::merge_blocks(fields.layout(), children, fields.slot_values(slots[0]));
-  }
-  for (const std::array<std::int64_t, 8>& slots : plan.merges) fields.give_back(std::span(slots).subspan(1));
+void merge_values(const Plan& plan, Fields& fields) {
+  fields.merge(plan.merges);
+  std::vector<std::int64_t> freed;
+  freed.reserve(7 * plan.merges.size());
+  for (const kernels::MergeJob& job : plan.merges) freed.insert(freed.end(), job.from.begin() + 1, job.from.end());
+  fields.give_back(freed);
 }
 
-void split_values(const sfc::KeySpace<3>& space, Plan& plan, FieldStore& fields) {
+void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
   const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 7);
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < plan.splits.size(); ++k) {
-    const Plan::Split& split = plan.splits[k];
-    double* const parent = fields.slot_values(split.from);
     std::size_t next = 7 * k;
-    for (std::size_t child = split.first; child < split.first + 8; ++child) {
+    for (std::size_t child = plan.first_children[k]; child < plan.first_children[k] + 8; ++child) {
       const int octant = octant_of(space, plan.keys[child]);
       if (octant == 0) continue;
       plan.slots[child] = fresh[next++];
-      kernels::split_block(fields.layout(), parent, octant, fields.slot_values(plan.slots[child]));
+      plan.splits[k].to[octant] = static_cast<std::int32_t>(plan.slots[child]);
     }
-    kernels::split_block(fields.layout(), parent, 0, parent);
   }
+  fields.split(plan.splits);
 }
 
 }  // namespace
 
-void apply_changes(Mesh<3>& mesh, FieldStore& fields, const Consensus& consensus) {
+void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
   const BlockList blocks = FamilyMove(mesh, fields, consensus.changes).run();
   Plan plan = Planner(mesh.space(), blocks).run();

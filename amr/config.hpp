@@ -66,7 +66,10 @@ struct BalanceConfig {
 
 /// [device]
 struct DeviceConfig {
-  std::string backend = "cpu";
+  std::string backend = "cpu";  ///< where block data lies: "cpu" or "cuda"
+  /// How ranks on GPUs exchange values: "nccl", "mpi" (device memory given to MPI), "staged" (through pinned memory of
+  /// the host) or "auto". No effect on results, none with "cpu".
+  std::string transport = "auto";
   int threads = 0;  ///< OpenMP threads a rank; 0 = all the rank may use
   /// How results are stored: "cached", "streamed" past the caches, or "auto": streamed when the fields outgrow a core's
   /// own. No effect on results; a stencil may ignore it.

@@ -186,9 +186,10 @@ void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<co
   }
 }
 
-std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t /*stage*/,
-                                                       const support::FixedPointScale* scale,
+std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
+                                                       std::int64_t /*stage*/, const support::FixedPointScale* scale,
                                                        support::Metrics& metrics) {
+  FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads()))
     scratch_.push_back(std::make_unique<Scratch>(face_chunk_, pass_));

@@ -19,7 +19,7 @@ class FaceStage final : public Stage {
   ~FaceStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;
-  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage,
+  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
                                               const support::FixedPointScale* scale,
                                               support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override;

@@ -10,6 +10,6 @@ namespace amrbench::amr {
 using kernels::random_value;
 
 /// Fills the blocks of a mesh of root cells (all of level 0); padding lanes become 0. Local.
-void set_initial_fields(const Mesh<3>& mesh, const FieldsConfig& config, FieldStore& fields);
+void set_initial_fields(const Mesh<3>& mesh, const FieldsConfig& config, Fields& fields);
 
 }  // namespace amrbench::amr

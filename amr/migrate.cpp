@@ -10,8 +10,6 @@ namespace amrbench::amr {
 
 namespace {
 
-constexpr int kTag = 72;
-
 /// Blocks at global positions [begin, end).
 struct Range {
   std::int64_t begin, end;
@@ -22,45 +20,13 @@ Range intersect(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// Memory of a message as MPI sees it: keys and changes in one piece each, then block by block where the values lie. So
-/// nothing is packed, and no buffer as large as the message is needed. Owns the datatype.
-class MessageType {
- public:
-  MessageType(Key* keys, Change* changes, std::span<const std::int64_t> slots, FieldStore& fields) {
-    const std::size_t values = fields.layout().block_values();
-    constexpr std::size_t kLists = 2;
-    const std::size_t pieces = slots.size() + kLists;
-    std::vector<MPI_Aint> places(pieces);
-    std::vector<int> lengths(pieces, support::mpi_count(values, "block"));
-    std::vector<MPI_Datatype> types(pieces, MPI_DOUBLE);
-    support::mpi_check(MPI_Get_address(keys, &places[0]));
-    support::mpi_check(MPI_Get_address(changes, &places[1]));
-    lengths[0] = lengths[1] = support::mpi_count(slots.size(), "migration message");
-    types[0] = MPI_UINT64_T;
-    types[1] = MPI_INT8_T;
-    for (std::size_t k = 0; k < slots.size(); ++k) {
-      support::mpi_check(MPI_Get_address(fields.slot_values(slots[k]), &places[k + kLists]));
-    }
-    support::mpi_check(MPI_Type_create_struct(support::mpi_count(pieces, "migration message"), lengths.data(),
-                                              places.data(), types.data(), &type_));
-    support::mpi_check(MPI_Type_commit(&type_));
-  }
-  ~MessageType() { MPI_Type_free(&type_); }
-  MessageType(const MessageType&) = delete;
-  MessageType& operator=(const MessageType&) = delete;
-  [[nodiscard]] MPI_Datatype get() const { return type_; }
-
- private:
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-
-BlockList blocks_of(const Mesh<3>& mesh, const FieldStore& fields, std::vector<Change>&& changes) {
+BlockList blocks_of(const Mesh<3>& mesh, const Fields& fields, std::vector<Change>&& changes) {
   BlockList blocks{{mesh.keys().begin(), mesh.keys().end()}, std::move(changes), {}};
-  for (std::int32_t i = 0; i < mesh.size(); ++i) blocks.slots.push_back(fields.slot(i));
+  blocks.slots.assign(fields.slots().begin(), fields.slots().end());
   return blocks;
 }
 
-MigrationCount migrate_blocks(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+MigrationCount migrate_blocks(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                               std::span<const Departure> departures, std::span<const Arrival> arrivals) {
   BlockList blocks = blocks_of(mesh, fields, std::move(changes));
   const MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
@@ -120,7 +86,7 @@ std::vector<Arrival> announce(const support::Communicator& comm, std::span<const
   return arrivals;
 }
 
-MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields, BlockList& blocks,
+MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, BlockList& blocks,
                            std::span<const Departure> departures, std::span<const Arrival> arrivals) {
   std::vector<BlockList> leaving = take_departing(blocks, departures);
   BlockList arriving;
@@ -131,28 +97,24 @@ MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields
   arriving.keys.resize(arriving.slots.size());
   arriving.changes.resize(arriving.slots.size());
   MigrationCount count;
-  std::size_t before = 0;  // arrivals from lower ranks
-  {
-    support::Requests requests;
-    std::size_t at = 0;
-    for (const Arrival& a : arrivals) {
-      const MessageType type(arriving.keys.data() + at, arriving.changes.data() + at,
-                             std::span(arriving.slots).subspan(at, a.blocks), fields);
-      support::mpi_check(MPI_Irecv(MPI_BOTTOM, 1, type.get(), a.rank, kTag, comm.get(), requests.add()));
-      at += a.blocks;
-      if (a.rank < comm.rank()) before = at;
-    }
-    for (std::size_t d = 0; d < departures.size(); ++d) {
-      BlockList& sent = leaving[d];
-      const MessageType type(sent.keys.data(), sent.changes.data(), sent.slots, fields);
-      support::mpi_check(MPI_Isend(MPI_BOTTOM, 1, type.get(), departures[d].rank, kTag, comm.get(), requests.add()));
-      const auto n = static_cast<std::int64_t>(sent.size());
-      count.blocks += n;
-      count.bytes +=
-          n * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key) + sizeof(Change));
-    }
-    requests.wait_all();
+  std::size_t before = 0, at = 0;  // arrivals from lower ranks; arrivals so far
+  std::vector<BlockMessage> sends, receives;
+  for (const Arrival& a : arrivals) {
+    receives.push_back({a.rank, std::span(arriving.keys).subspan(at, a.blocks),
+                        std::span(arriving.changes).subspan(at, a.blocks),
+                        std::span<const std::int64_t>(arriving.slots).subspan(at, a.blocks)});
+    at += a.blocks;
+    if (a.rank < comm.rank()) before = at;
   }
+  for (std::size_t d = 0; d < departures.size(); ++d) {
+    BlockList& sent = leaving[d];
+    sends.push_back({departures[d].rank, sent.keys, sent.changes, sent.slots});
+    const auto n = static_cast<std::int64_t>(sent.size());
+    count.blocks += n;
+    count.bytes +=
+        n * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key) + sizeof(Change));
+  }
+  fields.move(comm, sends, receives);
   for (const BlockList& sent : leaving) fields.give_back(sent.slots);
   if (arriving.size() > 0) {
     // On a mesh cut along its curve, rank by rank is the order of the keys.
@@ -166,12 +128,12 @@ MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields
   return count;
 }
 
-MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts) {
+MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::span<const std::int64_t> cuts) {
   std::vector<Change> none(mesh.size(), Change::stay);
   return migrate(mesh, fields, none, cuts);
 }
 
-MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                        std::span<const std::int64_t> cuts) {
   const int me = mesh.comm().rank();
   const Range have{mesh.global_begin(), mesh.global_begin() + mesh.size()};
@@ -192,7 +154,7 @@ MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& c
   return migrate_blocks(mesh, fields, changes, departures, arrivals);
 }
 
-MigrationCount migrate_to(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations) {
   std::map<int, std::vector<std::int32_t>> by_rank;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {

@@ -45,23 +45,22 @@ struct Arrival {
 /// each rank.
 std::vector<Arrival> announce(const support::Communicator& comm, std::span<const Departure> departures);
 
-/// Sends blocks away, takes others in, and returns what this rank then has, in order of the keys. One message a pair of
-/// ranks, from and to the slots where values lie. Departures and arrivals: by ascending rank, none of them this one.
+/// Sends blocks away, takes others in, and returns what this rank then has, in order of the keys. One exchange a pair
+/// of ranks, from and to the slots where values lie. Departures and arrivals: by ascending rank, none of them this one.
 /// Collective over the ranks that are named.
-MigrationCount move_blocks(const support::Communicator& comm, FieldStore& fields, BlockList& blocks,
+MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, BlockList& blocks,
                            std::span<const Departure> departures, std::span<const Arrival> arrivals);
 
 /// Re-cuts the curve: rank r gets the blocks at global positions [cuts[r], cuts[r + 1]). `cuts`: ranks + 1 ascending
 /// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys and values
 /// of all blocks that go from one rank to another travel in one message; who sends what follows from the cuts alone, so
 /// nothing is negotiated. Collective.
-MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::span<const std::int64_t> cuts);
+MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::span<const std::int64_t> cuts);
 /// The same with one more byte a block: `changes`, one a local block, go where the blocks go.
-MigrationCount migrate(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
-                       std::span<const std::int64_t> cuts);
+MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes, std::span<const std::int64_t> cuts);
 
 /// Sends local block i to rank destinations[i], whatever the curve says; `changes` go along. Collective.
-MigrationCount migrate_to(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations);
 
 }  // namespace amrbench::amr

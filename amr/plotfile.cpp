@@ -51,6 +51,7 @@ struct Parents {
 struct Workspace {
   std::vector<char> bytes;                   ///< grids on their way to the file
   std::vector<std::vector<double>> scratch;  ///< a grid for each thread
+  std::unique_ptr<BlockReading> reading;     ///< the leaves of a batch
 };
 
 /// This rank's part of a Cell_H.
@@ -61,12 +62,13 @@ struct LevelText {
 
 class Writer {
  public:
-  Writer(fs::path folder, const Mesh<3>& mesh, const FieldStore& fields)
+  Writer(fs::path folder, const Mesh<3>& mesh, const Fields& fields)
       : folder_(std::move(folder)), mesh_(mesh), fields_(fields), layout_(fields.layout()) {
     for (std::int32_t i = 0; i < mesh_.size(); ++i) finest_ = std::max(finest_, mesh_.level(i));
     finest_ = support::all_max(mesh_.comm(), finest_);
     keys_.resize(finest_ + 1);
     work_.scratch.resize(omp_get_max_threads());
+    work_.reading = fields_.make_reading();
   }
   [[nodiscard]] int finest() const { return finest_; }
 
@@ -105,8 +107,8 @@ class Writer {
   std::string write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text);
   void write_batch(std::span<const Grid> grids, Parents& parents, std::size_t& offset, plotfile::OutputFile& file,
                    LevelText& text);
-  void fill_grid(const Grid& grid, Parents& parents, std::vector<double>& scratch, char* out, std::string& minima,
-                 std::string& maxima) const;
+  void fill_grid(const Grid& grid, const double* leaf, Parents& parents, std::vector<double>& scratch, char* out,
+                 std::string& minima, std::string& maxima) const;
   void exchange_octants(const std::vector<Grid>& grids, Parents& parents) const;
   [[nodiscard]] std::size_t place_of(Key parent, const Parents& parents) const {
     return std::lower_bound(parents.keys.begin(), parents.keys.end(), parent) - parents.keys.begin();
@@ -116,7 +118,7 @@ class Writer {
 
   fs::path folder_;
   const Mesh<3>& mesh_;
-  const FieldStore& fields_;
+  const Fields& fields_;
   const BlockLayout& layout_;
   int finest_ = 0;
   Workspace work_;
@@ -182,8 +184,12 @@ void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::siz
   const std::size_t count = grids.size();
   std::vector<std::size_t> data(count);
   std::vector<std::string> headers(count), minima(count), maxima(count);
+  std::vector<std::int32_t> leaves;
+  std::vector<std::size_t> leaf_of(count);  // place among the leaves
   std::size_t end = 0;
   for (std::size_t i = 0; i < count; ++i) {
+    leaf_of[i] = leaves.size();
+    if (grids[i].values == nullptr) leaves.push_back(grids[i].block);
     const std::string where = box(mesh_.space().coord(grids[i].key));
     headers[i] = fmt::format("FAB {}{} {}\n", kRealDescriptor, where, components());
     text.boxes += where + '\n';
@@ -191,12 +197,14 @@ void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::siz
     data[i] = end + headers[i].size();
     end = data[i] + grid_bytes();
   }
+  fields_.read(leaves, *work_.reading);
   if (work_.bytes.size() < end) work_.bytes.resize(end);
   char* bytes = work_.bytes.data();
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(bytes + data[i] - headers[i].size(), headers[i].data(), headers[i].size());
-    fill_grid(grids[i], parents, work_.scratch[omp_get_thread_num()], bytes + data[i], minima[i], maxima[i]);
+    const double* const leaf = grids[i].values == nullptr ? work_.reading->values(leaf_of[i]) : nullptr;
+    fill_grid(grids[i], leaf, parents, work_.scratch[omp_get_thread_num()], bytes + data[i], minima[i], maxima[i]);
   }
   for (const std::string& line : minima) text.minima += line;
   for (const std::string& line : maxima) text.maxima += line;
@@ -204,13 +212,14 @@ void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::siz
   offset += end;
 }
 
-void Writer::fill_grid(const Grid& grid, Parents& parents, std::vector<double>& scratch, char* out, std::string& minima,
-                       std::string& maxima) const {
+/// `leaf`: values of the grid's block, when it is a leaf.
+void Writer::fill_grid(const Grid& grid, const double* leaf, Parents& parents, std::vector<double>& scratch, char* out,
+                       std::string& minima, std::string& maxima) const {
   const std::size_t cells = layout_.block_cells();
   const double* values = grid.values;
   if (values == nullptr) {
     scratch.resize(grid_values());
-    plotfile::pack_block(layout_, fields_.block(grid.block), scratch.data());
+    plotfile::pack_block(layout_, leaf, scratch.data());
     values = scratch.data();
   }
   if (!parents.keys.empty()) {
@@ -352,7 +361,7 @@ void Writer::write_header(std::int64_t step, double time) {
 
 }  // namespace
 
-void write_plotfile(const fs::path& dir, const Mesh<3>& mesh, const FieldStore& fields, const MeshConfig& mesh_config,
+void write_plotfile(const fs::path& dir, const Mesh<3>& mesh, const Fields& fields, const MeshConfig& mesh_config,
                     const FieldsConfig& fields_config, std::int64_t step, double time) {
   const BlockLayout& layout = fields.layout();
   const auto& root = mesh.space().root();

@@ -33,7 +33,7 @@ namespace amrbench::amr {
 /// values for each written value; memory for about 1/8 of a rank's values (the ancestors of one level and the next), 8
 /// MiB or one grid of output, and one grid a thread; rank 0 never holds another rank's data or more than 1 MiB of its
 /// header text.
-void write_plotfile(const std::filesystem::path& dir, const Mesh<3>& mesh, const FieldStore& fields,
+void write_plotfile(const std::filesystem::path& dir, const Mesh<3>& mesh, const Fields& fields,
                     const MeshConfig& mesh_config, const FieldsConfig& fields_config, std::int64_t step, double time);
 
 }  // namespace amrbench::amr

@@ -14,16 +14,16 @@ class Rebalancer {
   virtual ~Rebalancer() = default;
   /// Called once, on the mesh of root cells with its initial fields: puts them where the method wants them, if that is
   /// not where they are, in even stretches of the curve. Collective.
-  virtual void place_roots(Mesh<3>& /*mesh*/, FieldStore& /*fields*/, support::Metrics& /*metrics*/) {}
+  virtual void place_roots(Mesh<3>& /*mesh*/, Fields& /*fields*/, support::Metrics& /*metrics*/) {}
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
   /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
   /// travel with the blocks. True when blocks may have moved. Times as below. Collective.
-  virtual bool rebalance_ahead(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes,
+  virtual bool rebalance_ahead(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                                support::Metrics& metrics) = 0;
 
   /// Called after each refinement: decides whether to re-cut the mesh and does it. True when blocks may have moved.
   /// Times go to phases balance and migrate. Collective.
-  virtual bool rebalance(Mesh<3>& mesh, FieldStore& fields, support::Metrics& metrics) = 0;
+  virtual bool rebalance(Mesh<3>& mesh, Fields& fields, support::Metrics& metrics) = 0;
 };
 
 }  // namespace amrbench::amr

@@ -10,7 +10,7 @@ namespace amrbench::amr {
 
 namespace {
 
-ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, FieldStore& fields, const Stage& stage) {
+ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, Fields& fields, const Stage& stage) {
   set_initial_fields(mesh, config.fields, fields);
   return {field_stats(mesh, fields), stage.conserved_variables(true), config.run.tolerance};
 }
@@ -28,12 +28,13 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
       rebalancer_(rebalancer),
       metrics_(metrics),
       mesh_(comm, space),
-      fields_(kernels::make_layout(config.mesh.block, config.fields.variables)),
-      stage_(make_stage(config.run.stencil, fields_.layout(), {config.run.overlap, config.device.stores})),
+      backend_(make_backend(config, mesh_.comm())),
+      fields_(*backend_.fields),
+      stage_(*backend_.stage),
       objects_(make_objects(config.objects)),
-      check_(first_sums(mesh_, config, fields_, *stage_)) {
+      check_(first_sums(mesh_, config, fields_, stage_)) {
   rebalancer_.place_roots(mesh_, fields_, metrics_);
-  stage_->mesh_changed(mesh_);
+  stage_.mesh_changed(mesh_);
   count_blocks();
 }
 
@@ -46,6 +47,7 @@ void Simulation::count_blocks() {
 }
 
 void Simulation::refine(int passes) {
+  stage_.settle(metrics_);
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
   bool changed = false;
@@ -62,7 +64,7 @@ void Simulation::refine(int passes) {
   }
   if (changed) rebalancer_.rebalance(mesh_, fields_, metrics_);
   if (changed) {
-    stage_->mesh_changed(mesh_);
+    stage_.mesh_changed(mesh_);
     count_blocks();
   }
   totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
@@ -72,8 +74,8 @@ void Simulation::advance_stage(std::int64_t step) {
   const std::int64_t number = totals_.stages++;
   const int every = config_.run.checksum_every;
   const bool check = every > 0 && totals_.stages % every == 0;
-  check_.limit(stage_->conserved_variables(is_uniform(totals_)));
-  const auto sums = stage_->advance(mesh_, fields_, number, check ? &check_.scale() : nullptr, metrics_);
+  check_.limit(stage_.conserved_variables(is_uniform(totals_)));
+  const auto sums = stage_.advance(mesh_, fields_, number, check ? &check_.scale() : nullptr, metrics_);
   totals_.block_stages += totals_.blocks;
   totals_.cell_updates +=
       totals_.blocks * static_cast<std::int64_t>(fields_.layout().block_cells()) * config_.fields.variables;
@@ -129,9 +131,11 @@ void Simulation::run(const StepObserver& observer) {
     }
     time += delta;
     totals_.steps = step;
+    if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
     observer(step, time, totals_);
     delta = time_delta();
   }
+  stage_.settle(metrics_);
 }
 
 }  // namespace amrbench::amr

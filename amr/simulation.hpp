@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "amr/backend.hpp"
 #include "amr/config.hpp"
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
@@ -47,8 +48,8 @@ class Simulation {
   [[nodiscard]] const RunTotals& totals() const { return totals_; }
   [[nodiscard]] const ConservationCheck& conservation() const { return check_; }
   [[nodiscard]] const Mesh<3>& mesh() const { return mesh_; }
-  [[nodiscard]] const FieldStore& fields() const { return fields_; }
-  [[nodiscard]] const Stage& stage() const { return *stage_; }
+  [[nodiscard]] const Fields& fields() const { return fields_; }
+  [[nodiscard]] const Stage& stage() const { return stage_; }
   /// Statistics of the fields as they are now. Collective.
   [[nodiscard]] std::vector<support::FieldStats> statistics() const { return field_stats(mesh_, fields_); }
   /// The last check, of the fields as they are now, by their statistics.
@@ -66,8 +67,9 @@ class Simulation {
   Rebalancer& rebalancer_;
   support::Metrics& metrics_;
   Mesh<3> mesh_;
-  FieldStore fields_;
-  std::unique_ptr<Stage> stage_;
+  Backend backend_;
+  Fields& fields_;  ///< of the back end
+  Stage& stage_;
   std::vector<Object> objects_;
   ConservationCheck check_;
   RunTotals totals_;

@@ -25,7 +25,14 @@ struct HaloSize {
   int neighbors = 0;            ///< ranks exchanged with
 };
 
-/// A stencil with its exchange. Bound to one layout; told of every change of the mesh.
+/// What a stage computes on.
+struct StageDevice {
+  std::string backend = "cpu";
+  std::string transport = "none";  ///< how GPUs exchange values
+  int gpus = 0;                    ///< of all ranks
+};
+
+/// A stencil with its exchange, for one layout and one kind of fields; told of every change of the mesh.
 class Stage {
  public:
   virtual ~Stage() = default;
@@ -33,14 +40,19 @@ class Stage {
   /// Rebuilds plans after the mesh changed; the mesh must live until the next call. Local.
   virtual void mesh_changed(const Mesh<3>& mesh) = 0;
 
-  /// Stage number `stage` (from 0) over every block, fields.swap_buffers() included. With `scale` returns this rank's
+  /// Stage number `stage` (from 0) over every block; the results are then the fields. With `scale` returns this rank's
   /// exact sum of every variable's new values, else an empty list. Times go to phases halo and stencil. Collective over
-  /// neighbours.
-  virtual std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage,
+  /// neighbours. std::logic_error for fields of another kind.
+  virtual std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
                                                       const support::FixedPointScale* scale,
                                                       support::Metrics& metrics) = 0;
 
+  /// A stage may return while its work goes on elsewhere; this waits for all of it and charges the time to the phase
+  /// stencil, so that no other phase waits for it. Local.
+  virtual void settle(support::Metrics& /*metrics*/) {}
+
   [[nodiscard]] virtual HaloSize halo_size() const = 0;
+  [[nodiscard]] virtual StageDevice device() const { return {}; }
   /// Bytes of plans, buffers and scratch on this rank.
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
   /// Variables [0, n) whose totals a stage conserves: on a mesh whose blocks all have one level, or on any other.

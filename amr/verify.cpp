@@ -36,28 +36,11 @@ std::uint64_t mesh_digest(const Mesh<3>& mesh) {
   return support::all_sum(mesh.comm(), sum);
 }
 
-std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const FieldStore& fields) {
-  const kernels::BlockLayout& l = fields.layout();
-  std::vector<support::FieldStats> stats(l.variables);
-#pragma omp parallel
-  {
-    std::vector<support::FieldStats> mine(l.variables);
-#pragma omp for schedule(static) nowait
-    for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      const double* values = fields.block(i);
-      const std::uint64_t block = block_hash(mesh, i);
-      for (int chunk = 0; chunk < l.chunks; ++chunk) {
-        for (std::size_t cell = 0; cell < l.block_cells(); ++cell) {
-          const std::uint64_t place = mix64(block, cell);
-          const double* lanes = values + chunk * l.chunk_values() + cell * l.lanes;
-          const int first = chunk * l.lanes, last = std::min(first + l.lanes, l.variables);
-          for (int v = first; v < last; ++v) mine[v].add(lanes[v - first], place);
-        }
-      }
-    }
-#pragma omp critical
-    for (int v = 0; v < l.variables; ++v) stats[v].merge(mine[v]);
-  }
+std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const Fields& fields) {
+  std::vector<std::uint64_t> hashes(mesh.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) hashes[i] = block_hash(mesh, i);
+  std::vector<support::FieldStats> stats = fields.statistics(hashes);
   support::FieldStats::allreduce(mesh.comm(), stats);
   return stats;
 }

@@ -19,7 +19,7 @@ namespace amrbench::amr {
 
 /// Statistics of every variable over all cells of all ranks; the hash binds each value to its level and cell. Slow and
 /// exact: meant for the start and the end of a run. Collective.
-[[nodiscard]] std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const FieldStore& fields);
+[[nodiscard]] std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const Fields& fields);
 
 /// Watches the totals of the variables. The baseline is the first sum, never a later one, so a slow drift adds up; a
 /// value that is no number fails.

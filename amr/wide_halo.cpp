@@ -3,105 +3,33 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <tuple>
 
 namespace amrbench::amr {
 
 using kernels::TileTransfer;
 
-/// A piece with what orders it in its message.
-struct WideHalo::Entry {
-  std::size_t neighbor;  ///< index in mesh.neighbors()
-  Key sender;
-  int sender_face;
-  Key receiver;
-  Piece piece;
-
-  [[nodiscard]] auto order() const { return std::tie(neighbor, sender, sender_face, receiver); }
-};
-
-namespace {
-
-/// Which quarter of the coarse face across `axis` a fine block at `c` covers.
-int own_part(const kernels::TileLayout& layout, const Mesh<3>::Coord& c, int axis) {
-  const int a = layout.block.face_axis_a(axis), b = layout.block.face_axis_b(axis);
-  return int(c[a] & 1) | int(c[b] & 1) << 1;
-}
-
-}  // namespace
-
-WideHalo::Messages WideHalo::lay_out(std::vector<Entry> entries, std::size_t neighbors) const {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.order() < b.order(); });
-  Messages messages;
-  std::vector<std::size_t> counts(neighbors, 0);
-  for (Entry& entry : entries) {
-    const std::size_t values = kernels::tile_piece_values(layout_, entry.piece.transfer, entry.piece.face / 2);
-    entry.piece.at = messages.values;
-    messages.pieces.push_back(entry.piece);
-    messages.values += values;
-    counts[entry.neighbor] += values;
-  }
-  std::size_t at = 0;
-  for (const std::size_t count : counts) {
-    messages.starts.push_back(support::mpi_count(at, "halo message"));
-    messages.counts.push_back(support::mpi_count(count, "halo message"));
-    at += count;
-  }
-  return messages;
-}
-
-WideHalo::Plan WideHalo::make_plan(const Mesh<3>& mesh, int axis,
-                                   const std::vector<std::size_t>& neighbor_of_ghost) const {
-  std::vector<Entry> sends, receives;
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    if (!mesh.has_ghost_neighbor(i)) continue;
-    const auto& links = mesh.links(i);
-    for (int face = 2 * axis; face < 2 * axis + 2; ++face) {
-      for (int q = 0; q < 4; ++q) {
-        const std::int32_t j = links.index[face][q];
-        if (j < mesh.size()) continue;
-        const FaceKind kind = links.kind[face];
-        // The part is always that of the coarse one of the two faces.
-        const int part = kind == FaceKind::coarse ? own_part(layout_, mesh.coord(i), axis) : q;
-        const TileTransfer out = kind == FaceKind::same     ? TileTransfer::whole
-                                 : kind == FaceKind::coarse ? TileTransfer::restricted
-                                                            : TileTransfer::quarter;
-        const TileTransfer in = kind == FaceKind::same     ? TileTransfer::whole
-                                : kind == FaceKind::coarse ? TileTransfer::quarter
-                                                           : TileTransfer::restricted;
-        const std::size_t neighbor = neighbor_of_ghost[j - mesh.size()];
-        const auto f = static_cast<std::int8_t>(face), p = static_cast<std::int8_t>(part);
-        sends.push_back({neighbor, mesh.keys()[i], face, mesh.key_of(j), {i, f, p, out, 0}});
-        receives.push_back({neighbor, mesh.key_of(j), face ^ 1, mesh.keys()[i], {i, f, p, in, 0}});
-      }
-    }
-  }
-  return {lay_out(std::move(sends), mesh.neighbors().size()), lay_out(std::move(receives), mesh.neighbors().size())};
-}
-
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
-  std::vector<std::size_t> neighbor_of_ghost(mesh.ghost_count());
-  for (std::size_t k = 0; k < mesh.neighbors().size(); ++k) {
-    for (std::int32_t g = mesh.neighbors()[k].ghosts_begin; g < mesh.neighbors()[k].ghosts_end; ++g)
-      neighbor_of_ghost[g] = k;
-  }
+  const PieceSizes sizes = tile_piece_sizes(layout_);
   for (int axis = 0; axis < 3; ++axis) {
-    plans_[axis] = make_plan(mesh, axis, neighbor_of_ghost);
-    send_buffer_.grow(plans_[axis].sends.values + 1);
-    receive_buffer_.grow(plans_[axis].receives.values + 1);
+    Plan& plan = plans_[axis];
+    plan.pieces = make_halo_plan(mesh, layout_.block, sizes, axis, axis + 1);
+    plan.sends = mpi_counts(plan.pieces.sends);
+    plan.receives = mpi_counts(plan.pieces.receives);
+    send_buffer_.grow(plan.pieces.sends.values + 1);
+    receive_buffer_.grow(plan.pieces.receives.values + 1);
   }
 }
 
 void WideHalo::start(const Plan& plan, const double* tiles) {
   double* const buffer = send_buffer_.data();
-  const auto& pieces = plan.sends.pieces;
+  const auto& pieces = plan.pieces.sends.pieces;
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < pieces.size(); ++k) {
-    const Piece& p = pieces[k];
+    const HaloPiece& p = pieces[k];
     kernels::pack_tile_piece(layout_, tiles + p.block * layout_.values(), p.face, p.transfer, p.part, buffer + p.at);
   }
-  const Messages &out = plan.sends, &in = plan.receives;
+  const MessageCounts &out = plan.sends, &in = plan.receives;
   support::mpi_check(MPI_Ineighbor_alltoallv(buffer, out.counts.data(), out.starts.data(), MPI_DOUBLE,
                                              receive_buffer_.data(), in.counts.data(), in.starts.data(), MPI_DOUBLE,
                                              graph_->comm().get(), &request_));
@@ -110,10 +38,10 @@ void WideHalo::start(const Plan& plan, const double* tiles) {
 void WideHalo::finish(const Plan& plan, double* tiles) {
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
   const double* const buffer = receive_buffer_.data();
-  const auto& pieces = plan.receives.pieces;
+  const auto& pieces = plan.pieces.receives.pieces;
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < pieces.size(); ++k) {
-    const Piece& p = pieces[k];
+    const HaloPiece& p = pieces[k];
     kernels::unpack_tile_piece(layout_, buffer + p.at, p.face, p.transfer, p.part, tiles + p.block * layout_.values());
   }
 }
@@ -132,7 +60,7 @@ void WideHalo::fill_face(const Mesh<3>& mesh, std::int32_t i, int face, double* 
       continue;
     }
     const TileTransfer transfer = kind == FaceKind::coarse ? TileTransfer::quarter : TileTransfer::restricted;
-    const int part = kind == FaceKind::coarse ? own_part(layout_, mesh.coord(i), face / 2) : q;
+    const int part = kind == FaceKind::coarse ? own_part(layout_.block, mesh.coord(i), face / 2) : q;
     kernels::pack_tile_piece(layout_, neighbor, face ^ 1, transfer, part, scratch);
     kernels::unpack_tile_piece(layout_, scratch, face, transfer, part, tile);
   }
@@ -166,23 +94,19 @@ void WideHalo::exchange(const Mesh<3>& mesh, double* tiles, bool overlap) {
 
 std::int64_t WideHalo::bytes_sent_each() const {
   std::size_t values = 0;
-  for (const Plan& plan : plans_) values += plan.sends.values;
+  for (const Plan& plan : plans_) values += plan.pieces.sends.values;
   return static_cast<std::int64_t>(values * sizeof(double));
 }
 
 std::int64_t WideHalo::pieces() const {
   std::size_t count = 0;
-  for (const Plan& plan : plans_) count += plan.sends.pieces.size();
+  for (const Plan& plan : plans_) count += plan.pieces.sends.pieces.size();
   return static_cast<std::int64_t>(count);
 }
 
 std::size_t WideHalo::memory_bytes() const {
   std::size_t bytes = send_buffer_.bytes() + receive_buffer_.bytes();
-  for (const Plan& plan : plans_) {
-    for (const Messages* m : {&plan.sends, &plan.receives}) {
-      bytes += m->pieces.capacity() * sizeof(Piece) + (m->counts.capacity() + m->starts.capacity()) * sizeof(int);
-    }
-  }
+  for (const Plan& plan : plans_) bytes += plan.pieces.memory_bytes();
   for (const auto& scratch : scratch_) bytes += scratch.capacity() * sizeof(double);
   return bytes;
 }

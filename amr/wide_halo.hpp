@@ -5,13 +5,12 @@
 // For each of the axes x, y, z in turn: pieces for remote neighbours across that axis are packed and sent, one message
 // a neighbour rank, ghosts from local neighbours are filled (while the messages fly, if asked for), received pieces are
 // put in place. The next axis begins when the one before is complete, because its faces pass on the ghosts just filled.
-// A message holds one piece for every pair of blocks that share a face across the axis, sorted by (sender's key,
-// sender's face, receiver's key); both sides make the same list from their own links, so no header travels. Plans are
-// rebuilt when the mesh changes and only then.
+// amr/halo_plan.hpp says what a message holds; plans are rebuilt when the mesh changes and only then.
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "amr/halo_plan.hpp"
 #include "amr/mesh.hpp"
 #include "kernels/tile.hpp"
 #include "support/mpi.hpp"
@@ -37,26 +36,11 @@ class WideHalo {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  /// A piece in a message: what `block` sends or receives across `face`.
-  struct Piece {
-    std::int32_t block;
-    std::int8_t face;
-    std::int8_t part;
-    kernels::TileTransfer transfer;
-    std::size_t at;  ///< offset in the message buffer
-  };
-  /// Pieces in message order, with counts and starts by neighbour.
-  struct Messages {
-    std::vector<Piece> pieces;
-    std::vector<int> counts, starts;
-    std::size_t values = 0;
-  };
+  /// Of one axis.
   struct Plan {
-    Messages sends, receives;
+    HaloPlan pieces;
+    MessageCounts sends, receives;
   };
-  struct Entry;
-  [[nodiscard]] Messages lay_out(std::vector<Entry> entries, std::size_t neighbors) const;
-  [[nodiscard]] Plan make_plan(const Mesh<3>& mesh, int axis, const std::vector<std::size_t>& neighbor_of_ghost) const;
   void start(const Plan& plan, const double* tiles);
   void finish(const Plan& plan, double* tiles);
   void fill_local(const Mesh<3>& mesh, int axis, double* tiles);

@@ -15,11 +15,20 @@ struct WideStage::Scratch {
   std::optional<kernels::StageSum> sum;
 };
 
+kernels::TileLayout wide_tile_layout(WideStencil stencil, const kernels::BlockLayout& layout) {
+  return stencil == WideStencil::mixed ? kernels::make_tile_layout_by_variable(layout)
+                                       : kernels::make_tile_layout(layout);
+}
+
+int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& layout, bool mesh_is_uniform) {
+  if (stencil == WideStencil::mixed) return 1;
+  return mesh_is_uniform ? layout.variables : 0;
+}
+
 WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
       overlap_(options.overlap),
-      layout_(stencil == WideStencil::mixed ? kernels::make_tile_layout_by_variable(layout)
-                                            : kernels::make_tile_layout(layout)),
+      layout_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout_) {}
 
@@ -57,9 +66,10 @@ void WideStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::int64_t st
   }
 }
 
-std::vector<support::FixedPointSum> WideStage::advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage,
+std::vector<support::FixedPointSum> WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t stage,
                                                        const support::FixedPointScale* scale,
                                                        support::Metrics& metrics) {
+  FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
     scratch_.push_back(std::make_unique<Scratch>());
@@ -100,11 +110,6 @@ std::size_t WideStage::memory_bytes() const {
   std::size_t bytes = halo_.memory_bytes() + tiles_.bytes();
   for (const auto& scratch : scratch_) bytes += scratch->values.capacity() * sizeof(double);
   return bytes;
-}
-
-int WideStage::conserved_variables(bool mesh_is_uniform) const {
-  if (stencil_ == WideStencil::mixed) return 1;
-  return mesh_is_uniform ? layout_.block.variables : 0;
 }
 
 }  // namespace amrbench::amr

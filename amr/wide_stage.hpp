@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "amr/field_store.hpp"
 #include "amr/stage.hpp"
 #include "amr/wide_halo.hpp"
 #include "kernels/mixed.hpp"
@@ -18,18 +19,26 @@ namespace amrbench::amr {
 
 enum class WideStencil { average27, mixed };
 
+/// The tiles that a stencil works on: `mixed` variable by variable.
+[[nodiscard]] kernels::TileLayout wide_tile_layout(WideStencil stencil, const kernels::BlockLayout& layout);
+/// Stage::conserved_variables of a stencil, on any back end.
+[[nodiscard]] int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& layout,
+                                           bool mesh_is_uniform);
+
 class WideStage final : public Stage {
  public:
   WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options);
   ~WideStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;
-  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage,
+  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
                                               const support::FixedPointScale* scale,
                                               support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
-  [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override;
+  [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
+    return wide_conserved_variables(stencil_, layout_.block, mesh_is_uniform);
+  }
 
  private:
   struct Scratch;

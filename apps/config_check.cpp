@@ -45,10 +45,12 @@ void check_run(const Config& config) {
   if (config.run.stencil == "mixed" && config.fields.variables < 8)
     throw InputError(fmt::format("fields.variables = {}: run.stencil = \"mixed\" needs 8 variables or more",
                                  config.fields.variables));
+#if !defined(AMRBENCH_CUDA)
   if (config.device.backend != "cpu")
     throw InputError(
         fmt::format("device.backend = \"{}\": this build has no such back end; set device.backend = \"cpu\"",
                     config.device.backend));
+#endif
   const std::string& name = config.run.name;
   const auto legal = [](unsigned char c) { return std::isalnum(c) || c == '.' || c == '-' || c == '_'; };
   if (name.empty() || name.size() > 128 || name.front() == '.' || name.front() == '-' ||
@@ -99,6 +101,8 @@ std::vector<std::string> check_config(const Config& config) {
     notes.emplace_back("no [[object]]: nothing will ask for refinement");
   if (config.mesh.uniform && !config.objects.empty())
     notes.emplace_back("mesh.uniform = true: the objects have no effect");
+  if (config.device.backend == "cpu" && config.device.transport != "auto")
+    notes.emplace_back("device.transport has no effect: device.backend is \"cpu\"");
   if (config.run.steps == 0 && config.run.time == 0.0)
     notes.emplace_back("run.steps = 0 and run.time = 0: only the first mesh is made, no step is run");
   return notes;

@@ -8,6 +8,9 @@
 #include <string>
 #include <thread>
 
+#if defined(AMRBENCH_CUDA)
+#include "amr/cuda_link.hpp"
+#endif
 #include "apps/commands.hpp"
 #include "apps/memory_estimate.hpp"
 #include "support/cuda_info.hpp"
@@ -71,6 +74,11 @@ void info_command(std::ostream& out) {
        cuda.built ? fmt::format("built with CUDA {}; driver: {}{}", cuda.toolkit, cuda.driver,
                                 cuda.problem.empty() ? "" : "; unusable: " + cuda.problem)
                   : "not built");
+#if defined(AMRBENCH_CUDA)
+  line(out, "transports",
+       amr::nccl_built() ? "nccl, mpi (where the library says so), staged"
+                         : "mpi (where the library says so), staged; nccl is not built");
+#endif
   for (const support::CudaDeviceInfo& device : cuda.devices) {
     line(out, fmt::format("GPU {}", device.index),
          fmt::format("{}, compute capability {}.{}, {} multiprocessors, {}{}", device.name, device.capability / 10,

@@ -21,6 +21,7 @@ void list_command(std::ostream& out) {
       {"Bounce modes", "object.bounce", bounce_modes()},
       {"Back ends", "device.backend", backends()},
       {"Stores", "device.stores", store_kinds()},
+      {"Transports between GPUs", "device.transport", transports()},
   };
   bool first = true;
   for (const Group& group : groups) {

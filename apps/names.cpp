@@ -38,13 +38,25 @@ constexpr Choice kBounceModes[] = {
 
 constexpr Choice kBackends[] = {
     {"cpu", "MPI ranks and OpenMP threads"},
+#if defined(AMRBENCH_CUDA)
+    {"cuda", "NVIDIA GPUs, block data in their memory, a rank a GPU; amrbench info says what was found"},
+#else
     {"cuda", "NVIDIA GPUs; not in this build"},
+#endif
 };
 
 constexpr Choice kStoreKinds[] = {
     {"auto", "streamed when a thread's share of the fields outgrows twice its second-level cache"},
     {"cached", "ordinary stores, through the caches"},
     {"streamed", "non-temporal stores, past the caches"},
+};
+
+constexpr Choice kTransports[] = {
+    {"auto",
+     "nccl where it is built and each rank has a GPU of its own, else mpi where the library says so, else staged"},
+    {"nccl", "NCCL, from GPU to GPU"},
+    {"mpi", "device memory given to the MPI library, where it says that it takes it"},
+    {"staged", "through pinned memory of the host and MPI"},
 };
 
 /// Edits between two words (optimal string alignment). Three rows suffice: a swap looks two back.
@@ -100,6 +112,10 @@ std::span<const Choice> backends() {
 }
 std::span<const Choice> store_kinds() {
   return kStoreKinds;
+}
+
+std::span<const Choice> transports() {
+  return kTransports;
 }
 
 std::optional<std::string_view> shape_of_miniamr_type(std::int64_t type) {

@@ -25,6 +25,7 @@ std::span<const Choice> object_shapes();
 std::span<const Choice> bounce_modes();
 std::span<const Choice> backends();
 std::span<const Choice> store_kinds();
+std::span<const Choice> transports();
 
 /// Shape name of one of miniAMR's object types (0-15, 20-25; the parity, surface or volume, is dropped); nothing when
 /// there is no such type.

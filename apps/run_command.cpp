@@ -15,6 +15,7 @@
 #include "apps/memory_estimate.hpp"
 #include "apps/miniamr_options.hpp"
 #include "apps/result_folder.hpp"
+#include "support/cuda_info.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
 
@@ -117,6 +118,8 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
       fmt::print("{}\n{}", write_toml(resolved.config), describe_memory(resolved.config, mpi.size(), "# "));
     return 0;
   }
+  // Before anything is made: a rank without a usable GPU ends the run here.
+  if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
   RunOptions options;
   options.result_folder = mpi.from_first_rank([&] {
     const auto folder = claim_result_folder(resolved.config.output.dir, resolved.config.run.name, std::time(nullptr));

@@ -10,8 +10,8 @@
 #include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
+#include "apps/device_report.hpp"
 #include "loadbalance/balancer.hpp"
-#include "support/bandwidth.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
@@ -130,7 +130,7 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   const ThreadCount threads(config.device.threads);
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
-  const double bandwidth_before = support::measure_copy_bandwidth(comm).bytes_per_s;
+  const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
   loadbalance::Balancer balancer(config.balance, config.partition.method);
@@ -161,7 +161,9 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   record.version = support::build_info().version;
   record.config = config_to_json(config);
   record.totals = record_totals(comm, simulation.totals(), seconds, peak);
-  record.phases = metrics.reduce(comm).phases;
+  const support::MetricsSummary summary = metrics.reduce(comm);
+  record.phases = summary.phases;
+  record.device = record_device(summary, simulation);
   record.balance = record_balance(comm, config.balance.policy, balancer);
   record.partition = record_partition(comm, config.partition.method, simulation.stage().halo_size());
   const std::vector<support::FieldStats> stats = simulation.statistics();
@@ -169,11 +171,15 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   record.fields = record_fields(stats);
   record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
   record.valid = simulation.conservation().passed();
-  record.provenance = support::to_json(support::collect_provenance(comm, options.arguments));
+  support::Provenance provenance = support::collect_provenance(comm, options.arguments);
+  name_device(config.device, provenance);
+  record.provenance = support::to_json(provenance);
   std::vector<std::string> notes = options.notes;
   if (!simulation.conservation().note().empty()) notes.push_back(simulation.conservation().note());
   record.provenance["notes"] = notes;
-  const double bandwidth_after = support::measure_copy_bandwidth(comm).bytes_per_s;
+  // The fields may fill a GPU: its speed, which drifts little, is measured before only.
+  const bool on_gpu = config.device.backend == "cuda";
+  const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);
   record.rates = support::derive_rates(record.totals, 0.5 * (bandwidth_before + bandwidth_after));
 
   std::string error;

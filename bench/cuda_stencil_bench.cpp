@@ -205,10 +205,8 @@ void add_refine(Grids& grids, int edge, int variables, bool split) {
     std::vector<kernels::MergeJob> merges;
     for (int k = 0; k < families; ++k) {
       kernels::MergeJob merge{{}, 9 * k};
-      for (int octant = 0; octant < 8; ++octant) {
-        merge.from[octant] = 9 * k + 1 + octant;
-        splits.push_back({9 * k, octant, 9 * k + 1 + octant});
-      }
+      for (int octant = 0; octant < 8; ++octant) merge.from[octant] = 9 * k + 1 + octant;
+      splits.push_back({9 * k, merge.from});
       merges.push_back(merge);
     }
     support::DeviceBuffer<kernels::SplitJob> split_list(splits.size());

@@ -4,6 +4,7 @@
 
 #include "amr/adapt.hpp"
 #include "amr/consensus.hpp"
+#include "amr/field_store.hpp"
 #include "amr/initial.hpp"
 #include "amr/objects.hpp"
 

@@ -66,6 +66,16 @@ if(AMRBENCH_WERROR)
   target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 
+# Optional: NCCL carries messages from GPU to GPU; without it they go through MPI or pinned memory.
+option(AMRBENCH_NCCL "Let GPUs exchange messages through NCCL where it is installed" ON)
+if(AMRBENCH_NCCL)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+  amrbench_optional(nccl libnccl-dev "messages from GPU to GPU through NCCL" "${NCCL_INCLUDE_DIR}" "${NCCL_LIBRARY}")
+else()
+  message(STATUS "nccl: turned off by AMRBENCH_NCCL=OFF")
+endif()
+
 # amrbench_add_cuda_sources(TARGET): adds the *.cu of the current folder to a library of C++ sources.
 function(amrbench_add_cuda_sources target)
   file(GLOB sources CONFIGURE_DEPENDS *.cu)

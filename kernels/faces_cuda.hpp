@@ -1,44 +1,12 @@
 #pragma once
 // Faces that cross a rank or a change of level on a GPU: any number of them in one launch (the twin of
 // kernels/faces.hpp, whose definitions hold here too).
-//
-// Packed faces and pieces start at multiples of 4 doubles in their buffers, so that stencils may read them in vectors.
-#include <cstdint>
-
+#include "kernels/face_jobs.hpp"
 #include "kernels/layout.hpp"
 #include "support/cuda.hpp"
 #include "support/device_slots.hpp"
 
 namespace amrbench::kernels {
-
-/// What is written, and out of what. `slot`: the block read; `from`: the packed quarter read.
-enum class FaceWork : std::uint8_t {
-  pack,             ///< face `face` of the block, packed
-  pack_quarter,     ///< quarter `part` of it, each value a quarter
-  pack_restricted,  ///< it, summed 2 x 2
-  prolong,          ///< a whole packed face of a fine block: quarter `part` of face `face` of the coarse block `slot`
-  expand,           ///< the same out of a packed quarter
-  restrict_part,    ///< quarter `part` of a whole packed face of a coarse block: face `face` of the fine block `slot`
-  insert            ///< the same out of a packed quarter
-};
-
-/// One piece of work; 16 bytes. `face` is that of the block that is read; for expand and insert only its axis counts.
-/// part: bit 0 = upper half along the face's first axis, bit 1 = second.
-struct FaceJob {
-  std::int32_t slot = 0;
-  FaceWork work = FaceWork::pack;
-  std::uint8_t face = 0;
-  std::uint8_t part = 0;
-  std::uint8_t unused = 0;
-  std::uint32_t from = 0;  ///< offset / 4 in the buffer of pieces received
-  std::uint32_t to = 0;    ///< offset / 4 in the buffer written; restrict_part and insert: of the whole face
-};
-static_assert(sizeof(FaceJob) == 16);
-
-/// Doubles from one piece to the next in a buffer.
-[[nodiscard]] constexpr std::size_t piece_room(std::size_t values) {
-  return (values + 3) / 4 * 4;
-}
 
 /// Does `count` jobs, in any order: no two of them write the same values. All pointers are device memory.
 void launch_faces(const BlockLayout& layout, const FaceJob* jobs, int count, const support::DeviceSlots& blocks,

@@ -1,25 +1,17 @@
 #pragma once
-// Values of blocks that split or merge on a GPU: all of them in one launch (the twin of kernels/refine_data.hpp).
-#include <array>
+// Values of blocks that split, merge or move on a GPU: all of them in one launch (the twin of kernels/refine_data.hpp).
+// Lists of jobs and slots are device memory.
 #include <cstdint>
 
 #include "kernels/layout.hpp"
+#include "kernels/refine_jobs.hpp"
 #include "support/cuda.hpp"
 #include "support/device_slots.hpp"
 
 namespace amrbench::kernels {
 
-/// Child `octant` of the block in slot `from` goes to slot `to`.
-struct SplitJob {
-  std::int32_t from, octant, to;
-};
-/// Eight children, by octant, become the block in slot `to`.
-struct MergeJob {
-  std::array<std::int32_t, 8> from;
-  std::int32_t to;
-};
-
-/// No slot that is written may be read by the same launch. Job lists are device memory.
+/// As split_block and merge_blocks say; the child of octant 0 may stand where its parent does. No job writes what
+/// another one reads or writes.
 void launch_splits(const BlockLayout& layout, const SplitJob* jobs, int count, const support::DeviceSlots& blocks,
                    const support::CudaStream& stream);
 void launch_merges(const BlockLayout& layout, const MergeJob* jobs, int count, const support::DeviceSlots& blocks,
@@ -31,5 +23,11 @@ struct CopyJob {
 };
 void launch_copies(const BlockLayout& layout, const CopyJob* jobs, int count, const support::DeviceSlots& source,
                    const support::DeviceSlots& target, const support::CudaStream& stream);
+
+/// Blocks in slots[0 .. count) to or from `count` blocks in sequence.
+void launch_gather(const BlockLayout& layout, const std::int32_t* slots, int count, const support::DeviceSlots& blocks,
+                   double* sequence, const support::CudaStream& stream);
+void launch_scatter(const BlockLayout& layout, const std::int32_t* slots, int count, const support::DeviceSlots& blocks,
+                    const double* sequence, const support::CudaStream& stream);
 
 }  // namespace amrbench::kernels

@@ -60,7 +60,7 @@ void Balancer::move(const amr::MigrationCount& count) {
   mine_.bytes_migrated += count.bytes;
 }
 
-void Balancer::place(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+void Balancer::place(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                      std::span<const std::int64_t> weights, support::Metrics& metrics) {
   if (placement_->place != nullptr) {
     const std::vector<std::int32_t> destinations = placement_->place(mesh, weights);
@@ -73,7 +73,7 @@ void Balancer::place(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<am
   move(amr::migrate(mesh, fields, changes, cuts));
 }
 
-void Balancer::place_roots(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) {
+void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   if (placement_->place == nullptr || mesh.comm().size() == 1) return;
   support::PhaseTimer timer(metrics, support::Phase::balance);
   std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
@@ -81,7 +81,7 @@ void Balancer::place_roots(amr::Mesh<3>& mesh, amr::FieldStore& fields, support:
   place(mesh, fields, none, ones, metrics);
 }
 
-bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                                support::Metrics& metrics) {
   // Below this imbalance moving ahead saves less than the second cut afterwards costs.
   constexpr double kWorthwhile = 0.05;
@@ -102,7 +102,7 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std:
   return true;
 }
 
-bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) {
+bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   const bool wanted = policy_->wanted(measure(mesh.rank_sizes()), config_);
   if (wanted && placement_->place != nullptr) {

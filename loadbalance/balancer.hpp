@@ -50,16 +50,16 @@ struct BalanceTotals {
 class Balancer final : public amr::Rebalancer {
  public:
   explicit Balancer(const amr::BalanceConfig& config, std::string_view method = "morton");
-  void place_roots(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) override;
-  bool rebalance_ahead(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+  void place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
+  bool rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;
-  bool rebalance(amr::Mesh<3>& mesh, amr::FieldStore& fields, support::Metrics& metrics) override;
+  bool rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
   /// Totals over ranks. Collective.
   [[nodiscard]] BalanceTotals totals(const support::Communicator& comm) const;
 
  private:
   void move(const amr::MigrationCount& count);
-  void place(amr::Mesh<3>& mesh, amr::FieldStore& fields, std::vector<amr::Change>& changes,
+  void place(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
              std::span<const std::int64_t> weights, support::Metrics& metrics);
 
   amr::BalanceConfig config_;

@@ -14,15 +14,16 @@ std::string gib(std::size_t bytes) {
 }
 
 /// The message for memory that is not there: how much was wanted, how much there was.
-[[noreturn]] void throw_out_of_memory(std::size_t bytes) {
+[[noreturn]] void throw_out_of_memory(std::size_t bytes, std::string_view what = "") {
   static_cast<void>(cudaGetLastError());
   std::size_t free = 0, total = 0;
   int device = 0;
   cudaGetDevice(&device);
   cudaMemGetInfo(&free, &total);
   static_cast<void>(cudaGetLastError());
-  throw RunError("GPU " + std::to_string(device) + " is out of memory: " + gib(bytes) + " more are needed, " +
-                 gib(free) + " of " + gib(total) + " are free");
+  throw RunError("GPU " + std::to_string(device) + " is out of memory: " + gib(bytes) + " more are needed" +
+                 (what.empty() ? "" : " for " + std::string(what)) + ", " + gib(free) + " of " + gib(total) +
+                 " are free");
 }
 
 }  // namespace
@@ -35,6 +36,12 @@ void cuda_check(cudaError_t status, std::string_view call) {
 
 void cuda_check_launch(std::string_view kernel) {
   cuda_check(cudaGetLastError(), kernel);
+}
+
+void require_device_memory(std::size_t bytes, std::string_view what) {
+  std::size_t free = 0, total = 0;
+  cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  if (bytes > free) throw_out_of_memory(bytes, what);
 }
 
 CudaStream::CudaStream(Priority priority) {

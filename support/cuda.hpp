@@ -20,6 +20,10 @@ void cuda_check(cudaError_t status, std::string_view call);
 /// After a launch: its configuration was accepted.
 void cuda_check_launch(std::string_view kernel);
 
+/// RunError that says how much is needed and how much is free, when the current device has less than `bytes` free.
+/// `what` needs it: "the fields of 1000 blocks". Beside allocations, whose errors know only their own size.
+void require_device_memory(std::size_t bytes, std::string_view what);
+
 /// A stream that does not wait for the legacy default stream.
 class CudaStream {
  public:

@@ -37,6 +37,12 @@ class DeviceSlotArray {
   [[nodiscard]] std::int64_t capacity() const { return static_cast<std::int64_t>(extents_.size()) << shift_; }
   [[nodiscard]] std::int64_t extent_slots() const { return std::int64_t{1} << shift_; }
 
+  /// Bytes that growing to `slots` slots would ask for.
+  [[nodiscard]] std::size_t growth_bytes(std::int64_t slots) const {
+    if (slots <= capacity()) return 0;
+    const auto extents = static_cast<std::size_t>((slots - capacity() + extent_slots() - 1) >> shift_);
+    return extents * (slot_values_ << shift_) * sizeof(double);
+  }
   /// Room for at least `slots` slots; those there are kept, new ones hold undefined values. RunError when there is no
   /// memory.
   void grow(std::int64_t slots) {

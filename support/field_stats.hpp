@@ -58,6 +58,17 @@ class FieldStats {
     max_ = y > max_ ? y : max_;
   }
   void merge(const FieldStats& other);
+  /// Statistics whose parts were made elsewhere by the same rules: the value of the hash, extremes as min() and max().
+  [[nodiscard]] static FieldStats of(const ExactSum& sum, const ExactSum& squares, std::uint64_t hash, double min,
+                                     double max) {
+    FieldStats stats;
+    stats.sum_ = sum;
+    stats.squares_ = squares;
+    stats.hash_.sum_ = hash;
+    stats.min_ = min;
+    stats.max_ = max;
+    return stats;
+  }
   /// Over ranks, in place, on every rank; two messages for all of them. Collective.
   static void allreduce(const Communicator& comm, std::span<FieldStats> stats);
   void allreduce(const Communicator& comm) { allreduce(comm, std::span<FieldStats>(this, 1)); }

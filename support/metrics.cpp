@@ -7,6 +7,10 @@
 #include <span>
 #include <stdexcept>
 
+#if defined(AMRBENCH_CUDA)
+#include <nvtx3/nvToolsExt.h>  // names for profilers' time lines; does nothing without one
+#endif
+
 #include "support/mpi.hpp"
 
 namespace amrbench::support {
@@ -68,12 +72,18 @@ void Metrics::charge() {
 
 void Metrics::enter(Phase p) {
   charge();
+#if defined(AMRBENCH_CUDA)
+  nvtxRangePushA(phase_name(p).data());  // a name of a literal: ends with a zero
+#endif
   running_.push_back(p);
   ++calls_[static_cast<std::size_t>(p)];
 }
 
 void Metrics::leave() {
   charge();
+#if defined(AMRBENCH_CUDA)
+  nvtxRangePop();
+#endif
   running_.pop_back();
 }
 

@@ -62,6 +62,18 @@ Json to_json(const RunPartition& p) {
           {"comm_bytes_max", p.comm_bytes_max}};
 }
 
+Json to_json(const RunDevice& d) {
+  return {{"backend", d.backend},
+          {"transport", d.transport},
+          {"gpus", d.gpus},
+          {"launches_per_step", d.launches_per_step},
+          {"stencil_s", d.stencil_s},
+          {"faces_s", d.faces_s},
+          {"wait_s", d.wait_s},
+          {"link_bytes", d.link_bytes},
+          {"memory_bytes_max_rank", d.memory_bytes_max_rank}};
+}
+
 Json to_json(const RunField& f) {
   return {{"variable", f.variable}, {"sum", f.sum}, {"sum_squares", f.sum_squares},
           {"min", f.min},           {"max", f.max}, {"checksum_hex", f.checksum_hex}};
@@ -139,6 +151,7 @@ Json to_json(const RunRecord& record) {
           {"rates", to_json(record.rates)},
           {"balance", to_json(record.balance)},
           {"partition", to_json(record.partition)},
+          {"device", to_json(record.device)},
           {"fields", fields},
           {"mesh_crc_hex", record.mesh_crc_hex}};
 }

@@ -60,6 +60,19 @@ struct RunPartition {
   std::int64_t comm_bytes_max = 0;  ///< most bytes a rank sends in one exchange
 };
 
+/// What computed; zeros but for `backend` on the CPU.
+struct RunDevice {
+  std::string backend = "cpu";
+  std::string transport = "none";          ///< how GPUs exchanged values
+  int gpus = 0;                            ///< of all ranks
+  double launches_per_step = 0;            ///< kernels; of the rank with most
+  double stencil_s = 0;                    ///< GPU time by events, of the slowest rank: stencil
+  double faces_s = 0;                      ///< faces and ghosts made on the GPU
+  double wait_s = 0;                       ///< the GPU had nothing to do but to wait for messages
+  std::int64_t link_bytes = 0;             ///< sent to other ranks, by all ranks
+  std::int64_t memory_bytes_max_rank = 0;  ///< most GPU memory of any rank
+};
+
 struct RunField {
   int variable = 0;
   double sum = 0;
@@ -81,6 +94,7 @@ struct RunRecord {
   RunRates rates;
   RunBalance balance;
   RunPartition partition;
+  RunDevice device;
   std::vector<RunField> fields;
   std::string mesh_crc_hex;
 };

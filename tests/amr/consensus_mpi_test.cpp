@@ -7,6 +7,7 @@
 
 #include "amr/adapt.hpp"
 #include "amr/consensus.hpp"
+#include "amr/field_store.hpp"
 #include "amr/initial.hpp"
 #include "amr/migrate.hpp"
 #include "amr/random_mesh.hpp"

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "amr/field_store.hpp"
 #include "amr/miniamr_cases_meshes.hpp"
 #include "amr/miniamr_cases_options.hpp"
 #include "amr/miniamr_cases_shapes.hpp"
@@ -46,7 +47,8 @@ std::uint64_t hash_of_mesh(const Mesh<3>& mesh) {
 
 /// Fields that no configuration offers: written over those of the simulation, which is not const.
 void set_hash_fields(const Simulation& simulation) {
-  auto& fields = const_cast<FieldStore&>(simulation.fields());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  auto& fields =
+      const_cast<FieldStore&>(host_fields(simulation.fields()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   const Mesh<3>& mesh = simulation.mesh();
   const kernels::BlockLayout& l = fields.layout();
   for (std::int32_t i = 0; i < mesh.size(); ++i)

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "amr/field_store.hpp"
 #include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "kernels/refine_data.hpp"
@@ -188,7 +189,7 @@ struct SampleRun {
     simulation->run([](std::int64_t, double, const RunTotals&) {});
   }
   [[nodiscard]] const Mesh<3>& mesh() const { return simulation->mesh(); }
-  [[nodiscard]] const FieldStore& fields() const { return simulation->fields(); }
+  [[nodiscard]] const FieldStore& fields() const { return host_fields(simulation->fields()); }
   void write(const fs::path& dir, const Config& config, double time = 0.5) const {
     write_plotfile(dir, mesh(), fields(), config.mesh, config.fields, 12, time);
   }

@@ -13,18 +13,18 @@ namespace amrbench::amr::checks {
 class Scatter final : public Rebalancer {
  public:
   explicit Scatter(std::uint64_t seed) : draw_(seed) {}
-  bool rebalance_ahead(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes, support::Metrics&) override {
+  bool rebalance_ahead(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes, support::Metrics&) override {
     scatter(mesh, fields, changes);
     return true;
   }
-  bool rebalance(Mesh<3>& mesh, FieldStore& fields, support::Metrics&) override {
+  bool rebalance(Mesh<3>& mesh, Fields& fields, support::Metrics&) override {
     std::vector<Change> none(mesh.size(), Change::stay);
     scatter(mesh, fields, none);
     return true;
   }
 
  private:
-  void scatter(Mesh<3>& mesh, FieldStore& fields, std::vector<Change>& changes) {
+  void scatter(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes) {
     ++draw_;
     std::vector<std::int32_t> to;
     for (const Key key : mesh.keys()) to.push_back(std::int32_t(support::mix64(draw_, key) % mesh.comm().size()));

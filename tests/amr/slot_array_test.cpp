@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "amr/fields.hpp"
+#include "amr/field_store.hpp"
 
 namespace amrbench::amr {
 namespace {

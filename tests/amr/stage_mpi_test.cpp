@@ -8,8 +8,9 @@
 #include <optional>
 #include <random>
 
+#include "amr/field_store.hpp"
 #include "amr/initial.hpp"
-#include "amr/random_mesh.hpp"
+#include "amr/random_field.hpp"
 #include "amr/stage.hpp"
 #include "support/error.hpp"
 #include "support/exact_sum.hpp"
@@ -17,13 +18,11 @@
 namespace amrbench::amr {
 namespace {
 
+using checks::Cell;
+using checks::fill;
+using checks::for_cells;
+using checks::random_mesh;
 using support::Communicator;
-
-/// A cell of the whole domain: level and position counted in cells of that level.
-struct Cell {
-  int level;
-  std::array<std::int64_t, 3> at;
-};
 
 /// The fields of all ranks, found by cell. Written without block faces, links or packing.
 class WholeField {
@@ -90,54 +89,11 @@ class WholeField {
   std::map<checks::Place<3>, std::size_t> blocks_;
 };
 
-/// Calls f(block, variable, x, y, z, cell) for all local values.
-template <class F>
-void for_cells(const Mesh<3>& mesh, const kernels::BlockLayout& l, const F& f) {
-  for (std::int32_t i = 0; i < mesh.size(); ++i)
-    for (int v = 0; v < l.variables; ++v)
-      for (int z = 0; z < l.cells[2]; ++z)
-        for (int y = 0; y < l.cells[1]; ++y)
-          for (int x = 0; x < l.cells[0]; ++x) {
-            const auto& c = mesh.coord(i);
-            f(i, v, l.offset(v, x, y, z),
-              Cell{mesh.level(i),
-                   {std::int64_t(c[0]) * l.cells[0] + x, std::int64_t(c[1]) * l.cells[1] + y,
-                    std::int64_t(c[2]) * l.cells[2] + z}});
-          }
-}
-
-/// Random values that depend on the cell alone; padding lanes 0.
-void fill(const Mesh<3>& mesh, FieldStore& fields, std::uint64_t seed) {
-  const kernels::BlockLayout& l = fields.layout();
-  fields.reset(mesh.size());
-  for (std::int32_t i = 0; i < mesh.size(); ++i) std::fill_n(fields.block(i), l.block_values(), 0.0);
-  for_cells(mesh, l, [&](std::int32_t i, int v, std::size_t at, const Cell& c) {
-    fields.block(i)[at] =
-        random_value(support::mix64(seed, c.level), v, c.at[0], c.at[1], c.at[2]) - 0.25 * static_cast<double>(v % 3);
-  });
-}
-
 struct Case {
   std::uint64_t seed;
   std::array<int, 3> cells;
   int variables;
 };
-
-/// A random mesh with leaves of several levels, dealt out by random cuts.
-Mesh<3> random_mesh(const Communicator& world, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const int deepest = 1 + static_cast<int>(random() % 3);
-  const auto root = checks::random_root<3>(random, deepest == 3 ? 2 : 6);
-  const sfc::KeySpace<3> space(seed % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, root, deepest);
-  Mesh<3> mesh(world, space);
-  auto leaves = checks::root_leaves<3>(root);
-  for (int pass = 0; pass < deepest + 1; ++pass)
-    leaves = checks::random_refinement<3>(leaves, random(), {40, 10}, deepest);
-  const auto keys = checks::keys_of<3>(space, leaves);
-  const auto cuts = checks::random_cuts(random(), static_cast<std::int64_t>(keys.size()), world.size());
-  mesh.set_blocks({keys.begin() + cuts[world.rank()], keys.begin() + cuts[world.rank() + 1]});
-  return mesh;
-}
 
 /// Three stages one after another, each against the whole field looked up cell by cell.
 void check_stages(const Mesh<3>& mesh, const Case& c, bool overlap, bool summing) {

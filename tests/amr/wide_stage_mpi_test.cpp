@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "amr/field_store.hpp"
 #include "amr/initial.hpp"
 #include "amr/simulation.hpp"
 #include "amr/wide_stage.hpp"
@@ -100,7 +101,8 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
 /// Ghost values by their definition (kernels/tile.hpp), one at a time from the cells of a mesh on one rank.
 class GhostReference {
  public:
-  explicit GhostReference(const Simulation& s) : mesh_(s.mesh()), fields_(s.fields()), l_(s.fields().layout()) {}
+  explicit GhostReference(const Simulation& s)
+      : mesh_(s.mesh()), fields_(host_fields(s.fields())), l_(s.fields().layout()) {}
 
   /// The value of cell `at` of block i; a coordinate may be -1 or n. The last axis that is outside decides.
   double value(std::int32_t i, int v, std::array<int, 3> at) const {
@@ -175,7 +177,8 @@ TEST(WideStage, GhostsFollowTheirDefinitionAcrossLevels) {
       for (const FaceKind kind : mesh.links(i).kind) ++kinds[kind];
       for (std::size_t c = 0; c < l.block_cells(); ++c) {
         const int x = int(c) % l.cells[0], y = int(c) / l.cells[0] % l.cells[1], z = int(c) / l.cells[0] / l.cells[1];
-        ASSERT_EQ(after.simulation->fields().block(i)[l.offset(0, x, y, z)], reference.mean_of_27(i, 0, x, y, z))
+        ASSERT_EQ(host_fields(after.simulation->fields()).block(i)[l.offset(0, x, y, z)],
+                  reference.mean_of_27(i, 0, x, y, z))
             << "block " << i << " at " << x << " " << y << " " << z;
       }
     }
@@ -246,7 +249,7 @@ TEST(WideStage, IsAPlainArraysAverageOnAUniformMesh) {
           for (int x = 0; x < l.cells[0]; ++x) {
             const auto& at = mesh.coord(i);
             ASSERT_EQ(
-                run.simulation->fields().block(i)[l.offset(2, x, y, z)],
+                host_fields(run.simulation->fields()).block(i)[l.offset(2, x, y, z)],
                 expected.at(int(at[0]) * l.cells[0] + x, int(at[1]) * l.cells[1] + y, int(at[2]) * l.cells[2] + z));
           }
         }
@@ -283,7 +286,7 @@ TEST(WideStage, LeavesPaddingLanesZero) {
     Config config = random_case(31, stencil);
     config.fields.variables = 13;  // two chunks of 7: one lane of padding
     const FinishedRun run(support::Communicator::world(), config);
-    const FieldStore& fields = run.simulation->fields();
+    const FieldStore& fields = host_fields(run.simulation->fields());
     const kernels::BlockLayout& l = fields.layout();
     ASSERT_GT(l.lanes * l.chunks, l.variables);
     for (std::int32_t i = 0; i < fields.size(); ++i) {

@@ -36,9 +36,9 @@ class Cli(unittest.TestCase):
             file.write(text)
         return self.path(name)
 
-    def refused(self, *args, says, ranks=0):
+    def refused(self, *args, says, ranks=0, env=None):
         """Exit 2; exactly one line of ours; nothing on standard output."""
-        status, out, err = run(*args, ranks=ranks, cwd=self.folder.name)
+        status, out, err = run(*args, ranks=ranks, cwd=self.folder.name, env=env)
         self.assertEqual(status, 2, err)
         self.assertEqual(out, "")
         lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
@@ -47,6 +47,13 @@ class Cli(unittest.TestCase):
         self.assertTrue(err.startswith("amrbench: "), err)
         if not ranks:
             self.assertEqual([line for line in err.splitlines() if not line.startswith("amrbench: ")], [])
+
+    def test_no_gpu_is_one_line(self):
+        """With every GPU hidden: refused before a result folder is made."""
+        config = self.write("g.toml", "[device]\nbackend = \"cuda\"\n")
+        for ranks in (0, 2):
+            self.refused("run", config, ranks=ranks, says="device.backend", env={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertFalse(os.path.exists(self.path("results")))
 
     def test_version_and_help(self):
         status, out, err = run("--version")
@@ -104,7 +111,7 @@ class Cli(unittest.TestCase):
         self.refused("run", self.write("c.toml", "#" * (1 << 20) + "\n"), says="at most 1048576 bytes")
         self.refused("run", self.write("d.toml", "a" + ".a" * 400000 + " = 1\n"), says="dotted parts")
         self.refused("run", self.write("e.toml", "[mesh]\ndim = 2\n"), says="mesh.dim = 2")
-        self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "device.backend=cuda", says="device.backend")
+        self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "device.backend=gpu", says="device.backend")
         self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "mesh.blck=4", says="did you mean mesh.block?")
         self.assertFalse(os.path.exists(self.path("results")))
 

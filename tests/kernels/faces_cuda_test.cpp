@@ -6,38 +6,13 @@
 #include <cstring>
 
 #include "kernels/device_mesh.hpp"
-#include "kernels/faces.hpp"
+#include "kernels/job_on_cpu.hpp"
 
 namespace amrbench::kernels {
 namespace {
 
 constexpr std::uint64_t kSeed = 31337;
 constexpr int kSlots = 7;
-
-/// What the CPU makes of a job, in a copy of the output buffer.
-void on_cpu(const BlockLayout& l, const FaceJob& job, const std::vector<double>& blocks,
-            const std::vector<double>& received, std::vector<double>& out) {
-  const double* const block = blocks.data() + job.slot * l.block_values();
-  const double* const from = received.data() + std::size_t(job.from) * 4;
-  double* const to = out.data() + std::size_t(job.to) * 4;
-  const int qa = job.part & 1, qb = job.part >> 1, axis = job.face / 2;
-  switch (job.work) {
-    case FaceWork::pack:
-      return pack_face(l, block, job.face, to);
-    case FaceWork::pack_quarter:
-      return pack_quarter(l, block, job.face, qa, qb, to);
-    case FaceWork::pack_restricted:
-      return pack_restricted(l, block, job.face, to);
-    case FaceWork::prolong:
-      return prolong_face(l, block, job.face, qa, qb, l.chunks, to);
-    case FaceWork::expand:
-      return expand_quarter(l, from, axis, l.chunks, to);
-    case FaceWork::restrict_part:
-      return restrict_face(l, block, job.face, qa, qb, l.chunks, to);
-    case FaceWork::insert:
-      return insert_quarter(l, from, axis, qa, qb, l.chunks, to);
-  }
-}
 
 TEST(FacesCuda, EveryWorkGivesTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
@@ -73,7 +48,8 @@ TEST(FacesCuda, EveryWorkGivesTheCpusBits) {
       const auto received = checks::random_values(random, received_values);
       const std::vector<double> untouched(out_values, -7.0);
       std::vector<double> expected = untouched;
-      for (const FaceJob& job : jobs) on_cpu(l, job, blocks, received, expected);
+      for (const FaceJob& job : jobs)
+        checks::do_on_cpu(l, job, blocks.data() + job.slot * l.block_values(), received.data(), expected.data());
       checks::DeviceField field(blocks, l.block_values(), stream);
       const auto list = checks::to_device(jobs, stream);
       const auto messages = checks::to_device(received, stream);

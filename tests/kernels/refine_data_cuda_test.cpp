@@ -31,27 +31,30 @@ void for_all_layouts(const Check& check) {
 TEST(RefineDataCuda, SplitsAndMergesGiveTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
   for_all_layouts([](const BlockLayout& l, std::mt19937_64& random) {
-    constexpr int kFamilies = 5, kSlots = 9 * kFamilies;
+    constexpr int kFamilies = 8, kSlots = 9 * kFamilies;
     const std::size_t values = l.block_values();
     const support::CudaStream stream;
     std::vector<double> host = checks::random_values(random, kSlots * values), expected = host;
     std::vector<SplitJob> splits;
     std::vector<MergeJob> merges;
     for (int k = 0; k < kFamilies; ++k) {
-      MergeJob merge{{}, 9 * k};
-      std::array<const double*, 8> children{};
+      // Even families split, odd ones merge; in some the coarse block shares its slot with the child of octant 0.
+      const bool shared = k >= kFamilies / 2;
+      const int coarse = 9 * k;
+      std::array<std::int32_t, 8> children{};
+      std::array<const double*, 8> pointers{};
       for (int octant = 0; octant < 8; ++octant) {
-        const int child = 9 * k + 1 + (octant * 3 + k) % 8;
-        merge.from[octant] = child;
-        children[octant] = host.data() + child * values;
-        // Even families split, odd ones merge.
-        if (k % 2 != 0) continue;
-        splits.push_back({9 * k, octant, child});
-        split_block(l, host.data() + std::size_t(9 * k) * values, octant, expected.data() + child * values);
+        children[octant] = shared && octant == 0 ? coarse : coarse + 1 + (octant * 3 + k) % 8;
+        pointers[octant] = host.data() + children[octant] * values;
       }
-      if (k % 2 == 0) continue;
-      merges.push_back(merge);
-      merge_blocks(l, children, expected.data() + std::size_t(9 * k) * values);
+      if (k % 2 == 0) {
+        splits.push_back({coarse, children});
+        for (int octant = 7; octant >= 0; --octant)
+          split_block(l, host.data() + coarse * values, octant, expected.data() + children[octant] * values);
+      } else {
+        merges.push_back({children, coarse});
+        merge_blocks(l, pointers, expected.data() + coarse * values);
+      }
     }
     checks::DeviceField field(host, values, stream);
     const auto split_list = checks::to_device(splits, stream);
@@ -80,6 +83,34 @@ TEST(RefineDataCuda, CopiesPutBlocksInTheirPlaces) {
     for (const CopyJob& job : jobs) {
       const auto got = to.values(job.to, values, stream);
       ASSERT_EQ(std::memcmp(got.data(), host.data() + job.from * values, values * sizeof(double)), 0);
+    }
+  });
+}
+
+TEST(RefineDataCuda, SequencesHoldTheBlocksOfTheList) {
+  AMRBENCH_NEEDS_GPU();
+  for_all_layouts([](const BlockLayout& l, std::mt19937_64& random) {
+    constexpr int kSlots = 11, kListed = 6;
+    const std::size_t values = l.block_values();
+    const support::CudaStream stream;
+    const std::vector<double> host = checks::random_values(random, kSlots * values);
+    checks::DeviceField from(host, values, stream), to(std::vector<double>(kSlots * values, -1.0), values, stream);
+    std::vector<std::int32_t> slots;
+    for (int i = 0; i < kListed; ++i) slots.push_back((i * 7 + 2) % kSlots);
+    const auto list = checks::to_device(slots, stream);
+    support::DeviceBuffer<double> sequence(kListed * values);
+    launch_gather(l, list.data(), kListed, from.view(stream), sequence.data(), stream);
+    launch_scatter(l, list.data(), kListed, to.view(stream), sequence.data(), stream);
+    const auto packed = checks::to_host(sequence, stream);
+    for (int i = 0; i < kSlots; ++i) {
+      const auto at = std::find(slots.begin(), slots.end(), i);
+      const auto got = to.values(i, values, stream);
+      if (at == slots.end()) {
+        ASSERT_EQ(got[0], -1.0) << "slot " << i;
+        continue;
+      }
+      ASSERT_EQ(std::memcmp(got.data(), host.data() + i * values, values * sizeof(double)), 0) << "slot " << i;
+      ASSERT_EQ(std::memcmp(packed.data() + (at - slots.begin()) * values, got.data(), values * sizeof(double)), 0);
     }
   });
 }

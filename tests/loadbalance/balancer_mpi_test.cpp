@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "amr/field_store.hpp"
 #include "amr/initial.hpp"
 #include "amr/migrate.hpp"
 #include "amr/random_mesh.hpp"

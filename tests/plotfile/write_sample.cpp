@@ -12,6 +12,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "amr/field_store.hpp"
 #include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config_toml.hpp"
@@ -60,7 +61,7 @@ nlohmann::json expected(const amr::Config& config, const amr::Simulation& run, d
                               {"min", fmt::format("{:.17g}", s.min())},
                               {"max", fmt::format("{:.17g}", s.max())}});
   }
-  for (const Leaf& leaf : leaves(run.mesh(), run.fields())) {
+  for (const Leaf& leaf : leaves(run.mesh(), host_fields(run.fields()))) {
     json["leaves"].push_back({{"level", leaf.level},
                               {"coord", leaf.coord},
                               {"rank", leaf.rank},

@@ -72,7 +72,7 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   const Json json = to_json(sample());
   using Names = std::vector<std::string>;
   EXPECT_EQ(keys(json), (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases",
-                               "rates", "balance", "partition", "fields", "mesh_crc_hex"}));
+                               "rates", "balance", "partition", "device", "fields", "mesh_crc_hex"}));
   EXPECT_EQ(keys(json["totals"]), (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final",
                                          "blocks_mean", "blocks_max", "blocks_by_level", "blocks_split",
                                          "blocks_merged", "refine_steps", "memory_bytes_max_rank"}));
@@ -86,6 +86,9 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(keys(json["partition"]),
             (Names{"method", "degree_max", "edge_cut_max", "edge_cut_total", "comm_bytes_max"}));
   EXPECT_EQ(keys(json["fields"][1]), (Names{"variable", "sum", "sum_squares", "min", "max", "checksum_hex"}));
+  EXPECT_EQ(keys(json["device"]), (Names{"backend", "transport", "gpus", "launches_per_step", "stencil_s", "faces_s",
+                                         "wait_s", "link_bytes", "memory_bytes_max_rank"}));
+  EXPECT_EQ(json["device"]["backend"], "cpu");
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["valid"], true);
   EXPECT_EQ(json["totals"]["blocks_by_level"], (std::vector<int>{0, 3, 24}));

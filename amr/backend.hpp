@@ -1,0 +1,22 @@
+#pragma once
+// Where a run's block data lies and who computes on it: fields and stage that fit each other, made by the name in
+// device.backend.
+#include <memory>
+
+#include "amr/config.hpp"
+#include "amr/fields.hpp"
+#include "amr/stage.hpp"
+
+namespace amrbench::amr {
+
+/// A stage may refer to its fields' device: it goes first.
+struct Backend {
+  std::unique_ptr<Fields> fields;
+  std::unique_ptr<Stage> stage;
+};
+
+/// The back end of this rank for config.device.backend, "cpu" or "cuda", with the stencil config.run.stencil. `comm`
+/// must outlive it. InputError when a name is unknown, the build lacks the back end, or no GPU can be used. Collective.
+[[nodiscard]] Backend make_backend(const Config& config, const support::Communicator& comm);
+
+}  // namespace amrbench::amr

@@ -1,0 +1,93 @@
+#include "amr/cuda_device.hpp"
+
+#include <string_view>
+
+#include "support/cuda_info.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+constexpr std::size_t kMarks = 512;
+constexpr std::array<std::string_view, kDeviceParts> kCounters{"device_faces_ns", "device_stencil_ns",
+                                                               "device_wait_ns"};
+
+}  // namespace
+
+DeviceClock::Mark& DeviceClock::next() {
+  if (marks_.empty()) marks_.resize(kMarks);
+  return marks_[head_++ % kMarks];
+}
+
+void DeviceClock::begin(const support::CudaStream& stream) {
+  Mark& m = next();
+  m.first = true;
+  m.event.record(stream);
+}
+
+void DeviceClock::mark(DevicePart part, const support::CudaStream& stream) {
+  Mark& m = next();
+  m.first = false;
+  m.part = part;
+  m.event.record(stream);
+}
+
+void DeviceClock::collect(support::Metrics& metrics, bool all) {
+  constexpr double kNanoseconds = 1e9;
+  // Half of the ring may stay under way: no stage may wait because the clock does.
+  while (head_ - tail_ > (all ? 1 : kMarks / 2)) {
+    const Mark& from = marks_[tail_ % kMarks];
+    const Mark& to = marks_[(tail_ + 1) % kMarks];
+    ++tail_;
+    if (to.first) continue;
+    to.event.synchronize();
+    metrics.count(kCounters[static_cast<std::size_t>(to.part)],
+                  static_cast<std::int64_t>(to.event.seconds_since(from.event) * kNanoseconds));
+  }
+  if (all) tail_ = head_;
+}
+
+DeviceChoice choose_device(const support::Communicator& comm) {
+  // A rank without a GPU must not leave the others waiting.
+  std::vector<support::CudaDeviceInfo> devices;
+  std::string problem;
+  try {
+    devices = support::usable_cuda_devices();
+  } catch (const support::InputError& error) {
+    problem = error.what();
+  }
+  if (support::any_of_ranks(comm, !problem.empty()))
+    throw support::InputError(problem.empty() ? "device.backend \"cuda\": another rank's node has no usable GPU"
+                                              : problem);
+  const support::Communicator node = comm.split_node();
+  const auto count = static_cast<int>(devices.size());
+  support::cuda_check(cudaSetDevice(devices[node.rank() % count].index), "cudaSetDevice");
+  DeviceChoice choice;
+  choice.own = support::all_of_ranks(comm, node.size() <= count);
+  const int in_use = node.is_root() ? std::min(node.size(), count) : 0;
+  choice.gpus = support::all_sum(comm, in_use);
+  return choice;
+}
+
+CudaDevice::CudaDevice(const support::Communicator& comm, const std::string& transport)
+    : CudaDevice(comm, transport, choose_device(comm)) {}
+
+CudaDevice::CudaDevice(const support::Communicator& comm, const std::string& transport, const DeviceChoice& choice)
+    : gpus_(choice.gpus),
+      side_(support::CudaStream::Priority::high),
+      link_(make_cuda_link(comm, transport, choice.own)) {}
+
+void CudaDevice::order(const support::CudaStream& from, const support::CudaStream& to) {
+  order_.record(from);
+  order_.hold(to);
+}
+
+void CudaDevice::report(support::Metrics& metrics) {
+  metrics.count("device_launches", launches_);
+  launches_ = 0;
+  metrics.count("device_link_bytes", link_->bytes_sent() - reported_bytes_);
+  reported_bytes_ = link_->bytes_sent();
+}
+
+}  // namespace amrbench::amr

@@ -1,0 +1,161 @@
+#include "amr/cuda_face_stage.hpp"
+
+#include "kernels/faces_cuda.hpp"
+#include "kernels/remap_cuda.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+constexpr std::size_t kPieceMultiple = 4;  ///< doubles, kernels/face_jobs.hpp
+
+}  // namespace
+
+std::vector<LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages) {
+  std::vector<LinkPiece> pieces;
+  for (std::size_t k = 0; k < messages.counts.size(); ++k)
+    pieces.push_back({mesh.neighbors()[k].rank, messages.starts[k], messages.counts[k]});
+  return pieces;
+}
+
+CudaFaceStage::CudaFaceStage(CudaFields& fields, const StageOptions& options)
+    : layout_(fields.layout()), options_(options), device_(fields.device()), sums_(layout_) {}
+
+template <class T>
+void CudaFaceStage::store(Table<T>& table, const std::vector<T>& list) {
+  upload(table.in_order, list, device_.main());
+  table.count = support::mpi_count(list.size(), "GPU launch");
+}
+
+template <class T>
+void CudaFaceStage::remap(Table<T>& table, const std::int32_t* slots) {
+  table.now.resize_discard(std::max(table.now.size(), static_cast<std::size_t>(table.count)));
+  kernels::launch_remap(table.in_order.data(), table.count, slots, table.now.data(), device_.main());
+  device_.count_launches(1);
+}
+
+void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
+  const HaloPlan plan = make_halo_plan(mesh, layout_, face_piece_sizes(layout_, kPieceMultiple));
+  const DeviceTables tables = make_device_tables(mesh, layout_, plan);
+  mesh_is_new_ = true;
+  interior_ = tables.interior;
+  blocks_ = tables.blocks.size();
+  sends_ = link_pieces(mesh, plan.sends);
+  receives_ = link_pieces(mesh, plan.receives);
+  halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
+                static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
+  // Buffers may be freed here and made anew: nothing may still use them.
+  device_.side().synchronize();
+  device_.main().synchronize();
+  store(entries_, tables.blocks);
+  store(packs_, tables.packs);
+  store(local_, tables.local);
+  store(arrived_, tables.arrived);
+  send_.resize_discard(tables.send_values);
+  packed_.resize_discard(tables.packed_values + kernels::kPadding);
+}
+
+void CudaFaceStage::follow_slots(const CudaFields& fields) {
+  ordered_ = fields.in_order();
+  if (ordered_) return;
+  const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
+  const std::int32_t* const list = upload(slot_list_, slots, device_.main());
+  remap(entries_, list);
+  remap(packs_, list);
+  remap(local_, list);
+}
+
+void CudaFaceStage::start_exchange(const CudaFields& fields) {
+  const support::DeviceSlots blocks = fields.input();
+  // The side stream goes on once the stage before is done, which may still read what is received into.
+  device_.order(device_.main(), device_.side());
+  if (sends_.empty()) return;
+  kernels::launch_faces(layout_, packs_.get(ordered_), packs_.count, blocks, nullptr, send_.data(), device_.side());
+  device_.count_launches(1);
+  device_.link().start(send_.data(), sends_, packed_.data(), receives_, device_.side());
+}
+
+void CudaFaceStage::finish_exchange() {
+  if (!sends_.empty()) device_.link().finish();
+  device_.order(device_.side(), device_.main());
+  device_.clock().mark(DevicePart::wait, device_.main());
+}
+
+void CudaFaceStage::make_faces(const Table<kernels::FaceJob>& jobs, const CudaFields& fields) {
+  kernels::launch_faces(layout_, &jobs == &arrived_ ? jobs.in_order.data() : jobs.get(ordered_), jobs.count,
+                        fields.input(), packed_.data(), packed_.data(), device_.main());
+  device_.count_launches(jobs.count > 0 ? 1 : 0);
+  device_.clock().mark(DevicePart::faces, device_.main());
+}
+
+void CudaFaceStage::run_blocks(CudaFields& fields, std::size_t begin, std::size_t end,
+                               const kernels::DeviceSumView& sums) {
+  kernels::Average7Job job;
+  job.blocks = entries_.get(ordered_) + begin;
+  job.count = static_cast<int>(end - begin);
+  job.in = fields.input();
+  job.out = fields.output();
+  job.packed = packed_.data();
+  job.sums = sums;
+  kernels::launch_average7(layout_, job, device_.main());
+  device_.count_launches(job.count > 0 ? 1 : 0);
+  device_.clock().mark(DevicePart::stencil, device_.main());
+}
+
+std::vector<support::FixedPointSum> CudaFaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
+                                                           std::int64_t /*stage*/,
+                                                           const support::FixedPointScale* scale,
+                                                           support::Metrics& metrics) {
+  CudaFields& fields = cuda_fields(fields_of_run);
+  fields.prepare_output();
+  device_.clock().begin(device_.main());
+  const kernels::DeviceSumView sums = scale != nullptr ? sums_.start(*scale, device_.main()) : kernels::DeviceSumView{};
+  {
+    support::PhaseTimer timer(metrics, support::Phase::halo);
+    follow_slots(fields);
+    start_exchange(fields);
+    if (!options_.overlap) finish_exchange();
+    make_faces(local_, fields);
+  }
+  if (options_.overlap) {
+    {
+      support::PhaseTimer timer(metrics, support::Phase::stencil);
+      run_blocks(fields, 0, interior_, sums);
+    }
+    support::PhaseTimer timer(metrics, support::Phase::halo);
+    finish_exchange();
+  }
+  {
+    support::PhaseTimer timer(metrics, support::Phase::stencil);
+    make_faces(arrived_, fields);
+    run_blocks(fields, options_.overlap ? interior_ : 0, blocks_, sums);
+  }
+  std::vector<support::FixedPointSum> totals;
+  if (scale != nullptr) {
+    support::PhaseTimer timer(metrics, support::Phase::stencil);
+    totals = sums_.totals(*scale, static_cast<std::int64_t>(std::size_t(mesh.size()) * layout_.block_cells()),
+                          device_.main());
+  }
+  fields.swap_buffers();
+  device_.clock().collect(metrics, false);
+  if (mesh_is_new_) {
+    const std::size_t bytes = fields.memory_bytes() + memory_bytes();
+    metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(bytes));
+    mesh_is_new_ = false;
+  }
+  return totals;
+}
+
+void CudaFaceStage::settle(support::Metrics& metrics) {
+  support::PhaseTimer timer(metrics, support::Phase::stencil);
+  device_.main().synchronize();
+  device_.clock().collect(metrics, true);
+  device_.report(metrics);
+}
+
+std::size_t CudaFaceStage::memory_bytes() const {
+  return entries_.bytes() + packs_.bytes() + local_.bytes() + arrived_.bytes() + slot_list_.bytes() + send_.bytes() +
+         packed_.bytes() + sums_.memory_bytes();
+}
+
+}  // namespace amrbench::amr

@@ -1,0 +1,76 @@
+#pragma once
+// Stages of stencils that need faces only, on a GPU: the twin of amr/face_stage.hpp.
+//
+// The host makes lists when the mesh changes (amr/device_tables.hpp) and puts launches into two streams, no wait
+// between them but for messages that pass through the host:
+//
+//   side stream   pack what is sent; the link's exchange                       ] beside
+//   main stream   faces between levels out of local blocks; interior blocks    ]
+//   main stream   faces out of pieces received; border blocks
+//
+// With overlap off the exchange comes first and all blocks are one launch. A launch does all blocks of its list.
+#include <cstdint>
+#include <vector>
+
+#include "amr/cuda_fields.hpp"
+#include "amr/device_tables.hpp"
+#include "amr/stage.hpp"
+#include "kernels/average7_cuda.hpp"
+#include "kernels/device_sum.hpp"
+
+namespace amrbench::amr {
+
+class CudaFaceStage final : public Stage {
+ public:
+  /// `fields` must outlive the stage.
+  CudaFaceStage(CudaFields& fields, const StageOptions& options);
+
+  void mesh_changed(const Mesh<3>& mesh) override;
+  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
+                                              const support::FixedPointScale* scale,
+                                              support::Metrics& metrics) override;
+  void settle(support::Metrics& metrics) override;
+  [[nodiscard]] HaloSize halo_size() const override { return halo_size_; }
+  [[nodiscard]] StageDevice device() const override { return device_.description(); }
+  [[nodiscard]] std::size_t memory_bytes() const override;
+  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return layout_.variables; }
+
+ private:
+  /// A table in device memory, and the same for slots out of order.
+  template <class T>
+  struct Table {
+    support::DeviceBuffer<T> in_order, now;
+    int count = 0;
+    [[nodiscard]] const T* get(bool ordered) const { return ordered ? in_order.data() : now.data(); }
+    [[nodiscard]] std::size_t bytes() const { return in_order.bytes() + now.bytes(); }
+  };
+  template <class T>
+  void store(Table<T>& table, const std::vector<T>& list);
+  template <class T>
+  void remap(Table<T>& table, const std::int32_t* slots);
+  /// Tables for blocks that stand where a refinement or a migration left them.
+  void follow_slots(const CudaFields& fields);
+  void start_exchange(const CudaFields& fields);
+  void finish_exchange();
+  void make_faces(const Table<kernels::FaceJob>& jobs, const CudaFields& fields);
+  void run_blocks(CudaFields& fields, std::size_t begin, std::size_t end, const kernels::DeviceSumView& sums);
+
+  kernels::BlockLayout layout_;
+  StageOptions options_;
+  CudaDevice& device_;
+  std::size_t interior_ = 0, blocks_ = 0;
+  Table<kernels::BlockEntry> entries_;
+  Table<kernels::FaceJob> packs_, local_, arrived_;
+  std::vector<LinkPiece> sends_, receives_;
+  HaloSize halo_size_;
+  bool ordered_ = true;       ///< the slots of this stage
+  bool mesh_is_new_ = false;  ///< no stage since it changed
+  support::DeviceBuffer<std::int32_t> slot_list_;
+  support::DeviceBuffer<double> send_, packed_;
+  kernels::DeviceSum sums_;
+};
+
+/// The messages of a plan as pieces of a link.
+[[nodiscard]] std::vector<LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages);
+
+}  // namespace amrbench::amr

@@ -1,0 +1,209 @@
+#include "amr/cuda_fields.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/field_stats_cuda.hpp"
+#include "kernels/initial_cuda.hpp"
+#include "kernels/refine_data_cuda.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+constexpr int kTag = 73;
+/// Values that travel between two ranks in one round of a migration; the same on both.
+constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
+
+int launch_count(std::size_t n) {
+  return support::mpi_count(n, "GPU launch");
+}
+
+/// Blocks copied into pinned memory.
+class CudaReading final : public BlockReading {
+ public:
+  /// Room for `blocks` blocks of `values` doubles.
+  void resize(std::size_t blocks, std::size_t values) {
+    device_.resize_discard(std::max(device_.size(), blocks * values));
+    host_.resize_discard(std::max(host_.size(), blocks * values));
+    values_.clear();
+    for (std::size_t k = 0; k < blocks; ++k) values_.push_back(host_.data() + k * values);
+  }
+  [[nodiscard]] double* device() { return device_.data(); }
+  [[nodiscard]] double* host() { return host_.data(); }
+
+ private:
+  support::DeviceBuffer<double> device_;
+  support::PinnedBuffer<double> host_;
+};
+
+/// Keys and changes of the blocks that move; values travel apart.
+void move_lists(const support::Communicator& comm, std::span<const BlockMessage> sends,
+                std::span<const BlockMessage> receives) {
+  support::Requests requests;
+  for (const BlockMessage& m : receives) {
+    const int n = support::mpi_count(m.keys.size(), "migration message");
+    support::mpi_check(MPI_Irecv(m.keys.data(), n, MPI_UINT64_T, m.rank, kTag, comm.get(), requests.add()));
+    support::mpi_check(MPI_Irecv(m.changes.data(), n, MPI_INT8_T, m.rank, kTag, comm.get(), requests.add()));
+  }
+  for (const BlockMessage& m : sends) {
+    const int n = support::mpi_count(m.keys.size(), "migration message");
+    support::mpi_check(MPI_Isend(m.keys.data(), n, MPI_UINT64_T, m.rank, kTag, comm.get(), requests.add()));
+    support::mpi_check(MPI_Isend(m.changes.data(), n, MPI_INT8_T, m.rank, kTag, comm.get(), requests.add()));
+  }
+  requests.wait_all();
+}
+
+/// What of each message travels in a round: slots one after another, and where each rank's values lie in the buffer.
+struct Round {
+  std::vector<std::int64_t> slots;
+  std::vector<LinkPiece> pieces;
+};
+
+Round round_of(std::span<const BlockMessage> messages, std::size_t number, std::size_t blocks, std::size_t values) {
+  Round round;
+  for (const BlockMessage& m : messages) {
+    const std::size_t begin = std::min(m.slots.size(), number * blocks);
+    const std::size_t count = std::min(blocks, m.slots.size() - begin);
+    if (count == 0) continue;
+    round.pieces.push_back({m.rank, round.slots.size() * values, count * values});
+    round.slots.insert(round.slots.end(), m.slots.begin() + begin, m.slots.begin() + begin + count);
+  }
+  return round;
+}
+
+std::string blocks_text(std::int64_t blocks) {
+  return "the fields of " + std::to_string(blocks) + " blocks";
+}
+
+}  // namespace
+
+CudaFields::CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device)
+    : Fields(layout), device_(std::move(device)), in_(layout.block_values()), out_(layout.block_values()) {}
+
+void CudaFields::make_room(std::int64_t slots) {
+  const std::size_t more = in_.growth_bytes(slots);
+  if (more == 0) return;
+  const std::size_t spare = out_.memory_bytes();
+  if (more > spare) support::require_device_memory(more - spare, blocks_text(slots));
+  in_.grow_from(out_, slots);
+}
+
+void CudaFields::prepare_output() {
+  const std::size_t more = out_.growth_bytes(size());
+  if (more == 0) return;
+  support::require_device_memory(more, blocks_text(size()) + ", second buffer");
+  out_.grow(size());
+}
+
+void CudaFields::swap_buffers() {
+  in_.swap(out_);
+  book().reset(size());
+}
+
+void CudaFields::reset(std::int64_t count) {
+  device_->main().synchronize();
+  book().reset(count);
+  in_.clear();
+  out_.clear();
+  make_room(count);
+}
+
+const std::int32_t* CudaFields::upload_slots(std::span<const std::int64_t> slots) const {
+  const std::vector<std::int32_t> list(slots.begin(), slots.end());
+  return upload(slot_list_, list, device_->main());
+}
+
+void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {
+  reset(mesh.size());
+  std::vector<kernels::RootBlock> roots;
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const auto& c = mesh.coord(i);
+    roots.push_back({i, {c[0], c[1], c[2]}});
+  }
+  support::DeviceBuffer<kernels::RootBlock> list;
+  kernels::launch_initial(layout(), upload(list, roots, device_->main()), launch_count(roots.size()), input(), ones,
+                          seed, device_->main());
+  device_->main().synchronize();  // the list goes
+}
+
+void CudaFields::merge(std::span<const kernels::MergeJob> jobs) {
+  if (jobs.empty()) return;
+  kernels::launch_merges(layout(), upload(merge_list_, jobs, device_->main()), launch_count(jobs.size()), input(),
+                         device_->main());
+  device_->count_launches(1);
+}
+
+void CudaFields::split(std::span<const kernels::SplitJob> jobs) {
+  if (jobs.empty()) return;
+  kernels::launch_splits(layout(), upload(split_list_, jobs, device_->main()), launch_count(jobs.size()), input(),
+                         device_->main());
+  device_->count_launches(1);
+}
+
+void CudaFields::move(const support::Communicator& comm, std::span<const BlockMessage> sends,
+                      std::span<const BlockMessage> receives) {
+  move_lists(comm, sends, receives);
+  move_values(sends, receives);
+}
+
+/// Both ranks of a pair count rounds of as many blocks, so their rounds meet.
+void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives) {
+  const std::size_t values = layout().block_values();
+  const std::size_t blocks = std::max<std::size_t>(1, kRoundBytes / (values * sizeof(double)));
+  const support::CudaStream& stream = device_->main();
+  support::DeviceBuffer<double> out, in;
+  for (std::size_t number = 0;; ++number) {
+    const Round leaving = round_of(sends, number, blocks, values);
+    const Round coming = round_of(receives, number, blocks, values);
+    if (leaving.pieces.empty() && coming.pieces.empty()) break;
+    out.resize_discard(std::max(out.size(), leaving.slots.size() * values));
+    in.resize_discard(std::max(in.size(), coming.slots.size() * values));
+    kernels::launch_gather(layout(), upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
+                           out.data(), stream);
+    device_->link().start(out.data(), leaving.pieces, in.data(), coming.pieces, stream);
+    device_->link().finish();
+    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(), in.data(),
+                            stream);
+    device_->count_launches(2);
+  }
+  stream.synchronize();  // the buffers go
+}
+
+std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes) const {
+  const std::int32_t* const list = upload_slots(slots());
+  return kernels::device_field_stats(layout(), list, upload(hash_list_, hashes, device_->main()), size(), input(),
+                                     device_->main());
+}
+
+std::unique_ptr<BlockReading> CudaFields::make_reading() const {
+  return std::make_unique<CudaReading>();
+}
+
+void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& reading) const {
+  auto& to = dynamic_cast<CudaReading&>(reading);
+  const std::size_t values = layout().block_values();
+  to.resize(blocks.size(), values);
+  if (blocks.empty()) return;
+  std::vector<std::int64_t> slots;
+  for (const std::int32_t i : blocks) slots.push_back(slot(i));
+  kernels::launch_gather(layout(), upload_slots(slots), launch_count(slots.size()), input(), to.device(),
+                         device_->main());
+  support::copy_to_host(to.host(), to.device(), slots.size() * values, device_->main());
+  device_->main().synchronize();
+}
+
+std::size_t CudaFields::memory_bytes() const {
+  return in_.memory_bytes() + out_.memory_bytes() + slot_list_.bytes() + hash_list_.bytes() + merge_list_.bytes() +
+         split_list_.bytes();
+}
+
+CudaFields& cuda_fields(Fields& fields) {
+  auto* const device = dynamic_cast<CudaFields*>(&fields);
+  if (device == nullptr) throw std::logic_error("these fields do not lie on a GPU");
+  return *device;
+}
+
+}  // namespace amrbench::amr

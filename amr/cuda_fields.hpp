@@ -1,0 +1,65 @@
+#pragma once
+// Values on a GPU: the twin of FieldStore (amr/field_store.hpp), slot for slot.
+//
+// Two arrays of slots in device memory whose extents never move; slots that a refinement or a migration asks for come
+// out of the output buffer's memory. Splits, merges, initial values and statistics are kernels, one launch a batch;
+// blocks that move to another rank are gathered into a buffer, sent by the device's link and scattered, in rounds of
+// bounded size. Only what is read for output comes to the host.
+// All work is put into the device's main stream in the order of the calls, most of it without waiting.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "amr/cuda_device.hpp"
+#include "amr/fields.hpp"
+#include "support/device_slots.hpp"
+
+namespace amrbench::amr {
+
+class CudaFields final : public Fields {
+ public:
+  /// Owns the device; it must be current.
+  CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device);
+
+  [[nodiscard]] CudaDevice& device() { return *device_; }
+  /// The input buffer for kernels in the main stream, good until slots are taken or buffers swapped.
+  [[nodiscard]] support::DeviceSlots input() const { return in_.view(device_->main()); }
+  [[nodiscard]] support::DeviceSlots output() { return out_.view(device_->main()); }
+  /// Room for every block's result. Call before a stage.
+  void prepare_output();
+  /// The results become the input; block i stands in slot i.
+  void swap_buffers();
+
+  void reset(std::int64_t count) override;
+  void set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) override;
+  void merge(std::span<const kernels::MergeJob> jobs) override;
+  void split(std::span<const kernels::SplitJob> jobs) override;
+  void move(const support::Communicator& comm, std::span<const BlockMessage> sends,
+            std::span<const BlockMessage> receives) override;
+  [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes) const override;
+  [[nodiscard]] std::unique_ptr<BlockReading> make_reading() const override;
+  void read(std::span<const std::int32_t> blocks, BlockReading& reading) const override;
+  /// Of device memory.
+  [[nodiscard]] std::size_t memory_bytes() const override;
+
+ protected:
+  void make_room(std::int64_t slots) override;
+
+ private:
+  void move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives);
+  [[nodiscard]] const std::int32_t* upload_slots(std::span<const std::int64_t> slots) const;
+
+  std::unique_ptr<CudaDevice> device_;
+  mutable support::DeviceSlotArray in_;
+  support::DeviceSlotArray out_;
+  mutable support::DeviceBuffer<std::int32_t> slot_list_;
+  mutable support::DeviceBuffer<std::uint64_t> hash_list_;
+  support::DeviceBuffer<kernels::MergeJob> merge_list_;
+  support::DeviceBuffer<kernels::SplitJob> split_list_;
+};
+
+/// Fields that lie on a GPU, as those; std::logic_error for others.
+[[nodiscard]] CudaFields& cuda_fields(Fields& fields);
+
+}  // namespace amrbench::amr

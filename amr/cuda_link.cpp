@@ -1,0 +1,161 @@
+#include "amr/cuda_link.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
+#include "support/error.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+constexpr int kTag = 81;
+
+std::size_t reach(std::span<const LinkPiece> pieces) {
+  std::size_t end = 0;
+  for (const LinkPiece& p : pieces) end = std::max(end, p.at + p.count);
+  return end;
+}
+
+class MpiLink final : public CudaLink {
+ public:
+  explicit MpiLink(const support::Communicator& comm) : comm_(comm.dup()) {}
+  [[nodiscard]] std::string_view name() const override { return "mpi"; }
+
+  void finish() override {
+    // Until now kernels before the exchange may still have read what is received into.
+    ready_.synchronize();
+    const Exchange& x = exchange();
+    support::Requests requests;
+    for (const LinkPiece& p : x.receives)
+      support::mpi_check(MPI_Irecv(x.receive + p.at, support::mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(),
+                                   requests.add()));
+    for (const LinkPiece& p : x.sends)
+      support::mpi_check(
+          MPI_Isend(x.send + p.at, support::mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(), requests.add()));
+    requests.wait_all();
+  }
+
+ private:
+  void begin() override { ready_.record(*exchange().stream); }
+
+  support::Communicator comm_;
+  support::CudaEvent ready_;
+};
+
+class StagedLink final : public CudaLink {
+ public:
+  explicit StagedLink(const support::Communicator& comm) : comm_(comm.dup()) {}
+  [[nodiscard]] std::string_view name() const override { return "staged"; }
+
+  void finish() override {
+    const Exchange& x = exchange();
+    std::vector<MPI_Request> sending(x.sends.size(), MPI_REQUEST_NULL);
+    for (std::size_t k = 0; k < x.sends.size(); ++k) {
+      const LinkPiece& p = x.sends[k];
+      downloaded_[k].synchronize();
+      support::mpi_check(MPI_Isend(out_.data() + p.at, support::mpi_count(p.count), MPI_DOUBLE, p.rank, kTag,
+                                   comm_.get(), &sending[k]));
+    }
+    for (std::size_t left = x.receives.size(); left > 0; --left) {
+      int k = MPI_UNDEFINED;
+      support::mpi_check(MPI_Waitany(static_cast<int>(receiving_.size()), receiving_.data(), &k, MPI_STATUS_IGNORE),
+                         "MPI_Waitany");
+      const LinkPiece& p = x.receives[k];
+      support::copy_to_device(x.receive + p.at, in_.data() + p.at, p.count, *x.stream);
+    }
+    uploaded_.record(*x.stream);
+    support::mpi_check(MPI_Waitall(static_cast<int>(sending.size()), sending.data(), MPI_STATUSES_IGNORE),
+                       "MPI_Waitall");
+  }
+  [[nodiscard]] std::size_t memory_bytes() const override { return in_.bytes() + out_.bytes(); }
+
+ private:
+  void begin() override {
+    const Exchange& x = exchange();
+    // The last exchange's values may still be on their way out of the pinned memory.
+    uploaded_.synchronize();
+    in_.resize_discard(std::max(in_.size(), reach(x.receives)));
+    out_.resize_discard(std::max(out_.size(), reach(x.sends)));
+    receiving_.assign(x.receives.size(), MPI_REQUEST_NULL);
+    for (std::size_t k = 0; k < x.receives.size(); ++k) {
+      const LinkPiece& p = x.receives[k];
+      support::mpi_check(MPI_Irecv(in_.data() + p.at, support::mpi_count(p.count), MPI_DOUBLE, p.rank, kTag,
+                                   comm_.get(), &receiving_[k]));
+    }
+    while (downloaded_.size() < x.sends.size()) downloaded_.emplace_back();
+    for (std::size_t k = 0; k < x.sends.size(); ++k) {
+      const LinkPiece& p = x.sends[k];
+      support::copy_to_host(out_.data() + p.at, x.send + p.at, p.count, *x.stream);
+      downloaded_[k].record(*x.stream);
+    }
+  }
+
+  support::Communicator comm_;
+  support::PinnedBuffer<double> in_, out_;
+  std::vector<MPI_Request> receiving_;
+  std::vector<support::CudaEvent> downloaded_;  ///< one a piece sent
+  support::CudaEvent uploaded_;
+};
+
+}  // namespace
+
+void CudaLink::start(const double* send, std::span<const LinkPiece> sends, double* receive,
+                     std::span<const LinkPiece> receives, const support::CudaStream& stream) {
+  exchange_.send = send;
+  exchange_.receive = receive;
+  exchange_.stream = &stream;
+  exchange_.sends.clear();
+  exchange_.receives.clear();
+  const auto has_values = [](const LinkPiece& p) { return p.count > 0; };
+  std::copy_if(sends.begin(), sends.end(), std::back_inserter(exchange_.sends), has_values);
+  std::copy_if(receives.begin(), receives.end(), std::back_inserter(exchange_.receives), has_values);
+  for (const LinkPiece& p : exchange_.sends) bytes_sent_ += static_cast<std::int64_t>(p.count * sizeof(double));
+  begin();
+}
+
+bool mpi_takes_device_memory() {
+#if defined(MPIX_CUDA_AWARE_SUPPORT)
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
+}
+
+#if !defined(AMRBENCH_NCCL)
+bool nccl_built() {
+  return false;
+}
+std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& /*comm*/) {
+  return nullptr;
+}
+#endif
+
+std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
+                                         bool own_gpus) {
+  std::string chosen = transport;
+  if (transport == "auto") chosen = nccl_built() && own_gpus ? "nccl" : mpi_takes_device_memory() ? "mpi" : "staged";
+  if (chosen == "nccl") {
+    if (!nccl_built())
+      throw support::InputError("device.transport = \"nccl\": this program was built without NCCL; use auto or staged");
+    if (!own_gpus)
+      throw support::InputError(
+          "device.transport = \"nccl\": NCCL wants a GPU for each rank, and ranks share one here; use auto or staged");
+    return make_nccl_link(comm);
+  }
+  if (chosen == "mpi") {
+    if (!mpi_takes_device_memory())
+      throw support::InputError(
+          "device.transport = \"mpi\": this MPI library does not say that it takes GPU memory; use auto or staged");
+    return std::make_unique<MpiLink>(comm);
+  }
+  if (chosen == "staged") return std::make_unique<StagedLink>(comm);
+  throw support::InputError("device.transport: \"" + transport + "\" is unknown; use auto, nccl, mpi or staged");
+}
+
+}  // namespace amrbench::amr

@@ -1,0 +1,78 @@
+#pragma once
+// How values in device memory get from rank to rank: NCCL, an MPI library that takes device memory, or host memory in
+// between that GPUs reach directly.
+//
+//   nccl     sends and receives in the stream's order; the host waits for nothing. One GPU a rank
+//   mpi      the library is given device memory; the host waits until it may be read, then for the messages
+//   staged   copies to pinned memory, MPI messages, copies back, piece by piece as they come. Works everywhere
+//
+// One exchange at a time. Ownership: the caller owns all device memory, which must live until the stream's work is
+// done. Errors: RunError. Only in builds with CUDA.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "support/cuda.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::amr {
+
+/// What goes to a rank or comes from it: `count` doubles from `at` on in a buffer.
+struct LinkPiece {
+  int rank = 0;
+  std::size_t at = 0;
+  std::size_t count = 0;
+};
+
+class CudaLink {
+ public:
+  virtual ~CudaLink() = default;
+  CudaLink(const CudaLink&) = delete;
+  CudaLink& operator=(const CudaLink&) = delete;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Starts an exchange behind what is in `stream`. Each rank at most once a list; pieces of no values travel not at
+  /// all. Both lists are kept until finish(). Collective over the ranks that are named.
+  void start(const double* send, std::span<const LinkPiece> sends, double* receive, std::span<const LinkPiece> receives,
+             const support::CudaStream& stream);
+  /// What is put into the stream from now on finds the values received. The host may wait.
+  virtual void finish() = 0;
+
+  /// Sent so far.
+  [[nodiscard]] std::int64_t bytes_sent() const { return bytes_sent_; }
+  /// Of buffers on the device and pinned on the host.
+  [[nodiscard]] virtual std::size_t memory_bytes() const { return 0; }
+
+ protected:
+  CudaLink() = default;
+  /// An exchange under way.
+  struct Exchange {
+    const double* send = nullptr;
+    double* receive = nullptr;
+    std::vector<LinkPiece> sends, receives;
+    const support::CudaStream* stream = nullptr;
+  };
+  virtual void begin() = 0;
+  [[nodiscard]] const Exchange& exchange() const { return exchange_; }
+
+ private:
+  Exchange exchange_;
+  std::int64_t bytes_sent_ = 0;
+};
+
+/// Was this program built with NCCL?
+[[nodiscard]] bool nccl_built();
+/// Does the MPI library say that it takes device memory?
+[[nodiscard]] bool mpi_takes_device_memory();
+
+/// The link that `transport` names: nccl, mpi, staged, or auto: nccl where it is built and every rank has a GPU of its
+/// own, else mpi where the library says so, else staged. InputError when it cannot be had. Collective.
+[[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
+                                                       bool own_gpus);
+
+/// In cuda_link_nccl.cpp; nothing where it is not built. Collective.
+[[nodiscard]] std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& comm);
+
+}  // namespace amrbench::amr

@@ -1,0 +1,147 @@
+#include "amr/cuda_wide_stage.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "amr/cuda_face_stage.hpp"
+#include "kernels/tile_cuda.hpp"
+
+namespace amrbench::amr {
+
+CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options)
+    : stencil_(stencil),
+      overlap_(options.overlap),
+      layout_(wide_tile_layout(stencil, fields.layout())),
+      device_(fields.device()),
+      sums_(fields.layout()) {
+  if (stencil == WideStencil::mixed) mixed_.emplace(layout_, device_.main());
+}
+
+void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::TileJob>& list) {
+  upload(jobs.list, list, device_.main());
+  jobs.count = support::mpi_count(list.size(), "GPU launch");
+}
+
+void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
+  // Buffers may be freed here and made anew: nothing may still use them.
+  device_.side().synchronize();
+  device_.main().synchronize();
+  const PieceSizes sizes = tile_piece_sizes(layout_);
+  std::size_t sent = 0, received = 0, all_sent = 0, pieces = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const HaloPlan plan = make_halo_plan(mesh, layout_.block, sizes, axis, axis + 1);
+    const TileTables tables = make_tile_tables(mesh, layout_.block, plan, axis);
+    store(axes_[axis].packs, tables.packs);
+    store(axes_[axis].local, tables.local);
+    store(axes_[axis].unpacks, tables.unpacks);
+    axes_[axis].sends = link_pieces(mesh, plan.sends);
+    axes_[axis].receives = link_pieces(mesh, plan.receives);
+    sent = std::max(sent, plan.sends.values);
+    received = std::max(received, plan.receives.values);
+    all_sent += plan.sends.values;
+    pieces += plan.sends.pieces.size();
+  }
+  halo_size_ = {static_cast<std::int64_t>(all_sent * sizeof(double)), static_cast<std::int64_t>(pieces),
+                static_cast<int>(mesh.neighbors().size())};
+  send_.resize_discard(sent);
+  receive_.resize_discard(received);
+  const std::size_t values = std::size_t(mesh.size()) * layout_.values();
+  if (values * sizeof(double) > tiles_.bytes()) {
+    tiles_ = {};
+    support::require_device_memory(values * sizeof(double), "the tiles of " + std::to_string(mesh.size()) + " blocks");
+  }
+  tiles_.resize_discard(values);
+  blocks_ = mesh.size();
+  mesh_is_new_ = true;
+  list_in_order_ = false;
+}
+
+void CudaWideStage::launch(const Jobs& jobs, const support::CudaStream& stream) {
+  kernels::launch_tile_faces(layout_, jobs.list.data(), jobs.count, tiles_.data(), receive_.data(), send_.data(),
+                             stream);
+  device_.count_launches(jobs.count > 0 ? 1 : 0);
+}
+
+void CudaWideStage::load_tiles(const CudaFields& fields) {
+  if (!list_in_order_) {
+    const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
+    upload(slot_list_, slots, device_.main());
+    list_in_order_ = fields.in_order();
+  }
+  kernels::launch_load_tiles(layout_, slot_list_.data(), blocks_, fields.input(), tiles_.data(), device_.main());
+  device_.count_launches(1);
+}
+
+/// The next axis begins when this one is complete, because its faces pass on the ghosts just filled.
+void CudaWideStage::fill_axis(Axis& axis) {
+  device_.order(device_.main(), device_.side());
+  if (!axis.sends.empty()) {
+    launch(axis.packs, device_.side());
+    device_.link().start(send_.data(), axis.sends, receive_.data(), axis.receives, device_.side());
+  }
+  if (overlap_) launch(axis.local, device_.main());
+  device_.clock().mark(DevicePart::faces, device_.main());
+  if (!axis.sends.empty()) device_.link().finish();
+  device_.order(device_.side(), device_.main());
+  device_.clock().mark(DevicePart::wait, device_.main());
+  launch(axis.unpacks, device_.main());
+  if (!overlap_) launch(axis.local, device_.main());
+  device_.clock().mark(DevicePart::faces, device_.main());
+}
+
+void CudaWideStage::compute(CudaFields& fields, std::int64_t stage) {
+  if (mixed_)
+    mixed_->launch(stage, tiles_.data(), blocks_, fields.output(), device_.main());
+  else
+    kernels::launch_average27(layout_, tiles_.data(), blocks_, fields.output(), device_.main());
+  device_.count_launches(1);
+}
+
+std::vector<support::FixedPointSum> CudaWideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
+                                                           std::int64_t stage, const support::FixedPointScale* scale,
+                                                           support::Metrics& metrics) {
+  CudaFields& fields = cuda_fields(fields_of_run);
+  fields.prepare_output();
+  device_.clock().begin(device_.main());
+  {
+    support::PhaseTimer timer(metrics, support::Phase::halo);
+    load_tiles(fields);
+    for (Axis& axis : axes_) fill_axis(axis);
+  }
+  std::vector<support::FixedPointSum> totals;
+  {
+    support::PhaseTimer timer(metrics, support::Phase::stencil);
+    compute(fields, stage);
+    device_.clock().mark(DevicePart::stencil, device_.main());
+    if (scale != nullptr) {
+      const kernels::DeviceSumView sums = sums_.start(*scale, device_.main());
+      kernels::launch_block_sums(layout_.block, blocks_, fields.output(), sums, device_.main());
+      device_.count_launches(1);
+      totals = sums_.totals(*scale, static_cast<std::int64_t>(std::size_t(mesh.size()) * layout_.block.block_cells()),
+                            device_.main());
+    }
+  }
+  fields.swap_buffers();
+  device_.clock().collect(metrics, false);
+  if (mesh_is_new_) {
+    const std::size_t bytes = fields.memory_bytes() + memory_bytes();
+    metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(bytes));
+    mesh_is_new_ = false;
+  }
+  return totals;
+}
+
+void CudaWideStage::settle(support::Metrics& metrics) {
+  support::PhaseTimer timer(metrics, support::Phase::stencil);
+  device_.main().synchronize();
+  device_.clock().collect(metrics, true);
+  device_.report(metrics);
+}
+
+std::size_t CudaWideStage::memory_bytes() const {
+  std::size_t bytes = tiles_.bytes() + send_.bytes() + receive_.bytes() + slot_list_.bytes() + sums_.memory_bytes();
+  for (const Axis& axis : axes_) bytes += axis.packs.list.bytes() + axis.local.list.bytes() + axis.unpacks.list.bytes();
+  return bytes + (mixed_ ? mixed_->memory_bytes() : 0);
+}
+
+}  // namespace amrbench::amr

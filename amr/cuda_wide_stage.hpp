@@ -1,0 +1,68 @@
+#pragma once
+// Stages of stencils that need edges and corners, on a GPU: the twin of amr/wide_stage.hpp.
+//
+// A stage copies all blocks into their tiles, fills ghosts axis by axis, packing and messages in the side stream,
+// ghosts from local neighbours beside them (with overlap) in the main stream, and computes all tiles in one launch.
+// Jobs name tiles, which stand in the order of the blocks whatever the slots, so tables hold until the mesh changes.
+// Memory: one tile a block, as on the CPU.
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "amr/cuda_fields.hpp"
+#include "amr/stage.hpp"
+#include "amr/tile_tables.hpp"
+#include "amr/wide_stage.hpp"
+#include "kernels/device_sum.hpp"
+#include "kernels/wide_cuda.hpp"
+
+namespace amrbench::amr {
+
+class CudaWideStage final : public Stage {
+ public:
+  /// `fields` must outlive the stage.
+  CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options);
+
+  void mesh_changed(const Mesh<3>& mesh) override;
+  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
+                                              const support::FixedPointScale* scale,
+                                              support::Metrics& metrics) override;
+  void settle(support::Metrics& metrics) override;
+  [[nodiscard]] HaloSize halo_size() const override { return halo_size_; }
+  [[nodiscard]] StageDevice device() const override { return device_.description(); }
+  [[nodiscard]] std::size_t memory_bytes() const override;
+  [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
+    return wide_conserved_variables(stencil_, layout_.block, mesh_is_uniform);
+  }
+
+ private:
+  struct Jobs {
+    support::DeviceBuffer<kernels::TileJob> list;
+    int count = 0;
+  };
+  struct Axis {
+    Jobs packs, local, unpacks;
+    std::vector<LinkPiece> sends, receives;
+  };
+  void store(Jobs& jobs, const std::vector<kernels::TileJob>& list);
+  void launch(const Jobs& jobs, const support::CudaStream& stream);
+  void load_tiles(const CudaFields& fields);
+  void fill_axis(Axis& axis);
+  void compute(CudaFields& fields, std::int64_t stage);
+
+  WideStencil stencil_;
+  bool overlap_;
+  kernels::TileLayout layout_;
+  CudaDevice& device_;
+  std::array<Axis, 3> axes_;
+  HaloSize halo_size_;
+  int blocks_ = 0;
+  bool mesh_is_new_ = false;
+  support::DeviceBuffer<std::int32_t> slot_list_;
+  bool list_in_order_ = false;  ///< slot_list_ holds 0, 1, 2, ...
+  support::DeviceBuffer<double> tiles_, send_, receive_;
+  kernels::DeviceSum sums_;
+  std::optional<kernels::DeviceMixed> mixed_;
+};
+
+}  // namespace amrbench::amr
