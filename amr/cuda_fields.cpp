@@ -140,7 +140,7 @@ void CudaFields::split(std::span<const kernels::SplitJob> jobs) {
   if (jobs.empty()) return;
   kernels::launch_splits(layout(), upload(split_list_, jobs, device_->main()), launch_count(jobs.size()), input(),
                          device_->main());
-  device_->count_launches(1);
+  device_->count_launches(2);
 }
 
 void CudaFields::move(const support::Communicator& comm, std::span<const BlockMessage> sends,

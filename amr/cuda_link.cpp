@@ -139,7 +139,9 @@ std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& /*comm*/) 
 std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
                                          bool own_gpus) {
   std::string chosen = transport;
-  if (transport == "auto") chosen = nccl_built() && own_gpus ? "nccl" : mpi_takes_device_memory() ? "mpi" : "staged";
+  // A rank alone sends nothing: it need not pay for NCCL's buffers.
+  const bool nccl = nccl_built() && own_gpus && comm.size() > 1;
+  if (transport == "auto") chosen = nccl ? "nccl" : mpi_takes_device_memory() ? "mpi" : "staged";
   if (chosen == "nccl") {
     if (!nccl_built())
       throw support::InputError("device.transport = \"nccl\": this program was built without NCCL; use auto or staged");

@@ -67,8 +67,8 @@ class CudaLink {
 /// Does the MPI library say that it takes device memory?
 [[nodiscard]] bool mpi_takes_device_memory();
 
-/// The link that `transport` names: nccl, mpi, staged, or auto: nccl where it is built and every rank has a GPU of its
-/// own, else mpi where the library says so, else staged. InputError when it cannot be had. Collective.
+/// The link that `transport` names: nccl, mpi, staged, or auto: nccl where it is built and each of several ranks has a
+/// GPU of its own, else mpi where the library says so, else staged. InputError when it cannot be had. Collective.
 [[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
                                                        bool own_gpus);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/extensive.hpp"
@@ -21,12 +22,52 @@ __device__ int offset_of(const BlockLayout& l, int z, int y, int x, int lane) {
   return ((z * l.cells[1] + y) * l.cells[0] + x) * l.lanes + lane;
 }
 
+/// Children of octants 1 to 7. Grids have a column a job, a row a chunk and a layer an octant.
+///
+/// A thread makes 16 bytes of a row of the child, which stand for four rows: two in y times two in z come from the same
+/// row of the parent. threadIdx.x is the place in the row, threadIdx.y steps over rows of the parent. Most bytes are
+/// written, few are read, so what bounds it are instructions: no division a value.
+__global__ void split_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
+  const SplitJob& job = jobs[blockIdx.x];
+  const int octant = static_cast<int>(blockIdx.z) + 1;
+  const auto chunk = static_cast<long long>(blockIdx.y) * static_cast<long long>(l.chunk_values());
+  const int row = l.cells[0] * l.lanes, plane = row * l.cells[1], half_y = l.cells[1] / 2, half_z = l.cells[2] / 2;
+  const double* const parent = blocks.at(job.from) + chunk + (octant & 1 ? row / 2 : 0) +
+                               (octant & 2 ? half_y * row : 0) + (octant & 4 ? half_z * plane : 0);
+  double* const child = blocks.at(job.to[octant]) + chunk;
+  const int step_y = static_cast<int>(blockDim.y);
+  for (int e = static_cast<int>(threadIdx.x) * 2; e < row; e += static_cast<int>(blockDim.x) * 2) {
+    const int first = e / l.lanes / 2 * l.lanes + e % l.lanes;
+    const int second = (e + 1) / l.lanes / 2 * l.lanes + (e + 1) % l.lanes;
+    int y = static_cast<int>(threadIdx.y), z = 0;
+    for (; y >= half_y; y -= half_y) ++z;
+    while (z < half_z) {
+      const double* const from = parent + z * plane + y * row;
+      const double2 value = make_double2(cell_eighth(__ldg(from + first)), cell_eighth(__ldg(from + second)));
+      double* const to = child + 2 * (z * plane + y * row) + e;
+      *reinterpret_cast<double2*>(to) = value;
+      *reinterpret_cast<double2*>(to + row) = value;
+      *reinterpret_cast<double2*>(to + plane) = value;
+      *reinterpret_cast<double2*>(to + plane + row) = value;
+      y += step_y;
+      for (; y >= half_y; y -= half_y) ++z;
+    }
+  }
+}
+
 /// A quarter of a plane of the largest block.
 constexpr int kQuarterPlane = kMaxBlockEdge / 2 * (kMaxBlockEdge / 2) * kMaxLanes;
 
-/// The child of octant 0, which may lie on its parent. Planes from the last to the first: a plane goes to places at or
-/// behind its own, and what it is made of is read before anything is written.
-__device__ void split_first(const BlockLayout& l, const double* parent, double* child, double* quarter) {
+/// The child of octant 0, which may lie on its parent: after the others. Planes from the last to the first: a plane
+/// goes to places at or behind its own, and what it is made of is read before anything is written. Grids have a column
+/// a job and a row a chunk.
+__global__ void __launch_bounds__(kThreads)
+    split_first_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
+  __shared__ double quarter[kQuarterPlane];
+  const SplitJob& job = jobs[blockIdx.x];
+  const std::size_t chunk = std::size_t(blockIdx.y) * l.chunk_values();
+  const double* const parent = blocks.at(job.from) + chunk;
+  double* const child = blocks.at(job.to[0]) + chunk;
   const int hx = l.cells[0] / 2, hy = l.cells[1] / 2, plane = static_cast<int>(l.plane_values());
   for (int z = l.cells[2] / 2 - 1; z >= 0; --z) {
     for (int q = static_cast<int>(threadIdx.x); q < hx * hy * l.lanes; q += kThreads) {
@@ -42,29 +83,8 @@ __device__ void split_first(const BlockLayout& l, const double* parent, double* 
   }
 }
 
-/// Grids have a column a job and a row a chunk.
-__global__ void __launch_bounds__(kThreads)
-    split_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
-  __shared__ double quarter[kQuarterPlane];
-  const SplitJob& job = jobs[blockIdx.x];
-  const auto values = static_cast<int>(l.chunk_values());
-  const std::size_t chunk = std::size_t(blockIdx.y) * values;
-  const double* const parent = blocks.at(job.from) + chunk;
-  for (int octant = 1; octant < 8; ++octant) {
-    const int x0 = octant & 1 ? l.cells[0] / 2 : 0, y0 = octant & 2 ? l.cells[1] / 2 : 0;
-    const int z0 = octant & 4 ? l.cells[2] / 2 : 0;
-    double* const child = blocks.at(job.to[octant]) + chunk;
-    for (int k = static_cast<int>(threadIdx.x); k < values; k += kThreads) {
-      const Place p = place_of(k, l);
-      child[k] = cell_eighth(parent[offset_of(l, z0 + p.z / 2, y0 + p.y / 2, x0 + p.x / 2, p.lane)]);
-    }
-  }
-  __syncthreads();
-  split_first(l, parent, blocks.at(job.to[0]) + chunk, quarter);
-}
-
-/// The parent may lie on child 0: planes from the first to the last, each made of planes at or behind its own; what
-/// comes from child 0 is read before the plane is written.
+/// The parent may lie on child 0. Grids have a column a job and a row a chunk. Planes from the first to the last, each
+/// made of planes at or behind its own; what comes from child 0 is read before the plane is written.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const __grid_constant__ BlockLayout l, const MergeJob* jobs, support::DeviceSlots blocks) {
   __shared__ double quarter[kQuarterPlane];
@@ -133,8 +153,15 @@ dim3 grid_of(const BlockLayout& layout, int jobs) {
 void launch_splits(const BlockLayout& layout, const SplitJob* jobs, int count, const support::DeviceSlots& blocks,
                    const support::CudaStream& stream) {
   if (count == 0) return;
-  split_kernel<<<grid_of(layout, count), kThreads, 0, stream.get()>>>(layout, jobs, blocks);
+  // Threads along a row, and as many rows of the parent's octant as make at most kThreads, none idle in the last step.
+  const int vectors = static_cast<int>(layout.row_values()) / 2, rows = layout.cells[1] * layout.cells[2] / 4;
+  const int along = std::min(vectors, kThreads), most = kThreads / along, steps = (rows + most - 1) / most;
+  const dim3 threads(along, (rows + steps - 1) / steps, 1);
+  const dim3 grid = grid_of(layout, count), octants(grid.x, grid.y, 7);
+  split_kernel<<<octants, threads, 0, stream.get()>>>(layout, jobs, blocks);
   support::cuda_check_launch("split");
+  split_first_kernel<<<grid, kThreads, 0, stream.get()>>>(layout, jobs, blocks);
+  support::cuda_check_launch("split, octant 0");
 }
 
 void launch_merges(const BlockLayout& layout, const MergeJob* jobs, int count, const support::DeviceSlots& blocks,

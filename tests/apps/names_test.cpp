@@ -56,7 +56,7 @@ TEST(Shapes, OfMiniamrTypes) {
 
 TEST(Choices, EachHasAOneLineMeaningAndADistinctName) {
   for (const auto group : {partition_methods(), balance_policies(), stencils(), initial_fields(), object_shapes(),
-                           bounce_modes(), backends()}) {
+                           bounce_modes(), backends(), transports()}) {
     ASSERT_FALSE(group.empty());
     std::map<std::string_view, int> count;
     for (const Choice& choice : group) {

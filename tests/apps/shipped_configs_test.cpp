@@ -90,7 +90,7 @@ TEST(Documentation, ConfigPageHasEveryKeyDefaultAndName) {
   for (const auto& key : object_keys())
     EXPECT_NE(page.find(fmt::format("| `{}` | ", key.info.name)), std::string::npos) << "object." << key.info.name;
   for (const auto group : {partition_methods(), balance_policies(), stencils(), initial_fields(), object_shapes(),
-                           bounce_modes(), backends()})
+                           bounce_modes(), backends(), transports()})
     for (const Choice& choice : group)
       EXPECT_NE(page.find(fmt::format("`{}`", choice.name)), std::string::npos) << choice.name;
 }
