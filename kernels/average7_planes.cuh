@@ -5,6 +5,14 @@
 // in shared memory, each with what lies around it: the plane and the two rows across y by bulk copies, the runs across
 // x by small copies. The other threads own columns; a plane's place is free again when all their warps say so. The
 // layers behind the first and the last plane go the same way, without a rim.
+//
+// Who waits for whom. Each slot of the ring has two barriers. `full`: the 32 lanes of the copying warp arrive when their
+// small copies are complete, and lane 0 once more, as it announces the bulk copies' bytes. That is one instruction:
+// with an announcement of its own a phase could end before it, as the arrivals behind small copies are not ordered with
+// it. `empty`: each reading warp arrives when all its lanes have read. Between its reads and that arrival every thread
+// puts a proxy fence: bulk copies are not ordered with a thread's loads by a barrier alone, so the next plane could
+// come into the slot while loads whose values nobody has asked for yet are under way (the layer behind the first plane
+// goes into registers and is let go at once).
 // Counts a value: shared memory 8 (1 + faces) bytes written, 40 read; second-level cache: facts.
 #include "kernels/average7_cube.cuh"
 #include "kernels/device_sum.cuh"
@@ -45,7 +53,7 @@ struct PlaneRing {
 
   __device__ void init() const {
     for (int slot = 0; slot < S::kRing; ++slot) {
-      barrier_init(full + slot, 32);
+      barrier_init(full + slot, 32 + 1);
       barrier_init(empty + slot, S::kWorkers / 32);
     }
     barrier_init_fence();
@@ -57,6 +65,7 @@ struct PlaneRing {
   /// The calling warp has read layer k.
   __device__ void release(int k) const {
     if (k + S::kRing >= S::kLayers) return;  // nothing comes there any more
+    reads_before_bulk_copies();
     __syncwarp();
     if (threadIdx.x % 32 == 0) barrier_arrive(empty + k % S::kRing);
   }
@@ -89,7 +98,7 @@ struct PlaneRing {
       double* const to = values + slot * S::kSlot;
       if (lane == 0) {
         const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
-        barrier_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
+        barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
         copy_values(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, S::kPlane, full + slot);
         if (rim) {
           copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);
