@@ -5,8 +5,11 @@
 // it can have under way from memory a multiprocessor (KB), and for each value the values read from the second-level
 // cache and the bytes written to and read from shared memory.
 //
-// Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once]; --once runs every case a single time, for
-// profilers.
+// Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once] [--case WORDS]...
+// --once runs every case a single time, for profilers. --case replaces the list of average7 cases, in the order given:
+// edge,variables,variant,setting and any of ahead=KB tile=BLOCKS resident=N window=KB keep=N sums=1, with commas.
+// Other arguments are Google Benchmark's; the context of its JSON holds the device, the copy bandwidth of the same run
+// and the command.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -16,6 +19,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/average7_cuda.hpp"
@@ -162,35 +166,97 @@ void report_facts(benchmark::State& state, const kernels::Average7Facts& facts) 
   state.counters["shared_B"] = facts.shared_bytes_a_value;
 }
 
-void add_average7(Grids& grids, const BlockLayout& layout, const Average7Options& options, bool summing) {
-  const std::string name =
-      fmt::format("average7/edge:{}/variables:{}/{}/setting:{}/ahead:{}/tile:{}/sums:{}/streaming:{}", layout.cells[0],
-                  layout.variables, kernels::name_of(options.variant), options.setting, options.ahead_bytes >> 10,
-                  options.tile, summing ? 1 : 0, options.streaming ? 1 : 0);
-  auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, layout, options, summing](benchmark::State& state) {
+/// What is measured: a layout, how, and whether with sums.
+struct Average7Case {
+  int edge = 0, variables = 0;
+  Average7Options options;
+  bool summing = false;
+};
+
+void add_average7(Grids& grids, const Average7Case& c) {
+  const Average7Options& o = c.options;
+  std::string name = fmt::format("average7/edge:{}/variables:{}/{}/setting:{}/ahead:{}/tile:{}", c.edge, c.variables,
+                                 kernels::name_of(o.variant), o.setting, o.ahead_bytes >> 10, o.tile);
+  name += fmt::format("/resident:{}/window:{}/keep:{}/sums:{}", o.resident, o.window_bytes >> 10, o.keep,
+                      c.summing ? 1 : 0);
+  const BlockLayout layout = kernels::make_layout({c.edge, c.edge, c.edge}, c.variables);
+  auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, layout, c](benchmark::State& state) {
     DeviceGrid& grid = grids.get(layout);
     const double updates = static_cast<double>(layout.block_cells() * layout.variables) * grid.blocks();
-    time_case(state, grids, 16.0 * updates, [&] { return grid.average7(options, summing); });
+    time_case(state, grids, 16.0 * updates, [&] { return grid.average7(c.options, c.summing); });
     state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
-    report_facts(state, kernels::average7_facts(layout, options, summing));
+    report_facts(state, kernels::average7_facts(layout, c.options, c.summing));
   });
   entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
 }
 
-/// Every setting of every kernel there is for a layout, each with prefetching from none to far, and by its tiles.
-void add_average7_cases(Grids& grids, const BlockLayout& layout) {
-  constexpr int kMega = 1 << 20;
-  add_average7(grids, layout, {}, false);
-  add_average7(grids, layout, {}, true);
+/// Of a layout: what a user gets, and every setting of every kernel with prefetching.
+void add_average7_cases(Grids& grids, int edge, int variables) {
+  const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
+  for (const bool summing : {false, true}) add_average7(grids, {edge, variables, {}, summing});
+  constexpr int kAhead = 4 << 20;
   for (const Average7Variant variant : {Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
     for (int setting = 0; setting < kernels::average7_settings(layout, variant); ++setting) {
-      for (const int mega : {0, 1, 2, 4, 8, 16})
-        add_average7(grids, layout, {variant, 0, true, setting, mega * kMega}, false);
-      for (const int tile : {1, 1024}) add_average7(grids, layout, {variant, tile, true, setting, 4 * kMega}, false);
-      add_average7(grids, layout, {variant, 0, false, setting, 4 * kMega}, false);
-      for (const int mega : {0, 4}) add_average7(grids, layout, {variant, 0, true, setting, mega * kMega}, true);
+      for (const bool summing : {false, true})
+        add_average7(grids, {edge, variables, {variant, setting, kAhead, 1}, summing});
     }
   }
+}
+
+std::vector<std::string> split(const std::string& words, char separator) {
+  std::vector<std::string> parts;
+  std::size_t first = 0;
+  for (std::size_t at = 0; at != std::string::npos; first = at + 1) {
+    at = words.find(separator, first);
+    parts.push_back(words.substr(first, at == std::string::npos ? at : at - first));
+  }
+  return parts;
+}
+
+/// InputError with the words when they are not a case.
+Average7Case read_case(const std::string& words) {
+  const auto fail = [&](const std::string& what) -> Average7Case {
+    throw support::InputError(fmt::format("--case {}: {}", words, what));
+  };
+  const auto number = [&](const std::string& word) {
+    if (word.empty() || word.size() > 8 || word.find_first_not_of("0123456789") != std::string::npos)
+      fail(fmt::format("\"{}\" is not a number", word));
+    return std::stoi(word);
+  };
+  const std::vector<std::string> parts = split(words, ',');
+  constexpr std::size_t kFixed = 4;
+  if (parts.size() < kFixed) return fail("give edge,variables,variant,setting");
+  Average7Case c{number(parts[0]), number(parts[1]), {}, false};
+  bool known = false;
+  for (const Average7Variant variant :
+       {Average7Variant::automatic, Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+    if (parts[2] != kernels::name_of(variant)) continue;
+    c.options.variant = variant;
+    known = true;
+  }
+  if (!known) return fail("the variant is automatic, march, group or planes");
+  c.options.setting = number(parts[3]);
+  constexpr int kKilo = 1 << 10;
+  for (std::size_t i = kFixed; i < parts.size(); ++i) {
+    const std::size_t equal = parts[i].find('=');
+    const std::string key = parts[i].substr(0, equal);
+    const int value = equal == std::string::npos ? 1 : number(parts[i].substr(equal + 1));
+    if (key == "ahead")
+      c.options.ahead_bytes = value * kKilo;
+    else if (key == "tile")
+      c.options.tile = value;
+    else if (key == "resident")
+      c.options.resident = value;
+    else if (key == "window")
+      c.options.window_bytes = value * kKilo;
+    else if (key == "keep")
+      c.options.keep = value;
+    else if (key == "sums")
+      c.summing = value != 0;
+    else
+      return fail(fmt::format("\"{}\" is none of ahead, tile, resident, window, keep, sums", key));
+  }
+  return c;
 }
 
 /// Split reads an eighth of a block and writes one; merge the other way round.
@@ -227,38 +293,62 @@ void add_refine(Grids& grids, int edge, int variables, bool split) {
   entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
 }
 
-void add_all(Grids& grids) {
-  constexpr std::array<std::array<int, 2>, 9> kCases{
+void add_all(Grids& grids, const std::vector<Average7Case>& cases) {
+  constexpr std::array<std::array<int, 2>, 9> kLayouts{
       {{4, 40}, {8, 10}, {8, 40}, {16, 10}, {16, 40}, {8, 1}, {16, 1}, {32, 1}, {4, 10}}};
-  for (const auto& [edge, variables] : kCases)
-    add_average7_cases(grids, kernels::make_layout({edge, edge, edge}, variables));
-  for (const bool split : {true, false}) add_refine(grids, 8, 10, split);
+  for (const Average7Case& c : cases) add_average7(grids, c);
+  if (cases.empty())
+    for (const auto& [edge, variables] : kLayouts) add_average7_cases(grids, edge, variables);
+  for (const bool splits : {true, false}) add_refine(grids, 8, 10, splits);
+}
+
+/// Into the context of the JSON: what a record of the run needs besides the figures.
+void describe(const support::DeviceCopyBandwidth& copy, int argc, char** argv) {
+  for (const auto& device : support::usable_cuda_devices()) {
+    fmt::print("GPU {}: {}, {} multiprocessors\n", device.index, device.name, device.multiprocessors);
+    benchmark::AddCustomContext(fmt::format("gpu_{}", device.index), device.name);
+  }
+  const support::CudaInfo info = support::cuda_info();
+  benchmark::AddCustomContext("cuda_toolkit", info.toolkit);
+  benchmark::AddCustomContext("cuda_driver", info.driver);
+  fmt::print("copy bandwidth: {:.4g} TB/s (runtime {:.4g}, kernel {:.4g})\n", copy.bytes_per_s * 1e-12,
+             copy.runtime_bytes_per_s * 1e-12, copy.kernel_bytes_per_s * 1e-12);
+  benchmark::AddCustomContext("copy_bandwidth_bytes_per_s", fmt::format("{:.6g}", copy.bytes_per_s));
+  std::string command = "cuda_stencil_bench";
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.find("benchmark_out=") == std::string_view::npos) command += fmt::format(" {}", word);
+  }
+  benchmark::AddCustomContext("repeat", command);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Grids grids;
-  std::vector<char*> words;
-  for (int i = 0; i < argc; ++i) {
-    if (std::string(argv[i]) == "--once")
-      grids.once = true;
-    else
-      words.push_back(argv[i]);
-  }
-  int count = static_cast<int>(words.size());
-  benchmark::Initialize(&count, words.data());
+  std::vector<Average7Case> cases;
   try {
-    for (const auto& device : support::usable_cuda_devices()) {
-      fmt::print("GPU {}: {}, {} multiprocessors\n", device.index, device.name, device.multiprocessors);
+    std::vector<char*> words;
+    for (int i = 0; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (word == "--once")
+        grids.once = true;
+      else if (word == "--case" && i + 1 < argc)
+        cases.push_back(read_case(argv[++i]));
+      else
+        words.push_back(argv[i]);
     }
+    int count = static_cast<int>(words.size());
+    benchmark::Initialize(&count, words.data());
+    if (benchmark::ReportUnrecognizedArguments(count, words.data())) return 2;
     const auto copy = support::measure_device_copy(std::size_t{4} << 30, grids.once ? 1 : 9);
     grids.copy_bandwidth = copy.bytes_per_s;
-    fmt::print("copy bandwidth: {:.4g} TB/s (runtime {:.4g}, kernel {:.4g})\n", copy.bytes_per_s * 1e-12,
-               copy.runtime_bytes_per_s * 1e-12, copy.kernel_bytes_per_s * 1e-12);
-    benchmark::AddCustomContext("copy_bandwidth_bytes_per_s", fmt::format("{:.6g}", copy.bytes_per_s));
-    add_all(grids);
+    describe(copy, argc, argv);
+    add_all(grids, cases);
     benchmark::RunSpecifiedBenchmarks();
+  } catch (const support::InputError& error) {
+    fmt::print(stderr, "cuda_stencil_bench: {}\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "cuda_stencil_bench: {}\n", error.what());
     return EXIT_FAILURE;

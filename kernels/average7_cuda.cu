@@ -7,9 +7,11 @@ namespace {
 
 using Variant = Average7Variant;
 
+constexpr int kHopper = 90;  // compute capability, times ten
+
 /// Launches, or fills the facts of, the variant that options name; the number of its settings.
 int call_variant(const detail::Average7Call& call) {
-  constexpr int kHopper = 90, kNarrow = 4;
+  constexpr int kNarrow = 4;
   switch (call.options.variant) {
     case Variant::group:
       return support::current_device_shape().capability >= kHopper ? detail::call_group(call) : 0;
@@ -22,24 +24,30 @@ int call_variant(const detail::Average7Call& call) {
 
 }  // namespace
 
-Average7Options best_average7(const BlockLayout& layout) {
+Average7Options best_average7(const BlockLayout& layout, bool summing) {
+  constexpr int kKilo = 1 << 10, kMega = 1 << 20;
+  constexpr Variant kMarch = Variant::march, kGroup = Variant::group, kPlanes = Variant::planes;
   struct Choice {
     int edge, lanes;
-    Variant variant;
-    int setting, ahead_bytes;
+    Average7Options plain, summing;  // variant, setting, ahead, tile, resident, window, keep
   };
   static constexpr Choice kChoices[] = {
-      {4, 8, Variant::march, 0, 0},  //
+      {4, 5, {kMarch, 0, 4 * kMega, 1}, {kMarch, 0, 0, 0}},
+      {4, 8, {kMarch, 0, 4 * kMega, 1}, {kMarch, 0, 4 * kMega, 0}},
+      {8, 1, {kGroup, 1, 4 * kMega, 1024}, {kMarch, 0, 4 * kMega, 0}},
+      {8, 5, {kPlanes, 0, 4 * kMega, 1}, {kPlanes, 1, 4 * kMega, 0}},
+      {8, 8, {kPlanes, 0, 4 * kMega, 1}, {kPlanes, 0, 4 * kMega, 0}},
+      {16, 1, {kPlanes, 0, 0, 0}, {kPlanes, 1, 4 * kMega, 0}},
+      {16, 5, {kPlanes, 1, 512 * kKilo, 0}, {kPlanes, 0, 0, 0}},
+      {16, 8, {kPlanes, 0, 0, 0, 1}, {kPlanes, 0, 0, 0, 1}},
+      {32, 1, {kPlanes, 0, 0, 0, 1}, {kPlanes, 0, 0, 0, 1}},
   };
-  Average7Options options{Variant::march};
   const auto& c = layout.cells;
-  for (const Choice& choice : kChoices) {
-    if (c[0] != choice.edge || c[1] != choice.edge || c[2] != choice.edge || layout.lanes != choice.lanes) continue;
-    options.variant = choice.variant;
-    options.setting = choice.setting;
-    options.ahead_bytes = choice.ahead_bytes;
+  if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {
+    for (const Choice& choice : kChoices)
+      if (choice.edge == c[0] && choice.lanes == layout.lanes) return summing ? choice.summing : choice.plain;
   }
-  return options;
+  return {kMarch, 0, 2 * kMega, 1};
 }
 
 int average7_settings(const BlockLayout& layout, Variant variant) {
@@ -48,7 +56,7 @@ int average7_settings(const BlockLayout& layout, Variant variant) {
 
 Average7Facts average7_facts(const BlockLayout& layout, const Average7Options& options, bool summing) {
   Average7Facts facts;
-  const Average7Options known = options.variant == Variant::automatic ? best_average7(layout) : options;
+  const Average7Options known = options.variant == Variant::automatic ? best_average7(layout, summing) : options;
   call_variant({layout, {}, known, summing, nullptr, &facts});
   return facts;
 }
@@ -69,16 +77,16 @@ const char* name_of(Variant variant) {
 void launch_average7(const BlockLayout& layout, const Average7Job& job, const support::CudaStream& stream,
                      const Average7Options& options) {
   if (job.count == 0) return;
+  const bool summing = job.sums.words != nullptr;
   Average7Options known = options;
   if (options.variant == Variant::automatic) {
-    known = best_average7(layout);
-    known.tile = options.tile;
-    known.streaming = options.streaming;
+    known = best_average7(layout, summing);
+    known.each_arrives = options.each_arrives;
   }
-  if (call_variant({layout, job, known, job.sums.words != nullptr, stream.get()}) <= known.setting) {
+  if (call_variant({layout, job, known, summing, stream.get()}) <= known.setting) {
     known.variant = Variant::march;
     known.setting = 0;
-    call_variant({layout, job, known, job.sums.words != nullptr, stream.get()});
+    call_variant({layout, job, known, summing, stream.get()});
   }
   support::cuda_check_launch("average7");
 }

@@ -30,11 +30,14 @@ namespace amrbench::kernels {
 enum class Average7Variant : std::uint8_t { automatic, march, group, planes };
 
 struct Average7Options {
-  Average7Variant variant = Average7Variant::automatic;
-  int tile = 0;           ///< blocks a tile; 0 = all of the list, 1 = every block with all its chunks
-  bool streaming = true;  ///< results leave the caches first
-  int setting = 0;        ///< of the variant, below average7_settings()
-  int ahead_bytes = 0;    ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
+  Average7Variant variant = Average7Variant::automatic;  ///< automatic: the table decides all below but each_arrives
+  int setting = 0;                                       ///< of the variant, below average7_settings()
+  int ahead_bytes = 0;        ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
+  int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = every piece with all its chunks
+  int resident = 0;           ///< group, planes: thread blocks a multiprocessor at most; 0 = as many as fit
+  int window_bytes = 0;       ///< planes: how much of its own chunk is prefetched behind the ring; 0 = nothing
+  int keep = 0;               ///< planes: 1 = inner planes leave the cache first, 2 = and the outer ones last
+  bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };
 
 /// What a launch needs of a multiprocessor, and what each value costs there.
@@ -62,8 +65,8 @@ struct Average7Job {
 void launch_average7(const BlockLayout& layout, const Average7Job& job, const support::CudaStream& stream,
                      const Average7Options& options = {});
 
-/// What `automatic` stands for, by the layout alone: one table of measured choices.
-[[nodiscard]] Average7Options best_average7(const BlockLayout& layout);
+/// What `automatic` stands for, by the layout and whether sums are asked for: one table of measured choices.
+[[nodiscard]] Average7Options best_average7(const BlockLayout& layout, bool summing);
 
 /// How many settings a variant has for a layout on the current device; 0 = none.
 [[nodiscard]] int average7_settings(const BlockLayout& layout, Average7Variant variant);

@@ -6,12 +6,13 @@ namespace amrbench::kernels::detail {
 namespace {
 
 /// Shapes: lanes, cells, planes in the ring, columns a thread.
-using Planes1x16 = Settings<PlanesShape<1, 16, 18, 1>, PlanesShape<1, 16, 18, 2>, PlanesShape<1, 16, 8, 2>>;
-using Planes1x32 = Settings<PlanesShape<1, 32, 6, 4>, PlanesShape<1, 32, 6, 2>, PlanesShape<1, 32, 12, 2>>;
-using Planes5x8 = Settings<PlanesShape<5, 8, 10, 1>, PlanesShape<5, 8, 10, 2>, PlanesShape<5, 8, 5, 2>>;
-using Planes5x16 = Settings<PlanesShape<5, 16, 5, 4>, PlanesShape<5, 16, 8, 2>, PlanesShape<5, 16, 4, 4>>;
-using Planes8x8 = Settings<PlanesShape<8, 8, 10, 1>, PlanesShape<8, 8, 10, 2>, PlanesShape<8, 8, 6, 2>>;
-using Planes8x16 = Settings<PlanesShape<8, 16, 5, 2>, PlanesShape<8, 16, 5, 4>, PlanesShape<8, 16, 3, 4>>;
+using Planes1x8 = Settings<PlanesShape<1, 8, 10, 1>>;
+using Planes1x16 = Settings<PlanesShape<1, 16, 18, 1>, PlanesShape<1, 16, 8, 2>>;
+using Planes1x32 = Settings<PlanesShape<1, 32, 12, 2>, PlanesShape<1, 32, 24, 2>>;
+using Planes5x8 = Settings<PlanesShape<5, 8, 10, 2>, PlanesShape<5, 8, 5, 2>>;
+using Planes5x16 = Settings<PlanesShape<5, 16, 5, 4>, PlanesShape<5, 16, 8, 2>>;
+using Planes8x8 = Settings<PlanesShape<8, 8, 10, 2>>;
+using Planes8x16 = Settings<PlanesShape<8, 16, 5, 2>, PlanesShape<8, 16, 10, 2>, PlanesShape<8, 16, 10, 4>>;
 
 }  // namespace
 
@@ -20,6 +21,8 @@ int call_planes(const Average7Call& call) {
   if (cells[0] != cells[1] || cells[1] != cells[2]) return 0;
   const auto launch = [&]<class Shape, bool Sum>() { call_planes_kernel<Shape, Sum>(call); };
   switch (cells[0] * 10 + call.layout.lanes) {
+    case 81:
+      return call_setting(Planes1x8{}, call, launch);
     case 85:
       return call_setting(Planes5x8{}, call, launch);
     case 88:

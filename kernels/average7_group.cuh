@@ -118,7 +118,7 @@ struct GroupOfBlocks {
         const Vector v =
             average7_vector<W>(load_shared<W>(xm.at + z * xm.step), load_shared<W>(ym.at + z * ym.step), below, centre,
                                above, load_shared<W>(yp.at + z * yp.step), load_shared<W>(xp.at + z * xp.step));
-        store_global<W>(out + z * S::kPlane, v, p.streaming);
+        store_global<W>(out + z * S::kPlane, v);
         if constexpr (Sum) {
 #pragma unroll
           for (int w = 0; w < W; ++w) sums[w].add(v.v[w], p.job.sums);
@@ -175,12 +175,11 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
 template <class S, bool Sum>
 void call_group_kernel(const Average7Call& call) {
   const auto kernel = average7_group<S, Sum>;
-  constexpr std::size_t kBytes = S::bytes(Sum);
-  allow_shared(kernel, kBytes);
+  const std::size_t bytes = allow_shared(kernel, S::bytes(Sum), call.options.resident);
   if (call.facts != nullptr) {
     // A group of 2, 4 or 8 on the curve is a box: siblings along x, then y, then z.
     const double x = S::kGroup >= 2 ? 0.5 : 1.0, y = S::kGroup >= 4 ? 0.5 : 1.0, z = S::kGroup >= 8 ? 0.5 : 1.0;
-    fill_facts(*call.facts, kernel, S::kThreads, kBytes);
+    fill_facts(*call.facts, kernel, S::kThreads, bytes);
     call.facts->l2_values = l2_values(S::kLanes, S::kCells, x, y, z);
     const double written = 1.0 + 2.0 * (x + y + z) / S::kCells, read = 5.0 + 1.0 / S::kCells;
     call.facts->shared_bytes_a_value = sizeof(double) * (written + read);
@@ -188,7 +187,7 @@ void call_group_kernel(const Average7Call& call) {
     return;
   }
   const PieceParameters p = piece_parameters(call, S::kGroup);
-  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, kBytes, call.stream>>>(p);
+  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, bytes, call.stream>>>(p);
 }
 
 }  // namespace amrbench::kernels::detail

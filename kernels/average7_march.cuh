@@ -20,15 +20,17 @@ struct MarchShape {
   int threads = 0;
 };
 
-/// Thread blocks take parts of planes of more than `most` columns.
-constexpr MarchShape march_shape(int ny, int vectors_row, int most) {
+inline constexpr int kMarchMost = 640;  // columns of a thread block
+
+/// Thread blocks take parts of large planes, or `items` blocks (0 = some) of small planes.
+constexpr MarchShape march_shape(int ny, int vectors_row, int items) {
   constexpr int kFew = 256;
   MarchShape shape;
   int rows = ny;
-  while (rows > 1 && (ny % rows != 0 || rows * vectors_row > most)) --rows;
+  while (rows > 1 && (ny % rows != 0 || rows * vectors_row > kMarchMost)) --rows;
   shape.columns = rows * vectors_row;
   shape.parts = ny / rows;
-  if (shape.parts == 1) shape.items = std::max(1, kFew / shape.columns);
+  if (shape.parts == 1) shape.items = items > 0 ? items : std::max(1, kFew / shape.columns);
   shape.threads = (shape.columns * shape.items + 31) / 32 * 32;
   return shape;
 }
@@ -45,13 +47,29 @@ struct ColumnNeighbor {
   int step;
 };
 
-template <int Lanes, int Cells, int Most, bool Sum>
-__global__ void __launch_bounds__(Most) average7_march(const __grid_constant__ MarchParameters all) {
+/// A setting: blocks a thread block (0 = some), thread blocks that must fit a multiprocessor (0 = the compiler weighs
+/// registers against them; it does not when told 1); with sums a fifth fewer.
+template <int Items, int Resident>
+struct MarchTeam {
+  static constexpr int kItems = Items;
+  static constexpr int resident(bool sum) { return sum ? Resident * 4 / 5 : Resident; }
+};
+
+/// Threads the compiler is told of: where nothing is said of how many thread blocks must fit, those of the largest.
+template <int Lanes, int Cells, class Team>
+constexpr int kMarchThreads = Cells > 0 && Team::resident(false) > 0
+                                  ? march_shape(Cells, Cells* Lanes / kDeviceWidth<Lanes>, Team::kItems).threads
+                                  : kMarchMost;
+
+template <int Lanes, int Cells, class Team, bool Sum>
+__global__ void __launch_bounds__(kMarchThreads<Lanes, Cells, Team>, Team::resident(Sum))
+    average7_march(const __grid_constant__ MarchParameters all) {
   constexpr int W = kDeviceWidth<Lanes>;
   using Vector = DeviceVector<W>;
   const PieceParameters& p = all.pieces;
   const DeviceShape<Lanes, Cells> s(all.layout);
-  const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W, Most) : all.shape;  // constants for a cube
+  // Constants for a cube.
+  const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W, Team::kItems) : all.shape;
   const int part = static_cast<int>(blockIdx.x % shape.parts);
   const unsigned int piece = blockIdx.x / shape.parts;
   const WorkOrder::Place place = p.order.place(piece);
@@ -100,7 +118,7 @@ __global__ void __launch_bounds__(Most) average7_march(const __grid_constant__ M
       const Vector v =
           average7_vector<W>(load_global<W>(xm.at + z * xm.step), load_global<W>(ym.at + z * ym.step), below, centre,
                              above, load_global<W>(yp.at + z * yp.step), load_global<W>(xp.at + z * xp.step));
-      store_global<W>(out + z * s.plane(), v, p.streaming);
+      store_global<W>(out + z * s.plane(), v);
       if constexpr (Sum) {
 #pragma unroll
         for (int w = 0; w < W; ++w) sums[w].add(v.v[w], p.job.sums);
@@ -117,18 +135,13 @@ __global__ void __launch_bounds__(Most) average7_march(const __grid_constant__ M
   }
 }
 
-/// A setting: the most columns of a thread block.
-template <int Most>
-struct MarchMost {
-  static constexpr int kMost = Most;
-};
-
-template <int Lanes, int Cells, int Most, bool Sum>
+template <int Lanes, int Cells, class Team, bool Sum>
 void call_march_kernel(const Average7Call& call) {
   const BlockLayout& l = call.layout;
-  const MarchShape shape = march_shape(l.cells[1], static_cast<int>(l.row_values()) / kDeviceWidth<Lanes>, Most);
+  const MarchShape shape =
+      march_shape(l.cells[1], static_cast<int>(l.row_values()) / kDeviceWidth<Lanes>, Team::kItems);
   const MarchParameters p{l, piece_parameters(call, shape.items), shape};
-  const auto kernel = average7_march<Lanes, Cells, Most, Sum>;
+  const auto kernel = average7_march<Lanes, Cells, Team, Sum>;
   const std::size_t scratch =
       Sum ? sum_scratch_words<Lanes, kDeviceWidth<Lanes>>(p.shape.threads) * sizeof(unsigned long long) : 0;
   if (call.facts != nullptr) {
@@ -143,13 +156,14 @@ void call_march_kernel(const Average7Call& call) {
   if (grid > 0) kernel<<<grid, p.shape.threads, scratch, call.stream>>>(p);
 }
 
-/// Small cubes have no plane of more than 320 columns.
 template <int Lanes, int Cells>
 int call_march_cells(const Average7Call& call) {
-  using Choices =
-      std::conditional_t<Cells == 4 || Cells == 8, Settings<MarchMost<640>>, Settings<MarchMost<640>, MarchMost<320>>>;
-  return call_setting(Choices{}, call,
-                      [&]<class Choice, bool Sum>() { call_march_kernel<Lanes, Cells, Choice::kMost, Sum>(call); });
+  using Usual = Settings<MarchTeam<0, 0>>;
+  using Small5 = Settings<MarchTeam<0, 0>, MarchTeam<8, 2>>;
+  using Small8 = Settings<MarchTeam<0, 5>, MarchTeam<0, 6>, MarchTeam<8, 2>, MarchTeam<8, 3>>;
+  using Small = std::conditional_t<Lanes == 8, Small8, std::conditional_t<Lanes == 5, Small5, Usual>>;
+  using Teams = std::conditional_t<Cells == 4, Small, Usual>;
+  return call_setting(Teams{}, call, [&]<class Team, bool Sum>() { call_march_kernel<Lanes, Cells, Team, Sum>(call); });
 }
 
 template <int Lanes>

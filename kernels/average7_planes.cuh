@@ -5,7 +5,17 @@
 // in shared memory, each with what lies around it: the plane and the two rows across y by bulk copies, the runs across
 // x by small copies. The other threads own columns; a plane's place is free again when all their warps say so. The
 // layers behind the first and the last plane go the same way, without a rim.
-// Counts a value: shared memory 8 (1 + faces) bytes written, 40 read; second-level cache: facts.
+//
+// Who waits for whom. Each slot of the ring has two barriers. `full`: the 32 lanes of the copying warp arrive when
+// their small copies are complete, and lane 0 once more, as it announces the bulk copies' bytes. That is one
+// instruction: with an announcement of its own a phase could end before it, as the arrivals behind small copies are not
+// ordered with it. `empty`: each reading warp arrives when all its lanes have read. Between its reads and that arrival
+// every thread puts a proxy fence: bulk copies are not ordered with a thread's loads by a barrier alone, so the next
+// plane could come into the slot while loads whose values nobody has asked for yet are under way (the layer behind the
+// first plane goes into registers and is let go at once). The warp's arrival is one lane's, after __syncwarp, which
+// orders the reads of the others before it; compute-sanitizer's racecheck does not follow that and reports each read
+// but lane 0's, so with each_arrives all lanes arrive. Counts a value: shared memory 8 (1 + faces) bytes written, 40
+// read; second-level cache: facts.
 #include "kernels/average7_cube.cuh"
 #include "kernels/device_sum.cuh"
 
@@ -42,11 +52,12 @@ struct PlaneRing {
   static constexpr int W = S::kWidth;
   double* values;
   std::uint64_t *full, *empty;
+  bool each_arrives;
 
   __device__ void init() const {
     for (int slot = 0; slot < S::kRing; ++slot) {
-      barrier_init(full + slot, 32);
-      barrier_init(empty + slot, S::kWorkers / 32);
+      barrier_init(full + slot, 32 + 1);
+      barrier_init(empty + slot, each_arrives ? S::kWorkers : S::kWorkers / 32);
     }
     barrier_init_fence();
   }
@@ -57,15 +68,24 @@ struct PlaneRing {
   /// The calling warp has read layer k.
   __device__ void release(int k) const {
     if (k + S::kRing >= S::kLayers) return;  // nothing comes there any more
+    reads_before_bulk_copies();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(empty + k % S::kRing);
+    if (each_arrives || threadIdx.x % 32 == 0) barrier_arrive(empty + k % S::kRing);
   }
   __device__ static void copy_values(double* to, const double* from, int count, std::uint64_t* barrier) {
     copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
   }
+  /// Asks for planes [first, last) of the chunk, as far as there are such.
+  __device__ static void prefetch_planes(const double* own, int first, int last) {
+    last = min(last, S::kCells);
+    if (first < last)
+      prefetch_bulk(own + first * S::kPlane,
+                    static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
+  }
 
   /// The work of the warp that copies: all layers of a block's chunk.
-  __device__ void bring(const Average7Job& job, const BlockEntry& entry, int chunk) const {
+  __device__ void bring(const PieceParameters& p, const BlockEntry& entry, int chunk) const {
+    const Average7Job& job = p.job;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const double* const own = job.in.at(entry.in) + static_cast<long long>(chunk) * S::kChunk;
     const auto xm = S::behind(job, entry.faces[0], 0, chunk), xp = S::behind(job, entry.faces[1], 1, chunk);
@@ -82,6 +102,12 @@ struct PlaneRing {
       from[i] = (right ? xp.at : xm.at) + e / S::kLanes * (right ? xp.row : xm.row) + e % S::kLanes;
       step[i] = right ? xp.plane : xm.plane;
     }
+    // Planes at either end are read again by the blocks there, at the other end of their walk.
+    const std::uint64_t inner = cache_policy(p.keep > 0 ? CacheStay::brief : CacheStay::usual);
+    const std::uint64_t outer = cache_policy(p.keep > 1 ? CacheStay::lasting : CacheStay::usual);
+    constexpr int kPlaneBytes = static_cast<int>(S::kPlane * sizeof(double));
+    const int window = S::kRing < S::kLayers ? (p.window_bytes + kPlaneBytes - 1) / kPlaneBytes : 0;
+    if (lane == 0) prefetch_planes(own, S::kRing - 1, S::kRing - 1 + window);
     for (int k = 0; k < S::kLayers; ++k) {
       const int slot = k % S::kRing;
       const bool rim = k > 0 && k + 1 < S::kLayers;
@@ -89,8 +115,13 @@ struct PlaneRing {
       double* const to = values + slot * S::kSlot;
       if (lane == 0) {
         const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
-        barrier_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
-        copy_values(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, S::kPlane, full + slot);
+        barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
+        copy_bulk(to,
+                  rim      ? own + (k - 1) * S::kPlane
+                  : k == 0 ? below
+                           : above,
+                  kPlaneBytes, full + slot, k > 1 && k < S::kCells ? inner : outer);
+        if (k >= S::kRing && window > 0) prefetch_planes(own, k - 1 + window, k + window);
         if (rim) {
           copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);
           copy_values(to + S::kAtY + S::kRow, yp.at + (k - 1) * yp.plane, S::kRow, full + slot);
@@ -122,7 +153,7 @@ struct PlaneRing {
 
   /// The work of the others. `out`: the chunk's results.
   template <bool Sum>
-  __device__ void compute(double* out, bool streaming, const DeviceSumView& view, CellSum (&sums)[W]) const {
+  __device__ void compute(double* out, const DeviceSumView& view, CellSum (&sums)[W]) const {
     using Vector = DeviceVector<W>;
     constexpr int C = S::kColumnsEach;
     const int t = static_cast<int>(threadIdx.x);
@@ -137,22 +168,25 @@ struct PlaneRing {
 #pragma unroll(S::kCells <= 16 ? S::kCells : 4)
     for (int z = 0; z < S::kCells; ++z) {
       const double* const next = wait_full(z + 2);
+      Vector v[C];
 #pragma unroll
       for (int c = 0; c < C; ++c) {
         const Column at(t + c * S::kWorkers);
         const Vector above = load_shared<W>(next + at.own);
-        const Vector v =
-            average7_vector<W>(load_shared<W>(slot + at.xm), load_shared<W>(slot + at.ym), below[c], centre[c], above,
-                               load_shared<W>(slot + at.yp), load_shared<W>(slot + at.xp));
-        store_global<W>(out + z * S::kPlane + at.own, v, streaming);
-        if constexpr (Sum) {
-#pragma unroll
-          for (int w = 0; w < W; ++w) sums[w].add(v.v[w], view);
-        }
+        v[c] = average7_vector<W>(load_shared<W>(slot + at.xm), load_shared<W>(slot + at.ym), below[c], centre[c],
+                                  above, load_shared<W>(slot + at.yp), load_shared<W>(slot + at.xp));
         below[c] = centre[c];
         centre[c] = above;
       }
       release(z + 1);
+#pragma unroll
+      for (int c = 0; c < C; ++c) {
+        store_global<W>(out + z * S::kPlane + (t + c * S::kWorkers) * W, v[c]);
+        if constexpr (Sum) {
+#pragma unroll
+          for (int w = 0; w < W; ++w) sums[w].add(v[c].v[w], view);
+        }
+      }
       slot = next;
     }
   }
@@ -168,18 +202,18 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
   double* const values = reinterpret_cast<double*>(memory);
   auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kRing * S::kSlot);
   auto* const barriers = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
-  const PlaneRing<S> ring{values, barriers, barriers + S::kRing};
+  const PlaneRing<S> ring{values, barriers, barriers + S::kRing, p.each_arrives};
   const WorkOrder::Place place = p.order.place(blockIdx.x);
   if (threadIdx.x == S::kWorkers) ring.init();
   const BlockEntry entry = p.job.blocks[place.group];
   __syncthreads();
   CellSum sums[S::kWidth];
   if (threadIdx.x >= S::kWorkers) {
-    ring.bring(p.job, entry, place.chunk);
+    ring.bring(p, entry, place.chunk);
   } else {
     if (threadIdx.x == 0) prefetch_piece(p, blockIdx.x, 1, 0, S::kChunk);
     double* const out = p.job.out.at(entry.out) + static_cast<long long>(place.chunk) * S::kChunk;
-    ring.template compute<Sum>(out, p.streaming, p.job.sums, sums);
+    ring.template compute<Sum>(out, p.job.sums, sums);
   }
   if constexpr (Sum) {
     __syncthreads();
@@ -193,10 +227,9 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
 template <class S, bool Sum>
 void call_planes_kernel(const Average7Call& call) {
   const auto kernel = average7_planes<S, Sum>;
-  constexpr std::size_t kBytes = S::bytes(Sum);
-  allow_shared(kernel, kBytes);
+  const std::size_t bytes = allow_shared(kernel, S::bytes(Sum), call.options.resident);
   if (call.facts != nullptr) {
-    fill_facts(*call.facts, kernel, S::kThreads, kBytes);
+    fill_facts(*call.facts, kernel, S::kThreads, bytes);
     call.facts->l2_values = l2_values(S::kLanes, S::kCells, 1.0, 1.0, 1.0);
     const double written = 1.0 + 6.0 / S::kCells, read = 5.0 + 2.0 / S::kCells;
     call.facts->shared_bytes_a_value = sizeof(double) * (written + read);
@@ -204,7 +237,7 @@ void call_planes_kernel(const Average7Call& call) {
     return;
   }
   const PieceParameters p = piece_parameters(call, 1);
-  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, kBytes, call.stream>>>(p);
+  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, bytes, call.stream>>>(p);
 }
 
 }  // namespace amrbench::kernels::detail

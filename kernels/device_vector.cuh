@@ -34,21 +34,13 @@ __device__ inline DeviceVector<Width> load_shared(const double* p) {
     return {{*p}};
   }
 }
-/// `streaming`: the line may leave the caches first.
+/// Streaming: the line may leave the caches first.
 template <int Width>
-__device__ inline void store_global(double* p, const DeviceVector<Width>& d, bool streaming) {
-  if constexpr (Width == 2) {
-    const double2 value = make_double2(d.v[0], d.v[1]);
-    if (streaming)
-      __stcs(reinterpret_cast<double2*>(p), value);
-    else
-      *reinterpret_cast<double2*>(p) = value;
-  } else {
-    if (streaming)
-      __stcs(p, d.v[0]);
-    else
-      *p = d.v[0];
-  }
+__device__ inline void store_global(double* p, const DeviceVector<Width>& d) {
+  if constexpr (Width == 2)
+    __stcs(reinterpret_cast<double2*>(p), make_double2(d.v[0], d.v[1]));
+  else
+    __stcs(p, d.v[0]);
 }
 
 template <int Width>

@@ -1,8 +1,12 @@
 // average7 on a GPU in all its forms against the CPU's kernels, bit for bit, with its exact sums.
 #include "kernels/average7_cuda.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+#include <sstream>
+#include <string>
 
 #include "kernels/average7.hpp"
 #include "kernels/device_mesh.hpp"
@@ -38,6 +42,23 @@ Expected on_cpu(const BlockLayout& layout, const RandomMesh& mesh, const support
   return expected;
 }
 
+/// Which bits of two arrays differ: how many values, the first and the last; empty when none.
+std::string differences(const double* got, const double* expected, std::size_t values) {
+  if (std::memcmp(got, expected, values * sizeof(double)) == 0) return {};
+  std::size_t wrong = 0, first = values, last = 0;
+  for (std::size_t i = 0; i < values; ++i) {
+    if (std::memcmp(got + i, expected + i, sizeof(double)) == 0) continue;
+    first = std::min(first, i);
+    last = i;
+    ++wrong;
+  }
+  std::ostringstream text;
+  text.precision(17);
+  text << wrong << " of " << values << " values, " << first << " (" << got[first] << ", not " << expected[first]
+       << ") to " << last << " (" << got[last] << ", not " << expected[last] << ")";
+  return text.str();
+}
+
 /// Runs one form of the kernel and compares everything.
 void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expected& expected,
                   const support::FixedPointScale& scale, const Average7Options& options, bool summing) {
@@ -55,7 +76,7 @@ void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expec
   stream.synchronize();
   for (std::size_t i = 0; i < blocks; ++i) {
     const auto got = out.values(static_cast<std::int64_t>(i), values, stream);
-    ASSERT_EQ(std::memcmp(got.data(), expected.blocks[i].data(), values * sizeof(double)), 0) << "block " << i;
+    ASSERT_EQ(differences(got.data(), expected.blocks[i].data(), values), "") << "block " << i;
   }
   if (!summing) return;
   const auto totals = sum.totals(scale, static_cast<std::int64_t>(blocks * layout.block_cells()), stream);
@@ -66,22 +87,43 @@ void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expec
   }
 }
 
-/// Every setting of every variant; `brief`: summing only with one of the tiles, the others only without.
-void check_layout(std::mt19937_64& random, const BlockLayout& layout, int blocks, bool brief = false) {
+constexpr std::array kVariants{Average7Variant::automatic, Average7Variant::march, Average7Variant::group,
+                               Average7Variant::planes};
+
+/// Options of a setting whose other parts go with the tile, so that each part is met with each of its values.
+Average7Options options_of(const BlockLayout& layout, Average7Variant variant, int setting, int tile) {
+  Average7Options options{variant, setting};
+  const auto chunk_bytes = static_cast<int>(layout.chunk_values() * sizeof(double));
+  options.tile = tile;
+  options.ahead_bytes = tile == 0 ? 0 : 5 * tile * chunk_bytes / 8;
+  options.resident = tile == 1 ? 1 : tile == 11 ? 2 : 0;
+  options.window_bytes = tile == 1 ? chunk_bytes / 4 : tile == 11 ? 2 * chunk_bytes : 0;
+  options.keep = tile == 0 ? 0 : tile == 1 ? 2 : 1;
+  return options;
+}
+
+enum class Extent : std::uint8_t {
+  full,
+  brief,        ///< summing only with one of the tiles, the others only without
+  each_arrives  ///< as full, all threads arriving at barriers
+};
+
+/// Every setting of every variant.
+void check_layout(std::mt19937_64& random, const BlockLayout& layout, int blocks, Extent extent = Extent::full) {
   SCOPED_TRACE(checks::name_of(layout) + ", " + std::to_string(blocks) + " blocks");
   const auto scale = support::FixedPointScale::for_bound(64.0);
   const RandomMesh mesh(random, layout, blocks);
   const Expected expected = on_cpu(layout, mesh, scale);
-  for (const Average7Variant variant :
-       {Average7Variant::automatic, Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+  for (const Average7Variant variant : kVariants) {
     for (int setting = 0; setting < average7_settings(layout, variant); ++setting) {
       for (const int tile : {0, 1, 11}) {
         for (const bool summing : {false, true}) {
-          if (brief && (tile == 1 || summing != (tile == 11))) continue;
+          if (extent == Extent::brief && (tile == 1 || summing != (tile == 11))) continue;
           SCOPED_TRACE(testing::Message() << name_of(variant) << ", setting " << setting << ", tile " << tile
                                           << (summing ? ", sums" : ""));
-          const int ahead = tile == 0 ? 0 : 5 * tile * static_cast<int>(layout.chunk_values());
-          check_on_gpu(layout, mesh, expected, scale, {variant, tile, tile != 1, setting, ahead}, summing);
+          Average7Options options = options_of(layout, variant, setting, tile);
+          options.each_arrives = extent == Extent::each_arrives;
+          check_on_gpu(layout, mesh, expected, scale, options, summing);
           if (testing::Test::HasFatalFailure()) return;
         }
       }
@@ -113,7 +155,7 @@ TEST(Average7Cuda, KernelsFitTheDevice) {
         for (const bool summing : {false, true}) {
           SCOPED_TRACE(testing::Message() << checks::name_of(layout) << ", " << name_of(variant) << ", setting "
                                           << setting << (summing ? ", sums" : ""));
-          const Average7Facts facts = average7_facts(layout, {variant, 0, true, setting}, summing);
+          const Average7Facts facts = average7_facts(layout, {variant, setting}, summing);
           EXPECT_GE(facts.thread_blocks, 1);
           EXPECT_GT(facts.registers, 0);
           EXPECT_LE(facts.spilled_bytes, 16) << "two values outside the loop, no more";
@@ -125,7 +167,7 @@ TEST(Average7Cuda, KernelsFitTheDevice) {
 }
 
 /// Every kernel of the usual layouts on few blocks: quick enough for a memory checker.
-TEST(Average7Cuda, SmallRunOfEveryKernel) {
+void small_run(Extent extent) {
   AMRBENCH_NEEDS_GPU();
   SCOPED_TRACE("seed " + std::to_string(kSeed + 2));
   std::mt19937_64 random(kSeed + 2);
@@ -138,7 +180,70 @@ TEST(Average7Cuda, SmallRunOfEveryKernel) {
                                                 {8, 1, 11},
                                                 {16, 1, 3},
                                                 {32, 1, 2}}) {
-    check_layout(random, make_layout({edge, edge, edge}, variables), blocks);
+    check_layout(random, make_layout({edge, edge, edge}, variables), blocks, extent);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(Average7Cuda, SmallRunOfEveryKernel) {
+  small_run(Extent::full);
+}
+
+/// For compute-sanitizer's racecheck, which does not see that a warp's arrival stands for the reads of all its lanes.
+TEST(Average7Cuda, SmallRunWhereEveryThreadArrives) {
+  small_run(Extent::each_arrives);
+}
+
+/// Runs the kernel, copies all results to the host and waits.
+void results_of(const BlockLayout& layout, const Average7Job& job, const support::DeviceSlotArray& out,
+                const Average7Options& options, const support::CudaStream& stream, support::PinnedBuffer<double>& to) {
+  launch_average7(layout, job, stream, options);
+  const std::size_t values = layout.block_values();
+  for (std::int64_t slot = 0; slot < job.count; slot += out.extent_slots()) {
+    const auto slots = static_cast<std::size_t>(std::min<std::int64_t>(job.count - slot, out.extent_slots()));
+    support::copy_to_host(to.data() + slot * values, out.address(slot), slots * values, stream);
+  }
+  stream.synchronize();
+}
+
+/// Planes come into a ring while others are read: what goes wrong there goes wrong seldom. Launches that fill the GPU,
+/// again and again, against the kernel without shared memory.
+void check_rings(std::mt19937_64& random, const BlockLayout& layout, int blocks) {
+  constexpr int kLaunches = 25;
+  SCOPED_TRACE(checks::name_of(layout));
+  const RandomMesh mesh(random, layout, blocks);
+  const support::CudaStream stream;
+  const std::size_t values = layout.block_values(), total = values * blocks;
+  checks::DeviceField in(mesh.slots(), values, stream);
+  support::DeviceSlotArray out(values);
+  out.grow(blocks);
+  const auto entries = checks::to_device(mesh.entries(), stream);
+  const auto packed = checks::to_device(mesh.packed(), stream);
+  const Average7Job job{entries.data(), blocks, in.view(stream), out.view(stream), packed.data(), {}};
+  support::PinnedBuffer<double> expected(total), got(total);
+  results_of(layout, job, out, {Average7Variant::march}, stream, expected);
+  for (int setting = 0; setting < average7_settings(layout, Average7Variant::planes); ++setting) {
+    for (int launch = 0; launch < kLaunches; ++launch) {
+      SCOPED_TRACE(testing::Message() << "planes, setting " << setting << ", launch " << launch);
+      results_of(layout, job, out, {Average7Variant::planes, setting, 0, launch % 2}, stream, got);
+      for (int i = 0; i < blocks; ++i)
+        ASSERT_EQ(differences(got.data() + i * values, expected.data() + i * values, values), "") << "block " << i;
+    }
+  }
+}
+
+TEST(Average7Cuda, RingsStayRightOverManyLaunches) {
+  AMRBENCH_NEEDS_GPU();
+  SCOPED_TRACE("seed " + std::to_string(kSeed + 3));
+  std::mt19937_64 random(kSeed + 3);
+  for (const auto& [edge, variables, blocks] : {std::array{8, 10, 1501},
+                                                {8, 40, 401},
+                                                {16, 10, 151},
+                                                {16, 40, 61},
+                                                {8, 1, 9001},
+                                                {16, 1, 1999},
+                                                {32, 1, 199}}) {
+    check_rings(random, make_layout({edge, edge, edge}, variables), blocks);
     if (HasFatalFailure()) return;
   }
 }
@@ -155,7 +260,7 @@ TEST(Average7Cuda, ManyBlocksFillEveryMultiprocessorMoreThanOnce) {
                                                 {8, 1, 9001},
                                                 {16, 1, 1999},
                                                 {32, 1, 301}}) {
-    check_layout(random, make_layout({edge, edge, edge}, variables), blocks, true);
+    check_layout(random, make_layout({edge, edge, edge}, variables), blocks, Extent::brief);
     if (HasFatalFailure()) return;
   }
 }
