@@ -32,15 +32,15 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
     Average7Options plain, summing;  // variant, setting, ahead, tile, resident, window, keep
   };
   static constexpr Choice kChoices[] = {
-      {4, 5, {kMarch, 0, 4 * kMega, 1}, {kMarch, 0, 0, 0}},
-      {4, 8, {kMarch, 0, 4 * kMega, 1}, {kMarch, 0, 4 * kMega, 0}},
-      {8, 1, {kGroup, 1, 4 * kMega, 1024}, {kMarch, 0, 4 * kMega, 0}},
-      {8, 5, {kPlanes, 0, 4 * kMega, 1}, {kPlanes, 1, 4 * kMega, 0}},
-      {8, 8, {kPlanes, 0, 4 * kMega, 1}, {kPlanes, 0, 4 * kMega, 0}},
-      {16, 1, {kPlanes, 0, 0, 0}, {kPlanes, 1, 4 * kMega, 0}},
-      {16, 5, {kPlanes, 1, 512 * kKilo, 0}, {kPlanes, 0, 0, 0}},
-      {16, 8, {kPlanes, 0, 0, 0, 1}, {kPlanes, 0, 0, 0, 1}},
-      {32, 1, {kPlanes, 0, 0, 0, 1}, {kPlanes, 0, 0, 0, 1}},
+      {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
+      {4, 8, {kMarch, 2, 6 * kMega, 1}, {kMarch, 0, 2 * kMega, 1}},
+      {8, 1, {kGroup, 1, 0, 1}, {kMarch, 0, 4 * kMega, 0}},
+      {8, 5, {kPlanes, 0, 0, 1}, {kPlanes, 0, 4 * kMega, 1}},
+      {8, 8, {kPlanes, 0, 0, 1}, {kPlanes, 0, 4 * kMega, 0}},
+      {16, 1, {kPlanes, 0, 0, 0}, {kPlanes, 1, 0, 0}},
+      {16, 5, {kPlanes, 0, 0, 1, 2}, {kPlanes, 0, 0, 0}},
+      {16, 8, {kPlanes, 1, 0, 1, 1}, {kPlanes, 1, 0, 0, 1}},
+      {32, 1, {kPlanes, 0, 0, 0, 1, 64 * kKilo}, {kPlanes, 0, 0, 0, 1}},
   };
   const auto& c = layout.cells;
   if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {
