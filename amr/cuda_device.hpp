@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "amr/cuda_link.hpp"
@@ -64,6 +63,16 @@ class CudaDevice {
   [[nodiscard]] DeviceClock& clock() { return clock_; }
   [[nodiscard]] StageDevice description() const { return {"cuda", std::string(link_->name()), gpus_}; }
 
+  /// Room for n elements, contents undefined. Waits for both streams when the memory has to be made anew.
+  template <class T>
+  void reserve(support::DeviceBuffer<T>& buffer, std::size_t n) {
+    if (n * sizeof(T) > buffer.bytes()) {
+      side_.synchronize();
+      main_.synchronize();
+    }
+    buffer.resize_discard(n);
+  }
+
   /// `to` goes on only after what is in `from` now.
   void order(const support::CudaStream& from, const support::CudaStream& to);
   /// One more kernel, for the metrics.
@@ -83,13 +92,37 @@ class CudaDevice {
   std::int64_t reported_bytes_ = 0;
 };
 
-/// A list of the host's in device memory; it grows when needed. Not pinned: the call returns when the list was read.
+/// A list of the host's in device memory. The host goes on while the list is under way, and while kernels of the stages
+/// before still read the list before: the copy passes through pinned memory of its own, in the order of the stream. So
+/// a refinement is planned while the GPU is busy with stages.
 template <class T>
-const T* upload(support::DeviceBuffer<T>& buffer, std::type_identity_t<std::span<const T>> list,
-                const support::CudaStream& stream) {
-  buffer.resize_discard(std::max(buffer.size(), list.size()));
-  if (!list.empty()) support::copy_to_device(buffer.data(), list.data(), list.size(), stream);
-  return buffer.data();
-}
+class DeviceList {
+ public:
+  /// Copies `list` in the order of `stream`; waits only for the copy before, and when memory has to grow.
+  const T* store(std::span<const T> list, const support::CudaStream& stream) {
+    copied_.synchronize();
+    if (list.size() * sizeof(T) > device_.bytes()) stream.synchronize();
+    device_.resize_discard(list.size());
+    host_.resize_discard(list.size());
+    if (list.empty()) return device_.data();
+#pragma omp parallel for schedule(static) if (list.size() > kSerial)
+    for (std::size_t i = 0; i < list.size(); ++i) host_[i] = list[i];
+    support::copy_to_device(device_.data(), static_cast<const T*>(host_.data()), list.size(), stream);
+    copied_.record(stream);
+    return device_.data();
+  }
+  [[nodiscard]] const T* data() const {
+    return device_.data();
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return device_.bytes();
+  }
+
+ private:
+  static constexpr std::size_t kSerial = 4096;  ///< fewer elements are not worth a team of threads
+  support::DeviceBuffer<T> device_;
+  support::PinnedBuffer<T> host_;
+  support::CudaEvent copied_;
+};
 
 }  // namespace amrbench::amr

@@ -23,13 +23,13 @@ CudaFaceStage::CudaFaceStage(CudaFields& fields, const StageOptions& options)
 
 template <class T>
 void CudaFaceStage::store(Table<T>& table, const std::vector<T>& list) {
-  upload(table.in_order, list, device_.main());
+  table.in_order.store(list, device_.main());
   table.count = support::mpi_count(list.size(), "GPU launch");
 }
 
 template <class T>
 void CudaFaceStage::remap(Table<T>& table, const std::int32_t* slots) {
-  table.now.resize_discard(std::max(table.now.size(), static_cast<std::size_t>(table.count)));
+  device_.reserve(table.now, static_cast<std::size_t>(table.count));
   kernels::launch_remap(table.in_order.data(), table.count, slots, table.now.data(), device_.main());
   device_.count_launches(1);
 }
@@ -44,22 +44,19 @@ void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   receives_ = link_pieces(mesh, plan.receives);
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
                 static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
-  // Buffers may be freed here and made anew: nothing may still use them.
-  device_.side().synchronize();
-  device_.main().synchronize();
   store(entries_, tables.blocks);
   store(packs_, tables.packs);
   store(local_, tables.local);
   store(arrived_, tables.arrived);
-  send_.resize_discard(tables.send_values);
-  packed_.resize_discard(tables.packed_values + kernels::kPadding);
+  device_.reserve(send_, tables.send_values);
+  device_.reserve(packed_, tables.packed_values + kernels::kPadding);
 }
 
 void CudaFaceStage::follow_slots(const CudaFields& fields) {
   ordered_ = fields.in_order();
   if (ordered_) return;
   const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-  const std::int32_t* const list = upload(slot_list_, slots, device_.main());
+  const std::int32_t* const list = slot_list_.store(slots, device_.main());
   remap(entries_, list);
   remap(packs_, list);
   remap(local_, list);

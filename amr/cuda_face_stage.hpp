@@ -39,7 +39,8 @@ class CudaFaceStage final : public Stage {
   /// A table in device memory, and the same for slots out of order.
   template <class T>
   struct Table {
-    support::DeviceBuffer<T> in_order, now;
+    DeviceList<T> in_order;
+    support::DeviceBuffer<T> now;
     int count = 0;
     [[nodiscard]] const T* get(bool ordered) const { return ordered ? in_order.data() : now.data(); }
     [[nodiscard]] std::size_t bytes() const { return in_order.bytes() + now.bytes(); }
@@ -65,7 +66,7 @@ class CudaFaceStage final : public Stage {
   HaloSize halo_size_;
   bool ordered_ = true;       ///< the slots of this stage
   bool mesh_is_new_ = false;  ///< no stage since it changed
-  support::DeviceBuffer<std::int32_t> slot_list_;
+  DeviceList<std::int32_t> slot_list_;
   support::DeviceBuffer<double> send_, packed_;
   kernels::DeviceSum sums_;
 };

@@ -53,10 +53,10 @@ class CudaFields final : public Fields {
   std::unique_ptr<CudaDevice> device_;
   mutable support::DeviceSlotArray in_;
   support::DeviceSlotArray out_;
-  mutable support::DeviceBuffer<std::int32_t> slot_list_;
-  mutable support::DeviceBuffer<std::uint64_t> hash_list_;
-  support::DeviceBuffer<kernels::MergeJob> merge_list_;
-  support::DeviceBuffer<kernels::SplitJob> split_list_;
+  mutable DeviceList<std::int32_t> slot_list_;
+  mutable DeviceList<std::uint64_t> hash_list_;
+  DeviceList<kernels::MergeJob> merge_list_;
+  DeviceList<kernels::SplitJob> split_list_;
 };
 
 /// Fields that lie on a GPU, as those; std::logic_error for others.

@@ -18,14 +18,11 @@ CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const Stag
 }
 
 void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::TileJob>& list) {
-  upload(jobs.list, list, device_.main());
+  jobs.list.store(list, device_.main());
   jobs.count = support::mpi_count(list.size(), "GPU launch");
 }
 
 void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
-  // Buffers may be freed here and made anew: nothing may still use them.
-  device_.side().synchronize();
-  device_.main().synchronize();
   const PieceSizes sizes = tile_piece_sizes(layout_);
   std::size_t sent = 0, received = 0, all_sent = 0, pieces = 0;
   for (int axis = 0; axis < 3; ++axis) {
@@ -43,10 +40,11 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   halo_size_ = {static_cast<std::int64_t>(all_sent * sizeof(double)), static_cast<std::int64_t>(pieces),
                 static_cast<int>(mesh.neighbors().size())};
-  send_.resize_discard(sent);
-  receive_.resize_discard(received);
+  device_.reserve(send_, sent);
+  device_.reserve(receive_, received);
   const std::size_t values = std::size_t(mesh.size()) * layout_.values();
   if (values * sizeof(double) > tiles_.bytes()) {
+    device_.main().synchronize();
     tiles_ = {};
     support::require_device_memory(values * sizeof(double), "the tiles of " + std::to_string(mesh.size()) + " blocks");
   }
@@ -65,7 +63,7 @@ void CudaWideStage::launch(const Jobs& jobs, const support::CudaStream& stream) 
 void CudaWideStage::load_tiles(const CudaFields& fields) {
   if (!list_in_order_) {
     const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-    upload(slot_list_, slots, device_.main());
+    slot_list_.store(slots, device_.main());
     list_in_order_ = fields.in_order();
   }
   kernels::launch_load_tiles(layout_, slot_list_.data(), blocks_, fields.input(), tiles_.data(), device_.main());

@@ -37,7 +37,7 @@ class CudaWideStage final : public Stage {
 
  private:
   struct Jobs {
-    support::DeviceBuffer<kernels::TileJob> list;
+    DeviceList<kernels::TileJob> list;
     int count = 0;
   };
   struct Axis {
@@ -58,7 +58,7 @@ class CudaWideStage final : public Stage {
   HaloSize halo_size_;
   int blocks_ = 0;
   bool mesh_is_new_ = false;
-  support::DeviceBuffer<std::int32_t> slot_list_;
+  DeviceList<std::int32_t> slot_list_;
   bool list_in_order_ = false;  ///< slot_list_ holds 0, 1, 2, ...
   support::DeviceBuffer<double> tiles_, send_, receive_;
   kernels::DeviceSum sums_;

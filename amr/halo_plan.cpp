@@ -1,6 +1,7 @@
 #include "amr/halo_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace amrbench::amr {
@@ -82,6 +83,7 @@ int own_part(const kernels::BlockLayout& layout, const Mesh<3>::Coord& coord, in
 HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const PieceSizes& sizes,
                         int axis_begin, int axis_end) {
   const auto neighbors = mesh.neighbors();
+  if (neighbors.empty()) return {};
   std::vector<std::size_t> neighbor_of_ghost(mesh.ghost_count());
   for (std::size_t k = 0; k < neighbors.size(); ++k)
     std::fill(neighbor_of_ghost.begin() + neighbors[k].ghosts_begin,
@@ -109,6 +111,11 @@ HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
 
 BlockLists list_blocks(const Mesh<3>& mesh) {
   BlockLists lists;
+  if (mesh.ghost_count() == 0) {
+    lists.interior.resize(mesh.size());
+    std::iota(lists.interior.begin(), lists.interior.end(), 0);
+    return lists;
+  }
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     (mesh.has_ghost_neighbor(i) ? lists.border : lists.interior).push_back(i);
   }

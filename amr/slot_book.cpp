@@ -25,6 +25,7 @@ void SlotBook::set(std::vector<std::int64_t> slots) {
 void SlotBook::reset(std::int64_t count) {
   used_ = count;
   free_.clear();
+  if (in_order_ && size() == count) return;  // as after most stages
   slots_.resize(count);
   std::iota(slots_.begin(), slots_.end(), std::int64_t{0});
   in_order_ = true;
