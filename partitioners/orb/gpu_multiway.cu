@@ -31,21 +31,37 @@ __global__ void iota_kernel(std::uint32_t* ids, std::uint64_t n) {
   if (i < n) ids[i] = static_cast<std::uint32_t>(i);
 }
 
+/// One thread a point from `begin` on, n of them: the leaf of the place it lies at, to its number.
+__global__ void scatter_labels_kernel(const std::uint32_t* __restrict__ ids, std::uint32_t begin, std::uint32_t n,
+                                      const std::uint32_t* __restrict__ leaf_begins, std::uint32_t leaf,
+                                      std::uint32_t leaves, std::uint32_t* __restrict__ labels) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= n) return;
+  std::uint32_t low = leaf;
+  std::uint32_t high = leaf + leaves;
+  while (high - low > 1) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (leaf_begins[middle] <= begin + k)
+      low = middle;
+    else
+      high = middle;
+  }
+  labels[ids[begin + k]] = low;
+}
+
 }  // namespace
 
 template <class T, int Dim>
 Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
-  const std::uint32_t capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, n / 4 + 65536));
-  for (auto& entries : entries_) entries.resize_discard(capacity);
+  if (WideRound<T, Dim>::suits(n, options)) wide_ = std::make_unique<WideRound<T, Dim>>(n, options, stream_);
   list_state_.resize_discard(kLevels + 1);
-  if (options.points || options.leaves > kSlots) points_[0].resize_discard(n * Dim);
-  if (options.leaves > kSlots) points_[1].resize_discard(n * Dim);
+  const bool moves = options.points || options.permutation || options.leaves > (wide_ ? kWideInner : kSlots);
+  if (moves) points_[0].resize_discard(n * Dim);
+  if (moves && options.leaves > kSlots) points_[1].resize_discard(n * Dim);
   if (options.permutation)
     for (auto& ids : ids_) ids.resize_discard(n);
   if (options.labels) labels_[0].resize_discard(n);
-  cuda_check(cudaFuncSetAttribute(move_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(kMoveShared<T, Dim>)),
-             "cudaFuncSetAttribute");
+  allow_move_shared<T, Dim>();
   cuda_check(cudaFuncSetAttribute(select_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(kCandidates * sizeof(OrbPoint<T, Dim>))),
              "cudaFuncSetAttribute");
@@ -56,54 +72,107 @@ void Multiway<T, Dim>::run(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& t
   tree_ = &tree;
   times_ = &times;
   used_rounds_ = 0;
+  final_ = 0;
+  carry_ = options_.permutation;
   watch_.reset();
   watch_.mark(nullptr);
-  const T* points = input;
-  const std::uint32_t* ids = nullptr;
-  std::vector<int> buffer_of_leaf(tree.leaves, 0);
   std::vector<std::size_t> active;
   if (tree.leaves > 1) active.push_back(1);
-  int to = 0;
-  if (active.empty()) {
-    if (options_.points)
-      cuda_check(
-          cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
-          "cudaMemcpyAsync");
-    if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
-    if (options_.labels) clear(labels_[0], n_, stream_);
-    watch_.mark(&times.move_s);
+  if (active.empty()) start_run(input);
+  const bool wide = wide_ && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_wide(input, active);
+  const std::vector<std::size_t> later = wide ? active : std::vector<std::size_t>{};
+  std::vector<int> buffer_of_leaf(tree.leaves, final_);
+  if (!active.empty())
+    run_rounds(wide ? points_[final_].data() : input, wide ? 1 - final_ : 0, std::move(active), buffer_of_leaf);
+  times.rounds = static_cast<int>(used_rounds_) + (wide ? 1 : 0);
+  if (options_.points || carry_) collect_points(buffer_of_leaf);
+  watch_.mark(&times.move_s);
+  if (options_.labels && used_rounds_ > 0) wide ? scatter_labels(later) : make_labels();
+  watch_.mark(&times.labels_s);
+  stream_.synchronize();
+  watch_.close();
+  times.total_s = watch_.total();
+}
+
+/// The whole run where there is one leaf.
+template <class T, int Dim>
+void Multiway<T, Dim>::start_run(const T* input) {
+  if (options_.points)
+    cuda_check(cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+               "cudaMemcpyAsync");
+  if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
+  if (options_.labels) clear(labels_[0], n_, stream_);
+  watch_.mark(&times_->move_s);
+}
+
+/// The wide round; false: it cut nothing. active: cells to cut further. Labels of points in those come by their
+/// numbers at the end.
+template <class T, int Dim>
+bool Multiway<T, Dim>::run_wide(const T* input, std::vector<std::size_t>& active) {
+  if (!wide_->cut(input, *tree_, watch_, *times_)) return false;
+  active = wide_->left();
+  if (options_.labels) wide_->label(labels_[0].data());
+  watch_.mark(&times_->labels_s);
+  carry_ = carry_ || (options_.labels && !active.empty());
+  if (options_.points || carry_ || !active.empty()) final_ = wide_->move(input, points_, carry_ ? ids_ : nullptr);
+  watch_.mark(&times_->move_s);
+  return true;
+}
+
+/// Rounds of up to 6 levels over the active cells, whose points lie at `points`; they move to buffer `to` first.
+template <class T, int Dim>
+void Multiway<T, Dim>::run_rounds(const T* points, int to, std::vector<std::size_t> active,
+                                  std::vector<int>& buffer_of_leaf) {
+  const std::uint32_t* ids = points == points_[1 - to].data() && carry_ ? ids_[1 - to].data() : nullptr;
+  if (entries_[0].size() == 0) {
+    const auto capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(n_, n_ / 4 + 65536));
+    for (auto& entries : entries_) entries.resize_discard(capacity);
   }
   while (!active.empty()) {
     if (used_rounds_ == rounds_.size()) rounds_.emplace_back();
     Round& round = rounds_[used_rounds_++];
     start_round(round, active);
     guess(round, points);
-    watch_.mark(&times.sample_s);
+    watch_.mark(&times_->sample_s);
     resolve(round, points);
     std::vector<std::size_t> stuck;
     std::vector<std::size_t> next = finish_cells(round, stuck);
-    watch_.mark(&times.resolve_s);
-    const bool moving = options_.points || options_.permutation || !next.empty() || !stuck.empty();
+    watch_.mark(&times_->resolve_s);
+    const bool moving = options_.points || carry_ || !next.empty() || !stuck.empty();
     if (moving) move(round, points, ids, to);
-    watch_.mark(&times.move_s);
+    watch_.mark(&times_->move_s);
     for (const std::size_t heap : round.heap) {
-      const OrbCell<T, Dim>& cell = tree.cells[heap];
+      const OrbCell<T, Dim>& cell = tree_->cells[heap];
       std::fill_n(buffer_of_leaf.begin() + cell.first_leaf, cell.leaves, to);
     }
     for (const std::size_t heap : stuck) cut_on_host(heap, round, to);
     active = std::move(next);
     points = points_[to].data();
-    ids = options_.permutation ? ids_[to].data() : nullptr;
+    ids = carry_ ? ids_[to].data() : nullptr;
     to = 1 - to;
   }
-  times.rounds = static_cast<int>(used_rounds_);
-  if (options_.points || options_.permutation) collect_points(buffer_of_leaf);
-  watch_.mark(&times.move_s);
-  if (options_.labels && used_rounds_ > 0) make_labels();
-  watch_.mark(&times.labels_s);
-  stream_.synchronize();
-  watch_.close();
-  times.total_s = watch_.total();
+}
+
+/// Labels of all points of some cells from their numbers, which lie in order of leaves.
+template <class T, int Dim>
+void Multiway<T, Dim>::scatter_labels(const std::vector<std::size_t>& cells) {
+  std::vector<std::uint32_t> begins(tree_->leaves);
+  for (std::uint32_t leaf = 0; leaf < tree_->leaves; ++leaf)
+    begins[leaf] = static_cast<std::uint32_t>(tree_->cells[tree_->leaf_cell[leaf]].begin);
+  leaf_begins_.resize_discard(begins.size());
+  copy_to_device(leaf_begins_.data(), begins.data(), begins.size(), stream_);
+  const auto scatter = [&](const OrbCell<T, Dim>& cell) {
+    const auto n = static_cast<std::uint32_t>(cell.count);
+    scatter_labels_kernel<<<blocks(n, 256), 256, 0, stream_.get()>>>(
+        ids_[final_].data(), static_cast<std::uint32_t>(cell.begin), n, leaf_begins_.data(), cell.first_leaf,
+        cell.leaves, labels_[0].data());
+    cuda_check_launch("scatter_labels_kernel");
+  };
+  if (cells.size() > kSlots)
+    scatter(tree_->cells[1]);
+  else
+    for (const std::size_t heap : cells) scatter(tree_->cells[heap]);
+  stream_.synchronize();  // begins is about to go
 }
 
 template <class T, int Dim>
@@ -290,10 +359,12 @@ void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* 
   cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, round.table.data(), round.table.data(), places,
                                            stream_.get()),
              "DeviceScan");
-  move_kernel<T, Dim><<<round.tiles, kThreads, kMoveShared<T, Dim>, stream_.get()>>>(
-      points, points_[to].data(), ids, options_.permutation ? ids_[to].data() : nullptr, round.codes.data(),
-      round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
-  cuda_check_launch("move_kernel");
+  if (carry_) ids_[to].resize_discard(n_);
+  launch_move<T, Dim, std::uint8_t>(
+      options_.tuning.match, round.tiles, stream_.get(),
+      {points, points_[to].data(), ids, carry_ ? ids_[to].data() : nullptr, round.device_cells.data(), n_cells,
+       round.slot_of_code.data(), round.table.data(), 0, 0, nullptr},
+      round.codes.data());
 }
 
 template <class T, int Dim>
@@ -307,7 +378,7 @@ void Multiway<T, Dim>::cut_on_host(std::size_t heap, Round& round, int at) {
   OrbOptions options{.leaves = cell.leaves, .side_tolerance = options_.side_tolerance, .points = true};
   orb<T, Dim>({points, Dim}, {}, options, result, cell.box);
   copy_to_device(points_[at].data() + cell.begin * Dim, result.points.data(), points.size(), stream_);
-  if (options_.permutation) {
+  if (carry_) {
     std::vector<std::uint32_t> ids(cell.count), moved(cell.count);
     copy_to_host(ids.data(), ids_[at].data() + cell.begin, ids.size(), stream_);
     stream_.synchronize();
@@ -364,7 +435,7 @@ void Multiway<T, Dim>::collect_points(const std::vector<int>& buffer_of_leaf) {
           cudaMemcpyAsync(points_[final_].data() + cell.begin * Dim, points_[1 - final_].data() + cell.begin * Dim,
                           cell.count * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
           "cudaMemcpyAsync");
-    if (options_.permutation)
+    if (carry_)
       cuda_check(cudaMemcpyAsync(ids_[final_].data() + cell.begin, ids_[1 - final_].data() + cell.begin,
                                  cell.count * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice, stream_.get()),
                  "cudaMemcpyAsync");

@@ -2,10 +2,10 @@
 // Orthogonal recursive bisection of points that lie on a GPU. Only in builds with the CUDA back end. The rules are
 // those of rules.hpp: tree, labels and permutation equal the CPU's.
 //
-//   multiway    up to 6 levels a round, as on the CPU: sample, one pass that sorts points out by 64 cells or the
-//   bracket
-//               they meet, exact resolution of those in brackets, one stable move. Cells whose brackets miss their cuts
-//               are cut in a further round; what makes no progress (very many equal coordinates) is cut on the host.
+//   multiway    a first round of up to 12 levels, further ones of up to 6: sample, one pass that sorts points out by
+//               the cells or the bracket they meet, exact resolution of those in brackets, stable moves by 64. Cells
+//               whose brackets miss their cuts are cut in a further round; what makes no progress (very many equal
+//               coordinates) is cut on the host.
 //   seed-cells, seed-level, seed-warp
 //               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
 //               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
@@ -20,6 +20,14 @@
 
 namespace amrbench::partitioners {
 
+/// Ways to do the same, to be timed side by side; results do not depend on them.
+struct OrbGpuTuning {
+  bool wide = true;    ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
+  int walk = 0;        ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
+  bool match = false;  ///< the move finds equal slots by match instructions, else by ballots
+  double samples = 1;  ///< size of the wide round's sample, relative to the usual one
+};
+
 struct OrbGpuOptions {
   std::uint32_t leaves = 1;
   std::string_view method = "multiway";
@@ -27,6 +35,7 @@ struct OrbGpuOptions {
   bool points = true;        ///< reorder the points
   bool permutation = false;  ///< the numbers of the reordered points
   bool labels = false;       ///< leaf of each point
+  OrbGpuTuning tuning = {};
 };
 
 struct OrbGpuTimes {
