@@ -190,8 +190,9 @@ __device__ inline void prefetch(const void* from, std::size_t bytes) {
 
 /// One block a tile: its points, sorted by slot in shared memory, to their places. Bytes a point of 12 without ids: 24,
 /// the code, and a digit.
-template <class T, int Dim, class Code, bool Match>
-__global__ void __launch_bounds__(kThreads, 2) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
+template <class T, int Dim, class Code, bool Match, int Blocks>
+__global__ void __launch_bounds__(kThreads, Blocks)
+    move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
   constexpr bool kWide = sizeof(Code) == 2;
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
@@ -252,28 +253,32 @@ __global__ void __launch_bounds__(kThreads, 2) move_kernel(const MoveArguments<T
   if (kWide && a.digits_out != nullptr) write_runs<std::uint8_t>(sorted_digits, a.digits_out, 1, first, to, n);
 }
 
-/// Lets move_kernel have the shared memory that it wants.
+/// The kernel of OrbGpuTuning::move.
+template <class T, int Dim, class Code>
+auto* move_kernel_of(int tuning) {
+  auto* const with_ballots =
+      (tuning & 2) != 0 ? move_kernel<T, Dim, Code, false, 3> : move_kernel<T, Dim, Code, false, 2>;
+  auto* const with_match = (tuning & 2) != 0 ? move_kernel<T, Dim, Code, true, 3> : move_kernel<T, Dim, Code, true, 2>;
+  return (tuning & 1) != 0 ? with_match : with_ballots;
+}
+
+/// Lets it have the shared memory that it wants.
 template <class T, int Dim>
-void allow_move_shared() {
+void allow_move_shared(int tuning) {
   const auto allow = [](const void* kernel) {
     support::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(move_shared<T, Dim>(true, true))),
                         "cudaFuncSetAttribute");
   };
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint8_t, false>));
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint8_t, true>));
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint16_t, false>));
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint16_t, true>));
+  allow(reinterpret_cast<const void*>(move_kernel_of<T, Dim, std::uint8_t>(tuning)));
+  allow(reinterpret_cast<const void*>(move_kernel_of<T, Dim, std::uint16_t>(tuning)));
 }
 
 template <class T, int Dim, class Code>
-void launch_move(bool match, std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments,
+void launch_move(int tuning, std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments,
                  const Code* codes) {
   const std::size_t shared = move_shared<T, Dim>(arguments.ids_out != nullptr, arguments.digits_out != nullptr);
-  if (match)
-    move_kernel<T, Dim, Code, true><<<tiles, kThreads, shared, stream>>>(arguments, codes);
-  else
-    move_kernel<T, Dim, Code, false><<<tiles, kThreads, shared, stream>>>(arguments, codes);
+  move_kernel_of<T, Dim, Code>(tuning)<<<tiles, kThreads, shared, stream>>>(arguments, codes);
   support::cuda_check_launch("move_kernel");
 }
 

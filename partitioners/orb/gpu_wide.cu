@@ -101,7 +101,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
   shared(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, 1, 3>), walk);
   shared(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, 2, 2>), walk);
   shared(reinterpret_cast<const void*>(wide_select_kernel<T, Dim>), kCandidates * sizeof(OrbPoint<T, Dim>));
-  allow_move_shared<T, Dim>();
+  allow_move_shared<T, Dim>(options.tuning.move);
 }
 
 template <class T, int Dim>
@@ -309,7 +309,7 @@ int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   copy_to_device(device_cells_.data(), &root, 1, stream_);
   copy_to_device(device_cells_.data() + 1, buckets_.data(), buckets_.size(), stream_);
   launch_move<T, Dim, std::uint16_t>(
-      options_.tuning.match, tiles, stream,
+      options_.tuning.move, tiles, stream,
       {points, moved[0].data(), nullptr, ids != nullptr ? ids[0].data() : nullptr, device_cells_.data(), 1, nullptr,
        tile_table_.data(), first_, shift, twice ? low_digits_.data() : nullptr},
       codes_.data());
@@ -339,7 +339,7 @@ void WideRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uin
   cuda_check_launch("tile_counts_kernel");
   scan_tiles(std::size_t{tiles} * kSlots);
   launch_move<T, Dim, std::uint8_t>(
-      options_.tuning.match, tiles, stream_.get(),
+      options_.tuning.move, tiles, stream_.get(),
       {from, to, ids_in, ids_out, device_cells_.data() + 1, n_cells, digits_.data(), tile_table_.data(), 0, 0, nullptr},
       low_digits_.data());
 }
