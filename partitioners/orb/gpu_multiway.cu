@@ -103,10 +103,11 @@ template <class T, int Dim>
 void Multiway<T, Dim>::run_rounds(const T* points, int to, std::vector<std::size_t> active,
                                   std::vector<int>& buffer_of_leaf) {
   const std::uint32_t* ids = points == points_[1 - to].data() && carry_ ? ids_[1 - to].data() : nullptr;
-  if (entries_[0].size() == 0) {
-    const auto capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(n_, n_ / 4 + 65536));
+  std::uint64_t total = 0;
+  for (const std::size_t heap : active) total += tree_->cells[heap].count;
+  const auto capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, total / 4 + 65536));
+  if (entries_[0].size() < capacity)
     for (auto& entries : entries_) entries.resize_discard(capacity);
-  }
   while (!active.empty()) {
     if (used_rounds_ == rounds_.size()) rounds_.emplace_back();
     Round& round = rounds_[used_rounds_++];
