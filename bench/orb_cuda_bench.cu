@@ -1,8 +1,11 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
-//   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2]
+//   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
+//                  [--tuning WIDE,WALK,MOVE,SAMPLES] [--variants]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
-// points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers.
+// points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
+// --tuning: OrbGpuTuning of the measured runs; --variants: nothing but several of them, on the headline's points, and
+// a last line that names the fastest.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/orb_cuda_check.hpp"
 #include "partitioners/orb/inputs.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
@@ -26,107 +30,9 @@
 namespace {
 
 using namespace amrbench;
+using namespace amrbench::bench;
 using namespace amrbench::partitioners;
 using Json = nlohmann::ordered_json;
-
-template <class T>
-void upload(support::DeviceBuffer<T>& device, std::span<const T> host, bool resize = true) {
-  if (resize) device.resize_discard(host.size());
-  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
-}
-
-template <class T>
-std::vector<T> download(const T* device, std::size_t n) {
-  std::vector<T> host(n);
-  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
-
-/// One case against the CPU's result: tree, labels, permutation where the method keeps order, points by permutation.
-template <class T, int Dim>
-bool check(const char* name, const std::vector<T>& points, std::uint32_t leaves, const char* method) {
-  const std::size_t n = points.size() / Dim;
-  OrbResult<T, Dim> cpu;
-  orb<T, Dim>({points, Dim}, {}, {.leaves = leaves, .points = true}, cpu);
-  support::DeviceBuffer<T> device;
-  upload<T>(device, points);
-  OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .method = method, .permutation = true, .labels = true});
-  const OrbTree<T, Dim>& tree = gpu.run(device.data(), cpu.tree.cells[1].box);
-  const bool same_tree = tree_hash(tree) == tree_hash(cpu.tree);
-  const auto labels = download(gpu.labels(), n);
-  const bool same_labels = std::equal(labels.begin(), labels.end(), cpu.labels.begin());
-  auto permutation = download(gpu.permutation(), n);
-  const auto moved = download(gpu.points(), n * Dim);
-  bool same_points = true;
-  for (std::size_t i = 0; i < n && same_points; ++i)
-    for (std::size_t a = 0; a < Dim; ++a)
-      same_points = same_points && permutation[i] < n && moved[i * Dim + a] == points[permutation[i] * Dim + a];
-  if (std::string(method) != "multiway")  // order within a leaf is not defined
-    for (const std::uint32_t c : tree.leaf_cell) {
-      const auto first = permutation.begin() + static_cast<std::ptrdiff_t>(tree.cells[c].begin);
-      std::sort(first, first + static_cast<std::ptrdiff_t>(tree.cells[c].count));
-    }
-  const bool same_order = std::equal(permutation.begin(), permutation.end(), cpu.permutation.begin());
-  const bool good = same_tree && same_labels && same_points && same_order;
-  std::printf("%s %-28s %-10s n %9zu leaves %5u rounds %d host cells %u%s%s%s%s\n", good ? "ok  " : "FAIL", name,
-              method, n, leaves, gpu.times().rounds, gpu.times().host_cells, same_tree ? "" : " tree",
-              same_labels ? "" : " labels", same_points ? "" : " points", same_order ? "" : " order");
-  std::fflush(stdout);
-  return good;
-}
-
-template <class T, int Dim>
-std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
-  std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(kind, seed, 0, points);
-  return points;
-}
-
-template <class T>
-std::vector<T> lattice(std::size_t values, int edge) {
-  std::vector<T> points(values);
-  std::uint64_t state = 7;
-  for (T& x : points) {
-    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-    x = static_cast<T>((state >> 33) % static_cast<unsigned>(edge));
-  }
-  return points;
-}
-
-bool check_all() {
-  bool good = true;
-  const OrbInputKind kinds[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
-                                OrbInputKind::field};
-  const char* names[] = {"uniform", "cluster", "plummer", "field"};
-  for (int k = 0; k < 4; ++k) {
-    good = check<float, 3>(names[k], made<float, 3>(kinds[k], 3000000, 1), 4096, "multiway") && good;
-    good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1000001, 2), 61, "multiway") && good;
-    good = check<double, 3>(names[k], made<double, 3>(kinds[k], 1500000, 3), 1021, "multiway") && good;
-    good = check<double, 2>(names[k], made<double, 2>(kinds[k], 700000, 4), 127, "multiway") && good;
-    good = check<float, 2>(names[k], made<float, 2>(kinds[k], 900000, 5), 4093, "multiway") && good;
-    for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
-      good = check<float, 3>(names[k], made<float, 3>(kinds[k], 400000, 6), 509, method) && good;
-  }
-  for (const char* method : {"multiway", "seed-warp"}) {
-    good = check<float, 3>("lattice of 16", lattice<float>(600000, 16), 64, method) && good;
-    good = check<double, 2>("lattice of 1000", lattice<double>(400000, 1000), 100, method) && good;
-    good = check<float, 3>("one place", std::vector<float>(60000, 0.25F), 7, method) && good;
-  }
-  for (const std::uint32_t leaves : {1U, 2U, 3U, 64U, 65U})
-    good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 200003, 9), leaves, "multiway") && good;
-  good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 1000, 9), 1000, "multiway") && good;
-  return good;
-}
-
-/// Every kernel once or twice on few points.
-bool check_small() {
-  bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 60000, 1), 509, "multiway");
-  good = check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 30000, 2), 127, "multiway") && good;
-  good = check<float, 3>("lattice of 16", lattice<float>(30000, 16), 70, "multiway") && good;
-  for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
-    good = check<float, 3>("cluster", made<float, 3>(OrbInputKind::cluster, 20000, 3), 13, method) && good;
-  return good;
-}
 
 struct Measured {
   double time_s = 0;
@@ -148,20 +54,34 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
 }
 
 Json row(const char* input, std::string_view method, const char* outputs, std::uint64_t n, std::uint32_t leaves,
-         const Measured& m) {
+         const Measured& m, const OrbGpuTuning& tuning = {}) {
   const OrbGpuTimes& t = m.times;
   std::printf(
       "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms = sample %.2f classify %.2f resolve %.2f move %.2f labels "
-      "%.2f  rounds %d in brackets %.1f%% host cells %u passes %d\n",
+      "%.2f  rounds %d in brackets %.1f%% host cells %u passes %d tuning %d,%d,%d,%g\n",
       input, std::string(method).c_str(), outputs, std::log2(static_cast<double>(n)), leaves, 1e3 * m.time_s,
       1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds,
-      100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes);
+      100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes, tuning.wide ? 1 : 0,
+      tuning.walk, tuning.move, tuning.samples);
   std::fflush(stdout);
   return {
-      {"input", input},           {"method", method},           {"outputs", outputs},     {"n", n},
-      {"leaves", leaves},         {"time_s", m.time_s},         {"sample_s", t.sample_s}, {"classify_s", t.classify_s},
-      {"resolve_s", t.resolve_s}, {"move_s", t.move_s},         {"labels_s", t.labels_s}, {"rounds", t.rounds},
-      {"stopped", t.stopped},     {"host_cells", t.host_cells}, {"passes", t.passes}};
+      {"input", input},
+      {"method", method},
+      {"outputs", outputs},
+      {"n", n},
+      {"leaves", leaves},
+      {"time_s", m.time_s},
+      {"sample_s", t.sample_s},
+      {"classify_s", t.classify_s},
+      {"resolve_s", t.resolve_s},
+      {"move_s", t.move_s},
+      {"labels_s", t.labels_s},
+      {"rounds", t.rounds},
+      {"stopped", t.stopped},
+      {"host_cells", t.host_cells},
+      {"passes", t.passes},
+      {"wide", t.wide},
+      {"tuning", {{"wide", tuning.wide}, {"walk", tuning.walk}, {"move", tuning.move}, {"samples", tuning.samples}}}};
 }
 
 double copy_bandwidth() {
@@ -265,7 +185,41 @@ Json send(support::DeviceBuffer<float>& device, std::span<const float> host) {
 
 class Suite {
  public:
-  explicit Suite(int max_log2) : largest_(std::uint64_t{1} << max_log2), headline_(std::min(kHeadline, largest_)) {}
+  Suite(int max_log2, const OrbGpuTuning& tuning)
+      : largest_(std::uint64_t{1} << max_log2), headline_(std::min(kHeadline, largest_)), tuning_(tuning) {}
+
+  /// Rows of the headline's points with several tunings.
+  void variants() {
+    fill(OrbInputKind::uniform, headline_);
+    upload<float>(points_, host_.span().first(headline_ * 3));
+    OrbGpuTuning best;
+    double best_s = 1e30;
+    const auto both = [&](const OrbGpuTuning& tuning) {
+      tuning_ = tuning;
+      const std::size_t before = rows_.size();
+      time("uniform", headline_, "points", {.leaves = kLeaves}, 3);
+      time("uniform", headline_, "labels", {.leaves = kLeaves, .points = false, .labels = true}, 3);
+      double sum = 0;
+      for (std::size_t k = before; k < rows_.size(); ++k) sum += rows_[k].value("time_s", 1e30);
+      if (sum < best_s) {
+        best_s = sum;
+        best = tuning;
+      }
+    };
+    both({.wide = false});
+    for (const int walk : {0, 1, 2}) both({.walk = walk});
+    OrbGpuTuning next = best;
+    for (const int move : {1, 2, 3}) {
+      next.move = move;
+      both(next);
+    }
+    for (const double samples : {0.5, 2.0, 4.0}) {
+      next = best;
+      next.samples = samples;
+      both(next);
+    }
+    std::printf("fastest: --tuning %d,%d,%d,%g\n", best.wide ? 1 : 0, best.walk, best.move, best.samples);
+  }
 
   /// False when a result is wrong.
   bool run() {
@@ -313,9 +267,11 @@ class Suite {
     std::printf("made 2^%.2f points in %.1f s\n", std::log2(static_cast<double>(n)), seconds() - start);
   }
   /// A row; one that says why where there is no memory.
-  void time(const char* input, std::uint64_t n, const char* outputs, const OrbGpuOptions& options, int repeats = 5) {
+  void time(const char* input, std::uint64_t n, const char* outputs, OrbGpuOptions options, int repeats = 5) {
+    options.tuning = tuning_;
     try {
-      rows_.push_back(row(input, options.method, outputs, n, kLeaves, measure<float, 3>(points_, n, options, repeats)));
+      rows_.push_back(
+          row(input, options.method, outputs, n, kLeaves, measure<float, 3>(points_, n, options, repeats), tuning_));
     } catch (const support::RunError& error) {
       std::printf("%s %s %s n %llu: %s\n", input, std::string(options.method).c_str(), outputs,
                   static_cast<unsigned long long>(n), error.what());
@@ -326,18 +282,19 @@ class Suite {
   }
 
   std::uint64_t largest_, headline_;
+  OrbGpuTuning tuning_;
   support::PageBuffer<float> host_;
   support::DeviceBuffer<float> points_;
   Json rows_ = Json::array();
   Json host_to_device_;
 };
 
-int once(int log2) {
+int once(int log2, const OrbGpuTuning& tuning) {
   const std::size_t n = std::size_t{1} << log2;
   support::DeviceBuffer<float> device;
   upload<float>(device, made<float, 3>(OrbInputKind::uniform, n, 1));
   row("uniform", "multiway", "points,labels", n, kLeaves,
-      measure<float, 3>(device, n, {.leaves = kLeaves, .labels = true}, 0));
+      measure<float, 3>(device, n, {.leaves = kLeaves, .labels = true, .tuning = tuning}, 0), tuning);
   return 0;
 }
 
@@ -347,19 +304,32 @@ struct Arguments {
   std::string json;
   bool check_only = false;
   bool small = false;
+  bool unchecked = false;
+  bool variants = false;
+  OrbGpuTuning tuning;
 };
 
+bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
+  int wide = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%d,%lf", &wide, &tuning.walk, &tuning.move, &tuning.samples) != 4) return false;
+  tuning.wide = wide != 0;
+  return tuning.walk >= 0 && tuning.walk <= 2 && tuning.move >= 0 && tuning.move <= 3 && tuning.samples > 0;
+}
+
 int run(const Arguments& arguments) {
-  if (arguments.once > 0) return once(arguments.once);
-  bool good = arguments.small ? check_small() : check_all();
-  std::printf(good ? "All checks passed.\n" : "CHECKS FAILED\n");
+  if (arguments.once > 0) return once(arguments.once, arguments.tuning);
+  bool good = arguments.unchecked || arguments.variants || (arguments.small ? check_small() : check_all());
+  if (!arguments.unchecked && !arguments.variants) std::printf(good ? "All checks passed.\n" : "CHECKS FAILED\n");
   if (arguments.check_only || arguments.small) return good ? 0 : 1;
   cudaDeviceProp properties{};
   support::cuda_check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
   const double copy = copy_bandwidth();
   std::printf("copy bandwidth %.2f TB/s\n", copy / 1e12);
-  Suite suite(arguments.max_log2);
-  good = suite.run() && good;
+  Suite suite(arguments.max_log2, arguments.tuning);
+  if (arguments.variants)
+    suite.variants();
+  else
+    good = suite.run() && good;
   const Json record{
       {"schema", 1},           {"program", "orb_cuda_bench"},        {"gpu", properties.name},
       {"checks_passed", good}, {"copy_bandwidth_bytes_per_s", copy}, {"host_to_device", suite.host_to_device()},
@@ -381,6 +351,15 @@ int main(int argc, char** argv) {
       arguments.once = std::atoi(argv[++k]);
     else if (word == "--json" && more)
       arguments.json = argv[++k];
+    else if (word == "--tuning" && more) {
+      if (!parse_tuning(argv[++k], arguments.tuning)) {
+        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,WALK,MOVE,SAMPLES, such as 1,0,0,1\n");
+        return 2;
+      }
+    } else if (word == "--variants")
+      arguments.variants = true;
+    else if (word == "--no-check")
+      arguments.unchecked = true;
     else if (word == "--check-only")
       arguments.check_only = true;
     else if (word == "--small-check")

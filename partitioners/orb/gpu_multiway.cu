@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "partitioners/orb/gpu_multiway.hpp"
+#include "partitioners/orb/gpu_multiway_end.cuh"
 #include "partitioners/orb/round_tree.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -15,10 +15,6 @@ using support::cuda_check;
 using support::cuda_check_launch;
 
 constexpr std::uint32_t kLeastSamples = 16384;  ///< of a cell, where it has as many points
-
-unsigned blocks(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
 
 template <class V>
 void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
@@ -35,17 +31,15 @@ __global__ void iota_kernel(std::uint32_t* ids, std::uint64_t n) {
 
 template <class T, int Dim>
 Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
-  const std::uint32_t capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(n, n / 4 + 65536));
-  for (auto& entries : entries_) entries.resize_discard(capacity);
+  if (WideRound<T, Dim>::suits(n, options)) wide_ = std::make_unique<WideRound<T, Dim>>(n, options, stream_);
   list_state_.resize_discard(kLevels + 1);
-  if (options.points || options.leaves > kSlots) points_[0].resize_discard(n * Dim);
-  if (options.leaves > kSlots) points_[1].resize_discard(n * Dim);
+  const bool moves = options.points || options.permutation || options.leaves > (wide_ ? kWideInner : kSlots);
+  if (moves) points_[0].resize_discard(n * Dim);
+  if (moves && options.leaves > kSlots) points_[1].resize_discard(n * Dim);
   if (options.permutation)
     for (auto& ids : ids_) ids.resize_discard(n);
   if (options.labels) labels_[0].resize_discard(n);
-  cuda_check(cudaFuncSetAttribute(move_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(kMoveShared<T, Dim>)),
-             "cudaFuncSetAttribute");
+  allow_move_shared<T, Dim>(options.tuning.move);
   cuda_check(cudaFuncSetAttribute(select_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(kCandidates * sizeof(OrbPoint<T, Dim>))),
              "cudaFuncSetAttribute");
@@ -56,54 +50,87 @@ void Multiway<T, Dim>::run(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& t
   tree_ = &tree;
   times_ = &times;
   used_rounds_ = 0;
+  final_ = 0;
+  carry_ = options_.permutation;
   watch_.reset();
   watch_.mark(nullptr);
-  const T* points = input;
-  const std::uint32_t* ids = nullptr;
-  std::vector<int> buffer_of_leaf(tree.leaves, 0);
   std::vector<std::size_t> active;
   if (tree.leaves > 1) active.push_back(1);
-  int to = 0;
-  if (active.empty()) {
-    if (options_.points)
-      cuda_check(
-          cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
-          "cudaMemcpyAsync");
-    if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
-    if (options_.labels) clear(labels_[0], n_, stream_);
-    watch_.mark(&times.move_s);
-  }
+  if (active.empty()) start_run(input);
+  const bool wide = wide_ && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_wide(input, active);
+  const std::vector<std::size_t> later = wide ? active : std::vector<std::size_t>{};
+  std::vector<int> buffer_of_leaf(tree.leaves, final_);
+  if (!active.empty())
+    run_rounds(wide ? points_[final_].data() : input, wide ? 1 - final_ : 0, std::move(active), buffer_of_leaf);
+  times.rounds = static_cast<int>(used_rounds_) + (wide ? 1 : 0);
+  times.wide = wide;
+  if (options_.points || carry_) collect_points(buffer_of_leaf);
+  watch_.mark(&times.move_s);
+  if (options_.labels && used_rounds_ > 0) wide ? scatter_labels(later) : make_labels();
+  watch_.mark(&times.labels_s);
+  stream_.synchronize();
+  watch_.close();
+  times.total_s = watch_.total();
+}
+
+/// The whole run where there is one leaf.
+template <class T, int Dim>
+void Multiway<T, Dim>::start_run(const T* input) {
+  if (options_.points)
+    cuda_check(cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+               "cudaMemcpyAsync");
+  if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
+  if (options_.labels) clear(labels_[0], n_, stream_);
+  watch_.mark(&times_->move_s);
+}
+
+/// The wide round; false: it cut nothing. active: cells to cut further. Labels of points in those come by their
+/// numbers at the end.
+template <class T, int Dim>
+bool Multiway<T, Dim>::run_wide(const T* input, std::vector<std::size_t>& active) {
+  if (!wide_->cut(input, *tree_, watch_, *times_)) return false;
+  active = wide_->left();
+  if (options_.labels) wide_->label(labels_[0].data());
+  watch_.mark(&times_->labels_s);
+  carry_ = carry_ || (options_.labels && !active.empty());
+  if (options_.points || carry_ || !active.empty()) final_ = wide_->move(input, points_, carry_ ? ids_ : nullptr);
+  watch_.mark(&times_->move_s);
+  return true;
+}
+
+/// Rounds of up to 6 levels over the active cells, whose points lie at `points`; they move to buffer `to` first.
+template <class T, int Dim>
+void Multiway<T, Dim>::run_rounds(const T* points, int to, std::vector<std::size_t> active,
+                                  std::vector<int>& buffer_of_leaf) {
+  const std::uint32_t* ids = points == points_[1 - to].data() && carry_ ? ids_[1 - to].data() : nullptr;
+  std::uint64_t total = 0;
+  for (const std::size_t heap : active) total += tree_->cells[heap].count;
+  const auto capacity = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, total / 4 + 65536));
+  if (entries_[0].size() < capacity)
+    for (auto& entries : entries_) entries.resize_discard(capacity);
   while (!active.empty()) {
     if (used_rounds_ == rounds_.size()) rounds_.emplace_back();
     Round& round = rounds_[used_rounds_++];
     start_round(round, active);
     guess(round, points);
-    watch_.mark(&times.sample_s);
+    watch_.mark(&times_->sample_s);
     resolve(round, points);
     std::vector<std::size_t> stuck;
     std::vector<std::size_t> next = finish_cells(round, stuck);
-    watch_.mark(&times.resolve_s);
-    const bool moving = options_.points || options_.permutation || !next.empty() || !stuck.empty();
+    watch_.mark(&times_->resolve_s);
+    const bool moving = options_.points || carry_ || !next.empty() || !stuck.empty();
     if (moving) move(round, points, ids, to);
-    watch_.mark(&times.move_s);
+    watch_.mark(&times_->move_s);
     for (const std::size_t heap : round.heap) {
-      const OrbCell<T, Dim>& cell = tree.cells[heap];
+      const OrbCell<T, Dim>& cell = tree_->cells[heap];
       std::fill_n(buffer_of_leaf.begin() + cell.first_leaf, cell.leaves, to);
     }
     for (const std::size_t heap : stuck) cut_on_host(heap, round, to);
     active = std::move(next);
     points = points_[to].data();
-    ids = options_.permutation ? ids_[to].data() : nullptr;
+    ids = carry_ ? ids_[to].data() : nullptr;
     to = 1 - to;
   }
-  times.rounds = static_cast<int>(used_rounds_);
-  if (options_.points || options_.permutation) collect_points(buffer_of_leaf);
-  watch_.mark(&times.move_s);
-  if (options_.labels && used_rounds_ > 0) make_labels();
-  watch_.mark(&times.labels_s);
-  stream_.synchronize();
-  watch_.close();
-  times.total_s = watch_.total();
 }
 
 template <class T, int Dim>
@@ -290,85 +317,12 @@ void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* 
   cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, round.table.data(), round.table.data(), places,
                                            stream_.get()),
              "DeviceScan");
-  move_kernel<T, Dim><<<round.tiles, kThreads, kMoveShared<T, Dim>, stream_.get()>>>(
-      points, points_[to].data(), ids, options_.permutation ? ids_[to].data() : nullptr, round.codes.data(),
-      round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
-  cuda_check_launch("move_kernel");
-}
-
-template <class T, int Dim>
-void Multiway<T, Dim>::cut_on_host(std::size_t heap, Round& round, int at) {
-  ++times_->host_cells;
-  const OrbCell<T, Dim> cell = tree_->cells[heap];
-  std::vector<T> points(cell.count * Dim);
-  copy_to_host(points.data(), points_[at].data() + cell.begin * Dim, points.size(), stream_);
-  stream_.synchronize();
-  OrbResult<T, Dim> result;
-  OrbOptions options{.leaves = cell.leaves, .side_tolerance = options_.side_tolerance, .points = true};
-  orb<T, Dim>({points, Dim}, {}, options, result, cell.box);
-  copy_to_device(points_[at].data() + cell.begin * Dim, result.points.data(), points.size(), stream_);
-  if (options_.permutation) {
-    std::vector<std::uint32_t> ids(cell.count), moved(cell.count);
-    copy_to_host(ids.data(), ids_[at].data() + cell.begin, ids.size(), stream_);
-    stream_.synchronize();
-    for (std::size_t i = 0; i < ids.size(); ++i) moved[i] = ids[result.permutation[i]];
-    copy_to_device(ids_[at].data() + cell.begin, moved.data(), moved.size(), stream_);
-    stream_.synchronize();
-  }
-  for (std::size_t i = 1; i < result.tree.cells.size(); ++i) {
-    const OrbCell<T, Dim>& cut = result.tree.cells[i];
-    if (cut.axis < 0) continue;
-    const int level = std::bit_width(i) - 1;
-    const std::uint64_t left = result.tree.cells[2 * i].count;
-    cut_cell(*tree_, (heap << level) + (i - (std::size_t{1} << level)), cut.axis, cut.cut, left, left);
-  }
-  if (options_.labels) {
-    std::vector<std::uint32_t> labels(result.labels.begin(), result.labels.end());
-    for (std::uint32_t& label : labels) label += cell.first_leaf;
-    round.host_labels.emplace_back(static_cast<std::uint32_t>(cell.begin), std::move(labels));
-  }
-  stream_.synchronize();
-}
-
-template <class T, int Dim>
-void Multiway<T, Dim>::make_labels() {
-  for (std::size_t k = used_rounds_; k-- > 0;) {
-    Round& round = rounds_[k];
-    support::DeviceBuffer<std::uint32_t>& from = labels_[(k + 1) % 2];
-    support::DeviceBuffer<std::uint32_t>& to = labels_[k % 2];
-    to.resize_discard(n_);
-    if (k + 1 < used_rounds_ || !round.host_labels.empty()) from.resize_discard(n_);
-    for (const auto& [begin, labels] : round.host_labels)
-      copy_to_device(from.data() + begin, labels.data(), labels.size(), stream_);
-    if (round.table.size() == 0) round.table.resize_discard(std::size_t{round.tiles} * kSlots);
-    labels_kernel<T, Dim><<<round.tiles, kThreads, 0, stream_.get()>>>(
-        to.data(), from.data(), round.codes.data(), round.device_cells.data(),
-        static_cast<std::uint32_t>(round.cells.size()), round.slot_of_code.data(), round.slot_leaf.data(),
-        round.table.data());
-    cuda_check_launch("labels_kernel");
-  }
-}
-
-/// Leaves that a further round finished lie in the other buffer: brings all into the one that holds most.
-template <class T, int Dim>
-void Multiway<T, Dim>::collect_points(const std::vector<int>& buffer_of_leaf) {
-  std::uint64_t in[2] = {0, 0};
-  for (std::uint32_t leaf = 0; leaf < tree_->leaves; ++leaf)
-    in[buffer_of_leaf[leaf]] += tree_->cells[tree_->leaf_cell[leaf]].count;
-  final_ = in[1] > in[0] ? 1 : 0;
-  for (std::uint32_t leaf = 0; leaf < tree_->leaves; ++leaf) {
-    if (buffer_of_leaf[leaf] == final_) continue;
-    const OrbCell<T, Dim>& cell = tree_->cells[tree_->leaf_cell[leaf]];
-    if (points_[final_].size() > 0)
-      cuda_check(
-          cudaMemcpyAsync(points_[final_].data() + cell.begin * Dim, points_[1 - final_].data() + cell.begin * Dim,
-                          cell.count * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
-          "cudaMemcpyAsync");
-    if (options_.permutation)
-      cuda_check(cudaMemcpyAsync(ids_[final_].data() + cell.begin, ids_[1 - final_].data() + cell.begin,
-                                 cell.count * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice, stream_.get()),
-                 "cudaMemcpyAsync");
-  }
+  if (carry_) ids_[to].resize_discard(n_);
+  launch_move<T, Dim, std::uint8_t>(
+      options_.tuning.move, round.tiles, stream_.get(),
+      {points, points_[to].data(), ids, carry_ ? ids_[to].data() : nullptr, round.device_cells.data(), n_cells,
+       round.slot_of_code.data(), round.table.data(), 0, 0, nullptr},
+      round.codes.data());
 }
 
 template class Multiway<float, 2>;

@@ -6,41 +6,13 @@
 
 #include "partitioners/orb/gpu_move.cuh"
 #include "partitioners/orb/gpu_resolve.cuh"
+#include "partitioners/orb/gpu_stopwatch.hpp"
+#include "partitioners/orb/gpu_wide.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
-
-/// Time of a stream between marks, by kind.
-class Stopwatch {
- public:
-  explicit Stopwatch(const support::CudaStream& stream) : stream_(stream) {}
-  void mark(double* sum) {
-    if (used_ == events_.size()) events_.emplace_back(true);
-    events_[used_].record(stream_);
-    ++used_;
-    sums_.push_back(sum);
-  }
-  /// Adds the time before each mark since the one before to its sum; waits.
-  void close() {
-    for (std::size_t k = 0; k < used_; ++k) {
-      events_[k].synchronize();
-      if (k > 0 && sums_[k] != nullptr) *sums_[k] += events_[k].seconds_since(events_[k - 1]);
-    }
-  }
-  [[nodiscard]] double total() const { return used_ > 1 ? events_[used_ - 1].seconds_since(events_[0]) : 0; }
-  void reset() {
-    used_ = 0;
-    sums_.clear();
-  }
-
- private:
-  const support::CudaStream& stream_;
-  std::vector<support::CudaEvent> events_;
-  std::vector<double*> sums_;
-  std::size_t used_ = 0;
-};
 
 template <class T, int Dim>
 class Multiway {
@@ -69,6 +41,9 @@ class Multiway {
     bool leaf;
   };
 
+  void start_run(const T* input);
+  bool run_wide(const T* input, std::vector<std::size_t>& active);
+  void run_rounds(const T* points, int to, std::vector<std::size_t> active, std::vector<int>& buffer_of_leaf);
   void start_round(Round& round, const std::vector<std::size_t>& active);
   void guess(Round& round, const T* points);
   void resolve(Round& round, const T* points);
@@ -77,6 +52,7 @@ class Multiway {
   void move(Round& round, const T* points, const std::uint32_t* ids, int to);
   void cut_on_host(std::size_t heap, Round& round, int at);
   void make_labels();
+  void scatter_labels(const std::vector<std::size_t>& cells);
   void collect_points(const std::vector<int>& buffer_of_leaf);
 
   std::uint64_t n_;
@@ -85,7 +61,10 @@ class Multiway {
   Stopwatch watch_{stream_};
   OrbTree<T, Dim>* tree_ = nullptr;
   OrbGpuTimes* times_ = nullptr;
-  int final_ = 0;  ///< which of the two buffers holds the result
+  int final_ = 0;       ///< which of the two buffers holds the result
+  bool carry_ = false;  ///< numbers move with the points
+  std::unique_ptr<WideRound<T, Dim>> wide_;
+  support::DeviceBuffer<std::uint32_t> leaf_begins_;
 
   support::DeviceBuffer<T> points_[2];
   support::DeviceBuffer<std::uint32_t> ids_[2];

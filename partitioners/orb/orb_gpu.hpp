@@ -2,10 +2,10 @@
 // Orthogonal recursive bisection of points that lie on a GPU. Only in builds with the CUDA back end. The rules are
 // those of rules.hpp: tree, labels and permutation equal the CPU's.
 //
-//   multiway    up to 6 levels a round, as on the CPU: sample, one pass that sorts points out by 64 cells or the
-//   bracket
-//               they meet, exact resolution of those in brackets, one stable move. Cells whose brackets miss their cuts
-//               are cut in a further round; what makes no progress (very many equal coordinates) is cut on the host.
+//   multiway    a first round of up to 12 levels, further ones of up to 6: sample, one pass that sorts points out by
+//               the cells or the bracket they meet, exact resolution of those in brackets, stable moves by 64. Cells
+//               whose brackets miss their cuts are cut in a further round; what makes no progress (very many equal
+//               coordinates) is cut on the host.
 //   seed-cells, seed-level, seed-warp
 //               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
 //               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
@@ -20,6 +20,14 @@
 
 namespace amrbench::partitioners {
 
+/// Ways to do the same, to be timed side by side; results do not depend on them.
+struct OrbGpuTuning {
+  bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
+  int walk = 0;      ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
+  int move = 0;  ///< 1: equal slots are found by match instructions, else by ballots; + 2: 3 blocks a multiprocessor
+  double samples = 1;  ///< size of the wide round's sample, relative to the usual one
+};
+
 struct OrbGpuOptions {
   std::uint32_t leaves = 1;
   std::string_view method = "multiway";
@@ -27,12 +35,14 @@ struct OrbGpuOptions {
   bool points = true;        ///< reorder the points
   bool permutation = false;  ///< the numbers of the reordered points
   bool labels = false;       ///< leaf of each point
+  OrbGpuTuning tuning = {};
 };
 
 struct OrbGpuTimes {
   double total_s = 0;  ///< by CUDA events, first launch to last
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
   int rounds = 0;
+  bool wide = false;             ///< the first round cut up to 12 levels
   std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
   std::uint32_t host_cells = 0;  ///< cells that the host cut
   int passes = 0;                ///< counting passes of the document's methods

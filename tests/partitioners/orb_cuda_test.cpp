@@ -4,6 +4,7 @@
 #ifdef AMRBENCH_CUDA
 #include <algorithm>
 #include <random>
+#include <type_traits>
 
 #include "partitioners/orb/inputs.hpp"
 #include "partitioners/orb/orb.hpp"
@@ -32,7 +33,7 @@ std::vector<V> on_host(const V* device, std::size_t n) {
 
 template <class T, int Dim>
 void compare(const std::vector<T>& points, std::uint32_t leaves, const std::string& method,
-             double side_tolerance = kOrbSideTolerance) {
+             double side_tolerance = kOrbSideTolerance, const OrbGpuTuning& tuning = {}, OrbGpuTimes* times = nullptr) {
   SCOPED_TRACE(method + " n " + std::to_string(points.size() / Dim) + " leaves " + std::to_string(leaves));
   const std::size_t n = points.size() / Dim;
   OrbResult<T, Dim> cpu;
@@ -40,8 +41,12 @@ void compare(const std::vector<T>& points, std::uint32_t leaves, const std::stri
   support::DeviceBuffer<T> device(points.size());
   support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
                       "cudaMemcpy");
-  OrbGpu<T, Dim> gpu(
-      n, {.leaves = leaves, .method = method, .side_tolerance = side_tolerance, .permutation = true, .labels = true});
+  OrbGpu<T, Dim> gpu(n, {.leaves = leaves,
+                         .method = method,
+                         .side_tolerance = side_tolerance,
+                         .permutation = true,
+                         .labels = true,
+                         .tuning = tuning});
   for (int repeat = 0; repeat < 2; ++repeat) {  // the second run reuses memory
     const OrbTree<T, Dim>& tree = gpu.run(device.data(), cpu.tree.cells[1].box);
     ASSERT_EQ(tree_hash(tree), tree_hash(cpu.tree));
@@ -57,6 +62,25 @@ void compare(const std::vector<T>& points, std::uint32_t leaves, const std::stri
         std::sort(first, first + static_cast<std::ptrdiff_t>(tree.cells[c].count));
       }
     ASSERT_TRUE(std::equal(order.begin(), order.end(), cpu.permutation.begin()));
+  }
+  if (times != nullptr) *times = gpu.times();
+}
+
+/// Labels alone, for which points need not move.
+template <class T, int Dim>
+void compare_labels(const std::vector<T>& points, std::uint32_t leaves, const OrbGpuTuning& tuning = {}) {
+  SCOPED_TRACE("labels alone, n " + std::to_string(points.size() / Dim) + " leaves " + std::to_string(leaves));
+  const std::size_t n = points.size() / Dim;
+  OrbResult<T, Dim> cpu;
+  orb<T, Dim>({points, Dim}, {}, {.leaves = leaves}, cpu);
+  support::DeviceBuffer<T> device(points.size());
+  support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
+                      "cudaMemcpy");
+  OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .points = false, .labels = true, .tuning = tuning});
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    ASSERT_EQ(tree_hash(gpu.run(device.data(), cpu.tree.cells[1].box)), tree_hash(cpu.tree));
+    const auto labels = on_host(gpu.labels(), n);
+    ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
   }
 }
 
@@ -79,6 +103,70 @@ TEST_F(OrbCuda, MultiwayEqualsTheCpu) {
     compare<double, 2>(made<double, 2>(kind, 300000, 4), 4093, "multiway");
     if (HasFatalFailure()) return;
   }
+}
+
+TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
+  for (const OrbInputKind kind : kKinds) {
+    SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
+    OrbGpuTimes times;
+    const auto cut = [&](const auto& points, auto dim, std::uint32_t leaves, double tolerance, OrbGpuTuning tuning) {
+      using T = typename std::decay_t<decltype(points)>::value_type;
+      compare<T, dim>(points, leaves, "multiway", tolerance, tuning, &times);
+      EXPECT_TRUE(times.wide) << leaves << " leaves";
+      compare_labels<T, dim>(points, leaves, tuning);
+    };
+    constexpr std::integral_constant<int, 2> kTwo;
+    constexpr std::integral_constant<int, 3> kThree;
+    cut(made<float, 3>(kind, 1200003, 11), kThree, 4096, kOrbSideTolerance, {});
+    cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.walk = 1, .move = 3, .samples = 3});
+    cut(made<float, 3>(kind, 1100001, 13), kThree, 2049, kOrbSideTolerance, {.walk = 2});
+    cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.move = 1});
+    cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {.walk = 1});
+    cut(made<float, 2>(kind, 100003, 16), kTwo, 61, 0, {.walk = 2});
+    cut(made<float, 3>(kind, 1100000, 17), kThree, 8000, kOrbSideTolerance, {});  // more rounds follow
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {
+  for (const OrbInputKind kind : kKinds) {
+    SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
+    compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance,
+                      {.wide = false, .move = 2});
+    compare<double, 2>(made<double, 2>(kind, 200002, 19), 1021, "multiway", kOrbSideTolerance, {.wide = false});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Brackets from so few samples that many miss or overflow: later rounds finish what the wide one leaves, with labels
+// carried by the points' numbers.
+TEST_F(OrbCuda, LatticesLeaveCellsToLaterRounds) {
+  std::mt19937_64 random(20);
+  for (const unsigned edge : {4U, 64U, 100000U}) {
+    SCOPED_TRACE("edge " + std::to_string(edge));
+    std::vector<float> points(3 * 300007);
+    for (std::size_t i = 0; i < points.size(); ++i)  // a third of the points on the lattice, the rest anywhere
+      points[i] = i / 3 % 3 == 0 ? static_cast<float>(random() % edge)
+                                 : static_cast<float>(edge) * static_cast<float>(random() >> 40) * 0x1p-24F;
+    compare<float, 3>(points, 500, "multiway");
+    compare_labels<float, 3>(points, 500);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// A pointer that is not aligned to 16 bytes takes the rounds of 6 levels.
+TEST_F(OrbCuda, PointsNeedNotBeAligned) {
+  const std::size_t n = 100000;
+  const auto points = made<float, 3>(OrbInputKind::uniform, n, 21);
+  OrbResult<float, 3> cpu;
+  orb<float, 3>({points, 3}, {}, {.leaves = 64}, cpu);
+  support::DeviceBuffer<float> device(points.size() + 1);
+  support::cuda_check(
+      cudaMemcpy(device.data() + 1, points.data(), points.size() * sizeof(float), cudaMemcpyHostToDevice),
+      "cudaMemcpy");
+  OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true});
+  ASSERT_EQ(tree_hash(gpu.run(device.data() + 1, cpu.tree.cells[1].box)), tree_hash(cpu.tree));
+  EXPECT_FALSE(gpu.times().wide);
 }
 
 TEST_F(OrbCuda, SeedMethodsEqualTheCpu) {

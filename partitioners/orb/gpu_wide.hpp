@@ -1,0 +1,76 @@
+#pragma once
+// The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points, for the
+// brackets of all 4095 cuts fit into shared memory. Two stable moves by 64 follow where points are wanted. Labels need
+// none. Internal to OrbGpu.
+//
+// Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of the fifth of the points that meet a bracket, some 60
+// each; labels 2 + 4. Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of
+// 4.3 TB/s that is 3.5 + 3 ms, labels 1.5 ms, moves 14 ms.
+#include <vector>
+
+#include "partitioners/orb/gpu_stopwatch.hpp"
+#include "partitioners/orb/gpu_wide_resolve.cuh"
+#include "partitioners/orb/orb_gpu.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+template <class T, int Dim>
+class WideRound {
+ public:
+  /// Enough points for a sample that serves all levels?
+  static bool suits(std::uint64_t n, const OrbGpuOptions& options);
+  WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
+
+  /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes.
+  bool cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  /// Cells that are no leaves and were not cut.
+  [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
+  /// Leaves of points; of those in cells that are left: anything.
+  void label(std::uint32_t* labels);
+  /// Brings the points, and their numbers unless ids is null, into the order of the cells. Buffers of two; returns the
+  /// one that has the result.
+  int move(const T* points, support::DeviceBuffer<T>* moved, support::DeviceBuffer<std::uint32_t>* ids);
+
+ private:
+  void guess(const T* points, const OrbTree<T, Dim>& tree);
+  void classify(const T* points);
+  void resolve();
+  bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
+  void make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends);
+  void scan_tiles(std::size_t places);
+  void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
+
+  std::uint64_t n_;
+  OrbGpuOptions options_;
+  const support::CudaStream& stream_;
+  int levels_;
+  std::uint32_t first_;  ///< node of the last level
+  std::uint32_t samples_;
+  bool direct_ = false;  ///< a code names its slot
+  std::vector<std::size_t> left_;
+  std::vector<Cell> buckets_;  ///< cells of the second move
+
+  support::DeviceBuffer<std::uint16_t> codes_;
+  support::DeviceBuffer<std::uint8_t> low_digits_;
+  support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  support::DeviceBuffer<Node<T, Dim>> nodes_;
+  support::DeviceBuffer<float2> table_;
+  support::DeviceBuffer<float> scales_;
+  support::DeviceBuffer<WideCut> cuts_;
+  support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
+  support::DeviceBuffer<WideEntry<T, Dim>> entries_[kWideLevels];
+  support::DeviceBuffer<float> sample_;
+  support::DeviceBuffer<std::uint32_t> order_[2], keys_[2], sample_node_;
+  support::DeviceBuffer<unsigned char> temporary_;
+  support::PinnedBuffer<Node<T, Dim>> host_nodes_;
+  support::DeviceBuffer<std::uint16_t> slot_of_code_;
+  support::DeviceBuffer<std::uint32_t> leaf_of_code_, tile_table_;
+  support::DeviceBuffer<Cell> device_cells_;
+  support::DeviceBuffer<std::uint8_t> digits_;  ///< each its own slot
+  WideLists<T, Dim> lists_{};
+};
+
+}  // namespace amrbench::partitioners::gpu
