@@ -1,6 +1,6 @@
 #pragma once
 // Orthogonal recursive bisection of points that are spread over ranks: the tree and labels of orb() on all points in
-// rank order, on every number of ranks. Points stay where they are until all cuts are known.
+// rank order, on every number of ranks.
 //
 // Up to 2^14 points go to all ranks, each of which cuts all of them. More points stay where they are while the cells
 // that several ranks share the leaves of are cut together, up to 6 levels a round (distributed_rounds.hpp): all ranks
@@ -10,8 +10,10 @@
 //
 // Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 2 a round, 3 or 4 a shared
 // level, 2 to move, and 2 (3 with weights) to return what owners cut. Rounds: one for 6 shared levels, and now and then
-// one for cells whose sample misled. Memory besides the input, at its highest on each rank: twice its points, before
-// and after the move, and orb_multiway's.
+// one for cells whose sample misled.
+//
+// Memory besides the input, at its highest on each rank: its points before the move, those after it in two orders, and
+// what orb_multiway() takes.
 #include <cstdint>
 #include <span>
 #include <vector>
