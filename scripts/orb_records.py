@@ -5,6 +5,7 @@ Runs `amrbench orb` (3-D, float, uniform points, 4096 leaves) for sizes from --l
 less than --patience seconds at the size before, then the other inputs and random weights at --most. Writes OUT/orb.json: the
 runs' records, one after another. With --gpu FILE (the JSON of orb_cuda_bench) its rows go into the figure too.
 
+With --ranks the largest size runs on one thread of one rank and on two ranks too: OUT/ranks.json.
 With --zoltan PROGRAM (orb_zoltan_bench) the largest size runs beside Zoltan's RCB too, on one rank and on two: OUT/zoltan.json.
 
 The figure, OUT/orb.svg, needs matplotlib. In it stand the two times of document 000 (N = 2^30, cuts only: 38.46 s on 12
@@ -24,12 +25,14 @@ BYTES_A_POINT = 2 * 2 * 12  # two rounds, read and written, three floats
 SEED = [("document, 12 CPU cores (cuts only)", 38.46), ("document, P100 (cuts only)", 6.84)]
 
 
-def run(program, words, threads):
+def run(program, words, threads, ranks=1):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "orb.json"
         command = [program, "orb", "--float", "--leaves", str(LEAVES), "--json", str(path), *words]
         if threads:
             command += ["--threads", str(threads)]
+        if ranks > 1:
+            command = ["mpiexec", "-n", str(ranks), *command]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         record = json.loads(path.read_text())
     record["provenance"]["launch"] = record["provenance"]["launch"].replace(str(path), "orb.json")
@@ -54,6 +57,11 @@ def measure(options):
     words = ["--input", f"uniform:{2**options.most}:1", "--weights", "random:1", "--method", "multiway", "--repeat", "5"]
     records.append(run(options.program, words, options.threads))
     return records
+
+
+def measure_ranks(options):
+    words = ["--input", f"uniform:{2**options.most}:1", "--repeat", "5"]
+    return [run(options.program, words, 1), run(options.program, words, 0, ranks=2)]
 
 
 def measure_zoltan(options, provenance):
@@ -118,16 +126,20 @@ def main():
     parser.add_argument("--threads", type=int, default=0, help="threads (0: all)")
     parser.add_argument("--patience", type=float, default=3.0, help="seconds after which a method is given up (3)")
     parser.add_argument("--gpu", type=pathlib.Path, help="JSON of orb_cuda_bench")
+    parser.add_argument("--ranks", action="store_true", help="measure one and two ranks too")
+    parser.add_argument("--ranks-only", action="store_true", help="keep OUT/orb.json, measure one and two ranks")
     parser.add_argument("--zoltan", help="orb_zoltan_bench, to run beside Zoltan")
     parser.add_argument("--zoltan-only", action="store_true", help="keep OUT/orb.json, run beside Zoltan")
     parser.add_argument("--draw-only", action="store_true", help="draw OUT/orb.json again")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "orb.json"
-    kept = options.draw_only or options.zoltan_only
+    kept = options.draw_only or options.zoltan_only or options.ranks_only
     records = json.loads(path.read_text()) if kept else measure(options)
     if not kept:
         path.write_text(json.dumps(records, indent=1) + "\n")
+    if (options.ranks or options.ranks_only) and not options.draw_only:
+        (options.out / "ranks.json").write_text(json.dumps(measure_ranks(options), indent=1) + "\n")
     if options.zoltan and not options.draw_only:
         beside = measure_zoltan(options, records[0]["provenance"])
         (options.out / "zoltan.json").write_text(json.dumps(beside, indent=1) + "\n")

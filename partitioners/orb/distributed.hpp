@@ -1,11 +1,19 @@
 #pragma once
 // Orthogonal recursive bisection of points that are spread over ranks: the tree and labels of orb() on all points in
-// rank order, on every number of ranks. Points stay where they are until all cuts are known.
+// rank order, on every number of ranks.
 //
-// A level's cuts are searched together: each cell keeps a window of the order of rule 1 that holds its cut, first an
-// interval of coordinates, then, where coordinates are equal, of the other coordinates and of ids. A pass divides every
-// window by 256, one reduction of counts and weights for all cells, until few points are left in each; those go to all
-// ranks, which order them. Messages of a pass: 256 (512 with weights) words a cell, whatever the number of points.
+// Up to 2^14 points go to all ranks, each of which cuts all of them. More points stay where they are while the cells
+// that several ranks share the leaves of are cut together, up to 6 levels a round (distributed_rounds.hpp): all ranks
+// make the same guess from a common sample of at most 2^18 points, and every cut is found exactly by reductions over
+// the points near it (distributed_search.hpp). Then points move once, to the owners of their leaves, who cut the rest
+// by orb_multiway() (distributed_exchange.hpp).
+//
+// Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 2 a round, 3 or 4 a shared
+// level, 2 to move, and 2 (3 with weights) to return what owners cut. Rounds: one for 6 shared levels, and now and then
+// one for cells whose sample misled.
+//
+// Memory besides the input, at its highest on each rank: its points before the move, those after it in two orders, and
+// what orb_multiway() takes.
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,14 +28,15 @@ namespace amrbench::partitioners {
 
 template <class T, int Dim>
 struct OrbDistributed {
-  OrbTree<T, Dim> tree;                       ///< of all points, on every rank
-  support::PageBuffer<std::uint32_t> labels;  ///< leaf of each point of this rank, as it was passed
-  std::uint32_t first_leaf = 0;               ///< this rank's leaves after the move: first_leaf ..
-  std::uint32_t end_leaf = 0;                 ///< .. end_leaf - 1
-  std::vector<OrbPoint<T, Dim>> points;       ///< their points, by leaf, then by number over all ranks
-  int passes = 0;                             ///< reductions of histograms, over all levels
-  double cut_s = 0;
-  double move_s = 0;
+  OrbTree<T, Dim> tree;                          ///< of all points, on every rank
+  support::PageBuffer<std::uint32_t> labels;     ///< leaf of each point of this rank, as it was passed
+  std::uint32_t first_leaf = 0;                  ///< this rank's leaves after the move: first_leaf ..
+  std::uint32_t end_leaf = 0;                    ///< .. end_leaf - 1
+  support::PageBuffer<OrbPoint<T, Dim>> points;  ///< their points, by leaf, then by number over all ranks
+  int passes = 0;                                ///< reductions of histograms, over all levels
+  int collectives = 0;                           ///< of MPI, of this call, its checks included
+  double cut_s = 0;                              ///< cuts, together and alone
+  double move_s = 0;                             ///< points, labels and subtrees to other ranks and back
 };
 
 /// points, weights: this rank's; weights on all ranks with points, or on none. Every rank may hold any number of

@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "partitioners/orb/multiway_round_impl.hpp"
+#include "partitioners/orb/point_sources.hpp"
 
 namespace amrbench::partitioners {
 
@@ -26,48 +27,6 @@ double seconds_since(Clock::time_point start) {
 
 /// Cells of fewer points are cut by selection, level by level.
 constexpr std::uint64_t kSmallCell = 2048;
-
-/// The input's points; a position is an id.
-template <class T, int Dim>
-struct InputSource {
-  const T* coordinates;
-  std::uint64_t count;
-
-  [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
-    OrbPoint<T, Dim> p;
-    for (int a = 0; a < Dim; ++a) p.x[a] = coordinates[i * Dim + static_cast<unsigned>(a)];
-    p.id = static_cast<std::uint32_t>(i);
-    return p;
-  }
-  void prefetch(std::uint64_t i) const { __builtin_prefetch(coordinates + i * Dim); }
-  void block(std::uint64_t first, T* x) const {
-    constexpr int kBlock = RoundTree<T, Dim>::kBlock;
-    const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
-    const T* from = coordinates + first * Dim;
-    for (int a = 0; a < Dim; ++a) {
-      for (int i = 0; i < n; ++i) x[a * kBlock + i] = from[i * Dim + a];
-      for (int i = n; i < kBlock; ++i) x[a * kBlock + i] = 0;
-    }
-  }
-};
-
-/// Points that an earlier round moved.
-template <class T, int Dim>
-struct PointSource {
-  const OrbPoint<T, Dim>* points;
-  std::uint64_t count;
-
-  [[nodiscard]] const OrbPoint<T, Dim>& point(std::uint64_t i) const { return points[i]; }
-  void prefetch(std::uint64_t i) const { __builtin_prefetch(points + i); }
-  void block(std::uint64_t first, T* x) const {
-    constexpr int kBlock = RoundTree<T, Dim>::kBlock;
-    const int n = static_cast<int>(std::min<std::uint64_t>(kBlock, count - first));
-    for (int i = 0; i < n; ++i)
-      for (int a = 0; a < Dim; ++a) x[a * kBlock + i] = points[first + static_cast<unsigned>(i)].x[a];
-    for (int a = 0; a < Dim; ++a)
-      for (int i = n; i < kBlock; ++i) x[a * kBlock + i] = 0;
-  }
-};
 
 /// Memory of n elements, not written yet.
 template <class V>
@@ -90,9 +49,22 @@ class Multiway {
 
   void run() {
     const std::uint64_t n = input_.count;
-    const InputSource<T, Dim> source{input_.coordinates, n};
     std::uint32_t* labels = input_.options.labels ? result_.labels.data() : nullptr;
-    if (n < kParallelPoints || input_.options.threads == 1) {
+    if (input_.items) {
+      start(PointSource<T, Dim>{input_.items, n}, labels);
+    } else {
+      start(InputSource<T, Dim>{input_.coordinates, n}, labels);
+    }
+  }
+
+ private:
+  /// From here on with all threads, and with memory that the result keeps.
+  static constexpr std::uint64_t kLargeInput = 1 << 16;
+
+  template <class Source>
+  void start(const Source& source, std::uint32_t* labels) {
+    const std::uint64_t n = input_.count;
+    if (n < kLargeInput) {
       solve(1, source, labels, memory_[0]);
       return;
     }
@@ -104,9 +76,6 @@ class Multiway {
                           reinterpret_cast<std::uint32_t*>(result_.scratch[2].data())};
     solve_round(1, source, labels, buffers, memory_[0], input_.options.threads);
   }
-
- private:
-  static constexpr std::uint64_t kParallelPoints = 1 << 16;
 
   /// Memory of one cell's round: room for its points and their leaves, if null had when needed; and codes.
   struct Buffers {
@@ -244,6 +213,7 @@ class Multiway {
 
   /// A point at its final place.
   void place(std::uint64_t at, const Point& p) {
+    if (input_.placed) input_.placed[at] = p;
     if (input_.options.permutation) result_.permutation[at] = p.id;
     if (input_.options.points)
       for (int a = 0; a < Dim; ++a) result_.points[at * Dim + static_cast<unsigned>(a)] = p.x[a];

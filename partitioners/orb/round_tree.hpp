@@ -46,10 +46,10 @@ class RoundTree {
   using Point = OrbPoint<T, Dim>;
 
   /// Guesses below a cell of `leaves` leaves in `box`. The sample is reordered; weights: of a point by its id, or
-  /// nullptr.
+  /// nullptr. most_levels > 0: levels beyond are not needed.
   void guess(std::span<Point> sample, const std::uint64_t* weights, std::uint32_t leaves, const OrbBox<T, Dim>& box,
-             double side_tolerance, int threads) {
-    levels_ = round_levels(leaves);
+             double side_tolerance, int threads, int most_levels = kRoundLevels) {
+    levels_ = std::min(round_levels(leaves), most_levels);
     weights_ = weights;
     side_tolerance_ = side_tolerance;
     for (auto& node : nodes_) node = {};

@@ -72,6 +72,9 @@ struct OrbInput {
   std::uint64_t count = 0;
   const std::uint64_t* weights = nullptr;  ///< units; nullptr: every point weighs 1
   OrbOptions options;                      ///< threads > 0
+  /// orb_multiway() only: points in ascending order of ids, instead of coordinates; weights go by these ids.
+  const OrbPoint<T, Dim>* items = nullptr;
+  OrbPoint<T, Dim>* placed = nullptr;  ///< orb_multiway() only: room for all points, by leaf; nullptr: not wanted
 
   [[nodiscard]] bool weighted() const { return weights != nullptr; }
   [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {

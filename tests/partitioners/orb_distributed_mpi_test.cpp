@@ -1,6 +1,9 @@
 // Bisection over ranks: the tree and labels of one process, for any spread of the points.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -14,7 +17,7 @@ namespace {
 
 using support::Communicator;
 
-enum class Spread { even, first_only, last_most };
+enum class Spread { even, first_only, last_most, odd_empty };
 
 /// Points of this rank: [begin, end) of n.
 std::pair<std::size_t, std::size_t> mine(const Communicator& comm, std::size_t n, Spread spread) {
@@ -24,6 +27,11 @@ std::pair<std::size_t, std::size_t> mine(const Communicator& comm, std::size_t n
   if (spread == Spread::last_most) {
     const std::size_t few = std::min<std::size_t>(3, n / size);
     return {rank * few, rank + 1 == size ? n : (rank + 1) * few};
+  }
+  if (spread == Spread::odd_empty) {
+    const std::size_t sharing = (size + 1) / 2;
+    const std::size_t before = (rank + 1) / 2;  // sharing ranks before this one
+    return {n * before / sharing, n * (rank % 2 == 0 ? before + 1 : before) / sharing};
   }
   return {n * rank / size, n * (rank + 1) / size};
 }
@@ -102,6 +110,102 @@ TEST(OrbDistributed, TiesAndWeights) {
     compare<float, 2>(comm, lattice<float>(2 * 5, 50, 6), {}, 1, spread);
     if (HasFatalFailure()) return;
   }
+}
+
+// More points than go to all ranks: cuts are found together, by rounds.
+TEST(OrbDistributed, RoundsWithTies) {
+  const Communicator comm = Communicator::world();
+  constexpr std::size_t kN = 20000;
+  const auto ranks = static_cast<std::uint32_t>(comm.size());
+  for (const Spread spread : {Spread::even, Spread::first_only, Spread::odd_empty}) {
+    SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
+    compare<float, 3>(comm, lattice<float>(3 * kN, 4, 1), {}, 101, spread);
+    compare<float, 3>(comm, lattice<float>(3 * kN, 12, 2), {}, ranks, spread);
+    compare<double, 3>(comm, lattice<double>(3 * kN, 1, 3), {}, 7, spread);
+    compare<double, 2>(comm, lattice<double>(2 * kN, 2, 4), {}, 4099, spread);
+    compare<double, 2>(comm, lattice<double>(2 * kN, 40000, 5), {}, kN, spread);
+    compare<float, 2>(comm, lattice<float>(2 * kN, 90, 6), {}, 1, spread);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(OrbDistributed, RoundsWithWeights) {
+  const Communicator comm = Communicator::world();
+  constexpr std::size_t kN = 20000;
+  const auto ranks = static_cast<std::uint32_t>(comm.size());
+  for (const Spread spread : {Spread::even, Spread::odd_empty, Spread::last_most}) {
+    SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
+    std::vector<double> weights(kN, 0);
+    compare<double, 2>(comm, lattice<double>(2 * kN, 300, 7), weights, 61, spread);
+    make_orb_weights(9, 0, weights);
+    compare<float, 3>(comm, lattice<float>(3 * kN, 3000, 8), weights, 1021, spread);
+    compare<float, 3>(comm, lattice<float>(3 * kN, 5, 9), weights, 13, spread);
+    compare<float, 3>(comm, lattice<float>(3 * kN, 3000, 10), weights, ranks, spread);
+    weights[kN / 3] = 1e12;  // next to one point alone, leaves need a point each
+    compare<double, 2>(comm, lattice<double>(2 * kN, 20, 11), weights, 37, spread);
+    std::mt19937_64 random(12);
+    for (double& w : weights) w = random() % 100 == 0 ? 2 : 0;
+    compare<double, 2>(comm, lattice<double>(2 * kN, 1000, 13), weights, 17, spread);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Ranks that hold slabs of the domain: brackets are met by the points of few of them.
+TEST(OrbDistributed, SortedInput) {
+  const Communicator comm = Communicator::world();
+  std::vector<std::array<float, 3>> points(60000);
+  make_orb_points<float, 3>(OrbInputKind::plummer, 14, 0, {&points[0][0], 3 * points.size()});
+  std::sort(points.begin(), points.end());
+  std::vector<float> flat;
+  for (const auto& p : points) flat.insert(flat.end(), p.begin(), p.end());
+  for (const Spread spread : {Spread::even, Spread::odd_empty}) {
+    compare<float, 3>(comm, flat, {}, 509, spread);
+    compare<float, 3>(comm, flat, {}, 4096, spread);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(OrbDistributed, RandomInputs) {
+  const Communicator comm = Communicator::world();
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::size_t n = 16000 + random() % 20000;  // on either side of what goes to all ranks
+    const auto leaves = static_cast<std::uint32_t>(1 + random() % (seed % 3 == 0 ? n : 200));
+    const auto edge = static_cast<unsigned>(1 + random() % (seed % 2 == 0 ? 10 : 100000));
+    std::vector<double> weights(seed % 4 < 2 ? n : 0);
+    for (double& w : weights) w = static_cast<double>(random() % 5) * (random() % 1000 == 0 ? 1000 : 1);
+    const auto spread = static_cast<Spread>(random() % 4);
+    compare<double, 3>(comm, lattice<double>(3 * n, edge, seed), weights, leaves, spread);
+    compare<float, 2>(comm, lattice<float>(2 * n, edge, seed + 100), weights, leaves, spread);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Messages: what a mesh of few blocks pays a call, and what many points do.
+TEST(OrbDistributed, Collectives) {
+  const Communicator comm = Communicator::world();
+  if (comm.size() == 1) GTEST_SKIP() << "one rank sends nothing";
+  const auto ranks = static_cast<std::uint32_t>(comm.size());
+  const auto collectives = [&](std::size_t n, std::uint32_t leaves, bool weighted) {
+    std::vector<double> points(3 * n);
+    make_orb_points<double, 3>(OrbInputKind::uniform, 15, 0, points);
+    std::vector<double> weights(weighted ? n : 0, 1);
+    const auto [begin, end] = mine(comm, n, Spread::even);
+    const std::span<const double> part(points.data() + 3 * begin, 3 * (end - begin));
+    const auto part_weights =
+        weighted ? std::span<const double>(weights).subspan(begin, end - begin) : std::span<const double>{};
+    const auto result = orb_distributed<double, 3>(comm, {part, 3}, part_weights, {.leaves = leaves});
+    EXPECT_EQ(support::all_max(comm, result.collectives), result.collectives);
+    return result.collectives;
+  };
+  EXPECT_EQ(collectives(1 << 14, ranks, true), 3);
+  EXPECT_EQ(collectives(300, ranks, false), 3);
+  const int levels = orb_depth(ranks);
+  // Check 2, samples 2, a level 4 at most, move 2. Nothing is left to finish where each rank has one leaf.
+  EXPECT_LE(collectives(100000, ranks, false), 2 + 2 + 4 * levels + 2);
+  // Unevenly shared leaves are cut down to the last level: two rounds of six and five levels, one more for misses.
+  EXPECT_LE(collectives(100000, 2039, false), 2 + 3 * 2 + 4 * 12 + 2 + 2);
 }
 
 TEST(OrbDistributed, RefusesAlikeOnEveryRank) {

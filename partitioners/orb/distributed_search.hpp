@@ -1,0 +1,281 @@
+#pragma once
+// The cuts of several cells at once, over ranks: what a level of orb_distributed() does.
+//
+// Each search keeps windows of the order of rule 1, each inside the one before, the last of which is believed to hold
+// the cut. The first is a sampled bracket or the whole cell. A pass divides every window by 256, one reduction of
+// counts and weights for all cells, until few points are left in each; those go to all ranks, which order them.
+// Collectives of a level: 1 a pass, mostly one or two; 2 to order what is left, mostly once.
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "partitioners/orb/distributed_window.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::partitioners::detail {
+
+template <class T, int Dim>
+struct CutSearch {
+  enum class State { open, settled, missed };
+
+  std::size_t cell = 0;
+  int axis = 0;
+  OrbGoal goal;
+  std::uint64_t begin = 0, end = 0;                     ///< this rank's points of the cell: positions in the source
+  const std::vector<std::uint32_t>* bracket = nullptr;  ///< positions in the first window; nullptr: the whole cell
+  bool fallback = false;                                ///< a bracket that misses is followed by the whole cell
+  bool known = false;         ///< `before` and `count` of the last window are those of all ranks
+  bool stepped_back = false;  ///< narrowed too far once: windows only grow from here
+  bool listed = false;        ///< `inside` holds the positions in the last window
+  std::vector<Window> windows;
+  std::vector<std::uint32_t> inside;
+  State state = State::open;
+  OrbPoint<T, Dim> pivot{};  ///< settled: the first point of the right
+
+  /// From here on in the whole cell.
+  void search_all(const OrbBox<T, Dim>& box) {
+    const auto a = static_cast<std::size_t>(axis);
+    windows.assign(1, {.low = ordered(box.lower[a]), .high = ordered(box.upper[a]), .count = goal.count});
+    bracket = nullptr;
+    known = true;
+    stepped_back = listed = false;
+    inside.clear();
+  }
+};
+
+/// Source: point(position), as for MultiwayRound. weights: of this rank's points by their number minus `first`.
+template <class T, int Dim, class Source>
+class CutSearcher {
+ public:
+  using Search = CutSearch<T, Dim>;
+  using Point = OrbPoint<T, Dim>;
+
+  CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, const Source& source,
+              const std::uint64_t* weights, std::uint32_t first, bool weighted)
+      : comm_(comm), tree_(tree), source_(source), weights_(weights), first_(first), weighted_(weighted) {}
+
+  /// Cuts the cells of all searches that do not miss. The searches are the same on every rank but for positions, and
+  /// for `before` of brackets that are not known, which is this rank's share. Collective.
+  void run(std::vector<Search>& searches) {
+    few_ = std::clamp<std::uint64_t>(kFewTogether / std::max<std::size_t>(1, searches.size()), 64, 8192);
+    do {
+      narrow(searches);
+    } while (settle(searches));
+  }
+
+  [[nodiscard]] int passes() const { return passes_; }
+  [[nodiscard]] int collectives() const { return collectives_; }
+
+ private:
+  __extension__ typedef unsigned __int128 Wide;           // weights below 2^63 times leaf counts
+  static constexpr std::uint64_t kFewTogether = 1 << 14;  ///< points in windows that go to all ranks
+  static constexpr std::size_t kBins = 256;
+
+  struct Candidate {
+    Point point;
+    std::uint32_t search;
+    std::uint64_t weight;
+  };
+
+  [[nodiscard]] std::uint64_t weight(const Point& p) const { return weights_ ? weights_[p.id - first_] : 1; }
+  /// Calls f(position) for this rank's points in the last window if listed, else in the first.
+  template <class F>
+  void for_inside(const Search& search, F&& f) const {
+    if (search.listed || search.bracket) {
+      for (const std::uint32_t i : search.listed ? search.inside : *search.bracket) f(i);
+    } else {
+      for (std::uint64_t i = search.begin; i < search.end; ++i) f(static_cast<std::uint32_t>(i));
+    }
+  }
+
+  /// Passes until every window has few points.
+  void narrow(std::vector<Search>& searches) {
+    const std::size_t bins = weighted_ ? 2 * kBins : kBins;
+    const std::size_t width = bins + 2;
+    for (;;) {
+      std::vector<Search*> active;
+      for (auto& search : searches)
+        if (search.state == Search::State::open && !search.stepped_back &&
+            (!search.known || search.windows.back().count > few_))
+          active.push_back(&search);
+      if (active.empty()) return;
+      ++passes_;
+      std::vector<std::uint64_t> sums(active.size() * width, 0);
+      for (std::size_t s = 0; s < active.size(); ++s) count(*active[s], std::span(sums).subspan(s * width, width));
+      support::all_sum(comm_, std::span(sums));
+      ++collectives_;
+      for (std::size_t s = 0; s < active.size(); ++s) choose(*active[s], std::span(sums).subspan(s * width, width));
+    }
+  }
+
+  /// This rank's share of a pass: counts, then weights, of the bins; what stands before the window.
+  void count(const Search& search, std::span<std::uint64_t> sums) const {
+    const Window& w = search.windows.back();
+    const int shift = shift_of(w);
+    for_inside(search, [&](std::uint32_t i) {
+      const Point p = source_.point(i);
+      const std::size_t bin = (key(p, w.phase, search.axis) - w.low) >> shift;
+      ++sums[bin];
+      if (weighted_) sums[kBins + bin] += weight(p);
+    });
+    if (search.known) return;
+    sums[sums.size() - 2] = w.before;
+    sums[sums.size() - 1] = w.weight_before;
+  }
+
+  /// Is the first place of rule 5 among the first k points, which weigh w?
+  [[nodiscard]] static bool reached(const OrbGoal& goal, std::uint64_t k, std::uint64_t w) {
+    if (!goal.weighted) return goal.unit() < k;
+    return k >= goal.most() || (k >= goal.least() && Wide{w} * goal.leaves >= Wide{goal.weight} * goal.leaves_left);
+  }
+
+  /// The bins around the first point of the right become the window: as many as hold few points, or the one.
+  void choose(Search& search, std::span<const std::uint64_t> sums) {
+    const auto weights = sums.subspan(weighted_ ? kBins : 0, kBins);
+    if (!search.known) learn(search, sums);
+    const Window& w = search.windows.back();
+    if (search.bracket && search.windows.size() == 1) {
+      const std::uint64_t weight_inside =
+          weighted_ ? std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) : 0;
+      const bool before = w.before > 0 && reached(search.goal, w.before, w.weight_before);
+      if (before || !reached(search.goal, w.before + w.count, w.weight_before + weight_inside)) return miss(search);
+    }
+    if (w.count <= few_) return;
+    Window inner = w;
+    const int shift = shift_of(w);
+    std::size_t first = 0;
+    while (first + 1 < kBins && (sums[first] == 0 || !reached(search.goal, inner.before + sums[first],
+                                                              inner.weight_before + weights[first]))) {
+      inner.before += sums[first];
+      if (weighted_) inner.weight_before += weights[first];
+      ++first;
+    }
+    std::size_t last = first;
+    inner.count = sums[first];
+    for (bool grown = true; grown;) {
+      grown = false;
+      if (first > 0 && inner.count + sums[first - 1] <= few_) {
+        --first;
+        inner.count += sums[first];
+        inner.before -= sums[first];
+        if (weighted_) inner.weight_before -= weights[first];
+        grown = true;
+      }
+      if (last + 1 < kBins && inner.count + sums[last + 1] <= few_) {
+        inner.count += sums[++last];
+        grown = true;
+      }
+    }
+    shrink(search, inner, first, last, shift);
+  }
+
+  /// All ranks' share of what stands before a bracket, and inside.
+  static void learn(Search& search, std::span<const std::uint64_t> sums) {
+    Window& w = search.windows.back();
+    w.before = sums[sums.size() - 2];
+    w.weight_before = sums[sums.size() - 1];
+    w.count = std::accumulate(sums.begin(), sums.begin() + kBins, std::uint64_t{0});
+    search.known = true;
+  }
+
+  /// Appends `inner`, of bins first .. last of the last window.
+  void shrink(Search& search, Window inner, std::size_t first, std::size_t last, int shift) {
+    const Window& w = search.windows.back();
+    inner.low = w.low + (std::uint64_t{first} << shift);
+    const std::uint64_t reach = (std::uint64_t{last - first + 1} << shift) - 1;  // 2^64 - 1 when all 64 bits are in use
+    inner.high = reach < w.high - inner.low ? inner.low + reach : w.high;
+    if (inner.low == inner.high && inner.count > few_) {  // one key left: order by the next one
+      inner.fixed[inner.phase] = inner.low;
+      ++inner.phase;
+      if (inner.phase == search.axis + 1) inner.fixed[inner.phase] = inner.fixed[0], ++inner.phase;
+      inner.low = 0;
+      inner.high = most_key<T, Dim>(inner.phase);
+    }
+    std::vector<std::uint32_t> kept;
+    for_inside(search, [&](std::uint32_t i) {
+      if (in_window(source_.point(i), inner, search.axis)) kept.push_back(i);
+    });
+    search.windows.push_back(inner);
+    search.inside = std::move(kept);
+    search.listed = true;
+  }
+
+  void miss(Search& search) {
+    if (search.bracket && search.fallback) {
+      search.search_all(tree_.cells[search.cell].box);
+    } else {
+      search.state = Search::State::missed;
+    }
+  }
+
+  /// Orders the windows that are not settled on every rank; true when some were too narrow, and must be tried again.
+  bool settle(std::vector<Search>& searches) {
+    std::vector<Candidate> mine;
+    bool any = false;
+    for (std::size_t s = 0; s < searches.size(); ++s) {
+      const Search& search = searches[s];
+      if (search.state != Search::State::open) continue;
+      any = true;
+      for_inside(search, [&](std::uint32_t i) {
+        const Point p = source_.point(i);
+        if (search.listed || in_window(p, search.windows.back(), search.axis))
+          mine.push_back({p, static_cast<std::uint32_t>(s), weight(p)});
+      });
+    }
+    if (!any) return false;
+    std::vector<Candidate> all = support::all_gather_v<Candidate>(comm_, mine);
+    collectives_ += 2;
+    std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
+      if (a.search != b.search) return a.search < b.search;
+      return orb_before(a.point, b.point, searches[a.search].axis);
+    });
+    bool again = false;
+    for (std::size_t first = 0; first < all.size();) {
+      std::size_t last = first;
+      while (last < all.size() && all[last].search == all[first].search) ++last;
+      again |= !cut(searches[all[first].search], std::span(all).subspan(first, last - first));
+      first = last;
+    }
+    return again;
+  }
+
+  /// Cuts in the last window, whose points are given in order; false when it must be tried again with another.
+  bool cut(Search& search, std::span<const Candidate> points) {
+    std::vector<std::uint64_t> weights;
+    for (std::size_t k = 0; weighted_ && k < points.size(); ++k) weights.push_back(points[k].weight);
+    const Window& w = search.windows.back();
+    const auto left = cut_in_window(search.goal, {w.before, w.weight_before, points.size()}, weights);
+    if (left) {
+      std::uint64_t weight_left = w.before + *left;
+      if (weighted_)
+        weight_left =
+            std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(*left), w.weight_before);
+      search.pivot = points[*left].point;
+      const T plane = cut_between(points[*left - 1].point.x[search.axis], search.pivot.x[search.axis]);
+      cut_cell(tree_, search.cell, search.axis, plane, w.before + *left, weight_left);
+      search.state = Search::State::settled;
+      return true;
+    }
+    search.windows.pop_back();
+    search.listed = false;
+    search.inside.clear();
+    search.stepped_back = true;
+    if (search.windows.empty()) miss(search);
+    return search.state != Search::State::open;
+  }
+
+  const support::Communicator& comm_;
+  OrbTree<T, Dim>& tree_;
+  const Source& source_;
+  const std::uint64_t* weights_;  ///< nullptr: none
+  std::uint32_t first_;
+  bool weighted_;
+  std::uint64_t few_ = 0;
+  int passes_ = 0;
+  int collectives_ = 0;
+};
+
+}  // namespace amrbench::partitioners::detail
