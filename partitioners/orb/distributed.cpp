@@ -6,7 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <limits>
+#include <memory>
 
 #include "partitioners/orb/distributed_exchange.hpp"
 #include "partitioners/orb/distributed_rounds.hpp"
@@ -123,7 +123,7 @@ void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64
       end = cell.begin + cell.count;
       count += cell.count;
     }
-    result.points.grow(count);
+    detail::fit(result.points, count);
     std::copy_n(placed.data() + (end - count), count, result.points.data());
   }
   result.cut_s = seconds_between(start, std::chrono::steady_clock::now());
@@ -167,11 +167,14 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
                   const Common<T, Dim>& all, OrbDistributed<T, Dim>& result) {
   const auto start = std::chrono::steady_clock::now();
   const auto first = static_cast<std::uint32_t>(all.first);
+  using Memory = detail::DistributedMemory<T, Dim>;
+  if (!result.memory) result.memory = std::make_shared<Memory>();
+  Memory& memory = *static_cast<Memory*>(result.memory.get());
   const InputSource<T, Dim> source{points.data.data(), result.labels.size(), first};
-  detail::DistributedRounds<T, Dim> cut(comm, options, result.tree, source, units, all.weighted);
+  detail::DistributedRounds<T, Dim> cut(comm, options, result.tree, source, units, all.weighted, memory);
   cut.run();
   const auto moving = std::chrono::steady_clock::now();
-  detail::LeafExchange<T, Dim> exchange(comm, options, cut, units, all.weighted, first, result);
+  detail::LeafExchange<T, Dim> exchange(comm, options, cut, units, all.weighted, first, result, memory);
   exchange.run();
   const auto end = std::chrono::steady_clock::now();
   result.passes = cut.passes();
@@ -184,17 +187,19 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
 
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
-                                       const OrbOptions& options) {
+                                       const OrbOptions& options, OrbDistributed<T, Dim> reused) {
   const Common<T, Dim> all = check_input<T, Dim>(comm, points, weights, options);
   const std::uint64_t here = all.counts[static_cast<std::size_t>(comm.rank())];
-  OrbDistributed<T, Dim> result;
+  OrbDistributed<T, Dim> result = std::move(reused);
+  result.passes = 0;
+  result.move_s = 0;
   result.collectives = 2;
   support::PageBuffer<std::uint64_t> buffer;
   const int exponent = all.weighted ? orb_weight_exponent(all.n, all.largest) : 0;
   if (all.weighted) to_weight_units(weights, exponent, 1, buffer);
   const std::uint64_t* units = all.weighted && here > 0 ? buffer.data() : nullptr;
   result.tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
-  result.labels.grow(here);
+  detail::fit(result.labels, here);
   if (comm.size() > 1 && all.n <= kFewPoints) {
     gather_and_cut(comm, points, units, options, all, result);
     return result;
@@ -214,12 +219,12 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
 }
 
 template OrbDistributed<float, 2> orb_distributed(const Communicator&, PointView<float>, std::span<const double>,
-                                                  const OrbOptions&);
+                                                  const OrbOptions&, OrbDistributed<float, 2>);
 template OrbDistributed<float, 3> orb_distributed(const Communicator&, PointView<float>, std::span<const double>,
-                                                  const OrbOptions&);
+                                                  const OrbOptions&, OrbDistributed<float, 3>);
 template OrbDistributed<double, 2> orb_distributed(const Communicator&, PointView<double>, std::span<const double>,
-                                                   const OrbOptions&);
+                                                   const OrbOptions&, OrbDistributed<double, 2>);
 template OrbDistributed<double, 3> orb_distributed(const Communicator&, PointView<double>, std::span<const double>,
-                                                   const OrbOptions&);
+                                                   const OrbOptions&, OrbDistributed<double, 3>);
 
 }  // namespace amrbench::partitioners

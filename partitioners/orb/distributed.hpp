@@ -15,6 +15,7 @@
 // Memory besides the input, at its highest on each rank: its points before the move, those after it in two orders, and
 // what orb_multiway() takes.
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,13 +38,17 @@ struct OrbDistributed {
   int collectives = 0;                           ///< of MPI, of this call, its checks included
   double cut_s = 0;                              ///< cuts, together and alone
   double move_s = 0;                             ///< points, labels and subtrees to other ranks and back
+
+  std::shared_ptr<void> memory;  ///< kept for a next call
 };
 
 /// points, weights: this rank's; weights on all ranks with points, or on none. Every rank may hold any number of
 /// points, none too; a point's number is that of its rank's first plus its place. Of the options leaves and
 /// side_tolerance count; one thread a rank. Collective. Errors as of orb(), the same on every rank.
+/// reused: an earlier result whose memory may serve again, which saves its first touch.
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const support::Communicator& comm, PointView<T> points,
-                                       std::span<const double> weights, const OrbOptions& options);
+                                       std::span<const double> weights, const OrbOptions& options,
+                                       OrbDistributed<T, Dim> reused = {});
 
 }  // namespace amrbench::partitioners

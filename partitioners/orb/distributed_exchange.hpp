@@ -64,7 +64,8 @@ class LeafExchange {
   using Point = OrbPoint<T, Dim>;
 
   LeafExchange(const support::Communicator& comm, const OrbOptions& options, DistributedRounds<T, Dim>& cut,
-               const std::uint64_t* weights, bool weighted, std::uint32_t first, OrbDistributed<T, Dim>& result)
+               const std::uint64_t* weights, bool weighted, std::uint32_t first, OrbDistributed<T, Dim>& result,
+               DistributedMemory<T, Dim>& memory)
       : comm_(comm),
         options_(options),
         cut_(cut),
@@ -72,7 +73,10 @@ class LeafExchange {
         weighted_(weighted),
         first_(first),
         result_(result),
-        tree_(result.tree) {}
+        tree_(result.tree),
+        memory_(memory),
+        received_(memory.received),
+        labels_(memory.labels) {}
 
   /// Fills labels, points, first_leaf, end_leaf and what is left of the tree. Collective.
   void run() {
@@ -80,7 +84,7 @@ class LeafExchange {
     move();
     const auto start = std::chrono::steady_clock::now();
     if (!unfinished_) {
-      result_.points = std::move(received_);
+      result_.points.swap(received_);
       for (const CellRange& range : cut_.ranges()) label(range, tree_.cells[range.cell].first_leaf);
       return;
     }
@@ -129,7 +133,7 @@ class LeafExchange {
 
   /// Points, and weights where they are needed, by cell and then by rank, which is by number.
   void move() {
-    received_.grow(receive_.total);
+    fit(received_, receive_.total);
     all_to_all_known(comm_, cut_.items().data(), send_, received_.data(), receive_);
     ++collectives_;
     by_cell(received_);
@@ -168,9 +172,9 @@ class LeafExchange {
 
   /// This rank's cells, one after another.
   void solve() {
-    result_.points.grow(receive_.total);
-    labels_.grow(receive_.total);
-    OrbResult<T, Dim> solved;
+    fit(result_.points, receive_.total);
+    fit(labels_, receive_.total);
+    OrbResult<T, Dim>& solved = memory_.solved;
     std::vector<std::uint32_t> numbers;
     std::size_t at = 0;
     for (const std::size_t c : mine_) {
@@ -212,17 +216,16 @@ class LeafExchange {
   }
 
   void return_labels() {
-    support::PageBuffer<std::uint32_t> back;
+    support::PageBuffer<std::uint32_t>& back = memory_.labels_back;
     if (mine_.size() < 2) {
       back.swap(labels_);
     } else {
-      back.grow(receive_.total);
+      fit(back, receive_.total);
       for_stretches([&](std::size_t to, std::size_t from, std::uint64_t n) {
         std::copy(labels_.data() + from, labels_.data() + from + n, back.data() + to);
       });
     }
-    labels_.clear();
-    labels_.grow(send_.total);
+    fit(labels_, send_.total);
     all_to_all_known(comm_, back.data(), receive_, labels_.data(), send_);
     ++collectives_;
     const Point* items = cut_.items().data();
@@ -262,14 +265,15 @@ class LeafExchange {
   std::uint32_t first_;
   OrbDistributed<T, Dim>& result_;
   OrbTree<T, Dim>& tree_;
+  DistributedMemory<T, Dim>& memory_;
+  support::PageBuffer<Point>& received_;
+  support::PageBuffer<std::uint32_t>& labels_;
 
   std::vector<std::size_t> mine_;     ///< this rank's cells, from left to right
   std::vector<std::uint64_t> sizes_;  ///< [rank][cell of mine_]: points that come
   Pieces send_, receive_;
   bool unfinished_ = false;  ///< some rank has a cell of several leaves to finish
-  support::PageBuffer<Point> received_;
   support::PageBuffer<std::uint64_t> received_weights_;
-  support::PageBuffer<std::uint32_t> labels_;
   std::vector<OrbCell<T, Dim>> trees_;  ///< of mine_, each without its unused first cell
   double solve_s_ = 0;
   int collectives_ = 0;

@@ -35,6 +35,22 @@ struct LeafOwners {
   }
 };
 
+/// Exactly n elements; memory that suffices is kept, for its pages have been touched.
+template <class V>
+void fit(support::PageBuffer<V>& buffer, std::size_t n) {
+  buffer.grow(n);
+  buffer.truncate(n);
+}
+
+/// What an OrbDistributed keeps from call to call.
+template <class T, int Dim>
+struct DistributedMemory {
+  support::PageBuffer<OrbPoint<T, Dim>> items, spare, received;
+  support::PageBuffer<std::uint8_t> codes;
+  support::PageBuffer<std::uint32_t> labels, labels_back;
+  OrbResult<T, Dim> solved;
+};
+
 /// A cell, and where this rank's points of it stand.
 struct CellRange {
   std::size_t cell = 1;
@@ -47,20 +63,24 @@ class DistributedRounds {
   using Point = OrbPoint<T, Dim>;
 
   DistributedRounds(const support::Communicator& comm, const OrbOptions& options, OrbTree<T, Dim>& tree,
-                    InputSource<T, Dim> input, const std::uint64_t* weights, bool weighted)
+                    InputSource<T, Dim> input, const std::uint64_t* weights, bool weighted,
+                    DistributedMemory<T, Dim>& memory)
       : comm_(comm),
         options_(options),
         tree_(tree),
         input_(input),
         weights_(weights),
         weighted_(weighted),
-        owners_{tree.leaves, static_cast<std::uint64_t>(comm.size())} {}
+        owners_{tree.leaves, static_cast<std::uint64_t>(comm.size())},
+        items_(memory.items),
+        spare_(memory.spare),
+        codes_(memory.codes) {}
 
   /// Cuts until no cell is shared. Collective.
   void run() {
     ranges_.assign(1, {1, 0, input_.count});
-    items_.grow(input_.count);
-    codes_.grow(input_.count);
+    fit(items_, input_.count);
+    fit(codes_, input_.count);
     for (int rounds = 0;; ++rounds) {
       std::vector<std::size_t> active;
       for (std::size_t k = 0; k < ranges_.size(); ++k)
@@ -357,10 +377,10 @@ class DistributedRounds {
   const std::uint64_t* weights_;  ///< of this rank's points by number; nullptr: none
   bool weighted_;
   LeafOwners owners_;
+  support::PageBuffer<Point>& items_;
+  support::PageBuffer<Point>& spare_;
+  support::PageBuffer<std::uint8_t>& codes_;
   std::vector<CellRange> ranges_;
-  support::PageBuffer<Point> items_;
-  support::PageBuffer<Point> spare_;
-  support::PageBuffer<std::uint8_t> codes_;
   int passes_ = 0;
   int collectives_ = 0;
 };
