@@ -33,9 +33,14 @@ int levels_of(std::uint32_t leaves) {
 
 std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
-  const double best = share * 7.8 * std::pow(static_cast<double>(n), 2.0 / 3.0);
-  const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << static_cast<unsigned>(levels - 1));
-  return static_cast<std::uint32_t>(std::min(std::max(best, least), static_cast<double>(n)));
+  const double best = 7.8 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 24000 points in a cell
+  // three levels above the last, sides are wrong by 0.9 %, a fifth of the usual tolerance over the root of 2.
+  const auto level = static_cast<unsigned>(levels - 1);
+  const auto exact = static_cast<double>(std::uint64_t{3072} << level);
+  const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
+  const double wanted = std::max(share * std::max(best, exact), least);
+  return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
 /// Leaves of all points from their codes. 6 bytes a point.

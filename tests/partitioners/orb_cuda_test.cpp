@@ -120,7 +120,9 @@ TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
     cut(made<float, 3>(kind, 1200003, 11), kThree, 4096, kOrbSideTolerance, {});
     cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.walk = 1, .move = 3, .samples = 3});
     cut(made<float, 3>(kind, 1100001, 13), kThree, 2049, kOrbSideTolerance, {.walk = 2});
-    cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.move = 1});
+    cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.move = 1, .samples = 0.1});
+    // So small a sample gets some axes wrong: a few cells are left to later rounds.
+    cut(made<float, 3>(kind, 600003, 22), kThree, 1024, kOrbSideTolerance, {.samples = 0.1});
     cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {.walk = 1});
     cut(made<float, 2>(kind, 100003, 16), kTwo, 61, 0, {.walk = 2});
     cut(made<float, 3>(kind, 1100000, 17), kThree, 8000, kOrbSideTolerance, {});  // more rounds follow
