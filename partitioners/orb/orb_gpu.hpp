@@ -23,8 +23,8 @@ namespace amrbench::partitioners {
 /// Ways to do the same, to be timed side by side; results do not depend on them.
 struct OrbGpuTuning {
   bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
-  int walk = 0;      ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
-  int move = 0;  ///< 1: equal slots are found by match instructions, else by ballots; + 2: 3 blocks a multiprocessor
+  int walk = 1;      ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
+  int move = 2;  ///< 1: equal slots are found by match instructions, else by ballots; + 2: 3 blocks a multiprocessor
   double samples = 1;  ///< size of the wide round's sample, relative to the usual one
 };
 
