@@ -33,6 +33,21 @@ enum class TreeCurve : std::uint8_t { morton, hilbert, gensfc };
 
 std::string_view tree_curve_name(TreeCurve curve);
 
+/// A node to be traversed, entered at corner `entry` (bit d: at the upper side of axis d), to be left at
+/// entry ^ (1 << travel).
+template <class Index>
+struct CurveState {
+  Index node;
+  std::uint8_t entry;
+  std::uint8_t travel;
+};
+
+/// Where a curve begins: it enters the root at the lowest corner and travels along the first split.
+template <class Index>
+CurveState<Index> curve_start(std::span<const KdNode<Index>> nodes) {
+  return {0, 0, static_cast<std::uint8_t>(nodes.empty() ? 0 : nodes[0].axis)};
+}
+
 /// Points along the curve: a permutation. Points of a leaf stand as in tree.order. Throws support::InputError for
 /// hilbert and gensfc in other dimensions than 2 and 3. O(nodes + points); memory beside the result O(depth) a thread.
 template <class Index>
@@ -41,6 +56,13 @@ support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curv
 /// The leaves' numbers along the curve.
 template <class Index>
 std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, int threads = 0);
+
+/// The same of a tree that is a part of another one, which enters it in state `start`.
+template <class Index>
+support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start,
+                                       int threads);
+template <class Index>
+std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start, int threads);
 
 /// Sum of the Euclidean lengths of the order's steps. O(n).
 template <class T, class Index>

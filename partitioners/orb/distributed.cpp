@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "partitioners/check_together.hpp"
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/orb/weights.hpp"
@@ -330,19 +331,6 @@ class Distributed {
   bool weighted_;
   std::vector<std::size_t> begin_, end_;  ///< of each cell among items_
 };
-
-/// Runs `check` on every rank; the message of the first rank that refuses is thrown on all.
-template <class F>
-void check_together(const Communicator& comm, F&& check) {
-  std::string message;
-  try {
-    check();
-  } catch (const InputError& error) {
-    message = error.what();
-  }
-  const int first = support::all_min(comm, message.empty() ? comm.size() : comm.rank());
-  if (first < comm.size()) throw InputError(support::broadcast_string(comm, message, first));
-}
 
 }  // namespace
 
