@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "partitioners/distributed_tree.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
@@ -24,9 +26,26 @@ std::vector<std::uint64_t> checked_weights(const Problem& problem, const Partiti
   return fixed_point_weights(problem.weights, options.threads);
 }
 
+RankResult on_ranks(const support::Communicator& comm, const Problem& mine, const DistributedTreeOptions& options) {
+  DistributedTree tree = distributed_tree(comm, mine.points, mine.weights, options);
+  return {std::move(tree.part), std::move(tree.position), tree.memory_bytes};
+}
+
 class CurveMethod : public Partitioner {
  public:
   explicit CurveMethod(TreeCurve curve) : curve_(curve) {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override {
+    DistributedTreeOptions tree;
+    tree.tree.rule = split_rule_from_name(options.splitter);
+    tree.tree.bucket = options.bucket;
+    tree.tree.threads = options.threads;
+    tree.curve = curve_;
+    tree.slices = options.parts;
+    return on_ranks(comm, mine, tree);
+  }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     const auto weights = checked_weights(problem, options);
@@ -50,6 +69,17 @@ class CurveMethod : public Partitioner {
 class PartsTreeMethod : public Partitioner {
  public:
   explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override {
+    if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
+    DistributedTreeOptions tree;
+    tree.tree.parts = options.parts;
+    tree.tree.threads = options.threads;
+    tree.curve = curve_;
+    return on_ranks(comm, mine, tree);
+  }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     const auto weights = checked_weights(problem, options);
