@@ -1,5 +1,5 @@
-// The same bits whatever the ranks, threads, kernel, placement and balancing: whole runs with random objects, each against
-// a run of one rank and one thread.
+// The same bits whatever the ranks, threads, kernel, placement and balancing: whole runs with random objects, each
+// against a run of one rank and one thread.
 //
 // In CI every object set meets a quarter of the combinations, so that each combination is met more than twice; with
 // AMRBENCH_FULL=1 in the environment all sets meet all of them.
@@ -37,7 +37,7 @@ std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const int threads : {1, 2})
     for (const bool overlap : {false, true})
-      for (const char* method : {"morton", "hilbert", "gensfc", "orb"})
+      for (const char* method : {"morton", "hilbert", "gensfc", "orb", "kd_parts"})
         for (const char* policy : {"never", "every", "threshold", "scatter"})
           ways.push_back({threads, overlap, method, policy});
   return ways;
