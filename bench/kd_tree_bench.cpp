@@ -50,6 +50,13 @@ void build(benchmark::State& state, const char* rule, bool cluster) {
   state.counters["levels"] = levels;
 }
 
+void build_double(benchmark::State& state, const char* rule, bool cluster) {
+  build<double>(state, rule, cluster);
+}
+void build_float(benchmark::State& state, const char* rule, bool cluster) {
+  build<float>(state, rule, cluster);
+}
+
 void sizes(benchmark::internal::Benchmark* b) {
   b->ArgNames({"n", "dim", "bucket", "threads"})->Unit(benchmark::kMillisecond)->UseRealTime();
   for (const int threads : {1, 2}) {
@@ -64,17 +71,17 @@ void one_size(benchmark::internal::Benchmark* b) {
   for (const int threads : {1, 2}) b->Args({10'000'000, 3, 32, threads});
 }
 
-BENCHMARK_CAPTURE(build<double>, midpoint, "midpoint", false)->Apply(sizes);
-BENCHMARK_CAPTURE(build<double>, median, "median", false)->Apply(sizes);
-BENCHMARK_CAPTURE(build<double>, selection, "selection", false)->Apply(sizes);
-BENCHMARK_CAPTURE(build<double>, sampled_median, "sampled_median", false)->Apply(sizes);
-BENCHMARK_CAPTURE(build<double>, selection_above_midpoint, "selection:6:midpoint", false)->Apply(one_size);
-BENCHMARK_CAPTURE(build<double>, midpoint_cluster, "midpoint", true)->Apply(one_size);
-BENCHMARK_CAPTURE(build<double>, median_cluster, "median", true)->Apply(one_size);
-BENCHMARK_CAPTURE(build<double>, selection_cluster, "selection", true)->Apply(one_size);
-BENCHMARK_CAPTURE(build<double>, sampled_median_cluster, "sampled_median", true)->Apply(one_size);
-BENCHMARK_CAPTURE(build<double>, selection_above_midpoint_cluster, "selection:6:midpoint", true)->Apply(one_size);
-BENCHMARK_CAPTURE(build<float>, midpoint_float, "midpoint", false)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, midpoint, "midpoint", false)->Apply(sizes);
+BENCHMARK_CAPTURE(build_double, median, "median", false)->Apply(sizes);
+BENCHMARK_CAPTURE(build_double, selection, "selection", false)->Apply(sizes);
+BENCHMARK_CAPTURE(build_double, sampled_median, "sampled_median", false)->Apply(sizes);
+BENCHMARK_CAPTURE(build_double, selection_above_midpoint, "selection:6:midpoint", false)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, midpoint_cluster, "midpoint", true)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, median_cluster, "median", true)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, selection_cluster, "selection", true)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, sampled_median_cluster, "sampled_median", true)->Apply(one_size);
+BENCHMARK_CAPTURE(build_double, selection_above_midpoint_cluster, "selection:6:midpoint", true)->Apply(one_size);
+BENCHMARK_CAPTURE(build_float, midpoint_float, "midpoint", false)->Apply(one_size);
 
 void parts_tree(benchmark::State& state) {
   const auto x = make_points<double>(1'000'000, 3, false);
