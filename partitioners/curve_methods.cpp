@@ -53,12 +53,12 @@ class CurveMethod : public Partitioner {
     tree_options.rule = split_rule_from_name(options.splitter);
     tree_options.bucket = options.bucket;
     tree_options.threads = options.threads;
-    const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
-    const auto order = curve_order(tree, curve_, options.threads);
     PartitionResult result;
-    result.order.assign(order.data(), order.data() + order.size());
+    result.order.resize(problem.points.size());
+    const std::size_t bytes =
+        curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
     result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
-    result.memory_bytes = weights.size() * sizeof(weights[0]) + tree.peak_bytes;
+    result.memory_bytes = weights.size() * sizeof(weights[0]) + bytes;
     return result;
   }
 

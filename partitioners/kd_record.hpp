@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -91,10 +90,9 @@ std::size_t partition_records(R* r, std::size_t n, Lower lower) {
   for (std::size_t i = 0; i < n; ++i) {
     // Asked before the record moves: a coordinate loaded from a copy just stored would wait for the store.
     const bool low = lower(r[i]);
-    R t;
-    std::memcpy(&t, r + i, sizeof(R));
-    std::memcpy(r + i, r + j, sizeof(R));
-    std::memcpy(r + j, &t, sizeof(R));
+    const R t = r[i];  // not memcpy: i and j may be equal
+    r[i] = r[j];
+    r[j] = t;
     j += low ? 1 : 0;
   }
   return j;

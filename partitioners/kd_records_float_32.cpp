@@ -4,5 +4,7 @@ namespace amrbench::partitioners::kd {
 
 template void build_from_records(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
                                  KdTree<std::uint32_t>&);
+template std::size_t order_from_records(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
+                                        TreeCurve, std::span<std::uint32_t>);
 
 }  // namespace amrbench::partitioners::kd

@@ -1,5 +1,6 @@
 #include "partitioners/kd_tree.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -30,6 +31,12 @@ void check(PointView<T> points, std::span<const std::uint64_t> weights, const Kd
   }
 }
 
+/// Does some level of the tree use `splitter`?
+bool uses(const KdTreeOptions& options, Splitter splitter) {
+  return options.parts == 0 &&
+         (options.rule.below == splitter || (options.rule.top_levels > 0 && options.rule.top == splitter));
+}
+
 }  // namespace
 
 template <class Index, class T>
@@ -40,9 +47,7 @@ KdTree<Index> build_kd_tree(PointView<T> points, std::span<const std::uint64_t> 
   tree.level.assign(1, 0);
   if (points.empty()) return tree;
   const int threads = team_size(options.threads);
-  const bool presorted = options.parts == 0 && (options.rule.below == Splitter::median ||
-                                                (options.rule.top_levels > 0 && options.rule.top == Splitter::median));
-  if (presorted) {
+  if (uses(options, Splitter::median)) {
     kd::build_presorted(points, weights, options, threads, tree);
   } else {
     kd::build_from_records(points, weights, options, threads, tree);
@@ -50,9 +55,37 @@ KdTree<Index> build_kd_tree(PointView<T> points, std::span<const std::uint64_t> 
   return tree;
 }
 
+template <class Index, class T>
+std::size_t curve_order(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                        TreeCurve curve, std::span<Index> order) {
+  check<Index>(points, weights, options);
+  check_curve(points.dim, curve);
+  if (order.size() != points.size())
+    throw support::InputError("room for " + std::to_string(order.size()) + " points of " +
+                              std::to_string(points.size()) + " in the order");
+  if (points.empty()) return 0;
+  const int threads = team_size(options.threads);
+  // A sample depends on how records stand in memory, which building cells again changes.
+  const bool whole = uses(options, Splitter::median) || uses(options, Splitter::sampled_median);
+  if (!whole) return kd::order_from_records(points, weights, options, threads, curve, order);
+  const KdTree<Index> tree = build_kd_tree<Index>(points, weights, options);
+  const auto along = curve_order(tree, curve, threads);
+  std::copy_n(along.data(), along.size(), order.data());
+  return tree.peak_bytes;
+}
+
 template KdTree<std::uint32_t> build_kd_tree(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint32_t> build_kd_tree(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint64_t> build_kd_tree(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint64_t> build_kd_tree(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&);
+
+template std::size_t curve_order(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
+                                 std::span<std::uint32_t>);
+template std::size_t curve_order(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
+                                 std::span<std::uint32_t>);
+template std::size_t curve_order(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
+                                 std::span<std::uint64_t>);
+template std::size_t curve_order(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
+                                 std::span<std::uint64_t>);
 
 }  // namespace amrbench::partitioners

@@ -9,25 +9,22 @@
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
-namespace {
 
-void check_dim(int dim, TreeCurve curve) {
+std::string_view tree_curve_name(TreeCurve curve) {
+  return curve == TreeCurve::morton ? "morton" : curve == TreeCurve::hilbert ? "hilbert" : "gensfc";
+}
+
+void check_curve(int dim, TreeCurve curve) {
   if (curve != TreeCurve::morton && dim != 2 && dim != 3) {
     throw support::InputError(std::string(tree_curve_name(curve)) + " is defined in 2 and 3 dimensions, not in " +
                               std::to_string(dim) + ": use morton");
   }
 }
 
-}  // namespace
-
-std::string_view tree_curve_name(TreeCurve curve) {
-  return curve == TreeCurve::morton ? "morton" : curve == TreeCurve::hilbert ? "hilbert" : "gensfc";
-}
-
 template <class Index>
 support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start,
                                        int threads) {
-  check_dim(tree.dim, curve);
+  check_curve(tree.dim, curve);
   const int team = team_size(threads);
   const std::size_t n = tree.order.size();
   support::PageBuffer<Index> order(n);
@@ -59,7 +56,7 @@ support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curv
 
 template <class Index>
 std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start, int threads) {
-  check_dim(tree.dim, curve);
+  check_curve(tree.dim, curve);
   const int team = team_size(threads);
   const CurveWalker<Index> walker(tree.node_span(), tree.dim, curve);
   const auto pieces = walker.pieces(start, std::max<std::size_t>(tree.order.size() / 64, 4096));

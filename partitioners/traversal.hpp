@@ -53,6 +53,17 @@ CurveState<Index> curve_start(std::span<const KdNode<Index>> nodes) {
 template <class Index>
 support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curve, int threads = 0);
 
+/// The same of build_kd_tree(points, weights, options) without keeping that tree: cells of a few thousand points are
+/// built, walked and forgotten by one thread each, so memory besides input and result is a record and an index a point
+/// (3-D double: 36 bytes). `median` and `sampled_median` build the tree. order: one a point. Returns the most bytes
+/// held at once besides input and order. Errors as of both.
+template <class Index, class T>
+std::size_t curve_order(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                        TreeCurve curve, std::span<Index> order);
+
+/// Throws support::InputError unless `curve` is defined in `dim` dimensions.
+void check_curve(int dim, TreeCurve curve);
+
 /// The leaves' numbers along the curve.
 template <class Index>
 std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, int threads = 0);
