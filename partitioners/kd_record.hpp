@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -68,9 +69,47 @@ T middle(T lo, T hi) {
   return mid < hi && mid >= lo ? mid : lo;
 }
 
+/// Records of three coordinates that fill four lanes of a vector; what the last one holds is not used.
+template <class R>
+inline constexpr bool kFourLanes = R::kDim == 3 && sizeof(R) == 4 * sizeof(typename R::Scalar);
+
+/// The box of such records, a record an instruction; four chains, since a minimum takes longer than a load.
+template <class R>
+Box<typename R::Scalar, R::kDim> bounding_box_of_lanes(const R* r, std::size_t n) {
+  using T = typename R::Scalar;
+  typedef T Lanes __attribute__((vector_size(4 * sizeof(T))));
+  constexpr std::size_t kChains = 4;
+  constexpr T kFar = std::numeric_limits<T>::infinity();
+  Lanes lo[kChains], hi[kChains];
+  for (std::size_t c = 0; c < kChains; ++c) {
+    lo[c] = Lanes{kFar, kFar, kFar, kFar};
+    hi[c] = -lo[c];
+  }
+  const auto add = [&](std::size_t i, std::size_t c) {
+    Lanes v;
+    std::memcpy(&v, r + i, sizeof(v));
+    lo[c] = v < lo[c] ? v : lo[c];
+    hi[c] = v > hi[c] ? v : hi[c];
+  };
+  std::size_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+    for (std::size_t c = 0; c < kChains; ++c) add(i + c, c);
+  }
+  for (; i < n; ++i) add(i, 0);
+  auto box = Box<T, R::kDim>::empty();
+  for (std::size_t c = 0; c < kChains; ++c) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      box.lo[d] = std::min(box.lo[d], lo[c][d]);
+      box.hi[d] = std::max(box.hi[d], hi[c][d]);
+    }
+  }
+  return box;
+}
+
 template <class R>
 Box<typename R::Scalar, R::kDim> bounding_box(const R* r, std::size_t n) {
   using T = typename R::Scalar;
+  if constexpr (kFourLanes<R>) return bounding_box_of_lanes(r, n);
   auto box = Box<T, R::kDim>::empty();
   for (std::size_t i = 0; i < n; ++i) {
     for (int d = 0; d < R::kDim; ++d) {
