@@ -121,6 +121,17 @@ Box<typename R::Scalar, R::kDim> bounding_box(const R* r, std::size_t n) {
   return box;
 }
 
+/// Swaps two records, which may be one, as bytes: copied as members those with padding at the end take two overlapping
+/// moves, the second of which waits for the first.
+template <class R>
+void swap_records(R* p, R* q) {
+  unsigned char a[sizeof(R)], b[sizeof(R)];
+  std::memcpy(a, p, sizeof(R));
+  std::memcpy(b, q, sizeof(R));
+  std::memcpy(p, b, sizeof(R));
+  std::memcpy(q, a, sizeof(R));
+}
+
 /// Moves records for which lower() holds in front of the others and returns their number. The result depends on the
 /// order before. Without branches: each step writes both records, so unpredictable sides cost nothing.
 template <class R, class Lower>
@@ -129,9 +140,7 @@ std::size_t partition_records(R* r, std::size_t n, Lower lower) {
   for (std::size_t i = 0; i < n; ++i) {
     // Asked before the record moves: a coordinate loaded from a copy just stored would wait for the store.
     const bool low = lower(r[i]);
-    const R t = r[i];  // not memcpy: i and j may be equal
-    r[i] = r[j];
-    r[j] = t;
+    swap_records(r + i, r + j);
     j += low ? 1 : 0;
   }
   return j;
