@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -13,7 +11,7 @@
 
 #include "apps/partition_files.hpp"
 #include "apps/partition_record.hpp"
-#include "partitioners/baseline_problem.hpp"
+#include "apps/partition_run.hpp"
 #include "partitioners/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/point_input.hpp"
@@ -84,54 +82,6 @@ PointInput load(const PartitionArguments& arguments) {
   return input;
 }
 
-/// The curve as its order tells it, on points with coordinates.
-void measure_curve(const PointInput& input, const PartitionResult& result, PartitionRow& row) {
-  const std::size_t n = result.order.size();
-  if (input.dim == 0 || n == 0 || n != input.size) return;
-  const partitioners::PointView<double> points = input.problem().points;
-  double length = 0;
-  std::int64_t jumps = 0;
-  for (std::size_t k = 0; k + 1 < n; ++k) {
-    const double* a = points[result.order[k]];
-    const double* b = points[result.order[k + 1]];
-    double square = 0;
-    for (int d = 0; d < input.dim; ++d) square += (b[d] - a[d]) * (b[d] - a[d]);
-    length += std::sqrt(square);
-    if (square > 1.0) ++jumps;  // cells are 1 wide: face neighbours are 1 apart
-  }
-  row.curve_length = length;
-  if (input.grid) row.curve_jumps = jumps;
-}
-
-/// Runs one method for one part count; `result` is that of the last repetition.
-PartitionRow run_row(const PartitionArguments& arguments, const PointInput& input, const std::string& method,
-                     Partitioner& partitioner, int parts, PartitionResult& result) {
-  const partitioners::Problem problem = input.problem();
-  const partitioners::PartitionOptions options{
-      .parts = parts, .threads = arguments.threads, .bucket = arguments.bucket, .splitter = arguments.splitter};
-  PartitionRow row;
-  row.method = method;
-  result = {};
-  for (int k = 0; k < arguments.repetitions; ++k) {
-    // Measured once: giving memory back to the system before every call would make them all pay for getting it again.
-    const auto growth = k == 0 ? std::make_optional<partitioners::ResidentGrowth>() : std::nullopt;
-    const auto start = std::chrono::steady_clock::now();
-    result = partitioner.partition(problem, options);
-    row.times_s.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    if (growth) row.resident_growth_bytes = growth->bytes();
-  }
-  if (result.part.size() != input.size)
-    throw InputError(fmt::format("method {} works on points, and {} has none", method, input.name));
-  row.memory_bytes = result.memory_bytes;
-  const partitioners::Graph* graph = problem.graph;
-  row.quality = partitioners::measure_quality(result.part, parts, problem.weights, graph, arguments.threads);
-  if (arguments.nodes > 0)
-    row.nodes = partitioners::measure_nodes(result.part, parts, partitioners::group_parts(parts, arguments.nodes),
-                                            arguments.nodes, problem.weights, *graph, arguments.threads);
-  measure_curve(input, result, row);
-  return row;
-}
-
 Json describe_input(const PartitionArguments& arguments, const PointInput& input) {
   Json json{{"name", input.name}, {"points", input.size}, {"dim", input.dim}};
   json["extent"] = nullptr;
@@ -148,7 +98,9 @@ Json describe_input(const PartitionArguments& arguments, const PointInput& input
   return json;
 }
 
-Json describe(const PartitionArguments& arguments, const PointInput& input, std::span<const PartitionRow> rows) {
+/// Collective.
+Json describe(const support::Communicator& comm, const PartitionArguments& arguments, const PointInput& input,
+              std::span<const PartitionRow> rows) {
   Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "partition"}};
   json["input"] = describe_input(arguments, input);
   json["options"] = {{"splitter", arguments.splitter},
@@ -159,7 +111,7 @@ Json describe(const PartitionArguments& arguments, const PointInput& input, std:
                      {"previous", arguments.previous.empty() ? Json(nullptr) : Json(arguments.previous)}};
   json["rows"] = Json::array();
   for (const PartitionRow& row : rows) json["rows"].push_back(to_json(row));
-  json["provenance"] = to_json(support::collect_provenance(support::Communicator::world(), arguments.words));
+  json["provenance"] = to_json(support::collect_provenance(comm, arguments.words));
   json["provenance"]["notes"] = input.notes;
   return json;
 }
@@ -239,6 +191,22 @@ void add_outputs(CLI::App& command, PartitionArguments& arguments) {
   command.add_flag("--force", arguments.force, "Replace output files that exist");
 }
 
+/// Over ranks only methods that can.
+void check_methods(const PartitionArguments& arguments, std::span<const std::unique_ptr<Partitioner>> makers,
+                   const MpiSession& mpi) {
+  for (std::size_t m = 0; mpi.size() > 1 && m < makers.size(); ++m) {
+    if (!makers[m]->runs_on_ranks())
+      throw InputError(fmt::format("--method {}: runs on one rank, not on {}; --threads uses more cores",
+                                   arguments.methods[m], mpi.size()));
+  }
+}
+
+void print_row(std::span<const PartitionRow> rows) {
+  const std::string table = to_table(rows.last(1));
+  fmt::print("{}", rows.size() == 1 ? table : table.substr(table.find('\n') + 1));
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app) {
@@ -251,14 +219,15 @@ std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app) {
 }
 
 int partition_command(const PartitionArguments& arguments, const MpiSession& mpi) {
-  if (mpi.size() > 1)
-    throw InputError(fmt::format("partition runs on one rank, not on {}; --threads uses more cores", mpi.size()));
   std::vector<std::unique_ptr<Partitioner>> makers;
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
+  check_methods(arguments, makers, mpi);
   check_outputs(arguments);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  const auto comm = support::Communicator::world();
   const PointInput input = load(arguments);
-  for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+  if (comm.is_root())
+    for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
   std::vector<std::int32_t> previous;
   if (!arguments.previous.empty()) previous = partitioners::load_parts(arguments.previous, input.size);
 
@@ -266,21 +235,21 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& mpi
   PartitionResult result;
   for (std::size_t m = 0; m < makers.size(); ++m) {
     for (const int parts : arguments.parts) {
-      rows.push_back(run_row(arguments, input, arguments.methods[m], *makers[m], parts, result));
+      rows.push_back(run_row(comm, arguments, input, arguments.methods[m], *makers[m], parts, result));
+      if (!comm.is_root()) continue;
       if (!arguments.previous.empty())
         rows.back().moved_weight = partitioners::moved_weight(result.part, previous, input.weights);
-      const std::string table = to_table({&rows.back(), 1});
-      fmt::print("{}", rows.size() == 1 ? table : table.substr(table.find('\n') + 1));
-      std::fflush(stdout);
+      print_row(rows);
     }
   }
+  const Json record = describe(comm, arguments, input, rows);
+  if (!comm.is_root()) return 0;
   write_views(arguments, input, result);
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
   if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, to_csv(rows), existing);
   if (!arguments.json.empty())
-    support::write_file_atomically(
-        arguments.json, describe(arguments, input, rows).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
-        existing);
+    support::write_file_atomically(arguments.json, record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                                   existing);
   return 0;
 }
 

@@ -36,7 +36,9 @@ struct PartitionArguments {
 std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app);
 
 /// Checks everything that can be checked before work, loads the input, runs every method for every part count, prints a
-/// table and writes the files asked for. One rank only (support::InputError otherwise). Returns the exit status.
+/// table and writes the files asked for. Over several ranks every rank loads the input, methods work on a stretch of it
+/// each (support::InputError for those that cannot), and rank 0 measures, prints and writes. Collective over the job.
+/// Returns the exit status.
 int partition_command(const PartitionArguments& arguments, const MpiSession& mpi);
 
 }  // namespace amrbench::apps

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "partitioners/distributed_tree.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/traversal.hpp"
@@ -35,6 +36,14 @@ std::vector<std::int32_t> place_by_orb(const amr::Mesh<3>& mesh, std::span<const
   return {orb.labels.data(), orb.labels.data() + mesh.size()};
 }
 
+std::vector<std::int32_t> place_by_kd_parts(const amr::Mesh<3>& mesh, std::span<const std::int64_t> weights) {
+  const std::vector<double> points = centers(mesh);
+  const std::vector<double> values(weights.begin(), weights.end());
+  partitioners::DistributedTreeOptions options;
+  options.tree.parts = mesh.comm().size();
+  return partitioners::distributed_tree<double>(mesh.comm(), {points, 3}, values, options).part;
+}
+
 /// Root cells of a grid along GenSFC, numbered with the first axis fastest.
 std::vector<std::uint32_t> gensfc_cells(const sfc::Coord<3>& root) {
   std::vector<double> points;
@@ -58,6 +67,8 @@ std::span<const PlacementEntry> placement_registry() {
                      sfc::Curve::gensfc},
       PlacementEntry{"orb", "orthogonal recursive bisection of the blocks by weight, a box a rank", sfc::Curve::morton,
                      place_by_orb},
+      PlacementEntry{"kd_parts", "parts-aware kd-tree of the blocks by weight, a compact stretch of GenSFC a rank",
+                     sfc::Curve::morton, place_by_kd_parts},
   };
   return entries;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "partitioners/distributed_tree.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
@@ -24,9 +26,27 @@ std::vector<std::uint64_t> checked_weights(const Problem& problem, const Partiti
   return fixed_point_weights(problem.weights, options.threads);
 }
 
+RankResult on_ranks(const support::Communicator& comm, const Problem& mine, const DistributedTreeOptions& options) {
+  DistributedTree tree = distributed_tree(comm, mine.points, mine.weights, options);
+  return {std::move(tree.part), std::move(tree.position), tree.memory_bytes};
+}
+
 class CurveMethod : public Partitioner {
  public:
   explicit CurveMethod(TreeCurve curve) : curve_(curve) {}
+
+  [[nodiscard]] bool order_costs() const override { return true; }
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override {
+    DistributedTreeOptions tree;
+    tree.tree.rule = split_rule_from_name(options.splitter);
+    tree.tree.bucket = options.bucket;
+    tree.tree.threads = options.threads;
+    tree.curve = curve_;
+    tree.slices = options.parts;
+    return on_ranks(comm, mine, tree);
+  }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     const auto weights = checked_weights(problem, options);
@@ -34,12 +54,18 @@ class CurveMethod : public Partitioner {
     tree_options.rule = split_rule_from_name(options.splitter);
     tree_options.bucket = options.bucket;
     tree_options.threads = options.threads;
-    const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
-    const auto order = curve_order(tree, curve_, options.threads);
     PartitionResult result;
-    result.order.assign(order.data(), order.data() + order.size());
-    result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
-    result.memory_bytes = weights.size() * sizeof(weights[0]) + tree.peak_bytes;
+    std::size_t bytes = 0;
+    if (options.order) {
+      result.order.resize(problem.points.size());
+      bytes = curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
+      result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
+    } else {
+      result.part.resize(problem.points.size());
+      bytes = curve_slices<Index>(problem.points, weights, tree_options, curve_, options.parts,
+                                  std::span<std::int32_t>(result.part));
+    }
+    result.memory_bytes = weights.size() * sizeof(weights[0]) + bytes;
     return result;
   }
 
@@ -50,6 +76,17 @@ class CurveMethod : public Partitioner {
 class PartsTreeMethod : public Partitioner {
  public:
   explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
+
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override {
+    if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
+    DistributedTreeOptions tree;
+    tree.tree.parts = options.parts;
+    tree.tree.threads = options.threads;
+    tree.curve = curve_;
+    return on_ranks(comm, mine, tree);
+  }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     const auto weights = checked_weights(problem, options);

@@ -10,16 +10,9 @@
 #include <span>
 
 #include "partitioners/kd_tree.hpp"
+#include "partitioners/traversal.hpp"
 
 namespace amrbench::partitioners {
-
-/// A node to be traversed, entered at corner `entry`, to be left at entry ^ (1 << travel).
-template <class Index>
-struct CurveState {
-  Index node;
-  std::uint8_t entry;
-  std::uint8_t travel;
-};
 
 /// A node's children by look-ahead: 2, 4 or 8 cells which stand in a row (breadth-first storage).
 template <class Index>

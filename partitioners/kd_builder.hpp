@@ -42,6 +42,7 @@ template <class T>
 
 template <class R>
 class Builder {
+ protected:
   using Scalar = typename R::Scalar;
   using Index = typename R::Index;
   static constexpr int kDim = R::kDim;
@@ -51,6 +52,11 @@ class Builder {
     std::size_t count;
     int level;
     int parts;
+  };
+  struct Split {
+    int axis;
+    double value;
+    Work lower, upper;
   };
 
  public:
@@ -79,7 +85,7 @@ class Builder {
     assemble(std::move(pieces), threads_, tree);
   }
 
- private:
+ protected:
   void copy_points() {
     const std::size_t n = points_.size();
     const auto dim = static_cast<std::size_t>(points_.dim);
@@ -155,6 +161,14 @@ class Builder {
   /// Splits one node, emits it and pushes its children, the lower one on top. Pieces of the top have base = level.
   template <class Exec>
   void split(const Exec& exec, const Work& w, int base, Preorder<Index>& out, std::vector<Work>& stack) {
+    const Split s = split(exec, w);
+    out.add(std::is_same_v<Exec, Team> ? 0 : w.level - base, w.count, static_cast<std::uint32_t>(s.axis), s.value);
+    stack.push_back(s.upper);
+    stack.push_back(s.lower);
+  }
+
+  template <class Exec>
+  Split split(const Exec& exec, const Work& w) {
     R* r = records_.data() + w.first;
     const auto box = exec.box(r, w.count);
     const int axis = longest_axis(box);
@@ -174,9 +188,7 @@ class Builder {
     lower.count = cut.count;
     upper.first += cut.count;
     upper.count -= cut.count;
-    out.add(std::is_same_v<Exec, Team> ? 0 : w.level - base, w.count, static_cast<std::uint32_t>(axis), cut.value);
-    stack.push_back(upper);
-    stack.push_back(lower);
+    return {axis, cut.value, lower, upper};
   }
 
   template <class Exec>

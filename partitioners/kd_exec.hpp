@@ -115,7 +115,7 @@ struct Team {
         const auto [a, a_left] = locate(uppers, k, upper_count);
         const auto [b, b_left] = locate(lowers, k, lower_count);
         const std::size_t length = std::min({a_left, b_left, end - k});
-        std::swap_ranges(r + a, r + a + length, r + b);
+        for (std::size_t i = 0; i < length; ++i) swap_records(r + a + i, r + b + i);
         k += length;
       }
     }

@@ -69,9 +69,47 @@ T middle(T lo, T hi) {
   return mid < hi && mid >= lo ? mid : lo;
 }
 
+/// Records of three coordinates that fill four lanes of a vector; what the last one holds is not used.
+template <class R>
+inline constexpr bool kFourLanes = R::kDim == 3 && sizeof(R) == 4 * sizeof(typename R::Scalar);
+
+/// The box of such records, a record an instruction; four chains, since a minimum takes longer than a load.
+template <class R>
+Box<typename R::Scalar, R::kDim> bounding_box_of_lanes(const R* r, std::size_t n) {
+  using T = typename R::Scalar;
+  typedef T Lanes __attribute__((vector_size(4 * sizeof(T))));
+  constexpr std::size_t kChains = 4;
+  constexpr T kFar = std::numeric_limits<T>::infinity();
+  Lanes lo[kChains], hi[kChains];
+  for (std::size_t c = 0; c < kChains; ++c) {
+    lo[c] = Lanes{kFar, kFar, kFar, kFar};
+    hi[c] = -lo[c];
+  }
+  const auto add = [&](std::size_t i, std::size_t c) {
+    Lanes v;
+    std::memcpy(&v, r + i, sizeof(v));
+    lo[c] = v < lo[c] ? v : lo[c];
+    hi[c] = v > hi[c] ? v : hi[c];
+  };
+  std::size_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+    for (std::size_t c = 0; c < kChains; ++c) add(i + c, c);
+  }
+  for (; i < n; ++i) add(i, 0);
+  auto box = Box<T, R::kDim>::empty();
+  for (std::size_t c = 0; c < kChains; ++c) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      box.lo[d] = std::min(box.lo[d], lo[c][d]);
+      box.hi[d] = std::max(box.hi[d], hi[c][d]);
+    }
+  }
+  return box;
+}
+
 template <class R>
 Box<typename R::Scalar, R::kDim> bounding_box(const R* r, std::size_t n) {
   using T = typename R::Scalar;
+  if constexpr (kFourLanes<R>) return bounding_box_of_lanes(r, n);
   auto box = Box<T, R::kDim>::empty();
   for (std::size_t i = 0; i < n; ++i) {
     for (int d = 0; d < R::kDim; ++d) {
@@ -83,6 +121,17 @@ Box<typename R::Scalar, R::kDim> bounding_box(const R* r, std::size_t n) {
   return box;
 }
 
+/// Swaps two records, which may be one, as bytes: copied as members those with padding at the end take two overlapping
+/// moves, the second of which waits for the first.
+template <class R>
+void swap_records(R* p, R* q) {
+  unsigned char a[sizeof(R)], b[sizeof(R)];
+  std::memcpy(a, p, sizeof(R));
+  std::memcpy(b, q, sizeof(R));
+  std::memcpy(p, b, sizeof(R));
+  std::memcpy(q, a, sizeof(R));
+}
+
 /// Moves records for which lower() holds in front of the others and returns their number. The result depends on the
 /// order before. Without branches: each step writes both records, so unpredictable sides cost nothing.
 template <class R, class Lower>
@@ -91,10 +140,7 @@ std::size_t partition_records(R* r, std::size_t n, Lower lower) {
   for (std::size_t i = 0; i < n; ++i) {
     // Asked before the record moves: a coordinate loaded from a copy just stored would wait for the store.
     const bool low = lower(r[i]);
-    R t;
-    std::memcpy(&t, r + i, sizeof(R));
-    std::memcpy(r + i, r + j, sizeof(R));
-    std::memcpy(r + j, &t, sizeof(R));
+    swap_records(r + i, r + j);
     j += low ? 1 : 0;
   }
   return j;

@@ -11,6 +11,11 @@
 
 #include "partitioners/graph.hpp"
 #include "partitioners/points.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::support {
+class Communicator;
+}
 
 namespace amrbench::partitioners {
 
@@ -26,6 +31,7 @@ struct PartitionOptions {
   int threads = 0;                    ///< 0: all that OpenMP offers
   std::size_t bucket = 1;             ///< most points in a tree's leaf
   std::string splitter = "midpoint";  ///< methods on a kd-tree: how its nodes are split
+  bool order = true;                  ///< false: PartitionResult::order may stay empty where that saves work
 };
 
 struct PartitionResult {
@@ -34,11 +40,29 @@ struct PartitionResult {
   std::size_t memory_bytes = 0;      ///< most held at once besides the input and this result
 };
 
+/// What a rank gets back for its own points.
+struct RankResult {
+  std::vector<std::int32_t> part;       ///< of each of this rank's points
+  std::vector<std::uint64_t> position;  ///< their places along the method's curve, over all ranks
+  std::size_t memory_bytes = 0;         ///< most held at once on this rank besides the input and this result
+};
+
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
+  /// Whether partition_on_ranks() exists.
+  [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
+  /// The partition of points that are spread over ranks: that of partition() on all points in rank order, whatever the
+  /// number of ranks. mine: this rank's points and weights, no graph. Collective; throws support::InputError, the same
+  /// on every rank.
+  virtual RankResult partition_on_ranks(const support::Communicator& /*comm*/, const Problem& /*mine*/,
+                                        const PartitionOptions& /*options*/) {
+    throw support::InputError("the method works on one rank");
+  }
   /// Whether the method works on Problem::graph rather than on points.
   [[nodiscard]] virtual bool needs_graph() const { return false; }
+  /// Whether PartitionOptions::order = false saves work.
+  [[nodiscard]] virtual bool order_costs() const { return false; }
   /// Throws support::InputError for input that the method refuses (NaN or infinity with the index of the first,
   /// negative weights, no graph, a dimension it does not know). The same input gives the same result on any number of
   /// threads.

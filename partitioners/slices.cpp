@@ -46,12 +46,9 @@ std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<co
 #pragma omp parallel for num_threads(team) schedule(static)
   for (std::size_t c = 0; c < chunks; ++c) {
     std::uint64_t sum = before[c];
-    const auto slice_of = [&](std::uint64_t twice_middle) {
-      return std::min<Mass>(static_cast<Mass>(twice_middle) * parts / (2 * static_cast<Mass>(total)), parts - 1);
-    };
     for (std::size_t i = c * kChunk; i < std::min(n, (c + 1) * kChunk); ++i) {
       const std::uint64_t w = weights[order[i]];
-      part[order[i]] = static_cast<std::int32_t>(slice_of(2 * sum + w));
+      part[order[i]] = slice_at(2 * static_cast<Mass>(sum) + w, total, parts);
       sum += w;
     }
   }

@@ -6,6 +6,7 @@
 // none weighs more than the mean plus the heaviest point, and unweighted slices differ by one point at most. Weights
 // are integers, sums exact, and the result does not depend on threads. Where all weights are 0 points count 1 each.
 // Source: document 001, section 2.11, algorithm 2.15.
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,6 +14,11 @@
 #include "partitioners/weights.hpp"
 
 namespace amrbench::partitioners {
+
+/// The slice in which a point falls whose weight has its middle at twice_middle / 2 of `total`; total >= 1.
+inline std::int32_t slice_at(Mass twice_middle, Mass total, int parts) {
+  return static_cast<std::int32_t>(std::min<Mass>(twice_middle * parts / (2 * total), parts - 1));
+}
 
 /// Part of each point. order: a permutation of the points; weights: one a point from fixed_point_weights(), or empty;
 /// parts >= 1. More parts than points leaves parts empty. O(n).

@@ -33,14 +33,54 @@ enum class TreeCurve : std::uint8_t { morton, hilbert, gensfc };
 
 std::string_view tree_curve_name(TreeCurve curve);
 
+/// A node to be traversed, entered at corner `entry` (bit d: at the upper side of axis d), to be left at
+/// entry ^ (1 << travel).
+template <class Index>
+struct CurveState {
+  Index node;
+  std::uint8_t entry;
+  std::uint8_t travel;
+};
+
+/// Where a curve begins: it enters the root at the lowest corner and travels along the first split.
+template <class Index>
+CurveState<Index> curve_start(std::span<const KdNode<Index>> nodes) {
+  return {0, 0, static_cast<std::uint8_t>(nodes.empty() ? 0 : nodes[0].axis)};
+}
+
 /// Points along the curve: a permutation. Points of a leaf stand as in tree.order. Throws support::InputError for
 /// hilbert and gensfc in other dimensions than 2 and 3. O(nodes + points); memory beside the result O(depth) a thread.
 template <class Index>
 support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curve, int threads = 0);
 
+/// The same of build_kd_tree(points, weights, options) without keeping that tree: cells of a few thousand points are
+/// built, walked and forgotten by one thread each, so memory besides input and result is a record and an index a point
+/// (3-D double: 36 bytes). `median` and `sampled_median` build the tree. order: one a point. Returns the most bytes
+/// held at once besides input and order. Errors as of both.
+template <class Index, class T>
+std::size_t curve_order(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                        TreeCurve curve, std::span<Index> order);
+
+/// The slice (slices.hpp) of each point's place in that order, without the order: nodes whose points all fall in one
+/// slice are not built, so the work grows with the number of slices. part: one a point. slices >= 1. Memory besides the
+/// input and `part`: a record a point. Errors as above.
+template <class Index, class T>
+std::size_t curve_slices(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
+                         TreeCurve curve, int slices, std::span<std::int32_t> part);
+
+/// Throws support::InputError unless `curve` is defined in `dim` dimensions.
+void check_curve(int dim, TreeCurve curve);
+
 /// The leaves' numbers along the curve.
 template <class Index>
 std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, int threads = 0);
+
+/// The same of a tree that is a part of another one, which enters it in state `start`.
+template <class Index>
+support::PageBuffer<Index> curve_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start,
+                                       int threads);
+template <class Index>
+std::vector<Index> leaf_order(const KdTree<Index>& tree, TreeCurve curve, CurveState<Index> start, int threads);
 
 /// Sum of the Euclidean lengths of the order's steps. O(n).
 template <class T, class Index>

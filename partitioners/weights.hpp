@@ -17,6 +17,16 @@ namespace amrbench::partitioners {
 /// points (40 bits) it fits 127 bits.
 inline constexpr int kWeightBits = 56;
 
+/// The heaviest weight, 0 if there is none. Throws support::InputError that names the first weight which is negative,
+/// NaN or infinite; numbers start at `first`. O(n), threads by OpenMP (0: all).
+double checked_heaviest(std::span<const double> weights, std::uint64_t first = 0, int threads = 0);
+
+/// The s for n weights of which `heaviest` is the largest.
+int fixed_point_shift(std::size_t n, double heaviest);
+
+/// round(w * 2^shift) of each weight.
+std::vector<std::uint64_t> to_fixed_point(std::span<const double> weights, int shift, int threads = 0);
+
 /// Fixed-point weights of n points; empty in, empty out (every point then weighs 1). Throws support::InputError that
 /// names the first weight which is negative, NaN or infinite. O(n), threads by OpenMP (0: all).
 std::vector<std::uint64_t> fixed_point_weights(std::span<const double> weights, int threads = 0);

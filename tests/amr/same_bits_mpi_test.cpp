@@ -27,7 +27,7 @@ std::vector<Way> all_ways() {
   std::vector<Way> ways;
   for (const int threads : {1, 2})
     for (const bool overlap : {false, true})
-      for (const char* method : {"morton", "hilbert", "gensfc", "orb"})
+      for (const char* method : {"morton", "hilbert", "gensfc", "orb", "kd_parts"})
         for (const char* policy : {"never", "every", "threshold", "scatter"})
           ways.push_back({.threads = threads, .overlap = overlap, .method = method, .policy = policy});
   return ways;

@@ -197,7 +197,31 @@ class Partition(unittest.TestCase):
         if "zoltan_rcb" in listed():
             self.write("g.graph", "2 1\n2\n1\n")
             self.refused("--input", "file:g.graph", "--method", "zoltan_rcb", "--parts", "2", says="works on points")
-        self.refused("--input", "grid:4x4", *ok, ranks=2, says="partition runs on one rank, not on 2")
+        self.refused("--input", "grid:4x4", *ok, ranks=2, says="--method linear: runs on one rank, not on 2")
+        self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "sampled_median",
+                     ranks=2, says="sampled_median works on one rank")
+        self.write("h.graph", "2 1\n2\n1\n")
+        self.refused("--input", "file:h.graph", "--method", "morton", "--parts", "2", ranks=2, says="works on points")
+
+    def test_over_ranks(self):
+        """The same rows, parts and curve on any number of ranks."""
+        measures = ("parts", "load_max", "load_min", "degree_max", "edge_cut_max", "edge_cut_total", "pieces_max",
+                    "moved_weight", "curve_length", "curve_jumps")
+        for method in ("morton", "gensfc", "kd_parts"):
+            records, parts = [], []
+            for ranks in (1, 2, 3):
+                name = f"{method}-{ranks}"
+                status, out, err = run("partition", "--input", "grid:20x10x15:7", "--method", method, "--parts", "11",
+                                       "--weights", "random:5", "--threads", "1", "--json", name + ".json",
+                                       "--parts-file", name + ".txt", ranks=ranks, cwd=self.folder)
+                self.assertEqual((status, len(out.splitlines())), (0, 2), err)
+                records.append(self.load(name + ".json"))
+                with open(self.path(name + ".txt"), encoding="utf-8") as file:
+                    parts.append(file.read())
+                self.assertEqual(records[-1]["provenance"]["ranks"], ranks)
+                self.assertEqual(parts[-1], parts[0])
+                for measure in measures:
+                    self.assertEqual(records[-1]["rows"][0][measure], records[0]["rows"][0][measure], (name, measure))
 
     def test_help(self):
         status, out, err = run("partition", "--help")

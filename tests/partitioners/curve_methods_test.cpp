@@ -101,7 +101,12 @@ TEST(CurveMethods, GiveEveryPointAPartOnAnyThreads) {
       for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(sorted[i], i);
       // Parts are stretches of the order, ascending.
       for (std::size_t i = 1; i < n; ++i) ASSERT_LE(one.part[one.order[i - 1]], one.part[one.order[i]]);
-      options.threads = 3;
+      options.order = false;
+      for (const int threads : {1, 3}) {
+        options.threads = threads;
+        ASSERT_EQ(one.part, method->partition({{x, dim}, weights, nullptr}, options).part) << "parts alone";
+      }
+      options.order = true;
       const auto three = method->partition({{x, dim}, weights, nullptr}, options);
       ASSERT_EQ(one.part, three.part);
       ASSERT_EQ(one.order, three.order);

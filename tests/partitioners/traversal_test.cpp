@@ -77,6 +77,13 @@ TEST(Traversal, IsAPermutationAndTheSameForAnyThreads) {
         by_leaf.insert(by_leaf.end(), tree.order.data() + node.first, tree.order.data() + node.first + node.count);
       }
       ASSERT_EQ(one, by_leaf);
+      // So does the order of points whose tree is not kept.
+      for (const int threads : {1, 3}) {
+        options.threads = threads;
+        std::vector<std::uint32_t> alone(n);
+        EXPECT_GT(curve_order<std::uint32_t>(PointView<double>{x, dim}, {}, options, curve, std::span(alone)), 0U);
+        ASSERT_EQ(one, alone) << threads << " threads";
+      }
     }
   }
 }
@@ -87,8 +94,14 @@ TEST(Traversal, MortonIsTheTreesOrderInAnyDimension) {
     const auto tree = build_kd_tree(PointView<float>{x, dim}, {}, {});
     const auto order = order_of(tree, TreeCurve::morton, 2);
     EXPECT_TRUE(std::equal(order.begin(), order.end(), tree.order.data()));
+    std::vector<std::uint32_t> kept(500);
+    curve_order<std::uint32_t>(PointView<float>{x, dim}, {}, {}, TreeCurve::morton, std::span(kept));
+    EXPECT_EQ(order, kept);
     if (dim <= 3) continue;
     EXPECT_THROW(curve_order(tree, TreeCurve::gensfc), support::InputError);
+    std::vector<std::uint32_t> alone(500);
+    EXPECT_THROW(curve_order<std::uint32_t>(PointView<float>{x, dim}, {}, {}, TreeCurve::gensfc, std::span(alone)),
+                 support::InputError);
     EXPECT_THROW(curve_order(tree, TreeCurve::hilbert), support::InputError);
   }
 }
