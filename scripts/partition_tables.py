@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the grids of Sasidharan's tables with `amrbench partition` and puts his numbers beside ours.
 
-usage: scripts/partition_tables.py [--amrbench PROGRAM] [--methods NAMES] [--grids NAMES] [--without METHOD:GRID,...]
+usage: scripts/partition_tables.py [--amrbench PROGRAM] [--methods NAMES] [--grids NAMES] [--without METHOD:GRID[:PARTS],...]
                                    [--threads N] [--work DIR] [--seconds N] [--json FILE] [--markdown FILE]
 
 The tables are those of A. Sasidharan's dissertation (2018) on structured grids: 3.1 to 3.5 (768x1152, 9 points) and 4.1
@@ -197,7 +197,7 @@ class Runner:
                 with open(self.path(name, method, parts), encoding="utf-8") as file:
                     record = json.load(file)
                 self.provenance = record["provenance"]
-                yield parts, record["rows"][0]
+                yield parts, {**record["rows"][0], "commit": record["provenance"]["commit"]}
 
 
 def compare(name, method, parts, ours):
@@ -288,7 +288,7 @@ def parse():
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--grids", default=",".join(GRIDS))
     parser.add_argument("--parts", default="", help="only these counts, with commas")
-    parser.add_argument("--without", default="", help="METHOD:GRID to leave out, with commas")
+    parser.add_argument("--without", default="", help="METHOD:GRID or METHOD:GRID:PARTS to leave out, with commas")
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--work", default=os.path.join(here, "../build/partition_tables"))
     parser.add_argument("--seconds", type=float, default=0)
@@ -328,7 +328,8 @@ def main():
         for method in methods:
             if f"{method}:{name}" in arguments.without:
                 continue
-            counts = [parts for parts in part_counts(name) if not arguments.parts or parts in arguments.parts]
+            counts = [parts for parts in part_counts(name) if (not arguments.parts or parts in arguments.parts)
+                      and f"{method}:{name}:{parts}" not in arguments.without]
             for parts, ours in runner.rows(name, method, counts):
                 rows.append(compare(name, method, parts, ours))
                 seed = rows[-1]["seed"]
@@ -345,7 +346,7 @@ def main():
     runner.provenance.pop("launch", None)  # it names folders of this machine
     record = {"source": "A. Sasidharan, dissertation, 2018, tables 3.1-3.5 and 4.1-4.7", "methods": methods,
               "missing_methods": missing, "left_out": arguments.without, "grids": grids, "provenance": runner.provenance,
-              "repeat": "scripts/partition_tables.py"}
+              "repeat": "scripts/partition_tables.py" + (f" --without {','.join(arguments.without)}" if arguments.without else "")}
     text = markdown(record)
     for path, content in ((arguments.json, json.dumps(record, indent=1) + "\n"), (arguments.markdown, text + "\n")):
         if path:
