@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path top() {
-  return fs::path(__FILE__).parent_path().parent_path().parent_path();
+  return AMRBENCH_SOURCE_DIR;  // not from __FILE__, which compiler caches make relative
 }
 
 std::string read(const fs::path& path) {
