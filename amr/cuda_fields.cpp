@@ -113,7 +113,7 @@ void CudaFields::reset(std::int64_t count) {
 
 const std::int32_t* CudaFields::upload_slots(std::span<const std::int64_t> slots) const {
   const std::vector<std::int32_t> list(slots.begin(), slots.end());
-  return slot_list_.store(list, device_->main());
+  return slot_list_.store(list, *device_);
 }
 
 void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {
@@ -124,21 +124,21 @@ void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed)
     roots.push_back({i, {c[0], c[1], c[2]}});
   }
   DeviceList<kernels::RootBlock> list;
-  kernels::launch_initial(layout(), list.store(roots, device_->main()), launch_count(roots.size()), input(), ones, seed,
+  kernels::launch_initial(layout(), list.store(roots, *device_), launch_count(roots.size()), input(), ones, seed,
                           device_->main());
   device_->main().synchronize();  // the list goes
 }
 
 void CudaFields::merge(std::span<const kernels::MergeJob> jobs) {
   if (jobs.empty()) return;
-  kernels::launch_merges(layout(), merge_list_.store(jobs, device_->main()), launch_count(jobs.size()), input(),
+  kernels::launch_merges(layout(), merge_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(1);
 }
 
 void CudaFields::split(std::span<const kernels::SplitJob> jobs) {
   if (jobs.empty()) return;
-  kernels::launch_splits(layout(), split_list_.store(jobs, device_->main()), launch_count(jobs.size()), input(),
+  kernels::launch_splits(layout(), split_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(2);
 }
@@ -174,7 +174,7 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
 
 std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes) const {
   const std::int32_t* const list = upload_slots(slots());
-  return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, device_->main()), size(), input(),
+  return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, *device_), size(), input(),
                                      device_->main());
 }
 
