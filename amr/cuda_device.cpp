@@ -38,13 +38,17 @@ void DeviceClock::collect(support::Metrics& metrics, bool all) {
 }
 
 StagingPool::Piece& StagingPool::take(std::size_t bytes) {
-  const std::size_t size = std::bit_ceil(std::max(bytes, kSmallestPiece));
+  Piece* best = nullptr;
   for (const auto& piece : pieces_) {
-    if (piece->memory.size() == size && piece->copied.complete()) return *piece;
+    if (piece->memory.size() < bytes || piece->filling || !piece->copied.complete()) continue;
+    if (best == nullptr || piece->memory.size() < best->memory.size()) best = piece.get();
   }
-  pieces_.push_back(std::make_unique<Piece>());
-  pieces_.back()->memory.resize_discard(size);
-  return *pieces_.back();
+  if (best == nullptr) {
+    best = pieces_.emplace_back(std::make_unique<Piece>()).get();
+    best->memory.resize_discard(std::bit_ceil(std::max(bytes, kSmallestPiece)));
+  }
+  best->filling = true;
+  return *best;
 }
 
 std::size_t StagingPool::memory_bytes() const {

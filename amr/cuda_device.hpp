@@ -48,14 +48,20 @@ class StagingPool {
  public:
   struct Piece {
     support::PinnedBuffer<std::byte> memory;
-    support::CudaEvent copied;  ///< to be recorded behind the copy out of `memory`
+    support::CudaEvent copied;
+    bool filling = false;  ///< taken, and the copy out of it not yet in a stream
   };
-  /// A piece of at least `bytes` bytes that no copy uses. Valid until the next call.
+  /// A piece of at least `bytes` bytes that nobody fills and no copy uses.
   [[nodiscard]] Piece& take(std::size_t bytes);
+  /// The copy out of a piece taken is in `stream`.
+  static void give(Piece& piece, const support::CudaStream& stream) {
+    piece.copied.record(stream);
+    piece.filling = false;
+  }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  std::vector<std::unique_ptr<Piece>> pieces_;  ///< sizes are powers of two
+  std::vector<std::unique_ptr<Piece>> pieces_;
 };
 
 /// Which GPUs the ranks use.
@@ -117,17 +123,29 @@ class CudaDevice {
 template <class T>
 class DeviceList {
  public:
-  /// Copies `list` in the order of the main stream.
+  /// Where the caller writes a list of n; send() copies it then.
+  [[nodiscard]] std::span<T> prepare(std::size_t n, CudaDevice& device) {
+    memory_.reserve(n * sizeof(T), device.main());
+    piece_ = n == 0 ? nullptr : &device.staging().take(n * sizeof(T));
+    list_ = n == 0 ? std::span<T>() : std::span<T>(reinterpret_cast<T*>(piece_->memory.data()), n);
+    return list_;
+  }
+  /// Copies what was prepared, in the order of the main stream.
+  const T* send(CudaDevice& device) {
+    if (piece_ != nullptr) {
+      support::copy_to_device(static_cast<T*>(memory_.data()), static_cast<const T*>(list_.data()), list_.size(),
+                              device.main());
+      StagingPool::give(*piece_, device.main());
+      piece_ = nullptr;
+    }
+    return data();
+  }
+  /// Both, for a list that lies elsewhere.
   const T* store(std::span<const T> list, CudaDevice& device) {
-    T* const to = static_cast<T*>(memory_.reserve(list.size() * sizeof(T), device.main()));
-    if (list.empty()) return to;
-    StagingPool::Piece& piece = device.staging().take(list.size() * sizeof(T));
-    T* const from = reinterpret_cast<T*>(piece.memory.data());
+    const std::span<T> to = prepare(list.size(), device);
 #pragma omp parallel for schedule(static) if (list.size() > kSerial)
-    for (std::size_t i = 0; i < list.size(); ++i) from[i] = list[i];
-    support::copy_to_device(to, static_cast<const T*>(from), list.size(), device.main());
-    piece.copied.record(device.main());
-    return to;
+    for (std::size_t i = 0; i < list.size(); ++i) to[i] = list[i];
+    return send(device);
   }
   [[nodiscard]] const T* data() const {
     return static_cast<const T*>(memory_.data());
@@ -139,6 +157,8 @@ class DeviceList {
  private:
   static constexpr std::size_t kSerial = 4096;  ///< fewer elements are not worth a team of threads
   support::StreamRegion memory_;
+  StagingPool::Piece* piece_ = nullptr;  ///< being filled
+  std::span<T> list_;
 };
 
 }  // namespace amrbench::amr

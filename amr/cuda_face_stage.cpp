@@ -22,9 +22,9 @@ CudaFaceStage::CudaFaceStage(CudaFields& fields, const StageOptions& options)
     : CudaStage(fields), layout_(fields.layout()), options_(options), device_(device_of_rank()) {}
 
 template <class T>
-void CudaFaceStage::store(Table<T>& table, const std::vector<T>& list) {
-  table.in_order.store(list, device_);
-  table.count = support::mpi_count(list.size(), "GPU launch");
+std::span<T> CudaFaceStage::prepare(Table<T>& table, std::size_t n) {
+  table.count = support::mpi_count(n, "GPU launch");
+  return table.in_order.prepare(n, device_);
 }
 
 template <class T>
@@ -36,20 +36,23 @@ void CudaFaceStage::remap(Table<T>& table, const std::int32_t* slots) {
 
 void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   const HaloPlan plan = make_halo_plan(mesh, layout_, face_piece_sizes(layout_, kPieceMultiple));
-  const DeviceTables tables = make_device_tables(mesh, layout_, plan);
+  const DeviceTables tables(mesh, layout_, plan);
   mesh_is_new();
-  interior_ = tables.interior;
-  blocks_ = tables.blocks.size();
+  interior_ = tables.interior();
+  blocks_ = tables.blocks();
   sends_ = link_pieces(mesh, plan.sends);
   receives_ = link_pieces(mesh, plan.receives);
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
                 static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
-  store(entries_, tables.blocks);
-  store(packs_, tables.packs);
-  store(local_, tables.local);
-  store(arrived_, tables.arrived);
-  device_.reserve(send_, tables.send_values);
-  device_.reserve(packed_, tables.packed_values + kernels::kPadding);
+  tables.write_packs(prepare(packs_, tables.packs()));
+  tables.write(prepare(entries_, tables.blocks()), prepare(local_, tables.local()),
+               prepare(arrived_, tables.arrived()));
+  packs_.in_order.send(device_);
+  entries_.in_order.send(device_);
+  local_.in_order.send(device_);
+  arrived_.in_order.send(device_);
+  device_.reserve(send_, tables.send_values());
+  device_.reserve(packed_, tables.packed_values() + kernels::kPadding);
 }
 
 void CudaFaceStage::follow_slots(const CudaFields& fields) {

@@ -10,6 +10,7 @@
 //
 // With overlap off the exchange comes first and all blocks are one launch. A launch does all blocks of its list.
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "amr/cuda_stage.hpp"
@@ -43,7 +44,7 @@ class CudaFaceStage final : public CudaStage {
     [[nodiscard]] std::size_t bytes() const { return in_order.bytes() + now.bytes(); }
   };
   template <class T>
-  void store(Table<T>& table, const std::vector<T>& list);
+  [[nodiscard]] std::span<T> prepare(Table<T>& table, std::size_t n);
   template <class T>
   void remap(Table<T>& table, const std::int32_t* slots);
   /// Tables for blocks that stand where a refinement or a migration left them.

@@ -154,22 +154,20 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
   const std::size_t values = layout().block_values();
   const std::size_t blocks = std::max<std::size_t>(1, kRoundBytes / (values * sizeof(double)));
   const support::CudaStream& stream = device_->main();
-  support::DeviceBuffer<double> out, in;
   for (std::size_t number = 0;; ++number) {
     const Round leaving = round_of(sends, number, blocks, values);
     const Round coming = round_of(receives, number, blocks, values);
     if (leaving.pieces.empty() && coming.pieces.empty()) break;
-    out.resize_discard(std::max(out.size(), leaving.slots.size() * values));
-    in.resize_discard(std::max(in.size(), coming.slots.size() * values));
+    device_->reserve(leaving_, leaving.slots.size() * values);
+    device_->reserve(coming_, coming.slots.size() * values);
     kernels::launch_gather(layout(), upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
-                           out.data(), stream);
-    device_->link().start(out.data(), leaving.pieces, in.data(), coming.pieces, stream);
+                           leaving_.data(), stream);
+    device_->link().start(leaving_.data(), leaving.pieces, coming_.data(), coming.pieces, stream);
     device_->link().finish();
-    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(), in.data(),
-                            stream);
+    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(),
+                            coming_.data(), stream);
     device_->count_launches(2);
   }
-  stream.synchronize();  // the buffers go
 }
 
 std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes) const {
@@ -197,7 +195,7 @@ void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& readin
 
 std::size_t CudaFields::memory_bytes() const {
   return in_.memory_bytes() + out_.memory_bytes() + slot_list_.bytes() + hash_list_.bytes() + merge_list_.bytes() +
-         split_list_.bytes();
+         split_list_.bytes() + leaving_.bytes() + coming_.bytes();
 }
 
 CudaFields& cuda_fields(Fields& fields) {
