@@ -15,10 +15,13 @@ namespace amrbench::bench {
 
 using namespace partitioners;
 
+/// Waits until all is there: a small copy from pageable memory may return before, and streams that do not wait for the
+/// default one would read what is not there yet.
 template <class T>
 void upload(support::DeviceBuffer<T>& device, std::span<const T> host, bool resize = true) {
   if (resize) device.resize_discard(host.size());
   support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
+  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 template <class T>

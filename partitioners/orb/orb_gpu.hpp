@@ -59,8 +59,9 @@ class OrbGpu {
   OrbGpu& operator=(const OrbGpu&) = delete;
   ~OrbGpu();
 
-  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. box: root's box, which
-  /// holds all points. Waits until done.
+  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. They
+  /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
+  /// holds all points. Waits until done. RunError when the method cannot find a cut among its points.
   const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box);
 
   [[nodiscard]] const OrbGpuTimes& times() const;

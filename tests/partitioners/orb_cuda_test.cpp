@@ -31,6 +31,13 @@ std::vector<V> on_host(const V* device, std::size_t n) {
   return host;
 }
 
+/// Waits until all is there: a small copy from pageable memory may return before.
+template <class T>
+void to_device(T* device, const std::vector<T>& host) {
+  support::cuda_check(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 template <class T, int Dim>
 void compare(const std::vector<T>& points, std::uint32_t leaves, const std::string& method,
              double side_tolerance = kOrbSideTolerance, const OrbGpuTuning& tuning = {}, OrbGpuTimes* times = nullptr) {
@@ -39,8 +46,7 @@ void compare(const std::vector<T>& points, std::uint32_t leaves, const std::stri
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, {}, {.leaves = leaves, .side_tolerance = side_tolerance}, cpu);
   support::DeviceBuffer<T> device(points.size());
-  support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
-                      "cudaMemcpy");
+  to_device(device.data(), points);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves,
                          .method = method,
                          .side_tolerance = side_tolerance,
@@ -74,8 +80,7 @@ void compare_labels(const std::vector<T>& points, std::uint32_t leaves, const Or
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, {}, {.leaves = leaves}, cpu);
   support::DeviceBuffer<T> device(points.size());
-  support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
-                      "cudaMemcpy");
+  to_device(device.data(), points);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .points = false, .labels = true, .tuning = tuning});
   for (int repeat = 0; repeat < 2; ++repeat) {
     ASSERT_EQ(tree_hash(gpu.run(device.data(), cpu.tree.cells[1].box)), tree_hash(cpu.tree));
@@ -163,9 +168,7 @@ TEST_F(OrbCuda, PointsNeedNotBeAligned) {
   OrbResult<float, 3> cpu;
   orb<float, 3>({points, 3}, {}, {.leaves = 64}, cpu);
   support::DeviceBuffer<float> device(points.size() + 1);
-  support::cuda_check(
-      cudaMemcpy(device.data() + 1, points.data(), points.size() * sizeof(float), cudaMemcpyHostToDevice),
-      "cudaMemcpy");
+  to_device(device.data() + 1, points);
   OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true});
   ASSERT_EQ(tree_hash(gpu.run(device.data() + 1, cpu.tree.cells[1].box)), tree_hash(cpu.tree));
   EXPECT_FALSE(gpu.times().wide);
