@@ -22,9 +22,9 @@ namespace amrbench::partitioners {
 
 /// Ways to do the same, to be timed side by side; results do not depend on them.
 struct OrbGpuTuning {
-  bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
-  int walk = 1;      ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
-  int move = 2;  ///< 1: equal slots are found by match instructions, else by ballots; + 2: 3 blocks a multiprocessor
+  bool wide = true;    ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
+  bool grid = true;    ///< its walk begins where a grid over the root's box says, else at the root
+  bool again = true;   ///< it cuts once more what it guessed wrong, else further rounds do
   double samples = 1;  ///< size of the wide round's sample, relative to the usual one
 };
 
@@ -43,6 +43,7 @@ struct OrbGpuTimes {
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
   int rounds = 0;
   bool wide = false;             ///< the first round cut up to 12 levels
+  int again = 0;                 ///< times the first round cut once more what it had guessed wrong
   std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
   std::uint32_t host_cells = 0;  ///< cells that the host cut
   int passes = 0;                ///< counting passes of the document's methods
@@ -59,8 +60,9 @@ class OrbGpu {
   OrbGpu& operator=(const OrbGpu&) = delete;
   ~OrbGpu();
 
-  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. box: root's box, which
-  /// holds all points. Waits until done.
+  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. They
+  /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
+  /// holds all points. Waits until done. RunError when the method cannot find a cut among its points.
   const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box);
 
   [[nodiscard]] const OrbGpuTimes& times() const;
