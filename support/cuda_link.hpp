@@ -17,7 +17,7 @@
 #include "support/cuda.hpp"
 #include "support/mpi.hpp"
 
-namespace amrbench::amr {
+namespace amrbench::support {
 
 /// What goes to a rank or comes from it: `count` doubles from `at` on in a buffer.
 struct LinkPiece {
@@ -36,7 +36,7 @@ class CudaLink {
   /// Starts an exchange behind what is in `stream`. Each rank at most once a list; pieces of no values travel not at
   /// all. Both lists are kept until finish(). Collective over the ranks that are named.
   void start(const double* send, std::span<const LinkPiece> sends, double* receive, std::span<const LinkPiece> receives,
-             const support::CudaStream& stream);
+             const CudaStream& stream);
   /// What is put into the stream from now on finds the values received. The host may wait.
   virtual void finish() = 0;
 
@@ -52,7 +52,7 @@ class CudaLink {
     const double* send = nullptr;
     double* receive = nullptr;
     std::vector<LinkPiece> sends, receives;
-    const support::CudaStream* stream = nullptr;
+    const CudaStream* stream = nullptr;
   };
   virtual void begin() = 0;
   [[nodiscard]] const Exchange& exchange() const { return exchange_; }
@@ -69,10 +69,10 @@ class CudaLink {
 
 /// The link that `transport` names: nccl, mpi, staged, or auto: nccl where it is built and each of several ranks has a
 /// GPU of its own, else mpi where the library says so, else staged. InputError when it cannot be had. Collective.
-[[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
+[[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const Communicator& comm, const std::string& transport,
                                                        bool own_gpus);
 
 /// In cuda_link_nccl.cpp; nothing where it is not built. Collective.
-[[nodiscard]] std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& comm);
+[[nodiscard]] std::unique_ptr<CudaLink> make_nccl_link(const Communicator& comm);
 
-}  // namespace amrbench::amr
+}  // namespace amrbench::support

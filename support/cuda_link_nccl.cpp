@@ -1,4 +1,4 @@
-#include "amr/cuda_link.hpp"
+#include "support/cuda_link.hpp"
 
 #if defined(AMRBENCH_NCCL)
 
@@ -6,27 +6,27 @@
 
 #include "support/error.hpp"
 
-namespace amrbench::amr {
+namespace amrbench::support {
 
 namespace {
 
 void nccl_check(ncclResult_t status, std::string_view call) {
   if (status == ncclSuccess) return;
-  throw support::RunError(std::string(call) + ": " + ncclGetErrorString(status));
+  throw RunError(std::string(call) + ": " + ncclGetErrorString(status));
 }
 
 /// An owned communicator of NCCL over the ranks of an MPI one.
 class NcclComm {
  public:
-  explicit NcclComm(const support::Communicator& comm) {
+  explicit NcclComm(const Communicator& comm) {
     ncclUniqueId id{};
     std::string error;
     if (comm.is_root()) {
       const ncclResult_t status = ncclGetUniqueId(&id);
       if (status != ncclSuccess) error = std::string("ncclGetUniqueId: ") + ncclGetErrorString(status);
     }
-    support::agree_on_error(comm, error);
-    id = support::broadcast(comm, id);
+    agree_on_error(comm, error);
+    id = broadcast(comm, id);
     nccl_check(ncclCommInitRank(&comm_, comm.size(), id, comm.rank()), "ncclCommInitRank");
   }
   ~NcclComm() {
@@ -42,7 +42,7 @@ class NcclComm {
 
 class NcclLink final : public CudaLink {
  public:
-  explicit NcclLink(const support::Communicator& comm) : comm_(comm) {}
+  explicit NcclLink(const Communicator& comm) : comm_(comm) {}
   [[nodiscard]] std::string_view name() const override { return "nccl"; }
 
   void finish() override {
@@ -72,10 +72,10 @@ bool nccl_built() {
   return true;
 }
 
-std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& comm) {
+std::unique_ptr<CudaLink> make_nccl_link(const Communicator& comm) {
   return std::make_unique<NcclLink>(comm);
 }
 
-}  // namespace amrbench::amr
+}  // namespace amrbench::support
 
 #endif
