@@ -31,11 +31,14 @@ class MpiLink final : public CudaLink {
     // Until now kernels before the exchange may still have read what is received into.
     ready_.synchronize();
     const Exchange& x = exchange();
+    const BytesType type(x.element);
     Requests requests;
     for (const LinkPiece& p : x.receives)
-      mpi_check(MPI_Irecv(x.receive + p.at, mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(), requests.add()));
+      mpi_check(MPI_Irecv(x.receive + p.at * x.element, mpi_count(p.count), type.get(), p.rank, kTag, comm_.get(),
+                          requests.add()));
     for (const LinkPiece& p : x.sends)
-      mpi_check(MPI_Isend(x.send + p.at, mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(), requests.add()));
+      mpi_check(MPI_Isend(x.send + p.at * x.element, mpi_count(p.count), type.get(), p.rank, kTag, comm_.get(),
+                          requests.add()));
     requests.wait_all();
   }
 
@@ -53,18 +56,20 @@ class StagedLink final : public CudaLink {
 
   void finish() override {
     const Exchange& x = exchange();
+    const BytesType type(x.element);
     std::vector<MPI_Request> sending(x.sends.size(), MPI_REQUEST_NULL);
     for (std::size_t k = 0; k < x.sends.size(); ++k) {
       const LinkPiece& p = x.sends[k];
       downloaded_[k].synchronize();
-      mpi_check(MPI_Isend(out_.data() + p.at, mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(), &sending[k]));
+      mpi_check(MPI_Isend(out_.data() + p.at * x.element, mpi_count(p.count), type.get(), p.rank, kTag, comm_.get(),
+                          &sending[k]));
     }
     for (std::size_t left = x.receives.size(); left > 0; --left) {
       int k = MPI_UNDEFINED;
       mpi_check(MPI_Waitany(static_cast<int>(receiving_.size()), receiving_.data(), &k, MPI_STATUS_IGNORE),
                 "MPI_Waitany");
       const LinkPiece& p = x.receives[k];
-      copy_to_device(x.receive + p.at, in_.data() + p.at, p.count, *x.stream);
+      copy_to_device(x.receive + p.at * x.element, in_.data() + p.at * x.element, p.count * x.element, *x.stream);
     }
     uploaded_.record(*x.stream);
     mpi_check(MPI_Waitall(static_cast<int>(sending.size()), sending.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
@@ -76,24 +81,25 @@ class StagedLink final : public CudaLink {
     const Exchange& x = exchange();
     // The last exchange's values may still be on their way out of the pinned memory.
     uploaded_.synchronize();
-    in_.resize_discard(std::max(in_.size(), reach(x.receives)));
-    out_.resize_discard(std::max(out_.size(), reach(x.sends)));
+    in_.resize_discard(std::max(in_.size(), reach(x.receives) * x.element));
+    out_.resize_discard(std::max(out_.size(), reach(x.sends) * x.element));
     receiving_.assign(x.receives.size(), MPI_REQUEST_NULL);
+    const BytesType type(x.element);
     for (std::size_t k = 0; k < x.receives.size(); ++k) {
       const LinkPiece& p = x.receives[k];
-      mpi_check(
-          MPI_Irecv(in_.data() + p.at, mpi_count(p.count), MPI_DOUBLE, p.rank, kTag, comm_.get(), &receiving_[k]));
+      mpi_check(MPI_Irecv(in_.data() + p.at * x.element, mpi_count(p.count), type.get(), p.rank, kTag, comm_.get(),
+                          &receiving_[k]));
     }
     while (downloaded_.size() < x.sends.size()) downloaded_.emplace_back();
     for (std::size_t k = 0; k < x.sends.size(); ++k) {
       const LinkPiece& p = x.sends[k];
-      copy_to_host(out_.data() + p.at, x.send + p.at, p.count, *x.stream);
+      copy_to_host(out_.data() + p.at * x.element, x.send + p.at * x.element, p.count * x.element, *x.stream);
       downloaded_[k].record(*x.stream);
     }
   }
 
   Communicator comm_;
-  PinnedBuffer<double> in_, out_;
+  PinnedBuffer<std::byte> in_, out_;
   std::vector<MPI_Request> receiving_;
   std::vector<CudaEvent> downloaded_;  ///< one a piece sent
   CudaEvent uploaded_;
@@ -101,17 +107,18 @@ class StagedLink final : public CudaLink {
 
 }  // namespace
 
-void CudaLink::start(const double* send, std::span<const LinkPiece> sends, double* receive,
-                     std::span<const LinkPiece> receives, const CudaStream& stream) {
+void CudaLink::start_elements(const std::byte* send, std::span<const LinkPiece> sends, std::byte* receive,
+                              std::span<const LinkPiece> receives, std::size_t element, const CudaStream& stream) {
   exchange_.send = send;
   exchange_.receive = receive;
+  exchange_.element = element;
   exchange_.stream = &stream;
   exchange_.sends.clear();
   exchange_.receives.clear();
-  const auto has_values = [](const LinkPiece& p) { return p.count > 0; };
-  std::copy_if(sends.begin(), sends.end(), std::back_inserter(exchange_.sends), has_values);
-  std::copy_if(receives.begin(), receives.end(), std::back_inserter(exchange_.receives), has_values);
-  for (const LinkPiece& p : exchange_.sends) bytes_sent_ += static_cast<std::int64_t>(p.count * sizeof(double));
+  const auto has_elements = [](const LinkPiece& p) { return p.count > 0; };
+  std::copy_if(sends.begin(), sends.end(), std::back_inserter(exchange_.sends), has_elements);
+  std::copy_if(receives.begin(), receives.end(), std::back_inserter(exchange_.receives), has_elements);
+  for (const LinkPiece& p : exchange_.sends) bytes_sent_ += static_cast<std::int64_t>(p.count * element);
   begin();
 }
 

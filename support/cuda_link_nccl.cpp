@@ -57,9 +57,13 @@ class NcclLink final : public CudaLink {
     if (x.sends.empty() && x.receives.empty()) return;
     nccl_check(ncclGroupStart(), "ncclGroupStart");
     for (const LinkPiece& p : x.sends)
-      nccl_check(ncclSend(x.send + p.at, p.count, ncclDouble, p.rank, comm_.get(), x.stream->get()), "ncclSend");
+      nccl_check(
+          ncclSend(x.send + p.at * x.element, p.count * x.element, ncclChar, p.rank, comm_.get(), x.stream->get()),
+          "ncclSend");
     for (const LinkPiece& p : x.receives)
-      nccl_check(ncclRecv(x.receive + p.at, p.count, ncclDouble, p.rank, comm_.get(), x.stream->get()), "ncclRecv");
+      nccl_check(
+          ncclRecv(x.receive + p.at * x.element, p.count * x.element, ncclChar, p.rank, comm_.get(), x.stream->get()),
+          "ncclRecv");
     nccl_check(ncclGroupEnd(), "ncclGroupEnd");
   }
 
