@@ -1,7 +1,7 @@
 // Orthogonal recursive bisection over GPUs, a rank each: checked, then measured. Started by mpiexec on 1, 2, 4 ranks,
 // one after another, with one record:
 //   mpiexec -n 4 orb_gpus_bench [--strong 30] [--weak 29] [--check 24] [--repeats 5] [--transport auto] [--only-check]
-//                               [--json FILE]
+//                               [--only uniform] [--samples 16384] [--json FILE]
 // --strong: log2 of the points of all ranks together; --weak: of each; --check: of all ranks together, whose tree and
 // labels must be the CPU's. Times are CUDA events of the slowest rank from a barrier on, median of the repeats after
 // two untimed runs; points lie on the GPUs before, and are not checked within the time. Rows are added to the record,
@@ -41,6 +41,8 @@ constexpr std::uint32_t kLeaves = 4096;
 struct Arguments {
   int strong = 30, weak = 29, check = 24, repeats = 5;
   std::string transport = "auto";
+  std::string only;  ///< one kind of points
+  std::uint64_t samples = OrbGpusOptions{}.samples;
   std::string json;
   bool only_check = false;
 };
@@ -65,6 +67,7 @@ class Bench {
   /// Tree and labels of few points are the CPU's.
   void check() {
     for (const OrbInputKind kind : {OrbInputKind::uniform, OrbInputKind::plummer, OrbInputKind::cluster}) {
+      if (!wanted(kind)) continue;
       const std::uint64_t n = std::uint64_t{1} << arguments_.check;
       fill(kind, n);
       OrbGpus<float, 3> gpus(comm_, options(true));
@@ -93,13 +96,13 @@ class Bench {
   void measure() {
     const std::uint64_t strong = std::uint64_t{1} << arguments_.strong;
     const std::uint64_t weak = (std::uint64_t{1} << arguments_.weak) * static_cast<unsigned>(comm_.size());
-    fill(OrbInputKind::uniform, strong);
-    row("strong", OrbInputKind::uniform, strong, false);
-    row("strong", OrbInputKind::uniform, strong, true);
-    for (const OrbInputKind kind : {OrbInputKind::plummer, OrbInputKind::cluster}) {
+    for (const OrbInputKind kind : {OrbInputKind::uniform, OrbInputKind::plummer, OrbInputKind::cluster}) {
+      if (!wanted(kind)) continue;
       fill(kind, strong);
       row("strong", kind, strong, false);
+      if (kind == OrbInputKind::uniform) row("strong", kind, strong, true);
     }
+    if (!wanted(OrbInputKind::uniform)) return;
     fill(OrbInputKind::uniform, weak);
     row("weak", OrbInputKind::uniform, weak, false);
   }
@@ -133,6 +136,9 @@ class Bench {
   static const char* name(OrbInputKind kind) {
     return kind == OrbInputKind::uniform ? "uniform" : kind == OrbInputKind::plummer ? "plummer" : "cluster";
   }
+  [[nodiscard]] bool wanted(OrbInputKind kind) const {
+    return arguments_.only.empty() || arguments_.only == name(kind);
+  }
   [[nodiscard]] std::string gpu_name() const {
     const support::CudaInfo info = support::cuda_info();
     return info.devices.empty() ? "" : info.devices.front().name;
@@ -144,6 +150,7 @@ class Bench {
     all.labels = labels;
     all.transport = arguments_.transport;
     all.own_gpu = choice_.own;
+    all.samples = arguments_.samples;
     return all;
   }
 
@@ -277,6 +284,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.repeats = std::atoi(argv[++k]);
     } else if (word == "--transport") {
       arguments.transport = argv[++k];
+    } else if (word == "--only") {
+      arguments.only = argv[++k];
+    } else if (word == "--samples") {
+      arguments.samples = std::strtoull(argv[++k], nullptr, 10);
     } else if (word == "--json") {
       arguments.json = argv[++k];
     } else {

@@ -197,8 +197,10 @@ __global__ void __launch_bounds__(kLocalThreads)
     if (Aligned && whole) {
       load_quad<T, Dim>(points, first, x);
     } else {
+#pragma unroll
       for (int j = 0; j < 4; ++j)
         if (first + j >= begin && first + j < end)
+#pragma unroll
           for (int a = 0; a < Dim; ++a) x[j * Dim + a] = points[(first + j) * Dim + a];
     }
     std::uint32_t code[4];
@@ -210,6 +212,7 @@ __global__ void __launch_bounds__(kLocalThreads)
     if (whole) {
       *reinterpret_cast<std::uint32_t*>(codes + first) = code[0] | code[1] << 8U | code[2] << 16U | code[3] << 24U;
     } else {
+#pragma unroll
       for (int j = 0; j < 4; ++j)
         if (first + j >= begin && first + j < end) codes[first + j] = static_cast<std::uint8_t>(code[j]);
     }

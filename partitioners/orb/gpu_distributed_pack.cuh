@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kLocalThreads)
     const Word word = *reinterpret_cast<const Word*>(mine + first);
     memcpy(bytes, &word, sizeof(word));
   } else {
+#pragma unroll
     for (int j = 0; j < kMine; ++j) bytes[j] = first + j < n ? mine[first + j] : 0;
   }
   if (cell.slots <= 8) {  // in the bytes of a word
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(kLocalThreads)
       if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(&counts[s], sum);
     }
   } else {
+#pragma unroll
     for (int j = 0; j < kMine; ++j)
       if (first + j < n) atomicAdd(&counts[slot_of[bytes[j]]], 1U);
   }

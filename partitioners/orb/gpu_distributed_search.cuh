@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(kLocalThreads)
       const uint4 word = *reinterpret_cast<const uint4*>(codes + first);
       memcpy(mine, &word, sizeof(word));
     } else {
+#pragma unroll
       for (int j = 0; j < 16; ++j)
         if (first + j >= begin && first + j < end) mine[j] = codes[first + j];
     }

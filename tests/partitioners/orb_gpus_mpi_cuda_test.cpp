@@ -226,7 +226,18 @@ TEST_F(OrbGpusTest, RandomInputsAndSmallSamples) {
                       {.leaves = leaves, .ids = true, .labels = true, .samples = samples}, spread);
     if (HasFatalFailure()) return;
   }
-  if (comm_.size() > 1) EXPECT_GT(largest_rounds_, 1) << "no case had a second round";
+  if (comm_.size() > 1) {
+    EXPECT_GT(largest_rounds_, 1) << "no case had a second round";
+  }
+}
+
+// Every kernel on few points, for tools that slow a GPU down.
+TEST_F(OrbGpusTest, SmallRounds) {
+  OrbGpusOptions options{.leaves = 67, .ids = true, .labels = true, .samples = 300};
+  compare<float, 3>(made<float, 3>(OrbInputKind::uniform, 9001, 1), options, Spread::even);
+  compare<double, 2>(lattice<double>(2 * 7001, 5, 2), options, Spread::odd_empty);
+  options.leaves = 2;
+  compare<double, 3>(lattice<double>(3 * 7001, 1, 3), options, Spread::last_most);
 }
 
 TEST_F(OrbGpusTest, RefusesAlikeOnEveryRank) {
