@@ -69,6 +69,8 @@ support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<con
     if (!points.empty())
       support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size_bytes(), cudaMemcpyHostToDevice),
                           "cudaMemcpy");
+    // A small copy from pageable memory may still be under way, and streams do not wait for it.
+    support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   } catch (const support::RunError& error) {
     problem = error.what();
   }

@@ -172,6 +172,7 @@ class Bench {
       support::cuda_check(
           cudaMemcpy(points_.data() + 3 * at, host_.data(), 3 * some * sizeof(float), cudaMemcpyHostToDevice),
           "cudaMemcpy");
+      support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
       copying += seconds() - start;
     }
     upload_s_ = support::all_max(comm_, copying);
@@ -269,27 +270,28 @@ class Bench {
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int k = 1; k < argc; ++k) {
     const std::string_view word = argv[k];
-    const bool more = k + 1 < argc;
     if (word == "--only-check") {
       arguments.only_check = true;
-    } else if (!more) {
-      return false;
-    } else if (word == "--strong") {
-      arguments.strong = std::atoi(argv[++k]);
+      continue;
+    }
+    if (k + 1 == argc) return false;
+    const std::string value = argv[++k];
+    if (word == "--strong") {
+      arguments.strong = std::atoi(value.c_str());
     } else if (word == "--weak") {
-      arguments.weak = std::atoi(argv[++k]);
+      arguments.weak = std::atoi(value.c_str());
     } else if (word == "--check") {
-      arguments.check = std::atoi(argv[++k]);
+      arguments.check = std::atoi(value.c_str());
     } else if (word == "--repeats") {
-      arguments.repeats = std::atoi(argv[++k]);
-    } else if (word == "--transport") {
-      arguments.transport = argv[++k];
-    } else if (word == "--only") {
-      arguments.only = argv[++k];
+      arguments.repeats = std::atoi(value.c_str());
     } else if (word == "--samples") {
-      arguments.samples = std::strtoull(argv[++k], nullptr, 10);
+      arguments.samples = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (word == "--transport") {
+      arguments.transport = value;
+    } else if (word == "--only") {
+      arguments.only = value;
     } else if (word == "--json") {
-      arguments.json = argv[++k];
+      arguments.json = value;
     } else {
       return false;
     }

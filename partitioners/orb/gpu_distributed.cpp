@@ -219,7 +219,7 @@ struct OrbGpus<T, Dim>::Impl {
     if (options.labels) {
       received_labels.resize_discard(room);
       back.resize_discard(here);
-      labels_.resize_discard(here);
+      own_labels.resize_discard(here);
     }
     if (solvers.size() > plan.mine.size()) solvers.resize(plan.mine.size());
     for (std::size_t s = 0; s < solvers.size(); ++s) {  // what is of no use goes before anything new is made
@@ -298,10 +298,10 @@ struct OrbGpus<T, Dim>::Impl {
     for (const Leaving& l : leaving) {
       const std::uint32_t* from =
           l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.begin;
-      gpu::scatter_labels(local.ids() + l.begin, from, l.count, static_cast<std::uint32_t>(first), labels_.data(),
+      gpu::scatter_labels(local.ids() + l.begin, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
                           stream);
     }
-    labels = labels_.data();
+    labels = own_labels.data();
   }
 
   support::Communicator comm;
@@ -329,7 +329,7 @@ struct OrbGpus<T, Dim>::Impl {
   std::vector<OrbCell<T, Dim>> subtrees;
 
   DeviceBuffer<T> received;
-  DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, labels_;
+  DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, own_labels;
 };
 
 template <class T, int Dim>

@@ -61,6 +61,8 @@ class OrbGpusTest : public ::testing::Test {
     if (!host.empty())
       support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice),
                           "cudaMemcpy");
+    // A small copy from pageable memory may still be under way, and streams do not wait for it.
+    support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return device;
   }
 
