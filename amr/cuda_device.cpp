@@ -3,9 +3,6 @@
 #include <bit>
 #include <string_view>
 
-#include "support/cuda_info.hpp"
-#include "support/error.hpp"
-
 namespace amrbench::amr {
 
 namespace {
@@ -57,35 +54,14 @@ std::size_t StagingPool::memory_bytes() const {
   return bytes;
 }
 
-DeviceChoice choose_device(const support::Communicator& comm) {
-  // A rank without a GPU must not leave the others waiting.
-  std::vector<support::CudaDeviceInfo> devices;
-  std::string problem;
-  try {
-    devices = support::usable_cuda_devices();
-  } catch (const support::InputError& error) {
-    problem = error.what();
-  }
-  if (support::any_of_ranks(comm, !problem.empty()))
-    throw support::InputError(problem.empty() ? "device.backend \"cuda\": another rank's node has no usable GPU"
-                                              : problem);
-  const support::Communicator node = comm.split_node();
-  const auto count = static_cast<int>(devices.size());
-  support::cuda_check(cudaSetDevice(devices[node.rank() % count].index), "cudaSetDevice");
-  DeviceChoice choice;
-  choice.own = support::all_of_ranks(comm, node.size() <= count);
-  const int in_use = node.is_root() ? std::min(node.size(), count) : 0;
-  choice.gpus = support::all_sum(comm, in_use);
-  return choice;
-}
-
 CudaDevice::CudaDevice(const support::Communicator& comm, const std::string& transport)
-    : CudaDevice(comm, transport, choose_device(comm)) {}
+    : CudaDevice(comm, transport, support::choose_device(comm)) {}
 
-CudaDevice::CudaDevice(const support::Communicator& comm, const std::string& transport, const DeviceChoice& choice)
+CudaDevice::CudaDevice(const support::Communicator& comm, const std::string& transport,
+                       const support::DeviceChoice& choice)
     : gpus_(choice.gpus),
       side_(support::CudaStream::Priority::high),
-      link_(make_cuda_link(comm, transport, choice.own)) {}
+      link_(support::make_cuda_link(comm, transport, choice.own)) {}
 
 void CudaDevice::order(const support::CudaStream& from, const support::CudaStream& to) {
   order_.record(from);

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "amr/cuda_link.hpp"
 #include "amr/stage.hpp"
 #include "support/cuda.hpp"
+#include "support/cuda_choice.hpp"
+#include "support/cuda_link.hpp"
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
@@ -64,15 +65,6 @@ class StagingPool {
   std::vector<std::unique_ptr<Piece>> pieces_;
 };
 
-/// Which GPUs the ranks use.
-struct DeviceChoice {
-  int gpus = 1;     ///< all ranks together
-  bool own = true;  ///< each rank has one of its own
-};
-/// Makes a GPU of this node the current one: by local rank, modulo their number. InputError on all ranks when one of
-/// them has none. Collective.
-[[nodiscard]] DeviceChoice choose_device(const support::Communicator& comm);
-
 class CudaDevice {
  public:
   /// Chooses a device and makes it current. InputError on all ranks when there is none or the transport cannot be had.
@@ -82,7 +74,7 @@ class CudaDevice {
   [[nodiscard]] const support::CudaStream& main() const { return main_; }
   /// Of higher priority: packing and messages.
   [[nodiscard]] const support::CudaStream& side() const { return side_; }
-  [[nodiscard]] CudaLink& link() { return *link_; }
+  [[nodiscard]] support::CudaLink& link() { return *link_; }
   [[nodiscard]] DeviceClock& clock() { return clock_; }
   [[nodiscard]] StagingPool& staging() { return staging_; }
   [[nodiscard]] StageDevice description() const { return {"cuda", std::string(link_->name()), gpus_}; }
@@ -105,12 +97,12 @@ class CudaDevice {
   void report(support::Metrics& metrics);
 
  private:
-  CudaDevice(const support::Communicator& comm, const std::string& transport, const DeviceChoice& choice);
+  CudaDevice(const support::Communicator& comm, const std::string& transport, const support::DeviceChoice& choice);
 
   int gpus_ = 1;
   support::CudaStream main_, side_;
   support::CudaEvent order_;
-  std::unique_ptr<CudaLink> link_;
+  std::unique_ptr<support::CudaLink> link_;
   DeviceClock clock_;
   StagingPool staging_;
   std::int64_t launches_ = 0;

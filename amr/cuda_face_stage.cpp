@@ -11,8 +11,8 @@ constexpr std::size_t kPieceMultiple = 4;  ///< doubles, kernels/face_jobs.hpp
 
 }  // namespace
 
-std::vector<LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages) {
-  std::vector<LinkPiece> pieces;
+std::vector<support::LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages) {
+  std::vector<support::LinkPiece> pieces;
   for (std::size_t k = 0; k < messages.counts.size(); ++k)
     pieces.push_back({mesh.neighbors()[k].rank, messages.starts[k], messages.counts[k]});
   return pieces;

@@ -60,7 +60,7 @@ class CudaFaceStage final : public CudaStage {
   std::size_t interior_ = 0, blocks_ = 0;
   Table<kernels::BlockEntry> entries_;
   Table<kernels::FaceJob> packs_, local_, arrived_;
-  std::vector<LinkPiece> sends_, receives_;
+  std::vector<support::LinkPiece> sends_, receives_;
   HaloSize halo_size_;
   bool ordered_ = true;  ///< the slots of this stage
   DeviceList<std::int32_t> slot_list_;
@@ -68,6 +68,6 @@ class CudaFaceStage final : public CudaStage {
 };
 
 /// The messages of a plan as pieces of a link.
-[[nodiscard]] std::vector<LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages);
+[[nodiscard]] std::vector<support::LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages);
 
 }  // namespace amrbench::amr

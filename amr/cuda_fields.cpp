@@ -59,7 +59,7 @@ void move_lists(const support::Communicator& comm, std::span<const BlockMessage>
 /// What of each message travels in a round: slots one after another, and where each rank's values lie in the buffer.
 struct Round {
   std::vector<std::int64_t> slots;
-  std::vector<LinkPiece> pieces;
+  std::vector<support::LinkPiece> pieces;
 };
 
 Round round_of(std::span<const BlockMessage> messages, std::size_t number, std::size_t blocks, std::size_t values) {

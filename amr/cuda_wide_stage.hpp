@@ -37,7 +37,7 @@ class CudaWideStage final : public CudaStage {
   };
   struct Axis {
     Jobs packs, local, unpacks;
-    std::vector<LinkPiece> sends, receives;
+    std::vector<support::LinkPiece> sends, receives;
   };
   void store(Jobs& jobs, const std::vector<kernels::TileJob>& list);
   void launch(const Jobs& jobs, const support::CudaStream& stream);

@@ -1,12 +1,14 @@
 #include "apps/device_report.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "support/bandwidth.hpp"
 #include "support/cuda_info.hpp"
 
 #if defined(AMRBENCH_CUDA)
-#include "amr/cuda_device.hpp"
+#include "support/cuda.hpp"
+#include "support/cuda_choice.hpp"
 #include "support/device_bandwidth.hpp"
 #endif
 
@@ -17,7 +19,7 @@ namespace {
 #if defined(AMRBENCH_CUDA)
 double device_roofline(const support::Communicator& comm) {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
-  static_cast<void>(amr::choose_device(comm));
+  static_cast<void>(support::choose_device(comm));
   std::size_t free = 0, total = 0;
   support::cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   // Ranks that share a GPU measure at the same time, each with its share of what is free.

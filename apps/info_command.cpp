@@ -9,7 +9,7 @@
 #include <thread>
 
 #if defined(AMRBENCH_CUDA)
-#include "amr/cuda_link.hpp"
+#include "support/cuda_link.hpp"
 #endif
 #include "apps/commands.hpp"
 #include "apps/memory_estimate.hpp"
@@ -76,8 +76,8 @@ void info_command(std::ostream& out) {
                   : "not built");
 #if defined(AMRBENCH_CUDA)
   line(out, "transports",
-       amr::nccl_built() ? "nccl, mpi (where the library says so), staged"
-                         : "mpi (where the library says so), staged; nccl is not built");
+       support::nccl_built() ? "nccl, mpi (where the library says so), staged"
+                             : "mpi (where the library says so), staged; nccl is not built");
 #endif
   for (const support::CudaDeviceInfo& device : cuda.devices) {
     line(out, fmt::format("GPU {}", device.index),

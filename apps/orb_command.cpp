@@ -4,13 +4,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "apps/device_report.hpp"
+#include "apps/orb_gpu_run.hpp"
 #include "apps/orb_input.hpp"
+#include "apps/orb_summary.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
-#include "support/bandwidth.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
 #include "support/run_record.hpp"
@@ -23,54 +24,17 @@ namespace orb = partitioners;
 using support::InputError;
 using support::Json;
 
-/// Numbers of a run that do not depend on the type of coordinates.
-struct Summary {
-  std::uint64_t n = 0;
-  std::uint64_t count_min = std::numeric_limits<std::uint64_t>::max(), count_max = 0;
-  double weight_min = std::numeric_limits<double>::max(), weight_max = 0;
-  std::uint64_t tree_hash = 0, labels_hash = 0;
-  double time_s = 0;            ///< median of the repeats
-  std::vector<double> times_s;  ///< each
-  std::vector<orb::OrbLevel> levels;
-  orb::OrbRoofline roofline;
-  int passes = 0;  ///< reductions, over ranks
-};
-
-void check_leaves(const OrbArguments& arguments, std::uint64_t n) {
-  if (arguments.leaves > n)
-    throw InputError(fmt::format("--leaves {}: there are only {} points; a leaf needs a point", arguments.leaves, n));
-  if (arguments.leaves == 0) throw InputError("--leaves 0: at least 1 is needed");
-}
-
 template <class T, int Dim>
-void sum_up(const orb::OrbTree<T, Dim>& tree, Summary& summary) {
-  for (const std::uint32_t c : tree.leaf_cell) {
-    const auto& leaf = tree.cells[c];
-    const double weight = static_cast<double>(leaf.weight) * tree.weight_unit;
-    summary.count_min = std::min(summary.count_min, leaf.count);
-    summary.count_max = std::max(summary.count_max, leaf.count);
-    summary.weight_min = std::min(summary.weight_min, weight);
-    summary.weight_max = std::max(summary.weight_max, weight);
-  }
-  summary.tree_hash = orb::tree_hash(tree);
-}
-
-void write_raw(const std::string& path, std::span<const std::uint32_t> values) {
-  if (path.empty()) return;
-  support::write_file_atomically(path, {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
-}
-
-template <class T, int Dim>
-Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
+OrbSummary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
   const auto points = load_orb_points<T, Dim>(spec);
   const std::uint64_t n = points.size() / Dim;
   const std::vector<double> weights = load_orb_weights(arguments.weights, 0, n, n);
-  check_leaves(arguments, n);
+  check_orb_leaves(arguments, n);
   orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
                           .threads = arguments.threads,
                           .method = arguments.method,
                           .side_tolerance = arguments.side_tolerance};
-  Summary summary;
+  OrbSummary summary;
   summary.n = n;
   orb::OrbResult<T, Dim> result;
   for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
@@ -79,13 +43,11 @@ Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
     if (repeat == 0 || result.time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
       summary.levels = result.levels;
   }
-  std::vector<double> sorted = summary.times_s;
-  std::sort(sorted.begin(), sorted.end());
-  summary.time_s = sorted[(sorted.size() - 1) / 2];
-  sum_up(result.tree, summary);
+  take_orb_median(summary);
+  sum_up_orb(result.tree, summary);
   summary.labels_hash = orb::labels_hash(result.labels.span());
-  write_raw(arguments.labels_file, result.labels.span());
-  write_raw(arguments.permutation_file, result.permutation.span());
+  write_orb_numbers(arguments.labels_file, result.labels.span());
+  write_orb_numbers(arguments.permutation_file, result.permutation.span());
   if (arguments.roofline)
     summary.roofline = orb::measure_orb_roofline<T>(arguments.threads > 0 ? arguments.threads : omp_get_max_threads());
   return summary;
@@ -93,17 +55,18 @@ Summary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
 
 /// Over ranks: each makes or reads its share; times are those of the slowest.
 template <class T, int Dim>
-Summary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+OrbSummary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
   const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
   const std::uint64_t here = points.size() / Dim;
   const std::uint64_t n = support::all_sum(comm, here);
   const std::uint64_t first = support::exclusive_sum(comm, here);
   const std::vector<double> weights = load_orb_weights(arguments.weights, first, here, n);
-  check_leaves(arguments, n);
+  check_orb_leaves(arguments, n);
   const orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
                                 .side_tolerance = arguments.side_tolerance};
-  Summary summary;
+  OrbSummary summary;
   summary.n = n;
+  summary.ranks = comm.size();
   orb::OrbDistributed<T, Dim> result;
   for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
     result = orb::orb_distributed<T, Dim>(comm, {points.span(), Dim}, weights, options, std::move(result));
@@ -116,20 +79,19 @@ Summary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, co
                        .cut_s = cut_s,
                        .move_s = move_s}};
     summary.labels_hash = support::all_sum(comm, orb::labels_hash(result.labels.span(), first));
-    if (repeat + 1 == arguments.repeat) sum_up(result.tree, summary);
+    if (repeat + 1 == arguments.repeat) sum_up_orb(result.tree, summary);
   }
-  std::vector<double> sorted = summary.times_s;
-  std::sort(sorted.begin(), sorted.end());
-  summary.time_s = sorted[(sorted.size() - 1) / 2];
+  take_orb_median(summary);
   return summary;
 }
 
 template <class T, int Dim>
-Summary run_either_way(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+OrbSummary run_either_way(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  if (arguments.backend == "cuda") return run_orb_on_gpus<T, Dim>(arguments, spec, comm);
   return comm.size() > 1 ? run_on_ranks<T, Dim>(arguments, spec, comm) : run<T, Dim>(arguments, spec);
 }
 
-Json levels_json(const Summary& summary, double copy) {
+Json levels_json(const OrbSummary& summary, double copy) {
   Json levels = Json::array();
   for (const orb::OrbLevel& level : summary.levels)
     levels.push_back({{"level", level.level},
@@ -142,7 +104,7 @@ Json levels_json(const Summary& summary, double copy) {
   return levels;
 }
 
-Json to_json(const Summary& summary, const OrbArguments& arguments, const support::Provenance& provenance,
+Json to_json(const OrbSummary& summary, const OrbArguments& arguments, const support::Provenance& provenance,
              double copy) {
   Json json{{"schema", 1},
             {"program", "amrbench orb"},
@@ -150,6 +112,8 @@ Json to_json(const Summary& summary, const OrbArguments& arguments, const suppor
             {"dim", arguments.dim},
             {"coordinates", arguments.single ? "float" : "double"},
             {"weights", arguments.weights},
+            {"backend", arguments.backend},
+            {"ranks", summary.ranks},
             {"method", arguments.method},
             {"side_tolerance", arguments.side_tolerance},
             {"n", summary.n},
@@ -174,15 +138,24 @@ Json to_json(const Summary& summary, const OrbArguments& arguments, const suppor
                         {"roof_operations_per_s", r.roof(copy)},
                         {"memory_bound", r.memory_bound(copy)}};
   }
+  if (arguments.backend == "cuda") {
+    const OrbDeviceTimes& d = summary.device;
+    json["device"] = {{"gpus", d.gpus},       {"transport", d.transport},   {"host_to_device_s", d.host_to_device_s},
+                      {"check_s", d.check_s}, {"bytes_sent", d.bytes_sent}, {"rounds", d.rounds}};
+    for (const auto& [name, seconds] : d.phases) json["device"][name + "_s"] = seconds;
+  }
   json["provenance"] = support::to_json(provenance);
   return json;
 }
 
-void print(const Summary& summary, const OrbArguments& arguments, double copy) {
+void print(const OrbSummary& summary, const OrbArguments& arguments, double copy) {
   fmt::print("points        {}\nleaves        {}\npoints a leaf {} to {}\nweight a leaf {:.6g} to {:.6g}\n", summary.n,
              arguments.leaves, summary.count_min, summary.count_max, summary.weight_min, summary.weight_max);
   fmt::print("tree hash     {:016x}\nlabels hash   {:016x}\ntime          {:.4f} s (median of {})\n", summary.tree_hash,
              summary.labels_hash, summary.time_s, summary.times_s.size());
+  if (arguments.backend == "cuda")
+    fmt::print("on           {} GPU{}, copied there in {:.4f} s\n", summary.device.gpus,
+               summary.device.gpus == 1 ? "" : "s", summary.device.host_to_device_s);
   if (!arguments.roofline) return;
   const orb::OrbRoofline& r = summary.roofline;
   fmt::print("\nCounting x <= cut: {:.0f} operations a value, {:.2f} a byte\n", orb::OrbRoofline::kOperationsAValue,
@@ -207,6 +180,17 @@ void refuse_on_ranks(const OrbArguments& arguments) {
     throw InputError("--labels, --permutation: only on one rank");
 }
 
+/// What only CPUs do.
+void refuse_on_gpus(const OrbArguments& arguments) {
+  if (!arguments.weights.empty()) throw InputError("--weights: not with --backend cuda yet; use --backend cpu");
+  if (arguments.roofline) throw InputError("--roofline: only with --backend cpu");
+  for (const std::string_view method : {"auto", "multiway", "seed-cells", "seed-level", "seed-warp"})
+    if (arguments.method == method) return;
+  throw InputError(
+      fmt::format("--method {}: with --backend cuda there are auto, multiway, seed-cells, seed-level and seed-warp",
+                  arguments.method));
+}
+
 }  // namespace
 
 std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
@@ -225,6 +209,9 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
   for (const orb::OrbMethod& method : orb::orb_methods())
     methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
   command->add_option("--method", arguments->method, methods)->type_name("NAME");
+  command->add_option("--backend", arguments->backend, "cpu, or cuda: on a GPU, or one a rank")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
@@ -246,17 +233,20 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();
   if (comm.size() > 1) refuse_on_ranks(arguments);
+  if (arguments.backend == "cuda") refuse_on_gpus(arguments);
   const OrbInputSpec spec = parse_orb_input(arguments.input);
-  Summary summary;
+  OrbSummary summary;
   if (arguments.dim == 3)
     summary = arguments.single ? run_either_way<float, 3>(arguments, spec, comm)
                                : run_either_way<double, 3>(arguments, spec, comm);
   else
     summary = arguments.single ? run_either_way<float, 2>(arguments, spec, comm)
                                : run_either_way<double, 2>(arguments, spec, comm);
-  const double copy =
-      arguments.roofline || !arguments.json.empty() ? support::measure_copy_bandwidth(comm).bytes_per_s : 0;
+  amr::DeviceConfig device;
+  device.backend = arguments.backend;
+  const double copy = arguments.roofline || !arguments.json.empty() ? measure_roofline(comm, device) : 0;
   auto provenance = support::collect_provenance(comm, arguments.words);
+  name_device(device, provenance);
   if (mpi.rank() != 0) return 0;
   print(summary, arguments, copy);
   if (!arguments.json.empty()) {

@@ -17,6 +17,7 @@ struct OrbArguments {
   std::uint64_t leaves = 0;
   std::string weights;
   std::string method = "auto";
+  std::string backend = "cpu";  ///< or cuda
   int threads = 0;
   int repeat = 1;
   double side_tolerance = 0;

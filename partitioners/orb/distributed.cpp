@@ -1,94 +1,29 @@
 #include "partitioners/orb/distributed.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <memory>
 
+#include "partitioners/orb/distributed_check.hpp"
 #include "partitioners/orb/distributed_exchange.hpp"
 #include "partitioners/orb/distributed_rounds.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/orb/weights.hpp"
-#include "support/error.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
 
 namespace {
 
+using detail::Common;
 using support::Communicator;
-using support::InputError;
 
 /// As many points go to all ranks, which then need no more messages.
 constexpr std::uint64_t kFewPoints = 1 << 14;
 
 double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
-}
-
-/// What every rank knows of all points.
-template <class T, int Dim>
-struct Common {
-  std::vector<std::uint64_t> counts;  ///< points of each rank
-  std::uint64_t n = 0;
-  std::uint64_t first = 0;  ///< number of this rank's first point
-  bool weighted = false;
-  OrbBox<T, Dim> box;
-  double largest = 0;  ///< weight
-};
-
-/// Collective, 2 collectives. Where a rank refuses its input, all throw the message of the first one that does.
-template <class T, int Dim>
-Common<T, Dim> check_input(const Communicator& comm, PointView<T> points, std::span<const double> weights,
-                           const OrbOptions& options) {
-  struct Sizes {
-    std::uint64_t points, weights;
-  };
-  Common<T, Dim> all;
-  const Sizes mine{points.data.size() / Dim, weights.size()};
-  for (const Sizes& sizes : support::all_gather(comm, mine)) {
-    if (all.counts.size() < static_cast<std::size_t>(comm.rank())) all.first += sizes.points;
-    all.counts.push_back(sizes.points);
-    all.n += sizes.points;
-    all.weighted = all.weighted || sizes.weights > 0;
-  }
-  std::string message;
-  try {
-    if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
-    if (options.leaves > all.n)
-      throw InputError(
-          fmt::format("leaves is {}, but there are only {} points; a leaf needs a point", options.leaves, all.n));
-    if (all.n > kOrbMaxPoints) throw InputError(fmt::format("{} points; at most 2^32 are possible", all.n));
-    if (all.weighted && mine.weights != mine.points)
-      throw InputError(fmt::format("rank {}: {} weights for {} points; one a point is needed", comm.rank(),
-                                   mine.weights, mine.points));
-    if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
-      throw InputError(fmt::format("side tolerance is {}; it must be in [0, 1)", options.side_tolerance));
-    all.box = checked_bounding_box<T, Dim>(points.data.data(), mine.points, all.first, 1);
-    all.largest = checked_largest_weight(weights, all.first, 1);
-  } catch (const InputError& error) {
-    message = error.what();
-  }
-  // One reduction: the first rank that refuses, the box, and the largest weight, as minima.
-  std::array<double, 2 * Dim + 2> least{};
-  least[0] = message.empty() ? comm.size() : comm.rank();
-  least[1] = -all.largest;
-  for (std::size_t a = 0; a < Dim; ++a) {
-    least[2 + a] = static_cast<double>(all.box.lower[a]);
-    least[2 + Dim + a] = -static_cast<double>(all.box.upper[a]);
-  }
-  support::all_min(comm, std::span<double>(least));
-  const auto refusing = static_cast<int>(least[0]);
-  if (refusing < comm.size()) throw InputError(support::broadcast_string(comm, message, refusing));
-  all.largest = -least[1];
-  for (std::size_t a = 0; a < Dim; ++a) {  // + 0: no negative zero
-    all.box.lower[a] = static_cast<T>(least[2 + a]) + T(0);
-    all.box.upper[a] = static_cast<T>(-least[2 + Dim + a]) + T(0);
-  }
-  return all;
 }
 
 /// All points at hand: cut here what all ranks cut alike.
@@ -171,10 +106,11 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
   if (!result.memory) result.memory = std::make_shared<Memory>();
   Memory& memory = *static_cast<Memory*>(result.memory.get());
   const InputSource<T, Dim> source{points.data.data(), result.labels.size(), first};
-  detail::DistributedRounds<T, Dim> cut(comm, options, result.tree, source, units, all.weighted, memory);
+  detail::HostPoints<T, Dim> local(source, units, all.weighted, memory);
+  detail::DistributedRounds<T, Dim, detail::HostPoints<T, Dim>> cut(comm, options, result.tree, local, all.weighted);
   cut.run();
   const auto moving = std::chrono::steady_clock::now();
-  detail::LeafExchange<T, Dim> exchange(comm, options, cut, units, all.weighted, first, result, memory);
+  detail::LeafExchange<T, Dim> exchange(comm, options, cut, local.items(), units, all.weighted, first, result, memory);
   exchange.run();
   const auto end = std::chrono::steady_clock::now();
   result.passes = cut.passes();
@@ -188,7 +124,12 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
                                        const OrbOptions& options, OrbDistributed<T, Dim> reused) {
-  const Common<T, Dim> all = check_input<T, Dim>(comm, points, weights, options);
+  const auto examine = [&](Common<T, Dim>& mine) {
+    mine.box = checked_bounding_box<T, Dim>(points.data.data(), points.data.size() / Dim, mine.first, 1);
+    mine.largest = checked_largest_weight(weights, mine.first, 1);
+  };
+  const Common<T, Dim> all =
+      detail::check_input<T, Dim>(comm, points.data.size() / Dim, weights.size(), options, examine);
   const std::uint64_t here = all.counts[static_cast<std::size_t>(comm.rank())];
   OrbDistributed<T, Dim> result = std::move(reused);
   result.passes = 0;

@@ -11,56 +11,28 @@
 #include <span>
 #include <vector>
 
-#include "partitioners/orb/distributed_window.hpp"
+#include "partitioners/orb/distributed_types.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners::detail {
 
-template <class T, int Dim>
-struct CutSearch {
-  enum class State { open, settled, missed };
-
-  std::size_t cell = 0;
-  int axis = 0;
-  OrbGoal goal;
-  std::uint64_t begin = 0, end = 0;                     ///< this rank's points of the cell: positions in the source
-  const std::vector<std::uint32_t>* bracket = nullptr;  ///< positions in the first window; nullptr: the whole cell
-  bool fallback = false;                                ///< a bracket that misses is followed by the whole cell
-  bool known = false;         ///< `before` and `count` of the last window are those of all ranks
-  bool stepped_back = false;  ///< narrowed too far once: windows only grow from here
-  bool listed = false;        ///< `inside` holds the positions in the last window
-  std::vector<Window> windows;
-  std::vector<std::uint32_t> inside;
-  State state = State::open;
-  OrbPoint<T, Dim> pivot{};  ///< settled: the first point of the right
-
-  /// From here on in the whole cell.
-  void search_all(const OrbBox<T, Dim>& box) {
-    const auto a = static_cast<std::size_t>(axis);
-    windows.assign(1, {.low = ordered(box.lower[a]), .high = ordered(box.upper[a]), .count = goal.count});
-    bracket = nullptr;
-    known = true;
-    stepped_back = listed = false;
-    inside.clear();
-  }
-};
-
-/// Source: point(position), as for MultiwayRound. weights: of this rank's points by their number minus `first`.
-template <class T, int Dim, class Source>
+/// Local: what works on this rank's points (distributed_types.hpp). few: points in all windows together that go to all
+/// ranks to be ordered.
+template <class T, int Dim, class Local>
 class CutSearcher {
  public:
   using Search = CutSearch<T, Dim>;
   using Point = OrbPoint<T, Dim>;
 
-  CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, const Source& source,
-              const std::uint64_t* weights, std::uint32_t first, bool weighted)
-      : comm_(comm), tree_(tree), source_(source), weights_(weights), first_(first), weighted_(weighted) {}
+  CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, Local& local, bool weighted, std::uint64_t few)
+      : comm_(comm), tree_(tree), local_(local), weighted_(weighted), few_together_(few) {}
 
   /// Cuts the cells of all searches that do not miss. The searches are the same on every rank but for positions, and
   /// for `before` of brackets that are not known, which is this rank's share. Collective.
   void run(std::vector<Search>& searches) {
-    few_ = std::clamp<std::uint64_t>(kFewTogether / std::max<std::size_t>(1, searches.size()), 64, 8192);
+    few_ = std::clamp<std::uint64_t>(few_together_ / std::max<std::size_t>(1, searches.size()), 64, 8192);
+    local_.start_level(searches);
     do {
       narrow(searches);
     } while (settle(searches));
@@ -70,31 +42,15 @@ class CutSearcher {
   [[nodiscard]] int collectives() const { return collectives_; }
 
  private:
-  __extension__ typedef unsigned __int128 Wide;           // weights below 2^63 times leaf counts
-  static constexpr std::uint64_t kFewTogether = 1 << 14;  ///< points in windows that go to all ranks
+  __extension__ typedef unsigned __int128 Wide;  // weights below 2^63 times leaf counts
   static constexpr std::size_t kBins = 256;
 
-  struct Candidate {
-    Point point;
-    std::uint32_t search;
-    std::uint64_t weight;
-  };
-
-  [[nodiscard]] std::uint64_t weight(const Point& p) const { return weights_ ? weights_[p.id - first_] : 1; }
-  /// Calls f(position) for this rank's points in the last window if listed, else in the first.
-  template <class F>
-  void for_inside(const Search& search, F&& f) const {
-    if (search.listed || search.bracket) {
-      for (const std::uint32_t i : search.listed ? search.inside : *search.bracket) f(i);
-    } else {
-      for (std::uint64_t i = search.begin; i < search.end; ++i) f(static_cast<std::uint32_t>(i));
-    }
-  }
+  using Candidate = CutCandidate<T, Dim>;
 
   /// Passes until every window has few points.
   void narrow(std::vector<Search>& searches) {
     const std::size_t bins = weighted_ ? 2 * kBins : kBins;
-    const std::size_t width = bins + 2;
+    const std::size_t width = bins + 3;
     for (;;) {
       std::vector<Search*> active;
       for (auto& search : searches)
@@ -104,26 +60,18 @@ class CutSearcher {
       if (active.empty()) return;
       ++passes_;
       std::vector<std::uint64_t> sums(active.size() * width, 0);
-      for (std::size_t s = 0; s < active.size(); ++s) count(*active[s], std::span(sums).subspan(s * width, width));
+      local_.count(active, weighted_, width, sums);
+      for (std::size_t s = 0; s < active.size(); ++s) {
+        if (active[s]->known) continue;
+        std::uint64_t* const last = sums.data() + (s + 1) * width - 3;
+        last[0] = active[s]->windows.back().before;
+        last[1] = active[s]->windows.back().weight_before;
+        last[2] = active[s]->lost ? 1 : 0;
+      }
       support::all_sum(comm_, std::span(sums));
       ++collectives_;
       for (std::size_t s = 0; s < active.size(); ++s) choose(*active[s], std::span(sums).subspan(s * width, width));
     }
-  }
-
-  /// This rank's share of a pass: counts, then weights, of the bins; what stands before the window.
-  void count(const Search& search, std::span<std::uint64_t> sums) const {
-    const Window& w = search.windows.back();
-    const int shift = shift_of(w);
-    for_inside(search, [&](std::uint32_t i) {
-      const Point p = source_.point(i);
-      const std::size_t bin = (key(p, w.phase, search.axis) - w.low) >> shift;
-      ++sums[bin];
-      if (weighted_) sums[kBins + bin] += weight(p);
-    });
-    if (search.known) return;
-    sums[sums.size() - 2] = w.before;
-    sums[sums.size() - 1] = w.weight_before;
   }
 
   /// Is the first place of rule 5 among the first k points, which weigh w?
@@ -137,6 +85,7 @@ class CutSearcher {
     const auto weights = sums.subspan(weighted_ ? kBins : 0, kBins);
     if (!search.known) learn(search, sums);
     const Window& w = search.windows.back();
+    if (search.lost) return miss(search);
     if (search.bracket && search.windows.size() == 1) {
       const std::uint64_t weight_inside =
           weighted_ ? std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) : 0;
@@ -175,8 +124,9 @@ class CutSearcher {
   /// All ranks' share of what stands before a bracket, and inside.
   static void learn(Search& search, std::span<const std::uint64_t> sums) {
     Window& w = search.windows.back();
-    w.before = sums[sums.size() - 2];
-    w.weight_before = sums[sums.size() - 1];
+    w.before = sums[sums.size() - 3];
+    w.weight_before = sums[sums.size() - 2];
+    search.lost = sums[sums.size() - 1] > 0;
     w.count = std::accumulate(sums.begin(), sums.begin() + kBins, std::uint64_t{0});
     search.known = true;
   }
@@ -194,12 +144,8 @@ class CutSearcher {
       inner.low = 0;
       inner.high = most_key<T, Dim>(inner.phase);
     }
-    std::vector<std::uint32_t> kept;
-    for_inside(search, [&](std::uint32_t i) {
-      if (in_window(source_.point(i), inner, search.axis)) kept.push_back(i);
-    });
+    local_.keep(search, inner);
     search.windows.push_back(inner);
-    search.inside = std::move(kept);
     search.listed = true;
   }
 
@@ -214,18 +160,9 @@ class CutSearcher {
   /// Orders the windows that are not settled on every rank; true when some were too narrow, and must be tried again.
   bool settle(std::vector<Search>& searches) {
     std::vector<Candidate> mine;
-    bool any = false;
-    for (std::size_t s = 0; s < searches.size(); ++s) {
-      const Search& search = searches[s];
-      if (search.state != Search::State::open) continue;
-      any = true;
-      for_inside(search, [&](std::uint32_t i) {
-        const Point p = source_.point(i);
-        if (search.listed || in_window(p, search.windows.back(), search.axis))
-          mine.push_back({p, static_cast<std::uint32_t>(s), weight(p)});
-      });
-    }
-    if (!any) return false;
+    if (std::none_of(searches.begin(), searches.end(), [](const Search& s) { return s.state == Search::State::open; }))
+      return false;
+    local_.collect(searches, mine);
     std::vector<Candidate> all = support::all_gather_v<Candidate>(comm_, mine);
     collectives_ += 2;
     std::sort(all.begin(), all.end(), [&](const Candidate& a, const Candidate& b) {
@@ -261,7 +198,6 @@ class CutSearcher {
     }
     search.windows.pop_back();
     search.listed = false;
-    search.inside.clear();
     search.stepped_back = true;
     if (search.windows.empty()) miss(search);
     return search.state != Search::State::open;
@@ -269,10 +205,9 @@ class CutSearcher {
 
   const support::Communicator& comm_;
   OrbTree<T, Dim>& tree_;
-  const Source& source_;
-  const std::uint64_t* weights_;  ///< nullptr: none
-  std::uint32_t first_;
+  Local& local_;
   bool weighted_;
+  std::uint64_t few_together_;
   std::uint64_t few_ = 0;
   int passes_ = 0;
   int collectives_ = 0;

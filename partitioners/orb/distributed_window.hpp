@@ -1,6 +1,5 @@
 #pragma once
 // Stretches of the order of rule 1 as intervals of whole numbers: what orb_distributed() narrows.
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -10,11 +9,11 @@
 namespace amrbench::partitioners::detail {
 
 /// A number that rises with x; the same for both zeros.
-inline std::uint64_t ordered(float x) {
+AMRBENCH_HD inline std::uint64_t ordered(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x + 0.0F);
   return bits ^ (bits >> 31 ? 0xffffffffU : 0x80000000U);
 }
-inline std::uint64_t ordered(double x) {
+AMRBENCH_HD inline std::uint64_t ordered(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x + 0.0);
   return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
 }
@@ -29,7 +28,7 @@ struct Window {
 
 /// What a phase orders points by.
 template <class T, int Dim>
-std::uint64_t key(const OrbPoint<T, Dim>& p, int phase, int axis) {
+AMRBENCH_HD inline std::uint64_t key(const OrbPoint<T, Dim>& p, int phase, int axis) {
   if (phase == 0) return ordered(p.x[axis]);
   return phase <= Dim ? ordered(p.x[phase - 1]) : p.id;
 }
@@ -42,7 +41,7 @@ std::uint64_t most_key(int phase) {
 }
 
 template <class T, int Dim>
-bool in_window(const OrbPoint<T, Dim>& p, const Window& w, int axis) {
+AMRBENCH_HD inline bool in_window(const OrbPoint<T, Dim>& p, const Window& w, int axis) {
   for (int phase = 0; phase < w.phase; ++phase)
     if (key(p, phase, axis) != w.fixed[phase]) return false;
   const std::uint64_t k = key(p, w.phase, axis);
@@ -50,8 +49,9 @@ bool in_window(const OrbPoint<T, Dim>& p, const Window& w, int axis) {
 }
 
 /// A window's keys fall into at most 256 bins of 2^shift.
-inline int shift_of(const Window& w) {
-  return std::max(0, static_cast<int>(std::bit_width(w.high - w.low)) - 8);
+AMRBENCH_HD inline int shift_of(const Window& w) {
+  const int bits = static_cast<int>(std::bit_width(w.high - w.low));
+  return bits > 8 ? bits - 8 : 0;
 }
 
 }  // namespace amrbench::partitioners::detail

@@ -82,12 +82,14 @@ TEST(SameBitsCuda, StencilsThatNeedEdgesAndCorners) {
 TEST(SameBitsCuda, EveryTransportThatThereIs) {
   AMRBENCH_NEEDS_GPU();
   const Communicator world = Communicator::world();
-  const bool own = choose_device(world).own;
+  const bool own = support::choose_device(world).own;
   const Config config = config_of(3, "average7");
   const Result expected = reference(world, config);
   for (const char* transport : {"auto", "staged", "mpi", "nccl"}) {
     const std::string name = transport;
-    const bool there = name == "nccl" ? nccl_built() && own : name == "mpi" ? mpi_takes_device_memory() : true;
+    const bool there = name == "nccl"  ? support::nccl_built() && own
+                       : name == "mpi" ? support::mpi_takes_device_memory()
+                                       : true;
     const Way way{.overlap = true, .policy = "every", .backend = "cuda", .transport = name};
     SCOPED_TRACE(name);
     if (there)

@@ -8,18 +8,21 @@
 //
 // One exchange at a time. Ownership: the caller owns all device memory, which must live until the stream's work is
 // done. Errors: RunError. Only in builds with CUDA.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "support/cuda.hpp"
 #include "support/mpi.hpp"
 
-namespace amrbench::amr {
+namespace amrbench::support {
 
-/// What goes to a rank or comes from it: `count` doubles from `at` on in a buffer.
+/// What goes to a rank or comes from it: `count` elements from `at` on in a buffer.
 struct LinkPiece {
   int rank = 0;
   std::size_t at = 0;
@@ -33,10 +36,16 @@ class CudaLink {
   CudaLink& operator=(const CudaLink&) = delete;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Starts an exchange behind what is in `stream`. Each rank at most once a list; pieces of no values travel not at
-  /// all. Both lists are kept until finish(). Collective over the ranks that are named.
-  void start(const double* send, std::span<const LinkPiece> sends, double* receive, std::span<const LinkPiece> receives,
-             const support::CudaStream& stream);
+  /// Starts an exchange behind what is in `stream`. Pieces for one rank arrive in their order, of the same sizes as
+  /// they were sent; pieces of no elements travel not at all. Both lists are kept until finish(). Collective over the
+  /// ranks that are named.
+  template <class V>
+  void start(const V* send, std::span<const LinkPiece> sends, V* receive, std::span<const LinkPiece> receives,
+             const CudaStream& stream) {
+    static_assert(std::is_trivially_copyable_v<V>);
+    start_elements(reinterpret_cast<const std::byte*>(send), sends, reinterpret_cast<std::byte*>(receive), receives,
+                   sizeof(V), stream);
+  }
   /// What is put into the stream from now on finds the values received. The host may wait.
   virtual void finish() = 0;
 
@@ -49,15 +58,19 @@ class CudaLink {
   CudaLink() = default;
   /// An exchange under way.
   struct Exchange {
-    const double* send = nullptr;
-    double* receive = nullptr;
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+    std::size_t element = 0;  ///< bytes
     std::vector<LinkPiece> sends, receives;
-    const support::CudaStream* stream = nullptr;
+    const CudaStream* stream = nullptr;
   };
   virtual void begin() = 0;
   [[nodiscard]] const Exchange& exchange() const { return exchange_; }
 
  private:
+  void start_elements(const std::byte* send, std::span<const LinkPiece> sends, std::byte* receive,
+                      std::span<const LinkPiece> receives, std::size_t element, const CudaStream& stream);
+
   Exchange exchange_;
   std::int64_t bytes_sent_ = 0;
 };
@@ -69,10 +82,10 @@ class CudaLink {
 
 /// The link that `transport` names: nccl, mpi, staged, or auto: nccl where it is built and each of several ranks has a
 /// GPU of its own, else mpi where the library says so, else staged. InputError when it cannot be had. Collective.
-[[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const support::Communicator& comm, const std::string& transport,
+[[nodiscard]] std::unique_ptr<CudaLink> make_cuda_link(const Communicator& comm, const std::string& transport,
                                                        bool own_gpus);
 
 /// In cuda_link_nccl.cpp; nothing where it is not built. Collective.
-[[nodiscard]] std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& comm);
+[[nodiscard]] std::unique_ptr<CudaLink> make_nccl_link(const Communicator& comm);
 
-}  // namespace amrbench::amr
+}  // namespace amrbench::support

@@ -1,4 +1,4 @@
-#include "amr/cuda_link.hpp"
+#include "support/cuda_link.hpp"
 
 #if defined(AMRBENCH_NCCL)
 
@@ -6,27 +6,27 @@
 
 #include "support/error.hpp"
 
-namespace amrbench::amr {
+namespace amrbench::support {
 
 namespace {
 
 void nccl_check(ncclResult_t status, std::string_view call) {
   if (status == ncclSuccess) return;
-  throw support::RunError(std::string(call) + ": " + ncclGetErrorString(status));
+  throw RunError(std::string(call) + ": " + ncclGetErrorString(status));
 }
 
 /// An owned communicator of NCCL over the ranks of an MPI one.
 class NcclComm {
  public:
-  explicit NcclComm(const support::Communicator& comm) {
+  explicit NcclComm(const Communicator& comm) {
     ncclUniqueId id{};
     std::string error;
     if (comm.is_root()) {
       const ncclResult_t status = ncclGetUniqueId(&id);
       if (status != ncclSuccess) error = std::string("ncclGetUniqueId: ") + ncclGetErrorString(status);
     }
-    support::agree_on_error(comm, error);
-    id = support::broadcast(comm, id);
+    agree_on_error(comm, error);
+    id = broadcast(comm, id);
     nccl_check(ncclCommInitRank(&comm_, comm.size(), id, comm.rank()), "ncclCommInitRank");
   }
   ~NcclComm() {
@@ -42,7 +42,7 @@ class NcclComm {
 
 class NcclLink final : public CudaLink {
  public:
-  explicit NcclLink(const support::Communicator& comm) : comm_(comm) {
+  explicit NcclLink(const Communicator& comm) : comm_(comm) {
     if (comm.size() <= kConnect) connect(comm);
   }
   [[nodiscard]] std::string_view name() const override { return "nccl"; }
@@ -59,10 +59,10 @@ class NcclLink final : public CudaLink {
 
   /// NCCL connects two ranks when they first exchange something, which takes as long as hundreds of stages: each rank
   /// sends every other a value, so that no stage pays for it.
-  void connect(const support::Communicator& comm) {
-    const support::CudaStream stream;
+  void connect(const Communicator& comm) {
+    const CudaStream stream;
     const std::size_t ranks = std::size_t(comm.size());
-    support::DeviceBuffer<double> values(2 * ranks);
+    DeviceBuffer<double> values(2 * ranks);
     nccl_check(ncclGroupStart(), "ncclGroupStart");
     for (int rank = 0; rank < comm.size(); ++rank) {
       if (rank == comm.rank()) continue;
@@ -78,9 +78,13 @@ class NcclLink final : public CudaLink {
     if (x.sends.empty() && x.receives.empty()) return;
     nccl_check(ncclGroupStart(), "ncclGroupStart");
     for (const LinkPiece& p : x.sends)
-      nccl_check(ncclSend(x.send + p.at, p.count, ncclDouble, p.rank, comm_.get(), x.stream->get()), "ncclSend");
+      nccl_check(
+          ncclSend(x.send + p.at * x.element, p.count * x.element, ncclChar, p.rank, comm_.get(), x.stream->get()),
+          "ncclSend");
     for (const LinkPiece& p : x.receives)
-      nccl_check(ncclRecv(x.receive + p.at, p.count, ncclDouble, p.rank, comm_.get(), x.stream->get()), "ncclRecv");
+      nccl_check(
+          ncclRecv(x.receive + p.at * x.element, p.count * x.element, ncclChar, p.rank, comm_.get(), x.stream->get()),
+          "ncclRecv");
     nccl_check(ncclGroupEnd(), "ncclGroupEnd");
   }
 
@@ -93,10 +97,10 @@ bool nccl_built() {
   return true;
 }
 
-std::unique_ptr<CudaLink> make_nccl_link(const support::Communicator& comm) {
+std::unique_ptr<CudaLink> make_nccl_link(const Communicator& comm) {
   return std::make_unique<NcclLink>(comm);
 }
 
-}  // namespace amrbench::amr
+}  // namespace amrbench::support
 
 #endif

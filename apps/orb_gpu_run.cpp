@@ -1,0 +1,138 @@
+#include "apps/orb_gpu_run.hpp"
+
+#include "support/cuda_info.hpp"
+#include "support/error.hpp"
+
+#if defined(AMRBENCH_CUDA)
+#include <chrono>
+
+#include "partitioners/orb/gpu_distributed.hpp"
+#include "support/cuda.hpp"
+#include "support/cuda_choice.hpp"
+#endif
+
+namespace amrbench::apps {
+
+namespace {
+
+/// On all ranks alike.
+void refuse_without_gpus(const support::Communicator& comm) {
+  const std::string problem = support::cuda_info().problem;
+  if (support::any_of_ranks(comm, !problem.empty()))
+    throw support::InputError("--backend cuda: " + (problem.empty() ? "another rank has no usable GPU" : problem));
+}
+
+}  // namespace
+
+#if defined(AMRBENCH_CUDA)
+
+namespace {
+
+namespace orb = partitioners;
+
+template <class V>
+std::vector<V> on_host(const V* device, std::size_t n) {
+  std::vector<V> host(n);
+  if (n > 0) support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return host;
+}
+
+/// Times of the run just made, the largest of all ranks'.
+void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& times, OrbSummary& summary) {
+  const auto most = [&](double seconds) { return support::all_max(comm, seconds); };
+  OrbDeviceTimes& d = summary.device;
+  d.check_s = most(times.check_s);
+  d.bytes_sent = support::all_sum(comm, times.bytes_sent);
+  d.rounds = times.rounds;
+  d.phases = {{"sample", most(times.sample_s)},     {"walk", most(times.walk_s)},
+              {"resolve", most(times.resolve_s)},   {"pack", most(times.pack_s)},
+              {"exchange", most(times.exchange_s)}, {"subtree", most(times.subtree_s)},
+              {"labels", most(times.labels_s)}};
+  double cut = 0, move = 0;
+  for (const auto& [name, seconds] : d.phases)
+    (name == "pack" || name == "exchange" || name == "labels" ? move : cut) += seconds;
+  summary.levels = {{.level = 0,
+                     .levels = orb::orb_depth(static_cast<std::uint32_t>(summary.leaves)),
+                     .passes = times.passes,
+                     .cut_s = cut,
+                     .move_s = move}};
+}
+
+/// The points on this rank's GPU. RunError on all ranks where one lacks memory.
+template <class T>
+support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<const T> points, double& seconds) {
+  support::DeviceBuffer<T> device;
+  std::string problem;
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    device.resize_discard(points.size());
+    if (!points.empty())
+      support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size_bytes(), cudaMemcpyHostToDevice),
+                          "cudaMemcpy");
+    // A small copy from pageable memory may still be under way, and streams do not wait for it.
+    support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  } catch (const support::RunError& error) {
+    problem = error.what();
+  }
+  support::agree_on_error(comm, problem);
+  seconds = support::all_max(comm, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return device;
+}
+
+}  // namespace
+
+template <class T, int Dim>
+OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  refuse_without_gpus(comm);
+  const support::DeviceChoice choice = support::choose_device(comm);
+  const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
+  const std::uint64_t here = points.size() / Dim;
+  OrbSummary summary;
+  summary.n = support::all_sum(comm, here);
+  summary.leaves = arguments.leaves;
+  summary.ranks = comm.size();
+  summary.device.gpus = choice.gpus;
+  check_orb_leaves(arguments, summary.n);
+  const auto device = upload<T>(comm, points.span(), summary.device.host_to_device_s);
+  orb::OrbGpusOptions options;
+  options.leaves = static_cast<std::uint32_t>(arguments.leaves);
+  options.side_tolerance = arguments.side_tolerance;
+  options.method = arguments.method == "auto" ? "multiway" : arguments.method;
+  options.labels = true;
+  options.ids = !arguments.permutation_file.empty();
+  options.own_gpu = choice.own;
+  orb::OrbGpus<T, Dim> gpus(comm, options);
+  summary.device.transport = gpus.transport();
+  for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
+    const orb::OrbTree<T, Dim>& tree = gpus.run(device.data(), here);
+    const double time_s = support::all_max(comm, gpus.times().total_s);
+    if (summary.times_s.empty() || time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
+      take_times(comm, gpus.times(), summary);
+    summary.times_s.push_back(time_s);
+    if (repeat + 1 == arguments.repeat) sum_up_orb(tree, summary);
+  }
+  take_orb_median(summary);
+  const std::vector<std::uint32_t> labels = on_host(gpus.labels(), here);
+  summary.labels_hash = support::all_sum(comm, orb::labels_hash(labels, gpus.first()));
+  write_orb_numbers(arguments.labels_file, labels);
+  if (options.ids) write_orb_numbers(arguments.permutation_file, on_host(gpus.pieces()[0].ids, here));
+  return summary;
+}
+
+#else
+
+template <class T, int Dim>
+OrbSummary run_orb_on_gpus(const OrbArguments& /*arguments*/, const OrbInputSpec& /*spec*/,
+                           const support::Communicator& comm) {
+  refuse_without_gpus(comm);
+  throw support::InputError("--backend cuda: this program was built without CUDA");
+}
+
+#endif
+
+template OrbSummary run_orb_on_gpus<float, 2>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
+template OrbSummary run_orb_on_gpus<float, 3>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
+template OrbSummary run_orb_on_gpus<double, 2>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
+template OrbSummary run_orb_on_gpus<double, 3>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
+
+}  // namespace amrbench::apps

@@ -1,0 +1,140 @@
+#pragma once
+// What the host decides over ranks (distributed_rounds.hpp, distributed_search.hpp) and what works on a rank's own
+// points, on the CPU (distributed_local.hpp) or on a GPU (gpu_distributed_local.hpp), tell each other. No MPI here.
+//
+// The second is called "local" below, a class with these members; all but count_points() may be called on any rank at
+// any time, and none of them communicates:
+//   std::uint64_t count_points()
+//   void start_round(span<const unique_ptr<RoundCell>>)  the cells of a round, whose ranges hold its points
+//   void sample(span<const SampleStretch>, vector<SampledPoint>&)  appends one point at random of each stretch's parts
+//   void classify()                                      walks all points down; sets `passed` and `passed_weight`
+//   void start_level(span<CutSearch>)                    makes lists of the points in brackets; may set `lost`
+//   void count(span<CutSearch* const>, bool weighted, size_t width, span<uint64_t>)
+//                                                        adds bins of the last windows' points: counts, then weights
+//   void keep(CutSearch&, const Window&)                 lists the points inside the window, which is in the last one
+//   void collect(span<const CutSearch>, vector<CutCandidate>&)  appends the points in last windows of open searches
+//   void apply(span<const SettledCut>)                   sends points of brackets, or of whole cells, on
+//   void group(span<const CellSlots>)                    brings points into the order of the cells reached
+//   void take_all()                                      no round was needed: all points in the order of the input
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "partitioners/orb/cut.hpp"
+#include "partitioners/orb/distributed_window.hpp"
+#include "partitioners/orb/round_tree.hpp"
+
+namespace amrbench::partitioners::detail {
+
+/// A cell, and where this rank's points of it stand.
+struct CellRange {
+  std::size_t cell = 1;
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// A cell in a round.
+template <class T, int Dim>
+struct RoundCell {
+  CellRange range;
+  RoundTree<T, Dim> guess;
+  std::array<bool, kRoundNodes / 2> wanted{};       ///< nodes whose cells ranks share
+  std::array<std::uint64_t, kRoundNodes> passed{};  ///< this rank's points known to be in a node's cell
+  std::array<std::uint64_t, kRoundNodes> passed_weight{};
+  std::array<bool, kRoundNodes> resolved{};
+
+  [[nodiscard]] std::size_t heap(std::size_t v) const {
+    const int level = std::bit_width(v) - 1;
+    return (range.cell << level) + (v - (std::size_t{1} << level));
+  }
+  [[nodiscard]] std::size_t node_of(std::uint8_t code) const {
+    return code < kStopped ? (std::size_t{1} << guess.levels()) + code : code - kStopped;
+  }
+  /// Points more at a node, and so in all cells above it up to, not including, `top`.
+  void pass(std::size_t node, std::size_t top, std::uint64_t count, std::uint64_t weight) {
+    for (std::size_t u = node; u > top; u /= 2) {
+      passed[u] += count;
+      passed_weight[u] += weight;
+    }
+  }
+};
+
+/// `size` points wanted, one out of each of as many equal parts of positions begin .. begin + count - 1.
+struct SampleStretch {
+  std::uint32_t cell = 0;  ///< of the round
+  std::uint64_t begin = 0, count = 0, size = 0;
+
+  /// Position of the i-th.
+  [[nodiscard]] AMRBENCH_HD std::uint64_t position(std::uint64_t i) const {
+    const std::uint64_t first = count * i / size;  // both below 2^32
+    const std::uint64_t last = count * (i + 1) / size;
+    std::uint64_t x = begin + i + 0x9e3779b97f4a7c15ULL;  // a hash: splitmix64
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return begin + first + (x ^ (x >> 31)) % (last - first);
+  }
+};
+
+template <class T, int Dim>
+struct SampledPoint {
+  OrbPoint<T, Dim> point;
+  std::uint32_t cell;
+  std::uint64_t weight;
+};
+
+/// The search for a cell's cut.
+template <class T, int Dim>
+struct CutSearch {
+  enum class State { open, settled, missed };
+
+  std::size_t number = 0;  ///< of the searches of a level
+  std::size_t cell = 0;    ///< of the tree
+  std::size_t round_cell = 0, node = 1;
+  int axis = 0;
+  OrbGoal goal;
+  bool bracket = false;       ///< the first window is the node's bracket; else the whole cell, which is a round's cell
+  bool fallback = false;      ///< a bracket that misses is followed by the whole cell
+  bool lost = false;          ///< this rank has too many points in the bracket to list them
+  bool known = false;         ///< `before` and `count` of the last window are those of all ranks
+  bool stepped_back = false;  ///< narrowed too far once: windows only grow from here
+  bool listed = false;        ///< the local has a list of the points in the last window
+  std::vector<Window> windows;
+  State state = State::open;
+  OrbPoint<T, Dim> pivot{};  ///< settled: the first point of the right
+
+  /// From here on in the whole cell.
+  void search_all(const OrbBox<T, Dim>& box) {
+    const auto a = static_cast<std::size_t>(axis);
+    windows.assign(1, {.low = ordered(box.lower[a]), .high = ordered(box.upper[a]), .count = goal.count});
+    bracket = lost = false;
+    known = true;
+    stepped_back = listed = false;
+  }
+};
+
+/// A point that all ranks order.
+template <class T, int Dim>
+struct CutCandidate {
+  OrbPoint<T, Dim> point;
+  std::uint32_t search;
+  std::uint64_t weight;
+};
+
+/// A cell of the round whose cut was found; without a bracket its tree is one level deep.
+template <class T, int Dim>
+struct SettledCut {
+  std::size_t round_cell = 0, node = 1, search = 0;
+  bool bracket = false;
+  int axis = 0;
+  OrbPoint<T, Dim> pivot{};
+};
+
+/// Where a round's cell goes: its codes' slots, whose cells follow one another in the cell's range.
+struct CellSlots {
+  std::array<std::uint8_t, 256> slot_of{};
+  std::vector<CellRange> ranges;
+};
+
+}  // namespace amrbench::partitioners::detail

@@ -1,0 +1,374 @@
+#include "partitioners/orb/gpu_distributed.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "partitioners/orb/distributed_check.hpp"
+#include "partitioners/orb/distributed_plan.hpp"
+#include "partitioners/orb/gpu_distributed_local.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+#include "support/cuda_link.hpp"
+#include "support/error.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::partitioners {
+
+namespace {
+
+using support::DeviceBuffer;
+using support::InputError;
+using support::LinkPiece;
+
+/// Points near the cuts of a level that all ranks order: few, for a host sorts them while the GPUs wait.
+constexpr std::uint64_t kFew = 1 << 11;
+/// Cells begin at multiples of so many points, that is of 16 bytes, as OrbGpu likes them.
+constexpr std::uint64_t kCellMultiple = 4;
+
+template <class V>
+void copy_on_device(V* to, const V* from, std::uint64_t n, const support::CudaStream& stream) {
+  if (n == 0) return;
+  support::cuda_check(cudaMemcpyAsync(to, from, n * sizeof(V), cudaMemcpyDeviceToDevice, stream.get()),
+                      "cudaMemcpyAsync");
+}
+
+}  // namespace
+
+template <class T, int Dim>
+struct OrbGpus<T, Dim>::Impl {
+  using Rounds = detail::DistributedRounds<T, Dim, gpu::GpuPoints<T, Dim>>;
+  /// A point as it travels.
+  struct Packed {
+    T x[Dim];
+  };
+  /// What finishes a cell.
+  struct Solver {
+    std::uint64_t n = 0;
+    std::uint32_t leaves = 0;
+    std::unique_ptr<OrbGpu<T, Dim>> gpu;
+  };
+  /// A stretch of this rank's points that belong in one cell.
+  struct Leaving {
+    int owner;
+    std::uint64_t begin, count;
+    std::size_t cell;  ///< number among this rank's cells, where it is the owner
+  };
+
+  Impl(const support::Communicator& all_ranks, OrbGpusOptions wanted)
+      : comm(all_ranks.dup()), options(std::move(wanted)), local(stream, watch, local_times) {
+    orb_options.leaves = options.leaves;
+    orb_options.side_tolerance = options.side_tolerance;
+    if (comm.size() == 1) return;
+    if (options.method != "multiway")
+      throw InputError(fmt::format("method {}: several ranks with GPUs have one method, multiway", options.method));
+    link = support::make_cuda_link(comm, options.transport, options.own_gpu);
+  }
+
+  void run(const T* points, std::uint64_t n) {
+    times = {};
+    local_times = {};
+    pieces.clear();
+    const auto start = std::chrono::steady_clock::now();
+    const auto examine = [&](detail::Common<T, Dim>& mine) {
+      if (n >= kOrbMaxPoints) throw InputError(fmt::format("{} points; a GPU takes less than 2^32", n));
+      const auto found = local.examine(points, n);
+      mine.box = found.box;
+      if (found.bad == n) return;
+      T bad[Dim];
+      support::cuda_check(cudaMemcpy(bad, points + found.bad * Dim, sizeof(bad), cudaMemcpyDeviceToHost), "cudaMemcpy");
+      static_cast<void>(checked_bounding_box<T, Dim>(bad, 1, mine.first + found.bad, 1));  // throws
+    };
+    const auto all = detail::check_input<T, Dim>(comm, n, 0, orb_options, examine);
+    times.check_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    first = all.first;
+    here = n;
+    tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, 1);
+    if (comm.size() == 1) {
+      run_alone(points);
+    } else {
+      run_together(points);
+    }
+  }
+
+  /// Ends an attempt that may lack memory on some ranks: on all of them.
+  template <class F>
+  void agreed(F&& f) {
+    std::string message;
+    try {
+      f();
+    } catch (const support::RunError& error) {
+      message = fmt::format("rank {}: {}", comm.rank(), error.what());
+    }
+    support::agree_on_error(comm, message);
+  }
+
+  [[nodiscard]] OrbGpu<T, Dim>& solver(std::size_t k, std::uint64_t n, std::uint32_t leaves) {
+    Solver& s = solvers[k];
+    if (!s.gpu || s.n != n || s.leaves != leaves) {
+      s.gpu.reset();
+      s.gpu = std::make_unique<OrbGpu<T, Dim>>(n, OrbGpuOptions{.leaves = leaves,
+                                                                .method = options.method,
+                                                                .side_tolerance = options.side_tolerance,
+                                                                .points = options.points,
+                                                                .permutation = options.ids,
+                                                                .labels = options.labels,
+                                                                .tuning = options.tuning});
+      s.n = n;
+      s.leaves = leaves;
+    }
+    return *s.gpu;
+  }
+
+  void run_alone(const T* points) {
+    solvers.resize(1);
+    OrbGpu<T, Dim>& gpu = solver(0, here, options.leaves);
+    tree = gpu.run(points, tree.cells[1].box);
+    times.subtree = gpu.times();
+    times.subtree_s = times.total_s = gpu.times().total_s;
+    times.received = here;
+    labels = options.labels ? gpu.labels() : nullptr;
+    pieces.push_back(
+        {0, options.leaves, here, options.points ? gpu.points() : nullptr, options.ids ? gpu.permutation() : nullptr});
+  }
+
+  void run_together(const T* points) {
+    watch.reset();
+    watch.mark(nullptr);
+    const std::int64_t sent = link->bytes_sent();
+    agreed([&] { local.start(points, here, static_cast<std::uint32_t>(first)); });
+    Rounds rounds(comm, orb_options, tree, local, false, {.samples = options.samples, .few = kFew});
+    rounds.run();
+    plan = detail::plan_leaves(comm, tree, rounds.ranges(), rounds.owners());
+    lay_out(rounds);
+    agreed([&] { reserve(); });
+    pack();
+    exchange();
+    stream.synchronize();  // OrbGpu has a stream of its own
+    subtrees.clear();
+    agreed([&] { solve(); });
+    if (plan.unfinished) detail::gather_trees(comm, tree, rounds.ranges(), rounds.owners(), subtrees);
+    watch.mark(&times.subtree_s);
+    if (options.labels) return_labels();
+    watch.mark(&times.labels_s);
+    stream.synchronize();
+    watch.close();
+    times.total_s = watch.total();
+    times.sample_s = local_times.sample_s;
+    times.walk_s = local_times.walk_s;
+    times.resolve_s = local_times.resolve_s;
+    times.pack_s += local_times.pack_s;
+    times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);
+    times.received = received_count;
+    times.rounds = rounds.rounds();
+    times.passes = rounds.passes();
+    times.collectives = 2 + rounds.collectives() + 1 + 3 + (plan.unfinished ? 1 : 0);
+  }
+
+  /// Where stretches of cells come from, and where they go.
+  void lay_out(const Rounds& rounds) {
+    const auto me = static_cast<std::size_t>(comm.rank());
+    leaving.clear();
+    std::size_t mine = 0;
+    for (const detail::CellRange& range : rounds.ranges()) {
+      const auto owner = static_cast<int>(rounds.owners().owner(tree.cells[range.cell].first_leaf));
+      const bool own = owner == comm.rank();
+      leaving.push_back({owner, range.begin, range.end - range.begin, own ? mine : 0});
+      if (own) ++mine;
+    }
+    cell_begin.clear();
+    places.assign(plan.sizes.size(), 0);
+    received_count = 0;
+    std::uint64_t at = 0;
+    for (std::size_t s = 0; s < plan.mine.size(); ++s) {
+      at = (at + kCellMultiple - 1) / kCellMultiple * kCellMultiple;
+      cell_begin.push_back(at);
+      for (std::size_t rank = 0; rank < plan.send.size(); ++rank) {
+        places[rank * plan.mine.size() + s] = at;
+        at += plan.size(rank, s);
+        received_count += plan.size(rank, s);
+      }
+    }
+    room = at;
+    sends.clear();
+    receives.clear();
+    for (const Leaving& l : leaving)
+      if (l.owner != comm.rank()) sends.push_back({l.owner, l.begin, l.count});
+    for (std::size_t rank = 0; rank < plan.send.size(); ++rank)
+      for (std::size_t s = 0; rank != me && s < plan.mine.size(); ++s)
+        receives.push_back({static_cast<int>(rank), place(rank, s), plan.size(rank, s)});
+  }
+  /// Where a rank's points of a cell of ours are received.
+  [[nodiscard]] std::uint64_t place(std::size_t rank, std::size_t cell) const {
+    return places[rank * plan.mine.size() + cell];
+  }
+  [[nodiscard]] std::uint64_t own_place(const Leaving& l) const {
+    return place(static_cast<std::size_t>(comm.rank()), l.cell);
+  }
+
+  void reserve() {
+    const bool numbers = options.ids || options.labels;
+    local.reserve_items(numbers);
+    received.resize_discard(room * Dim);
+    if (options.ids) {
+      received_ids.resize_discard(room);
+      ordered_ids.resize_discard(room);
+    }
+    if (options.labels) {
+      received_labels.resize_discard(room);
+      back.resize_discard(here);
+      own_labels.resize_discard(here);
+    }
+    if (solvers.size() > plan.mine.size()) solvers.resize(plan.mine.size());
+    for (std::size_t s = 0; s < solvers.size(); ++s) {  // what is of no use goes before anything new is made
+      const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
+      if (solvers[s].n != cell.count || solvers[s].leaves != cell.leaves) solvers[s] = {};
+    }
+    solvers.resize(plan.mine.size());
+    for (std::size_t s = 0; s < plan.mine.size(); ++s) {
+      const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
+      if (cell.leaves > 1) static_cast<void>(solver(s, cell.count, cell.leaves));
+    }
+  }
+
+  /// Points by cell; those of this rank's cells where they belong.
+  void pack() {
+    const bool numbers = options.ids || options.labels;
+    std::vector<gpu::PackTarget<T>> targets;
+    for (const Leaving& l : leaving)
+      targets.push_back({l.owner == comm.rank() ? received.data() + own_place(l) * Dim : local.items() + l.begin * Dim,
+                         numbers ? local.ids() + l.begin : nullptr});
+    const bool direct = local.pack(targets);
+    for (const Leaving& l : leaving) {
+      if (l.owner != comm.rank()) continue;
+      if (!direct)
+        copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.begin * Dim, l.count * Dim, stream);
+      if (options.ids) copy_on_device(received_ids.data() + own_place(l), local.ids() + l.begin, l.count, stream);
+    }
+    watch.mark(&times.pack_s);
+  }
+
+  void exchange() {
+    link->start(reinterpret_cast<const Packed*>(local.items()), sends, reinterpret_cast<Packed*>(received.data()),
+                receives, stream);
+    link->finish();
+    if (options.ids) {
+      link->start(local.ids(), sends, received_ids.data(), receives, stream);
+      link->finish();
+    }
+    watch.mark(&times.exchange_s);
+  }
+
+  /// This rank's cells, one after another.
+  void solve() {
+    std::uint64_t largest = 0;
+    for (std::size_t s = 0; s < plan.mine.size(); ++s) {
+      const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
+      const std::uint64_t at = cell_begin[s];
+      OrbGpusPiece<T> piece{cell.first_leaf, cell.leaves, cell.count,
+                            options.points ? received.data() + at * Dim : nullptr,
+                            options.ids ? received_ids.data() + at : nullptr};
+      const std::uint32_t* leaves = nullptr;
+      if (cell.leaves == 1) {
+        subtrees.push_back(cell);
+      } else {
+        OrbGpu<T, Dim>& gpu = solver(s, cell.count, cell.leaves);
+        const OrbTree<T, Dim>& solved = gpu.run(received.data() + at * Dim, cell.box);
+        subtrees.insert(subtrees.end(), solved.cells.begin() + 1, solved.cells.end());
+        if (cell.count > largest) times.subtree = gpu.times();
+        largest = std::max(largest, cell.count);
+        if (options.points) piece.points = gpu.points();
+        if (options.ids) {
+          gpu::order_ids(received_ids.data() + at, gpu.permutation(), cell.count, ordered_ids.data() + at, stream);
+          piece.ids = ordered_ids.data() + at;
+        }
+        leaves = options.labels ? gpu.labels() : nullptr;
+      }
+      if (options.labels) gpu::number_leaves(leaves, cell.count, cell.first_leaf, received_labels.data() + at, stream);
+      pieces.push_back(piece);
+    }
+  }
+
+  /// Leaves go the way back that points came.
+  void return_labels() {
+    link->start(received_labels.data(), receives, back.data(), sends, stream);
+    link->finish();
+    for (const Leaving& l : leaving) {
+      const std::uint32_t* from =
+          l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.begin;
+      gpu::scatter_labels(local.ids() + l.begin, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
+                          stream);
+    }
+    labels = own_labels.data();
+  }
+
+  support::Communicator comm;
+  OrbGpusOptions options;
+  OrbOptions orb_options;
+  support::CudaStream stream;
+  gpu::Stopwatch watch{stream};
+  gpu::LocalTimes local_times;
+  gpu::GpuPoints<T, Dim> local;
+  std::unique_ptr<support::CudaLink> link;
+
+  OrbTree<T, Dim> tree;
+  OrbGpusTimes times;
+  std::vector<OrbGpusPiece<T>> pieces;
+  const std::uint32_t* labels = nullptr;
+  std::uint64_t first = 0, here = 0;
+
+  detail::LeafPlan plan;
+  std::vector<Leaving> leaving;           ///< this rank's points, by cell from left to right
+  std::vector<std::uint64_t> cell_begin;  ///< of this rank's cells, in what is received
+  std::vector<std::uint64_t> places;      ///< [rank][this rank's cell], there too
+  std::uint64_t room = 0, received_count = 0;
+  std::vector<LinkPiece> sends, receives;  ///< of points
+  std::vector<Solver> solvers;             ///< of this rank's cells
+  std::vector<OrbCell<T, Dim>> subtrees;
+
+  DeviceBuffer<T> received;
+  DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, own_labels;
+};
+
+template <class T, int Dim>
+OrbGpus<T, Dim>::OrbGpus(const support::Communicator& comm, const OrbGpusOptions& options)
+    : impl_(std::make_unique<Impl>(comm, options)) {}
+
+template <class T, int Dim>
+OrbGpus<T, Dim>::~OrbGpus() = default;
+
+template <class T, int Dim>
+const OrbTree<T, Dim>& OrbGpus<T, Dim>::run(const T* points, std::uint64_t n) {
+  impl_->run(points, n);
+  return impl_->tree;
+}
+
+template <class T, int Dim>
+const OrbGpusTimes& OrbGpus<T, Dim>::times() const {
+  return impl_->times;
+}
+template <class T, int Dim>
+std::span<const OrbGpusPiece<T>> OrbGpus<T, Dim>::pieces() const {
+  return impl_->pieces;
+}
+template <class T, int Dim>
+const std::uint32_t* OrbGpus<T, Dim>::labels() const {
+  return impl_->labels;
+}
+template <class T, int Dim>
+std::uint64_t OrbGpus<T, Dim>::first() const {
+  return impl_->first;
+}
+template <class T, int Dim>
+std::string_view OrbGpus<T, Dim>::transport() const {
+  return impl_->link ? impl_->link->name() : std::string_view("none");
+}
+
+template class OrbGpus<float, 2>;
+template class OrbGpus<float, 3>;
+template class OrbGpus<double, 2>;
+template class OrbGpus<double, 3>;
+
+}  // namespace amrbench::partitioners

@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <cub/device/device_scan.cuh>
+#include <limits>
+
+#include "partitioners/orb/gpu_distributed_kernels.cuh"
+#include "partitioners/orb/gpu_distributed_local.hpp"
+#include "partitioners/orb/gpu_distributed_pack.cuh"
+#include "partitioners/orb/gpu_distributed_search_impl.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+template <class T, int Dim>
+GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times)
+    : stream_(stream),
+      watch_(watch),
+      times_(times),
+      multiprocessors_(support::current_device_shape().multiprocessors) {}
+
+/// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most.
+template <class T, int Dim>
+unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const {
+  const std::uint64_t wanted = n / (kLocalThreads * a_thread) + 1;
+  return static_cast<unsigned>(std::min(wanted, std::uint64_t{8} * static_cast<unsigned>(multiprocessors_)));
+}
+
+template <class T, int Dim>
+typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points, std::uint64_t n) {
+  Examined all;
+  all.box.lower.fill(std::numeric_limits<T>::max());
+  all.box.upper.fill(std::numeric_limits<T>::lowest());
+  all.bad = n;
+  if (n == 0) return all;
+  using Block = BlockBox<T, Dim>;
+  const unsigned blocks = grid(n, 1);
+  examined_.resize_discard(blocks * sizeof(Block));
+  host_examined_.resize_discard(blocks * sizeof(Block));
+  examine_kernel<T, Dim>
+      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, n, reinterpret_cast<Block*>(examined_.data()));
+  cuda_check_launch("examine_kernel");
+  copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Block), stream_);
+  stream_.synchronize();
+  const auto* const found = reinterpret_cast<const Block*>(host_examined_.data());
+  for (unsigned b = 0; b < blocks; ++b) {
+    for (std::size_t a = 0; a < Dim; ++a) {
+      all.box.lower[a] = std::min(all.box.lower[a], found[b].lower[a]);
+      all.box.upper[a] = std::max(all.box.upper[a], found[b].upper[a]);
+    }
+    all.bad = std::min(all.bad, found[b].bad);
+  }
+  for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero
+    all.box.lower[a] += T(0);
+    all.box.upper[a] += T(0);
+  }
+  return all;
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::start(const T* points, std::uint64_t n, std::uint32_t first) {
+  input_ = points;
+  n_ = n;
+  first_ = first;
+  moved_ = false;
+  pending_.clear();
+  codes_.resize_discard((n + 15) / 16 * 16);
+}
+
+template <class T, int Dim>
+DeviceSource<T, Dim> GpuPoints<T, Dim>::source() const {
+  if (moved_) return {items_.data(), ids_.data(), 0};
+  return {input_, nullptr, first_};
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::take_all() {
+  cuda_check(cudaMemsetAsync(codes_.data(), 0, codes_.size(), stream_.get()), "cudaMemsetAsync");
+  detail::CellSlots all;
+  all.ranges.push_back({1, 0, n_});
+  pending_.push_back(all);
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::start_round(std::span<const std::unique_ptr<Cell>> cells) {
+  if (!pending_.empty()) {  // a round after the first: its points must stand by cell
+    reserve_items(true);
+    std::vector<PackTarget<T>> targets;
+    for (const detail::CellRange& range : pending_[0].ranges)
+      targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin});
+    static_cast<void>(pack(targets));
+    moved_ = true;
+  }
+  cells_ = cells;
+  stopped_.assign(cells.size(), std::vector<std::uint64_t>(kWalkNodes, 0));
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
+                               std::vector<detail::SampledPoint<T, Dim>>& mine) {
+  std::uint64_t total = 0;
+  for (const detail::SampleStretch& stretch : stretches) total += stretch.size;
+  gathered_.resize_discard(total);
+  host_points_.resize_discard(total);
+  std::uint64_t at = 0;
+  for (const detail::SampleStretch& stretch : stretches) {
+    if (stretch.size == 0) continue;
+    const auto blocks = static_cast<unsigned>((stretch.size + 127) / 128);
+    stretch_kernel<T, Dim><<<blocks, 128, 0, stream_.get()>>>(source(), stretch, gathered_.data() + at);
+    cuda_check_launch("stretch_kernel");
+    at += stretch.size;
+  }
+  if (total == 0) return;
+  copy_to_host(host_points_.data(), gathered_.data(), total, stream_);
+  stream_.synchronize();
+  at = 0;
+  for (const detail::SampleStretch& stretch : stretches)
+    for (std::uint64_t i = 0; i < stretch.size; ++i) mine.push_back({host_points_[at++], stretch.cell, 1});
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::classify() {
+  watch_.mark(&times_.sample_s);
+  zero(counts_, cells_.size() * kCodes, stream_);
+  const T* const points = source().points;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(points) % 16 == 0;
+  auto* const kernel = aligned ? walk_kernel<T, Dim, true> : walk_kernel<T, Dim, false>;
+  for (std::size_t k = 0; k < cells_.size(); ++k) {
+    const detail::CellRange& range = cells_[k]->range;
+    if (range.begin == range.end) continue;
+    kernel<<<grid(range.end - range.begin, 4), kLocalThreads, 0, stream_.get()>>>(
+        points, range.begin, range.end, walk_tables(*cells_[k]), codes_.data(), counts_.data() + k * kCodes);
+    cuda_check_launch("walk_kernel");
+  }
+  fetch_counts(cells_.size());
+  for (std::size_t k = 0; k < cells_.size(); ++k) pass(k, 0, host_counts_.data() + k * kCodes);
+  watch_.mark(&times_.walk_s);
+}
+
+/// Brings the first `lists` of counts_ to the host. Waits.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::fetch_counts(std::size_t lists) {
+  host_counts_.resize_discard(lists * kCodes);
+  copy_to_host(host_counts_.data(), counts_.data(), lists * kCodes, stream_);
+  stream_.synchronize();
+}
+
+/// Enters counts of codes: points below node `top` of a round's cell.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pass(std::size_t round_cell, std::size_t top, const std::uint32_t* counts) {
+  Cell& cell = *cells_[round_cell];
+  for (std::size_t code = 0; code < kCodes; ++code) {
+    if (counts[code] == 0) continue;
+    cell.pass(cell.node_of(static_cast<std::uint8_t>(code)), top, counts[code], 0);
+    if (code >= kStopped) stopped_[round_cell][code - kStopped] += counts[code];
+  }
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::group(std::span<const detail::CellSlots> slots) {
+  watch_.mark(&times_.resolve_s);
+  if (!moved_) {
+    pending_.assign(slots.begin(), slots.end());
+    return;
+  }
+  spare_.resize_discard(n_ * Dim);
+  spare_ids_.resize_discard(n_);
+  for (const detail::CellSlots& cell : slots) {
+    std::vector<PackTarget<T>> targets;
+    for (const detail::CellRange& range : cell.ranges)
+      targets.push_back({spare_.data() + range.begin * Dim, spare_ids_.data() + range.begin});
+    pack_cell(cell, targets);
+    const std::uint64_t begin = cell.ranges.front().begin;
+    const std::uint64_t n = cell.ranges.back().end - begin;
+    cuda_check(cudaMemcpyAsync(items_.data() + begin * Dim, spare_.data() + begin * Dim, n * Dim * sizeof(T),
+                               cudaMemcpyDeviceToDevice, stream_.get()),
+               "cudaMemcpyAsync");
+    cuda_check(cudaMemcpyAsync(ids_.data() + begin, spare_ids_.data() + begin, n * sizeof(std::uint32_t),
+                               cudaMemcpyDeviceToDevice, stream_.get()),
+               "cudaMemcpyAsync");
+  }
+  watch_.mark(&times_.pack_s);
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::reserve_items(bool ids) {
+  if (moved_) return;
+  items_.resize_discard(n_ * Dim);
+  if (ids) ids_.resize_discard(n_);
+}
+
+template <class T, int Dim>
+bool GpuPoints<T, Dim>::pack(std::span<const PackTarget<T>> targets) {
+  if (moved_) return false;
+  pack_cell(pending_[0], targets);
+  pending_.clear();
+  watch_.mark(&times_.pack_s);
+  return true;
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets) {
+  PackCell cell{};
+  cell.begin = slots.ranges.front().begin;
+  cell.count = slots.ranges.back().end - cell.begin;
+  if (cell.count == 0) return;
+  cell.slots = static_cast<std::uint32_t>(slots.ranges.size());
+  cell.tiles = static_cast<std::uint32_t>((cell.count - 1) / kPackTile<T> + 1);
+  std::copy(slots.slot_of.begin(), slots.slot_of.end(), cell.slot_of);
+  const std::size_t places = std::size_t{cell.slots} * cell.tiles;
+  table_.resize_discard(places);
+  pack_counts_kernel<T><<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(codes_.data(), cell, table_.data());
+  cuda_check_launch("pack_counts_kernel");
+  std::size_t bytes = 0;
+  cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table_.data(), table_.data(), places, stream_.get()),
+             "DeviceScan");
+  temporary_.resize_discard(bytes);
+  cuda_check(
+      cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table_.data(), table_.data(), places, stream_.get()),
+      "DeviceScan");
+  PackTargets<T> to{};
+  std::copy(targets.begin(), targets.end(), to.slot);
+  pack_kernel<T, Dim><<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
+                                                                       targets[0].ids != nullptr);
+  cuda_check_launch("pack_kernel");
+}
+
+namespace {
+
+unsigned blocks_of(std::uint64_t n) {
+  return static_cast<unsigned>((n + 255) / 256);
+}
+
+}  // namespace
+
+void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
+                    std::uint32_t* labels, const support::CudaStream& stream) {
+  if (n == 0) return;
+  scatter_labels_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, leaves, n, first, labels);
+  cuda_check_launch("scatter_labels_kernel");
+}
+
+void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64_t n, std::uint32_t* out,
+               const support::CudaStream& stream) {
+  if (n == 0) return;
+  order_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, order, n, out);
+  cuda_check_launch("order_kernel");
+}
+
+void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
+                   const support::CudaStream& stream) {
+  if (n == 0) return;
+  leaves_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(leaves, n, first, out);
+  cuda_check_launch("leaves_kernel");
+}
+
+template class GpuPoints<float, 2>;
+template class GpuPoints<float, 3>;
+template class GpuPoints<double, 2>;
+template class GpuPoints<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

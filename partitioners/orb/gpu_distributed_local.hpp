@@ -1,0 +1,141 @@
+#pragma once
+// What OrbGpus does with a rank's own points, on its GPU: a local in the sense of distributed_types.hpp. Internal.
+//
+// Bytes a point of 12, where one round suffices: walk 12 + 1; list of the points in brackets 1 a level, and some 60 for
+// each of them (a few in a hundred); pack 1, then 13 + 12, 4 more where numbers go with the points. Nothing is read by
+// the host but samples, sums of bins, and the last few points beside a cut.
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "partitioners/orb/distributed_types.hpp"
+#include "partitioners/orb/gpu_stopwatch.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+/// Seconds of a stream, by what it waited for or did.
+struct LocalTimes {
+  double sample_s = 0, walk_s = 0, resolve_s = 0, pack_s = 0;
+};
+
+/// Where the points of a cell go.
+template <class T>
+struct PackTarget {
+  T* points = nullptr;
+  std::uint32_t* ids = nullptr;  ///< may be null
+};
+
+/// Points in device memory; positions below 2^32.
+template <class T, int Dim>
+struct DeviceSource {
+  const T* points = nullptr;
+  const std::uint32_t* ids = nullptr;  ///< null: numbers count from `first`
+  std::uint32_t first = 0;
+};
+
+template <class T, int Dim>
+class GpuPoints {
+ public:
+  using Point = OrbPoint<T, Dim>;
+  using Cell = detail::RoundCell<T, Dim>;
+  using Search = detail::CutSearch<T, Dim>;
+
+  GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times);
+
+  /// The box of n points on the device, and the first that has a coordinate which is NaN or infinite, else n. Waits.
+  struct Examined {
+    OrbBox<T, Dim> box;
+    std::uint64_t bad = 0;
+  };
+  [[nodiscard]] Examined examine(const T* points, std::uint64_t n);
+
+  /// Another run: n < 2^32 points, numbered from `first`. Makes room for them.
+  void start(const T* points, std::uint64_t n, std::uint32_t first);
+
+  [[nodiscard]] std::uint64_t count_points() const { return n_; }
+  void take_all();
+  void start_round(std::span<const std::unique_ptr<Cell>> cells);
+  void sample(std::span<const detail::SampleStretch> stretches, std::vector<detail::SampledPoint<T, Dim>>& mine);
+  void classify();
+  void start_level(std::span<Search> searches);
+  void count(std::span<Search* const> searches, bool weighted, std::size_t width, std::span<std::uint64_t> sums);
+  void keep(const Search& search, const detail::Window& inner);
+  void collect(std::span<const Search> searches, std::vector<detail::CutCandidate<T, Dim>>& mine);
+  void apply(std::span<const detail::SettledCut<T, Dim>> cuts);
+  void group(std::span<const detail::CellSlots> slots);
+
+  /// After the rounds: room for points and, with `ids`, their numbers, by cell. Not collective.
+  void reserve_items(bool ids);
+  /// Brings points to their targets, one a cell reached; or does nothing and returns false where several rounds left
+  /// them in items() already.
+  bool pack(std::span<const PackTarget<T>> targets);
+  /// By cell, places as in the cells' ranges.
+  [[nodiscard]] T* items() { return items_.data(); }
+  [[nodiscard]] std::uint32_t* ids() { return ids_.data(); }
+
+ private:
+  /// Points in a window.
+  struct List {
+    support::DeviceBuffer<Point> points;
+    std::uint64_t capacity = 0;
+  };
+  /// Of a search.
+  struct Lists {
+    List bracket, kept[2];
+    support::DeviceBuffer<std::uint32_t> positions;  ///< of bracket
+    int current = -1;                                ///< which of `kept`
+  };
+  static constexpr std::size_t kCodes = 256;
+
+  [[nodiscard]] DeviceSource<T, Dim> source() const;
+  [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread) const;
+  void fetch_counts(std::size_t lists);
+  void pass(std::size_t round_cell, std::size_t top, const std::uint32_t* counts);
+  /// Lengths of a search's lists: bracket, kept, kept, gathered.
+  [[nodiscard]] std::uint32_t* counter(std::size_t search, int which) { return counters_.data() + search * 4 + which; }
+  void list_brackets(std::size_t round_cell, std::span<const Search> searches);
+  template <class F>
+  void with_entries(const Search& search, F&& f);
+  void append_inside(const Search& search, const detail::Window& window, Point* out, std::uint32_t* count,
+                     std::uint64_t capacity);
+  void pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets);
+
+  const support::CudaStream& stream_;
+  Stopwatch& watch_;
+  LocalTimes& times_;
+  int multiprocessors_ = 1;
+
+  const T* input_ = nullptr;
+  std::uint64_t n_ = 0;
+  std::uint32_t first_ = 0;
+  bool moved_ = false;                      ///< points stand in items_
+  std::vector<detail::CellSlots> pending_;  ///< of the first round, until the points move
+  std::span<const std::unique_ptr<Cell>> cells_;
+  std::vector<std::vector<std::uint64_t>> stopped_;  ///< points that wait at each node, by the round's cells
+
+  support::DeviceBuffer<T> items_, spare_;
+  support::DeviceBuffer<std::uint32_t> ids_, spare_ids_;
+  support::DeviceBuffer<std::uint8_t> codes_;
+  std::vector<Lists> lists_;
+  support::DeviceBuffer<std::uint32_t> counters_, counts_, table_;
+  support::DeviceBuffer<Point> gathered_;
+  support::DeviceBuffer<unsigned char> temporary_, examined_;
+  support::PinnedBuffer<std::uint32_t> host_counts_;
+  support::PinnedBuffer<Point> host_points_;
+  support::PinnedBuffer<unsigned char> host_examined_;
+};
+
+// In the stream's order, of n values each, all in device memory.
+/// labels[ids[i] - first] = leaves[i].
+void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
+                    std::uint32_t* labels, const support::CudaStream& stream);
+/// out[i] = ids[order[i]].
+void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64_t n, std::uint32_t* out,
+               const support::CudaStream& stream);
+/// out[i] = first + leaves[i], or first where leaves is null.
+void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
+                   const support::CudaStream& stream);
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,183 @@
+#pragma once
+// Kernels of gpu_distributed_local.cu that bring a cell's points, in their order, to the slots of their codes: few
+// slots, as many as cells that ranks part, which may lie anywhere.
+#include <type_traits>
+
+#include "partitioners/orb/gpu_distributed_kernels.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// A cell's points begin .. begin + count - 1 and the slots of their codes.
+struct PackCell {
+  std::uint64_t begin, count;
+  std::uint32_t slots, tiles;
+  std::uint8_t slot_of[256];
+};
+
+/// Where the slots' points go.
+template <class T>
+struct PackTargets {
+  PackTarget<T> slot[kPackSlots];
+};
+
+/// One block a tile: its points of each slot, at table[slot * tiles + tile].
+template <class T>
+__global__ void __launch_bounds__(kLocalThreads)
+    pack_counts_kernel(const std::uint8_t* __restrict__ codes, const PackCell cell, std::uint32_t* __restrict__ table) {
+  constexpr int kMine = kPackItems<T>;
+  __shared__ std::uint8_t slot_of[256];
+  __shared__ std::uint32_t counts[kPackSlots];
+  slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
+  if (threadIdx.x < kPackSlots) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint64_t offset = std::uint64_t{blockIdx.x} * kPackTile<T>;
+  const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kPackTile<T>}, cell.count - offset));
+  const std::uint8_t* const mine = codes + cell.begin + offset;
+  std::uint8_t bytes[kMine];
+  const std::uint32_t first = threadIdx.x * kMine;
+  if (first + kMine <= n && reinterpret_cast<std::uintptr_t>(mine) % kMine == 0) {
+    using Word = std::conditional_t<kMine == 8, unsigned long long, unsigned>;
+    static_assert(sizeof(Word) == kMine);
+    const Word word = *reinterpret_cast<const Word*>(mine + first);
+    memcpy(bytes, &word, sizeof(word));
+  } else {
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) bytes[j] = first + j < n ? mine[first + j] : 0;
+  }
+  if (cell.slots <= 8) {  // in the bytes of a word
+    std::uint64_t sums = 0;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (first + j < n) sums += std::uint64_t{1} << (8 * slot_of[bytes[j]]);
+#pragma unroll
+    for (unsigned s = 0; s < 8; ++s) {
+      const unsigned sum = __reduce_add_sync(kEveryLane, static_cast<unsigned>(sums >> (8 * s)) & 255U);
+      if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(&counts[s], sum);
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (first + j < n) atomicAdd(&counts[slot_of[bytes[j]]], 1U);
+  }
+  __syncthreads();
+  if (threadIdx.x < cell.slots) table[std::uint64_t{threadIdx.x} * cell.tiles + blockIdx.x] = counts[threadIdx.x];
+}
+
+/// Stable places of a tile's items among the slots, -1: none. An item's number in the tile is (warp * items + j) * 32 +
+/// lane. first[s]: where slot s begins in the sorted tile. All threads call; barriers inside, the last at the end.
+template <int Items>
+__device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&place)[Items], std::uint32_t slots,
+                                  std::uint32_t (*per_warp)[kPackSlots], std::uint32_t* first) {
+  const unsigned lane = threadIdx.x & 31U;
+  const unsigned warp = threadIdx.x / 32;
+  const int bits = 32 - __clz(static_cast<int>(slots - 1));
+  for (unsigned k = threadIdx.x; k < kLocalWarps * kPackSlots; k += kLocalThreads)
+    per_warp[k / kPackSlots][k % kPackSlots] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    unsigned same = __ballot_sync(kEveryLane, slot[j] >= 0);
+    for (int b = 0; b < bits; ++b) {
+      const bool set = (slot[j] >> b & 1) != 0;
+      const unsigned with = __ballot_sync(kEveryLane, set);
+      same &= set ? with : ~with;
+    }
+    if (slot[j] >= 0)
+      place[j] = per_warp[warp][slot[j]] + static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1U)));
+    __syncwarp();
+    if (slot[j] >= 0 && same >> lane == 1U)  // the last of its kind
+      per_warp[warp][slot[j]] += static_cast<std::uint32_t>(__popc(same));
+    __syncwarp();
+  }
+  __syncthreads();
+  if (threadIdx.x < slots) {
+    std::uint32_t sum = 0;
+    for (unsigned w = 0; w < kLocalWarps; ++w) {
+      const std::uint32_t count = per_warp[w][threadIdx.x];
+      per_warp[w][threadIdx.x] = sum;
+      sum += count;
+    }
+    first[threadIdx.x + 1] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    first[0] = 0;
+    for (std::uint32_t s = 1; s <= slots; ++s) first[s] += first[s - 1];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < Items; ++j)
+    if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
+}
+
+/// One block a tile: its points, sorted by slot in shared memory, to their targets. table: scanned. Reads 13 bytes a
+/// point of 12, writes 12; 4 more with numbers.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kLocalThreads)
+    pack_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, const PackCell cell,
+                const std::uint32_t* __restrict__ table, const PackTargets<T> targets, bool with_ids) {
+  constexpr int kMine = kPackItems<T>;
+  constexpr unsigned kSize = kPackTile<T>;
+  __shared__ T sorted[kSize * Dim];
+  __shared__ std::uint32_t sorted_ids[kSize];
+  __shared__ std::uint8_t sorted_slot[kSize];
+  __shared__ std::uint32_t per_warp[kLocalWarps][kPackSlots];
+  __shared__ std::uint32_t first[kPackSlots + 1];
+  __shared__ T* to[kPackSlots];
+  __shared__ std::uint32_t* ids_to[kPackSlots];
+  __shared__ std::uint8_t slot_of[256];
+  slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
+  __syncthreads();
+  const std::uint64_t offset = std::uint64_t{blockIdx.x} * kSize;
+  const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kSize}, cell.count - offset));
+  const std::uint64_t begin = cell.begin + offset;
+  const unsigned base = threadIdx.x / 32 * (32U * kMine) + (threadIdx.x & 31U);
+  int slot[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) slot[j] = base + 32U * j < n ? slot_of[codes[begin + base + 32U * j]] : -1;
+  rank_items<kMine>(slot, place, cell.slots, per_warp, first);
+  if (threadIdx.x < cell.slots) {
+    const std::uint64_t row = std::uint64_t{threadIdx.x} * cell.tiles;
+    const std::int64_t shift =
+        static_cast<std::int64_t>(table[row + blockIdx.x] - table[row]) - static_cast<std::int64_t>(first[threadIdx.x]);
+    to[threadIdx.x] = targets.slot[threadIdx.x].points + shift * Dim;
+    ids_to[threadIdx.x] = with_ids ? targets.slot[threadIdx.x].ids + shift : nullptr;
+  }
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (slot[j] < 0) continue;
+    const OrbPoint<T, Dim> p = load(source, begin + base + 32U * j);
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) sorted[place[j] * Dim + a] = p.x[a];
+    if (with_ids) sorted_ids[place[j]] = p.id;
+    sorted_slot[place[j]] = static_cast<std::uint8_t>(slot[j]);
+  }
+  __syncthreads();
+  for (std::uint32_t k = threadIdx.x; k < n * Dim; k += kLocalThreads) to[sorted_slot[k / Dim]][k] = sorted[k];
+  if (!with_ids) return;
+  for (std::uint32_t k = threadIdx.x; k < n; k += kLocalThreads) ids_to[sorted_slot[k]][k] = sorted_ids[k];
+}
+
+/// labels[ids[i] - first] = leaves[i].
+__global__ void scatter_labels_kernel(const std::uint32_t* __restrict__ ids, const std::uint32_t* __restrict__ leaves,
+                                      std::uint64_t n, std::uint32_t first, std::uint32_t* __restrict__ labels) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) labels[ids[i] - first] = leaves[i];
+}
+
+/// out[i] = ids[order[i]].
+__global__ void order_kernel(const std::uint32_t* __restrict__ ids, const std::uint32_t* __restrict__ order,
+                             std::uint64_t n, std::uint32_t* __restrict__ out) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = ids[order[i]];
+}
+
+/// out[i] = first + leaves[i], or first where there are no leaves.
+__global__ void leaves_kernel(const std::uint32_t* __restrict__ leaves, std::uint64_t n, std::uint32_t first,
+                              std::uint32_t* __restrict__ out) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = first + (leaves != nullptr ? leaves[i] : 0);
+}
+
+}  // namespace amrbench::partitioners::gpu
