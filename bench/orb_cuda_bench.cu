@@ -1,11 +1,11 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--tuning WIDE,GRID,AGAIN,SAMPLES] [--variants]
+//                  [--tuning WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES] [--variants] [--no-seeds]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
 // points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
 // --tuning: OrbGpuTuning of the measured runs; --variants: nothing but several of them, on the headline's points, and
-// a last line that names the fastest.
+// a last line that names the fastest; --no-seeds: without the document's methods.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -37,6 +37,7 @@ using Json = nlohmann::ordered_json;
 struct Measured {
   double time_s = 0;
   OrbGpuTimes times;
+  double least_s = 0, most_s = 0;
 };
 
 template <class T, int Dim>
@@ -50,55 +51,49 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
     if (k > 0 || repeats == 0) runs.emplace_back(gpu.times().total_s, gpu.times());
   }
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  return {runs[runs.size() / 2].first, runs[runs.size() / 2].second};
+  return {runs[runs.size() / 2].first, runs[runs.size() / 2].second, runs.front().first, runs.back().first};
+}
+
+/// As --tuning takes it.
+std::string text_of(const OrbGpuTuning& tuning) {
+  char text[80];
+  std::snprintf(text, sizeof(text), "%d,%d,%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0,
+                tuning.share ? 1 : 0, tuning.route, tuning.sigmas, tuning.samples);
+  return text;
 }
 
 Json row(const char* input, std::string_view method, const char* outputs, std::uint64_t n, std::uint32_t leaves,
          const Measured& m, const OrbGpuTuning& tuning = {}) {
   const OrbGpuTimes& t = m.times;
   std::printf(
-      "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms = sample %.2f classify %.2f resolve %.2f move %.2f labels "
-      "%.2f  rounds %d again %d in brackets %.1f%% host cells %u passes %d tuning %d,%d,%d,%g\n",
+      "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms (%.1f-%.1f) = sample %.2f classify %.2f resolve %.2f move %.2f "
+      "labels "
+      "%.2f  rounds %d again %d in brackets %.1f%% host cells %u passes %d tuning %s\n",
       input, std::string(method).c_str(), outputs, std::log2(static_cast<double>(n)), leaves, 1e3 * m.time_s,
-      1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds, t.again,
-      100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes, tuning.wide ? 1 : 0,
-      tuning.grid ? 1 : 0, tuning.again ? 1 : 0, tuning.samples);
+      1e3 * m.least_s, 1e3 * m.most_s, 1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s,
+      1e3 * t.labels_s, t.rounds, t.again, 100.0 * static_cast<double>(t.stopped) / static_cast<double>(n),
+      t.host_cells, t.passes, text_of(tuning).c_str());
   std::fflush(stdout);
-  return {
-      {"input", input},
-      {"method", method},
-      {"outputs", outputs},
-      {"n", n},
-      {"leaves", leaves},
-      {"time_s", m.time_s},
-      {"sample_s", t.sample_s},
-      {"classify_s", t.classify_s},
-      {"resolve_s", t.resolve_s},
-      {"move_s", t.move_s},
-      {"labels_s", t.labels_s},
-      {"rounds", t.rounds},
-      {"again", t.again},
-      {"stopped", t.stopped},
-      {"host_cells", t.host_cells},
-      {"passes", t.passes},
-      {"wide", t.wide},
-      {"tuning", {{"wide", tuning.wide}, {"grid", tuning.grid}, {"again", tuning.again}, {"samples", tuning.samples}}}};
-}
-
-double copy_bandwidth() {
-  constexpr std::size_t kBytes = std::size_t{4} << 30;
-  support::DeviceBuffer<unsigned char> a(kBytes), b(kBytes);
-  support::CudaStream stream;
-  support::CudaEvent start(true), end(true);
-  double best = 0;
-  for (int k = 0; k < 6; ++k) {
-    start.record(stream);
-    support::cuda_check(cudaMemcpyAsync(b.data(), a.data(), kBytes, cudaMemcpyDeviceToDevice, stream.get()), "copy");
-    end.record(stream);
-    end.synchronize();
-    best = std::max(best, 2.0 * kBytes / end.seconds_since(start));
-  }
-  return best;
+  return {{"input", input},
+          {"method", method},
+          {"outputs", outputs},
+          {"n", n},
+          {"leaves", leaves},
+          {"time_s", m.time_s},
+          {"least_s", m.least_s},
+          {"most_s", m.most_s},
+          {"sample_s", t.sample_s},
+          {"classify_s", t.classify_s},
+          {"resolve_s", t.resolve_s},
+          {"move_s", t.move_s},
+          {"labels_s", t.labels_s},
+          {"rounds", t.rounds},
+          {"again", t.again},
+          {"stopped", t.stopped},
+          {"host_cells", t.host_cells},
+          {"passes", t.passes},
+          {"wide", t.wide},
+          {"tuning", text_of(tuning)}};
 }
 
 constexpr std::uint32_t kLeaves = 4096;
@@ -188,8 +183,11 @@ Json send(support::DeviceBuffer<float>& device, std::span<const float> host) {
 
 class Suite {
  public:
-  Suite(int max_log2, const OrbGpuTuning& tuning)
-      : largest_(std::uint64_t{1} << max_log2), headline_(std::min(kHeadline, largest_)), tuning_(tuning) {}
+  Suite(int max_log2, const OrbGpuTuning& tuning, bool seeds)
+      : largest_(std::uint64_t{1} << max_log2),
+        headline_(std::min(kHeadline, largest_)),
+        tuning_(tuning),
+        seeds_(seeds) {}
 
   /// Rows of the headline's points with several tunings.
   void variants() {
@@ -210,14 +208,21 @@ class Suite {
       }
     };
     both({});
-    both({.grid = false});
+    both({.share = false});
     OrbGpuTuning next = best;
-    for (const double samples : {0.25, 0.5, 2.0}) {
+    next.route = 512;
+    both(next);
+    next = best;
+    for (const double sigmas : {4.3, 3.9}) {
+      next.sigmas = sigmas;
+      both(next);
+    }
+    next = best;
+    for (const double samples : {0.7, 1.5}) {
       next.samples = samples;
       both(next);
     }
-    std::printf("fastest: --tuning %d,%d,%d,%g\n", best.wide ? 1 : 0, best.grid ? 1 : 0, best.again ? 1 : 0,
-                best.samples);
+    std::printf("fastest: --tuning %s\n", text_of(best).c_str());
   }
 
   /// False when a result is wrong.
@@ -238,8 +243,10 @@ class Suite {
         {"cluster", OrbInputKind::cluster, headline_},
         {"plummer", OrbInputKind::plummer, headline_},
         {"field", OrbInputKind::field, headline_ / 16}};  // the host needs a microsecond for one of its points
-    for (const char* method : {"seed-level", "seed-warp", "seed-cells"})
+    for (const char* method : {"seed-level", "seed-warp", "seed-cells"}) {
+      if (!seeds_) break;
       time("uniform", headline_, "points,ids", {.leaves = kLeaves, .method = method}, 0);
+    }
     for (const auto& other : others) {
       fill(other.kind, other.n);
       upload<float>(points_, host_.span().first(other.n * 3), false);
@@ -283,6 +290,7 @@ class Suite {
 
   std::uint64_t largest_, headline_;
   OrbGpuTuning tuning_;
+  bool seeds_;
   support::PageBuffer<float> host_;
   support::DeviceBuffer<float> points_;
   Json rows_ = Json::array();
@@ -306,16 +314,19 @@ struct Arguments {
   bool small = false;
   bool unchecked = false;
   bool variants = false;
+  bool seeds = true;
   OrbGpuTuning tuning;
 };
 
 bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
-  int wide = 0, grid = 0, again = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%d,%lf", &wide, &grid, &again, &tuning.samples) != 4) return false;
+  int wide = 0, again = 0, share = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%d,%d,%lf,%lf", &wide, &again, &share, &tuning.route, &tuning.sigmas,
+                  &tuning.samples) != 6)
+    return false;
   tuning.wide = wide != 0;
-  tuning.grid = grid != 0;
   tuning.again = again != 0;
-  return tuning.samples > 0;
+  tuning.share = share != 0;
+  return tuning.samples > 0 && tuning.sigmas > 0;
 }
 
 int run(const Arguments& arguments) {
@@ -327,7 +338,7 @@ int run(const Arguments& arguments) {
   support::cuda_check(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
   const double copy = copy_bandwidth();
   std::printf("copy bandwidth %.2f TB/s\n", copy / 1e12);
-  Suite suite(arguments.max_log2, arguments.tuning);
+  Suite suite(arguments.max_log2, arguments.tuning, arguments.seeds);
   if (arguments.variants)
     suite.variants();
   else
@@ -355,11 +366,14 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,GRID,AGAIN,SAMPLES, such as 1,1,1,1\n");
+        std::fprintf(
+            stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,1,256,4.75,1\n");
         return 2;
       }
     } else if (word == "--variants")
       arguments.variants = true;
+    else if (word == "--no-seeds")
+      arguments.seeds = false;
     else if (word == "--no-check")
       arguments.unchecked = true;
     else if (word == "--check-only")

@@ -24,6 +24,23 @@ void upload(support::DeviceBuffer<T>& device, std::span<const T> host, bool resi
   support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
+/// Bytes a second that a copy on the GPU reads and writes.
+inline double copy_bandwidth() {
+  constexpr std::size_t kBytes = std::size_t{4} << 30;
+  support::DeviceBuffer<unsigned char> a(kBytes), b(kBytes);
+  support::CudaStream stream;
+  support::CudaEvent start(true), end(true);
+  double best = 0;
+  for (int k = 0; k < 6; ++k) {
+    start.record(stream);
+    support::cuda_check(cudaMemcpyAsync(b.data(), a.data(), kBytes, cudaMemcpyDeviceToDevice, stream.get()), "copy");
+    end.record(stream);
+    end.synchronize();
+    best = std::max(best, 2.0 * kBytes / end.seconds_since(start));
+  }
+  return best;
+}
+
 template <class T>
 std::vector<T> download(const T* device, std::size_t n) {
   std::vector<T> host(n);
@@ -96,7 +113,7 @@ inline bool check_all() {
     good = check<double, 2>(names[k], made<double, 2>(kinds[k], 700000, 4), 127, "multiway") && good;
     good = check<float, 2>(names[k], made<float, 2>(kinds[k], 900000, 5), 4093, "multiway") && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 3000001, 7), 4096, "multiway",
-                           {.grid = false, .samples = 2}) &&
+                           {.share = false, .route = 512, .sigmas = 3, .samples = 2}) &&
            good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 2000001, 8), 3001, "multiway", {.again = false}) && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1500001, 9), 4096, "multiway", {.wide = false}) && good;
@@ -118,10 +135,10 @@ inline bool check_all() {
 inline bool check_small() {
   bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 34001, 1), 100, "multiway");
   good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway",
-                         {.grid = false, .samples = 0.5}) &&
+                         {.route = 512, .samples = 0.25}) &&
          good;
   good =
-      check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway", {.grid = false}) &&
+      check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway", {.share = false}) &&
       good;
   good =
       check<float, 3>("6 levels", made<float, 3>(OrbInputKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&

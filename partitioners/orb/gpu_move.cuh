@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of gpu_multiway.cu that move points to their slots and bring leaves back to the points' first order.
+// Kernels that move points to their slots, and what they share with the one that brings leaves back.
 #include "partitioners/orb/gpu_kernels.cuh"
 #include "support/cuda.hpp"
 
@@ -64,62 +64,111 @@ __device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place
     if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
 }
 
+/// Threads of a block that counts a tile's codes. It loads all of them at first, 16 bytes a time, and each warp counts
+/// for itself.
+constexpr unsigned kCountThreads = 128;
+static_assert(kCountThreads >= kSlots && kCountThreads >= kNodes);
+
+struct TileCounts {
+  std::uint32_t counts[kCountThreads / 32][kSlots];
+
+  /// All threads call; a barrier follows before add().
+  __device__ void clear() {
+    for (unsigned k = threadIdx.x; k < kCountThreads / 32 * kSlots; k += kCountThreads)
+      counts[k / kSlots][k % kSlots] = 0;
+  }
+  __device__ void add(std::uint32_t slot) { atomicAdd(&counts[threadIdx.x / 32][slot], 1U); }
+  [[nodiscard]] __device__ std::uint32_t sum(unsigned slot) const {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < kCountThreads / 32; ++w) all += counts[w][slot];
+    return all;
+  }
+};
+
 /// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell].
+/// codes: aligned to 16 bytes, with room for a multiple of 16.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCountThreads)
     tile_counts_kernel(const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
                        const std::uint8_t* slot_of_code, std::uint32_t* __restrict__ table) {
-  __shared__ std::uint32_t counts[kSlots];
+  constexpr unsigned kWords = (kTile<T, Dim> / 16 + kCountThreads) / kCountThreads;  // the tile may begin within one
+  __shared__ TileCounts counts;
   __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
   if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
-  if (threadIdx.x < kSlots) counts[threadIdx.x] = 0;
+  counts.clear();
   __syncthreads();
   const Cell cell = cells[shared_cell];
-  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
-  __syncthreads();
   const std::uint32_t tile = blockIdx.x - cell.first_tile;
   const std::uint32_t offset = tile * kTile<T, Dim>;
   const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
-  for (std::uint32_t i = threadIdx.x; i < n; i += kThreads)
-    atomicAdd(&counts[slots[codes[std::uint64_t{cell.begin} + offset + i]]], 1U);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const auto skip = static_cast<std::uint32_t>(begin % 16);
+  const auto* const words = reinterpret_cast<const uint4*>(codes + (begin - skip));
+  uint4 word[kWords];
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    word[w] = 16 * k < skip + n ? __ldg(words + k) : make_uint4(0, 0, 0, 0);
+  }
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t first = 16 * (w * kCountThreads + threadIdx.x);
+    const std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
+#pragma unroll
+    for (unsigned b = 0; b < 16; ++b) {
+      const std::uint32_t at = first + b;
+      if (at >= skip && at < skip + n) counts.add(slots[(parts[b / 4] >> (8 * (b % 4))) & 0xffU]);
+    }
+  }
   __syncthreads();
   if (threadIdx.x < kSlots)
     table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
-        counts[threadIdx.x];
+        counts.sum(threadIdx.x);
 }
 
 /// One block a tile of all points: the same for the codes of gpu_wide.cuh, at table[slot * tiles + tile]. The slot is
 /// the digit above `shift` of code - first. slot_of_code: null, or what a code's own slot is, which then replaces it.
-/// Reads 2 bytes a point, a warp's counts to itself.
+/// codes: aligned to 16 bytes, with room for a multiple of 8. Reads 2 bytes a point.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kCountThreads)
     wide_tile_counts_kernel(std::uint16_t* __restrict__ codes, std::uint64_t points, std::uint32_t first,
                             unsigned shift, const std::uint16_t* __restrict__ slot_of_code, std::uint32_t tiles,
                             std::uint32_t* __restrict__ table) {
-  constexpr unsigned kWarps = kThreads / 32;
-  __shared__ std::uint32_t counts[kWarps][kSlots];
-  for (unsigned k = threadIdx.x; k < kWarps * kSlots; k += kThreads) counts[k / kSlots][k % kSlots] = 0;
-  __syncthreads();
+  constexpr unsigned kWords = (kTile<T, Dim> / 8 + kCountThreads - 1) / kCountThreads;
+  __shared__ TileCounts counts;
   const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile<T, Dim>;
   const std::uint32_t n = static_cast<std::uint32_t>(min(std::uint64_t{kTile<T, Dim>}, points - begin));
-  auto* const pairs = reinterpret_cast<std::uint32_t*>(codes + begin);  // room for a multiple of 8 codes
-  for (std::uint32_t k = threadIdx.x; 2 * k < n; k += kThreads) {
-    const std::uint32_t pair = pairs[k];
-    std::uint32_t code[2] = {pair & 0xffffU, pair >> 16U};
-    if (slot_of_code != nullptr) {
-      for (std::uint32_t& c : code) c = first + slot_of_code[c];
-      pairs[k] = code[0] | code[1] << 16U;
+  auto* const words = reinterpret_cast<uint4*>(codes + begin);
+  uint4 word[kWords];
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    word[w] = 8 * k < n ? words[k] : make_uint4(0, 0, 0, 0);
+  }
+  counts.clear();
+  __syncthreads();
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
+#pragma unroll
+    for (unsigned p = 0; p < 8; ++p) {
+      if (8 * k + p >= n) continue;
+      std::uint32_t code = (parts[p / 2] >> (16 * (p % 2))) & 0xffffU;
+      if (slot_of_code != nullptr) {
+        code = first + slot_of_code[code];
+        parts[p / 2] = (parts[p / 2] & (0xffff0000U >> (16 * (p % 2)))) | code << (16 * (p % 2));
+      }
+      counts.add((code - first) >> shift);
     }
-    atomicAdd(&counts[threadIdx.x / 32][(code[0] - first) >> shift], 1U);
-    if (2 * k + 1 < n) atomicAdd(&counts[threadIdx.x / 32][(code[1] - first) >> shift], 1U);
+    if (slot_of_code != nullptr && 8 * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
   }
   __syncthreads();
-  if (threadIdx.x >= kSlots) return;
-  std::uint32_t sum = 0;
-#pragma unroll
-  for (unsigned w = 0; w < kWarps; ++w) sum += counts[w][threadIdx.x];
-  table[std::uint64_t{threadIdx.x} * tiles + blockIdx.x] = sum;
+  if (threadIdx.x < kSlots) table[std::uint64_t{threadIdx.x} * tiles + blockIdx.x] = counts.sum(threadIdx.x);
 }
 
 /// What move_kernel works on.
@@ -179,7 +228,39 @@ __device__ inline void write_runs(const V* sorted, V* __restrict__ out, unsigned
 __device__ inline void prefetch(const void* from, std::size_t bytes) {
   const auto* const first = static_cast<const char*>(from);
   for (std::size_t k = std::size_t{threadIdx.x} * 128; k < bytes; k += std::size_t{kThreads} * 128)
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(first + k)));
+    prefetch_line(first + k);
+}
+
+/// Brings a tile's n points to their places in shared memory. Items as in rank_tile. A warp loads its points' values
+/// in the order in which they lie, several items before the first is stored; a point's place comes from the lane that
+/// ranked it.
+template <class T, int Dim, int Items>
+__device__ inline void sort_points(const T* __restrict__ points, std::uint32_t n, const std::uint32_t (&place)[Items],
+                                   T* sorted) {
+  constexpr int kBatch = Items % 2 == 0 ? 2 : 1;  // more would not fit into the registers of three blocks
+  const unsigned lane = threadIdx.x & 31U;
+  const std::uint32_t begin = (threadIdx.x >> 5U) * (32U * Items);
+#pragma unroll
+  for (int batch = 0; batch < Items; batch += kBatch) {
+    T value[kBatch][Dim];
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) {
+      const std::uint32_t item = begin + 32U * (batch + j);
+#pragma unroll
+      for (unsigned d = 0; d < Dim; ++d)
+        if (item + (32U * d + lane) / Dim < n) value[j][d] = __ldg(points + item * Dim + 32U * d + lane);
+    }
+#pragma unroll
+    for (int j = 0; j < kBatch; ++j) {
+      const std::uint32_t item = begin + 32U * (batch + j);
+#pragma unroll
+      for (unsigned d = 0; d < Dim; ++d) {
+        const unsigned owner = (32U * d + lane) / Dim;
+        const std::uint32_t to = __shfl_sync(kFull, place[batch + j], static_cast<int>(owner));
+        if (item + owner < n) sorted[to * Dim + (32U * d + lane) % Dim] = value[j][d];
+      }
+    }
+  }
 }
 
 /// One block a tile: its points, sorted by slot in shared memory, to their places. Bytes a point of 12 without ids: 24,
@@ -216,29 +297,31 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
   int slot[kMine];
   std::uint32_t place[kMine];
-  std::uint8_t digit[kMine];
+  std::uint32_t digits[(kMine + 3) / 4] = {};
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     const std::uint32_t i = base + 32U * j;
     slot[j] = -1;
+    place[j] = 0;
     if (i >= n) continue;
     if constexpr (kWide) {
       const std::uint32_t code = codes[begin + i] - a.first;
       slot[j] = static_cast<int>(code >> a.shift);
-      digit[j] = static_cast<std::uint8_t>(code % kSlots);
+      digits[j / 4] |= (code % kSlots) << (8U * (j % 4));
     } else {
       slot[j] = slots[codes[begin + i]];
     }
   }
   rank_tile<kMine>(slot, place, per_warp, first);
+  sort_points<T, Dim>(a.points + begin * Dim, n, place, sorted);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
-    if (slot[j] < 0) continue;
+    if (base + 32U * j >= n) continue;
     const std::uint64_t i = begin + base + 32U * j;
-#pragma unroll
-    for (int d = 0; d < Dim; ++d) sorted[place[j] * Dim + d] = a.points[i * Dim + d];
-    if (a.ids_out != nullptr) sorted_ids[place[j]] = a.ids_in != nullptr ? a.ids_in[i] : static_cast<std::uint32_t>(i);
-    if (kWide && a.digits_out != nullptr) sorted_digits[place[j]] = digit[j];
+    if (a.ids_out != nullptr)
+      sorted_ids[place[j]] = a.ids_in != nullptr ? __ldg(a.ids_in + i) : static_cast<std::uint32_t>(i);
+    if (kWide && a.digits_out != nullptr)
+      sorted_digits[place[j]] = static_cast<std::uint8_t>(digits[j / 4] >> (8U * (j % 4)));
   }
   __syncthreads();
   write_runs<T>(sorted, a.moved, Dim, first, to, n);
@@ -263,57 +346,6 @@ void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T
   const std::size_t shared = move_shared<T, Dim>(arguments.ids_out != nullptr, arguments.digits_out != nullptr);
   move_kernel<T, Dim, Code><<<tiles, kThreads, shared, stream>>>(arguments, codes);
   support::cuda_check_launch("move_kernel");
-}
-
-/// One block a tile: leaves of its points, in its own order: of slots that are leaves the slot's, of others what stands
-/// at the point's place after the move. slot_leaf: leaf of each slot of each cell, or ~0.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kThreads)
-    labels_kernel(std::uint32_t* __restrict__ labels, const std::uint32_t* __restrict__ moved_labels,
-                  const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
-                  const std::uint8_t* slot_of_code, const std::uint32_t* slot_leaf,
-                  const std::uint32_t* __restrict__ table) {
-  constexpr int kMine = kItems<T, Dim>;
-  constexpr unsigned kSize = kTile<T, Dim>;
-  __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
-  __shared__ std::uint32_t first[kSlots + 1];
-  __shared__ std::uint32_t to[kSlots];
-  __shared__ std::uint32_t leaf[kSlots];
-  __shared__ std::uint8_t slots[kNodes];
-  __shared__ std::uint32_t shared_cell;
-  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
-  __syncthreads();
-  const Cell cell = cells[shared_cell];
-  const std::uint32_t tile = blockIdx.x - cell.first_tile;
-  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
-  bool any_inner = false;
-  if (threadIdx.x < kSlots) {
-    to[threadIdx.x] = table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
-                      cell.before + cell.begin;
-    leaf[threadIdx.x] = slot_leaf[std::uint64_t{shared_cell} * kSlots + threadIdx.x];
-    any_inner = leaf[threadIdx.x] == ~0U;
-  }
-  any_inner = __syncthreads_or(any_inner ? 1 : 0) != 0;
-  const std::uint32_t offset = tile * kSize;
-  const std::uint32_t n = min(kSize, cell.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
-  int slot[kMine];
-  std::uint32_t place[kMine];
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    const std::uint32_t i = base + 32U * j;
-    slot[j] = i < n ? slots[codes[begin + i]] : -1;
-  }
-  if (any_inner) rank_tile<kMine>(slot, place, per_warp, first);
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    if (slot[j] < 0) continue;
-    const int s = slot[j];
-    std::uint32_t label = leaf[s];
-    if (label == ~0U) label = moved_labels[std::uint64_t{to[s]} + (place[j] - first[s])];
-    labels[begin + base + 32U * j] = label;
-  }
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -219,7 +219,7 @@ void Multiway<T, Dim>::guess(Round& round, const T* points) {
 template <class T, int Dim>
 void Multiway<T, Dim>::resolve(Round& round, const T* points) {
   const auto n_cells = static_cast<std::uint32_t>(round.cells.size());
-  round.codes.resize_discard(n_);
+  round.codes.resize_discard((n_ + 15) / 16 * 16);
   clear(code_counts_, std::size_t{n_cells} * kNodes, stream_);
   clear(list_state_, kLevels + 1, stream_);
   Lists lists{};
@@ -306,7 +306,7 @@ void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* 
   const std::size_t places = std::size_t{round.tiles} * kSlots;
   round.table.resize_discard(places);
   points_[to].resize_discard(n_ * Dim);
-  tile_counts_kernel<T, Dim><<<round.tiles, kThreads, 0, stream_.get()>>>(
+  tile_counts_kernel<T, Dim><<<round.tiles, kCountThreads, 0, stream_.get()>>>(
       round.codes.data(), round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
   cuda_check_launch("tile_counts_kernel");
   std::size_t bytes = 0;

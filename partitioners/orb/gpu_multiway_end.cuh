@@ -2,6 +2,7 @@
 // What follows the rounds of gpu_multiway.cu, its only user: cells that the host cuts, labels, points in one buffer.
 #include <bit>
 
+#include "partitioners/orb/gpu_move.cuh"
 #include "partitioners/orb/gpu_multiway.hpp"
 #include "partitioners/orb/round_tree.hpp"
 
@@ -9,6 +10,57 @@ namespace amrbench::partitioners::gpu {
 
 inline unsigned blocks(std::uint64_t n, unsigned threads) {
   return static_cast<unsigned>((n + threads - 1) / threads);
+}
+
+/// One block a tile: leaves of its points, in its own order: of slots that are leaves the slot's, of others what stands
+/// at the point's place after the move. slot_leaf: leaf of each slot of each cell, or ~0.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kThreads)
+    labels_kernel(std::uint32_t* __restrict__ labels, const std::uint32_t* __restrict__ moved_labels,
+                  const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
+                  const std::uint8_t* slot_of_code, const std::uint32_t* slot_leaf,
+                  const std::uint32_t* __restrict__ table) {
+  constexpr int kMine = kItems<T, Dim>;
+  constexpr unsigned kSize = kTile<T, Dim>;
+  __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
+  __shared__ std::uint32_t first[kSlots + 1];
+  __shared__ std::uint32_t to[kSlots];
+  __shared__ std::uint32_t leaf[kSlots];
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  __syncthreads();
+  const Cell cell = cells[shared_cell];
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  bool any_inner = false;
+  if (threadIdx.x < kSlots) {
+    to[threadIdx.x] = table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
+                      cell.before + cell.begin;
+    leaf[threadIdx.x] = slot_leaf[std::uint64_t{shared_cell} * kSlots + threadIdx.x];
+    any_inner = leaf[threadIdx.x] == ~0U;
+  }
+  any_inner = __syncthreads_or(any_inner ? 1 : 0) != 0;
+  const std::uint32_t offset = tile * kSize;
+  const std::uint32_t n = min(kSize, cell.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
+  int slot[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = base + 32U * j;
+    slot[j] = i < n ? slots[codes[begin + i]] : -1;
+  }
+  if (any_inner) rank_tile<kMine>(slot, place, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (slot[j] < 0) continue;
+    const int s = slot[j];
+    std::uint32_t label = leaf[s];
+    if (label == ~0U) label = moved_labels[std::uint64_t{to[s]} + (place[j] - first[s])];
+    labels[begin + base + 32U * j] = label;
+  }
 }
 
 /// One thread a point from `begin` on, n of them: the leaf of the place it lies at, to its number.

@@ -14,9 +14,12 @@ using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Times that cells which were not cut are cut once more.
-constexpr int kAgain = 3;
+constexpr int kAgain = 6;
 /// Brackets are wider then, by this much each time: what missed its cut would miss it again.
 constexpr float kAgainWider = 1.25F;
+
+/// Samples from which on the blocks' own histograms of the upper levels are worth adding up.
+constexpr std::uint32_t kManySamples = 1U << 15U;
 
 template <class V>
 void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
@@ -30,11 +33,11 @@ int levels_of(std::uint32_t leaves) {
 
 std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
-  const double best = 15.6 * std::pow(static_cast<double>(n), 2.0 / 3.0);
-  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 24000 points in a cell
-  // three levels above the last, sides are wrong by 0.9 %, a fifth of the usual tolerance over the root of 2.
+  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 49000 points in a cell
+  // three levels above the last, sides are wrong by 0.6 %, a seventh of the usual tolerance over the root of 2.
   const auto level = static_cast<unsigned>(levels - 1);
-  const auto exact = static_cast<double>(std::uint64_t{3072} << level);
+  const auto exact = static_cast<double>(std::uint64_t{6144} << level);
   const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
   const double wanted = std::max(share * std::max(best, exact), least);
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
@@ -79,7 +82,6 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
   guesses_.resize_discard(kWideNodes);
   nodes_.resize_discard(kWideNodes);
   table_.resize_discard(kWideInner);
-  scales_.resize_discard(kWideInner);
   middles_.resize_discard(first_);
   limits_.resize_discard(std::size_t{3} * first_);
   grid_.resize_discard(kGridCells);
@@ -96,12 +98,13 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
 
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
-  list_state_.resize_discard(kWideLevels + 2);
+  list_state_.resize_discard(kWideLevels + 3);
+  const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
   for (int level = 0; level < levels_; ++level) {
     const double size = samples_ / std::exp2(level);
-    const double share = kWideSigmas / std::sqrt(size) + 8.0 / size;                 // of the points, at the middle
+    const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
     const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
-    const double holes = static_cast<double>(kWideChunk) * (kWalkThreads / 32) * multiprocessors();
+    const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
     lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0));
     listed_[level].resize_discard(lists_.capacity[level]);
@@ -114,7 +117,6 @@ void WideRound<T, Dim>::size_lists() {
   lists_.holes = list_state_.data() + kWideLevels + 1;
   lists_.bins = bins_.data();
   lists_.table = table_.data();
-  lists_.scales = scales_.data();
 }
 
 template <class T, int Dim>
@@ -124,9 +126,9 @@ void WideRound<T, Dim>::allow_shared() {
                "cudaFuncSetAttribute");
   };
   const auto walk = [&](const void* kernel, WideStart how) { allow(kernel, wide_shared(how, kWideLevels)); };
-  walk(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, WideStart::root>), WideStart::root);
   walk(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, WideStart::grid>), WideStart::grid);
   walk(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, WideStart::again>), WideStart::again);
+  allow(reinterpret_cast<const void*>(wide_count_upper_kernel<Dim>), kUpperBins * sizeof(std::uint32_t));
   allow(reinterpret_cast<const void*>(wide_select_kernel<T, Dim>), kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
@@ -136,7 +138,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
   left_.clear();
   std::vector<std::size_t> cells{1};
   int first_level = 0;
-  float sigmas = kWideSigmas;
+  auto sigmas = static_cast<float>(options_.tuning.sigmas);
   for (int k = 0;; ++k) {
     if (k == 0)
       sample(points, tree);
@@ -180,7 +182,7 @@ void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
   clear(sample_node_, (std::size_t{samples_} + 3) / 4 * 4, stream_);
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream>>>(
       tree.cells[1].box, static_cast<std::uint32_t>(n_), tree.leaves, options_.side_tolerance, guesses_.data(),
-      nodes_.data(), splits_.data(), table_.data(), scales_.data());
+      nodes_.data(), splits_.data(), table_.data());
   cuda_check_launch("wide_start_kernel");
   wide_sample_kernel<T, Dim>
       <<<blocks_of(samples_, 256), 256, 0, stream>>>(points, n_, samples_, sample_.data(), sample_node_.data());
@@ -199,7 +201,7 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
   stream_.synchronize();  // start is about to go
   wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
       start_.data(), options_.side_tolerance, guesses_.data(), nodes_.data(), splits_.data(), table_.data(),
-      scales_.data(), code_counts_.data());
+      code_counts_.data());
   cuda_check_launch("wide_again_kernel");
   wide_restart_kernel<<<blocks_of(samples_, 256), 256, 0, stream_.get()>>>(start_.data(), samples_,
                                                                            sample_node_.data());
@@ -212,12 +214,16 @@ void WideRound<T, Dim>::guess(int first_level, float sigmas) {
   for (int level = first_level; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     clear(sample_bins_, std::size_t{level_nodes} * guess_bins(level), stream_);
-    wide_count_kernel<Dim><<<blocks_of(samples_, 4 * 256), 256, 0, stream>>>(
-        sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
+    if (level < kUpperLevels && samples_ >= kManySamples)
+      wide_count_upper_kernel<Dim><<<std::min(blocks_of(samples_, 4 * kUpperThreads), multiprocessors()), kUpperThreads,
+                                     kUpperBins * sizeof(std::uint32_t), stream>>>(
+          sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
+    else
+      wide_count_kernel<Dim><<<blocks_of(samples_, 4 * 256), 256, 0, stream>>>(
+          sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
     cuda_check_launch("wide_count_kernel");
-    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(level, sigmas, options_.side_tolerance,
-                                                                         sample_bins_.data(), guesses_.data(),
-                                                                         splits_.data(), table_.data(), scales_.data());
+    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(
+        level, sigmas, options_.side_tolerance, sample_bins_.data(), guesses_.data(), splits_.data(), table_.data());
     cuda_check_launch("wide_guess_kernel");
   }
 }
@@ -225,21 +231,26 @@ void WideRound<T, Dim>::guess(int first_level, float sigmas) {
 template <class T, int Dim>
 void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
-  clear(list_state_, kWideLevels + 2, stream_);
+  clear(list_state_, kWideLevels + 3, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
-  const WideWalk<T, Dim> walk{points,         n_,           levels_,       scale_of(box), middles_.data(),
-                              limits_.data(), grid_.data(), start_.data(), codes_.data(), code_counts_.data(),
+  std::uint32_t* const counter = options_.tuning.share ? list_state_.data() + kWideLevels + 2 : nullptr;
+  const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
+  const std::uint64_t turns = n_ / 128 / (std::uint64_t{32} * blocks * (kWalkThreads / 32));
+  const WideWalk<T, Dim> walk{points,          n_,
+                              levels_,         scale_of(box),
+                              middles_.data(), limits_.data(),
+                              grid_.data(),    start_.data(),
+                              codes_.data(),   code_counts_.data(),
+                              counter,         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
                               lists_};
   const auto launch = [&](auto* kernel, WideStart how) {
-    kernel<<<std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors()), kWalkThreads, wide_shared(how, levels_),
-             stream>>>(walk);
+    kernel<<<blocks, kWalkThreads, wide_shared(how, levels_), stream>>>(walk);
     cuda_check_launch("wide_classify_kernel");
   };
   if (again) return launch(wide_classify_kernel<T, Dim, WideStart::again>, WideStart::again);
   wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, splits_.data(), table_.data(), walk.scale,
                                                                       middles_.data(), limits_.data());
   cuda_check_launch("wide_tables_kernel");
-  if (!options_.tuning.grid) return launch(wide_classify_kernel<T, Dim, WideStart::root>, WideStart::root);
   wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("wide_grid_kernel");
   launch(wide_classify_kernel<T, Dim, WideStart::grid>, WideStart::grid);
@@ -248,7 +259,9 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
 template <class T, int Dim>
 void WideRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
-  const unsigned grid = 3U * multiprocessors();
+  const bool small = options_.tuning.route <= 256;
+  const int threads = small ? 256 : 512;
+  const unsigned grid = static_cast<unsigned>(kRouteThreads / threads) * multiprocessors();
   for (int level = first_level; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     const bool last = level + 1 == levels_;
@@ -256,8 +269,10 @@ void WideRound<T, Dim>::resolve(int first_level) {
                                                                          guesses_.data(), code_counts_.data(), lists_,
                                                                          nodes_.data(), cuts_.data());
     cuda_check_launch("wide_prepare_kernel");
-    const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
-    route<<<grid, kRouteThreads, last ? 0 : first_ * sizeof(float2), stream>>>(
+    const auto small_route = last ? wide_route_kernel<T, Dim, true, 256> : wide_route_kernel<T, Dim, false, 256>;
+    const auto large_route = last ? wide_route_kernel<T, Dim, true, 512> : wide_route_kernel<T, Dim, false, 512>;
+    const auto route = small ? small_route : large_route;
+    route<<<grid, threads, last ? 0 : first_ * sizeof(float2), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(

@@ -16,9 +16,9 @@ constexpr std::uint32_t kWideInner = 1U << kWideLevels;
 constexpr std::uint32_t kWideNodes = 2 * kWideInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kWideSegment = 128;
-/// Threads of a block that walks points, and of one that resolves lists.
+/// Threads of a block that walks points, and of a multiprocessor that resolves lists.
 constexpr int kWalkThreads = 1024;
-constexpr int kRouteThreads = 512;
+constexpr int kRouteThreads = 1536;
 /// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
 constexpr std::uint32_t kWideChunk = 64;
 
@@ -65,8 +65,13 @@ struct WideLists {
   std::uint32_t* holes;     ///< entries of node 0, over all levels
   std::uint32_t* bins;
   const float2* table;  ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
-  const float* scales;  ///< [node]: bins by coordinate
 };
+
+/// Bins by coordinate of a bracket at a level.
+__device__ inline float wide_scale(float2 bracket, int level) {
+  const float scale = __fdiv_rn(static_cast<float>(wide_bins(level)), bracket.y - bracket.x);
+  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
+}
 
 /// Never falls as c rises.
 __device__ inline std::uint32_t wide_bin(float c, float low, float scale, int level) {
@@ -119,10 +124,11 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
-  const float low = table[v].x;
+  const float2 bracket = table[v];
   float c[Dim];
   as_floats(x, c);
-  const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(low)), low, lists.scales[v], level);
+  const std::uint32_t bin =
+      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
   const std::uint32_t first = 1U << static_cast<unsigned>(level);
   atomicAdd(&lists.bins[wide_bins_begin(level) + (v - first) * wide_bins(level) + bin], 1U);
 }
@@ -150,10 +156,12 @@ struct WidePlaces {
 };
 
 /// Places for entries of one warp, which takes whole chunks: no barrier but the warp's. Lane l keeps the chunk of
-/// level l. All lanes call.
+/// level l and asks for the next one early, so that nobody waits for it. All lanes call.
 struct WideChunks {
+  static constexpr std::uint32_t kNone = ~0U;
   std::uint32_t base = 0;
   std::uint32_t used = kWideChunk;
+  std::uint32_t next = kNone;
 
   /// Place of the lane's point, which met the bracket of v; v = 0: it has none.
   __device__ std::uint64_t take(std::uint32_t* sizes, std::uint32_t v, int levels) {
@@ -166,27 +174,60 @@ struct WideChunks {
       if (level == l) rank = static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
       if (static_cast<int>(lane) == l) count = static_cast<unsigned>(__popc(same));
     }
-    const std::uint32_t old_base = base;
-    const std::uint32_t old_used = used;
-    used += count;
-    if (used > kWideChunk) {  // only where count > 0
-      base = atomicAdd(&sizes[lane], kWideChunk);
-      used -= kWideChunk;
-    }
     const int from = level < 0 ? 0 : level;
-    const std::uint32_t place = __shfl_sync(kFull, old_used, from) + rank;
-    const std::uint32_t here = __shfl_sync(kFull, old_base, from);
-    const std::uint32_t next = __shfl_sync(kFull, base, from);
-    return place < kWideChunk ? std::uint64_t{here} + place : std::uint64_t{next} + (place - kWideChunk);
+    const std::uint32_t place = __shfl_sync(kFull, used, from) + rank;
+    std::uint32_t here = __shfl_sync(kFull, base, from);
+    used += count;
+    if (__any_sync(kFull, used > kWideChunk ? 1 : 0) != 0) {
+      if (used > kWideChunk) {  // only where count > 0
+        base = next != kNone ? next : atomicAdd(&sizes[lane], kWideChunk);
+        next = atomicAdd(&sizes[lane], kWideChunk);
+        used -= kWideChunk;
+      }
+      const std::uint32_t after = __shfl_sync(kFull, base, from);
+      if (place >= kWideChunk) here = after - kWideChunk;  // may wrap; place makes up for it
+    }
+    return static_cast<std::uint32_t>(here + place);
   }
   /// What is left of the chunks becomes holes.
   template <class T, int Dim>
   __device__ void close(const WideLists<T, Dim>& lists) const {
     const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kWideLevels || used == kWideChunk) return;
+    if (lane >= kWideLevels || next == kNone) return;
     for (std::uint32_t k = used; k < kWideChunk; ++k)
       if (std::uint64_t{base} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{base} + k] = 0;
-    atomicAdd(lists.holes, kWideChunk - used);
+    for (std::uint32_t k = 0; k < kWideChunk; ++k)
+      if (std::uint64_t{next} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{next} + k] = 0;
+    atomicAdd(lists.holes, 2 * kWideChunk - used);
+  }
+};
+
+/// The stretches of points that a warp walks, one after another. The place of the next stretch is asked for a stretch
+/// ahead, at a common counter where there is one, so that a multiprocessor that is faster takes more.
+struct WideStretches {
+  std::uint32_t* counter;    ///< null: all warps take equally many
+  std::uint32_t turns;       ///< of 128 points, in a stretch
+  std::uint32_t unit, next;  ///< next: of lane 0
+  std::uint32_t turn = 0;
+
+  /// unit: the warp's number.
+  __device__ WideStretches(std::uint32_t* common, std::uint32_t length, std::uint32_t warp)
+      : counter(common), turns(length), unit(warp) {
+    ask();
+  }
+  __device__ static std::uint32_t warps() { return gridDim.x * (kWalkThreads / 32); }
+  __device__ void ask() {
+    next = unit + warps();
+    if (counter != nullptr && (threadIdx.x & 31U) == 0) next = warps() + atomicAdd(counter, 1U);
+  }
+  /// First point of the warp's turn. Those of later turns are higher.
+  [[nodiscard]] __device__ std::uint64_t begin() const { return (std::uint64_t{unit} * turns + turn) * 128; }
+  /// All lanes call.
+  __device__ void advance() {
+    if (++turn < turns) return;
+    turn = 0;
+    unit = __shfl_sync(kFull, next, 0);
+    ask();
   }
 };
 

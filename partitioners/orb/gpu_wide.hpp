@@ -6,7 +6,7 @@
 //
 // Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
 // Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +
-// 3 ms (a sixth of the points in brackets), labels 1.5 ms, moves 14 ms.
+// 2.2 ms (an eighth of the points in brackets), labels 1.5 ms, moves 14 ms.
 #include <vector>
 
 #include "partitioners/orb/gpu_stopwatch.hpp"
@@ -66,7 +66,6 @@ class WideRound {
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<float2> table_;
-  support::DeviceBuffer<float> scales_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint32_t> middles_, limits_;  ///< for the walk by places

@@ -102,8 +102,8 @@ int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   tile_table_.resize_discard(places + (twice ? buckets_.size() * kSlots : 0));
   moved[0].resize_discard(n_ * Dim);
   if (ids != nullptr) ids[0].resize_discard(n_);
-  if (twice) low_digits_.resize_discard(n_);
-  wide_tile_counts_kernel<T, Dim><<<tiles, kThreads, 0, stream>>>(
+  if (twice) low_digits_.resize_discard((n_ + 15) / 16 * 16);
+  wide_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
       codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
   support::cuda_check_launch("wide_tile_counts_kernel");
   scan_tiles(places);
@@ -137,8 +137,8 @@ void WideRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uin
     support::copy_to_device(digits_.data(), digits.data(), digits.size(), stream_);
     stream_.synchronize();
   }
-  tile_counts_kernel<T, Dim><<<tiles, kThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
-                                                                    n_cells, digits_.data(), tile_table_.data());
+  tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
+                                                                         n_cells, digits_.data(), tile_table_.data());
   support::cuda_check_launch("tile_counts_kernel");
   scan_tiles(std::size_t{tiles} * kSlots);
   launch_move<T, Dim, std::uint8_t>(

@@ -9,15 +9,20 @@ namespace amrbench::partitioners::gpu {
 
 /// Half-width of a bracket in standard deviations of the sample's rank. Errors of the cuts above on the same axis add
 /// some 7 % to that deviation: about 1 cut in 100000 is missed.
-constexpr float kWideSigmas = 4.75F;
+constexpr double kWideSigmas = 4.75;
 constexpr int kGuessThreads = 512;
 
-/// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all.
+/// Levels whose histograms a thread block holds in shared memory, and bins of all nodes of such a level.
+constexpr int kUpperLevels = 4;
+constexpr std::uint32_t kUpperBins = 32768;
+constexpr int kUpperThreads = 1024;
+
+/// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all, fewer at upper levels.
 __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
-  return level < 4 ? 65536U : (1U << 20U) >> static_cast<unsigned>(level);
+  return (level < kUpperLevels ? kUpperBins : 1U << 20U) >> static_cast<unsigned>(level);
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
-static_assert(guess_bins(kWideLevels - 1) >= kGuessThreads);
+static_assert(guess_bins(kWideLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
 
 /// The part of a split that counting needs, once a node's box and axis are known.
 template <class T, int Dim>
@@ -35,12 +40,10 @@ __device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int le
 /// The root, exact; all nodes outer.
 template <class T, int Dim>
 __global__ void wide_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint32_t leaves, double side_tolerance,
-                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
-                                  float* scales) {
+                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v < kWideInner) {
     table[v] = make_float2(INFINITY, INFINITY);
-    scales[v] = 0;
   }
   if (v != 1) return;
   guesses[1].box = nodes[1].box = box;
@@ -56,7 +59,7 @@ __global__ void wide_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint
 template <class T, int Dim>
 __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance,
                                   WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
-                                  float* scales, std::uint32_t* code_counts) {
+                                  std::uint32_t* code_counts) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v >= kWideNodes) return;
   Node<T, Dim>& node = nodes[v];
@@ -68,7 +71,6 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   guesses[v].inner = 0;
   if (v < kWideInner) {
     table[v] = make_float2(INFINITY, INFINITY);
-    scales[v] = 0;
   }
   if (v == cell) {
     guesses[v].box = node.box;
@@ -101,16 +103,12 @@ static __global__ void wide_restart_kernel(const std::uint16_t* __restrict__ sta
   if (i < m) node[i] = start[node[i]];
 }
 
-/// Four points of the sample a thread, those at the level above: a level down. Counts those at the level. sample and
-/// node have room for a multiple of 4; nodes of what is no point are 0. Bytes a point of the sample: 4 Dim + 4, and an
-/// atomic.
+/// Four points of the sample, those at the level above: a level down. Counts those at the level. sample and node have
+/// room for a multiple of 4; nodes of what is no point are 0. Bytes a point of the sample: 4 Dim + 4.
 template <int Dim>
-__global__ void __launch_bounds__(256)
-    wide_count_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
-                      const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
-                      std::uint32_t* __restrict__ bins) {
-  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
-  if (4 * std::uint64_t{group} >= m) return;
+__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t group, int level,
+                                  const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                                  std::uint32_t* bins) {
   const uint2 packed = reinterpret_cast<const uint2*>(node)[group];
   std::uint32_t v[4] = {packed.x & 0xffffU, packed.x >> 16U, packed.y & 0xffffU, packed.y >> 16U};
   const std::uint32_t first = 1U << static_cast<unsigned>(level);
@@ -143,6 +141,35 @@ __global__ void __launch_bounds__(256)
   reinterpret_cast<uint2*>(node)[group] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
 }
 
+/// Four points of the sample a thread, counted where the histogram lies: an atomic a point.
+template <int Dim>
+__global__ void __launch_bounds__(256)
+    wide_count_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
+                      const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                      std::uint32_t* __restrict__ bins) {
+  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
+  if (4 * std::uint64_t{group} < m) count_four<Dim>(sample, group, level, splits, node, bins);
+}
+
+/// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
+template <int Dim>
+__global__ void __launch_bounds__(kUpperThreads, 1)
+    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
+                            const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                            std::uint32_t* __restrict__ bins) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
+  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
+  __syncthreads();
+  const std::uint32_t groups = m / 4 + (m % 4 != 0 ? 1U : 0U);
+  for (std::uint32_t group = blockIdx.x * kUpperThreads + threadIdx.x; group < groups;
+       group += gridDim.x * kUpperThreads)
+    count_four<Dim>(sample, group, level, splits, node, mine);
+  __syncthreads();
+  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
+    if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
+}
+
 /// A float at most 7 steps below x with the axis in its last two bits. Groups of four bit patterns are groups of four
 /// neighbours for either sign.
 __device__ inline float low_end(float x, int axis) {
@@ -161,8 +188,8 @@ struct GuessBins {
 /// Writes the bracket of v and prepares its children.
 template <class T, int Dim>
 __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
-                                   double side_tolerance, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
-                                   float* scales) {
+                                   double side_tolerance, WideGuess<T, Dim>* guesses, WideSplit* splits,
+                                   float2* table) {
   WideGuess<T, Dim>& guess = guesses[v];
   WideSplit split = splits[v];
   const int axis = guess.axis;
@@ -175,8 +202,6 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
   const float low = low_end(fminf(fmaxf(from, -FLT_MAX), FLT_MAX), axis);
   const float high = fmaxf(fminf(to, FLT_MAX), -FLT_MAX);
   table[v] = make_float2(low, high);
-  const float bin_scale = static_cast<float>(wide_bins(level)) / (high - low);
-  scales[v] = high > low && bin_scale < 1e30F ? bin_scale : 0.0F;
   guess.inner = 1;
   const float cut = split.low + (static_cast<float>(at.cut) + at.within) * bin;
   const T plane = min(max(static_cast<T>(cut), guess.box.lower[axis]), guess.box.upper[axis]);
@@ -201,7 +226,7 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     wide_guess_kernel(int level, float sigmas, double side_tolerance, const std::uint32_t* __restrict__ bins,
-                      WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table, float* scales) {
+                      WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
   __shared__ std::uint32_t shared_size;
   __shared__ GuessBins at;
@@ -237,7 +262,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   find(cut, at.cut, &at.within);
   if (!high_open) find(cut + reach, at.high, nullptr);
   __syncthreads();
-  if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table, scales);
+  if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table);
 }
 
 }  // namespace amrbench::partitioners::gpu

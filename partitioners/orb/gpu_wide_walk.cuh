@@ -18,8 +18,8 @@ constexpr std::uint32_t kGridSliver = 96;
 /// Points that a warp keeps for the walk by coordinates: fewer than 32 of earlier ones, and 4 a lane.
 constexpr std::uint32_t kWideQueue = 160;
 
-/// How a launch walks: all points from the root; the same, from where a grid says; points of some cells once more.
-enum class WideStart { root, grid, again };
+/// How a launch walks: all points from where the grid says; points of some cells once more.
+enum class WideStart { grid, again };
 
 template <int Dim>
 struct WideScale {
@@ -132,6 +132,8 @@ struct WideWalk {
   const std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
   std::uint16_t* codes;        ///< room for a multiple of 4
   std::uint32_t* code_counts;
+  std::uint32_t* counter;  ///< of stretches; null: every warp takes equally many
+  std::uint32_t turns;     ///< in a stretch
   WideLists<T, Dim> lists;
 };
 
@@ -140,7 +142,7 @@ constexpr std::size_t wide_shared(WideStart how, int levels) {
   const std::size_t both =
       first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kWalkThreads / 32 * kWideQueue * sizeof(std::uint32_t);
   if (how == WideStart::again) return both + 2 * first * sizeof(std::uint16_t);
-  return both + 4 * first * sizeof(std::uint32_t) + (how == WideStart::grid ? kGridCells * sizeof(std::uint16_t) : 0);
+  return both + 4 * first * sizeof(std::uint32_t) + kGridCells * sizeof(std::uint16_t);
 }
 
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
@@ -188,40 +190,28 @@ struct WideMemory {
 };
 
 /// Walks four points by places; codes of those that meet no bracket, 0 for others.
-template <int Dim, WideStart How>
-__device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, int levels,
-                                      const std::uint32_t (&xy)[4], const std::uint32_t (&z)[4],
-                                      std::uint32_t (&v)[4]) {
-  if constexpr (How == WideStart::grid) {
-    constexpr unsigned kShift = 15 - kGridBits;
-    constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
-    bool more = false;
+template <int Dim>
+__device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
+                                      const std::uint32_t (&z)[4], std::uint32_t (&v)[4]) {
+  constexpr unsigned kShift = 15 - kGridBits;
+  constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
+  bool more = false;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const std::uint32_t cell =
+        ((xy[j] >> kShift) & kMask) | ((xy[j] >> (16U + kShift)) << kGridBits) | ((z[j] >> kShift) << (2 * kGridBits));
+    v[j] = s.grid[cell];
+    more = more || v[j] < first;
+  }
+  while (__any_sync(kFull, more ? 1 : 0) != 0) {
+    more = false;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const std::uint32_t cell = ((xy[j] >> kShift) & kMask) | ((xy[j] >> (16U + kShift)) << kGridBits) |
-                                 ((z[j] >> kShift) << (2 * kGridBits));
-      v[j] = s.grid[cell];
+      if (v[j] >= first) continue;
+      const std::uint32_t middle = s.middles[v[j]];
+      v[j] = 2 * v[j] + (select_bytes(xy[j], z[j], middle) > middle ? 1U : 0U);
       more = more || v[j] < first;
     }
-    while (__any_sync(kFull, more ? 1 : 0) != 0) {
-      more = false;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (v[j] >= first) continue;
-        const std::uint32_t middle = s.middles[v[j]];
-        v[j] = 2 * v[j] + (select_bytes(xy[j], z[j], middle) > middle ? 1U : 0U);
-        more = more || v[j] < first;
-      }
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) v[j] = 1;
-    for (int level = 0; level < levels; ++level)
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const std::uint32_t middle = s.middles[v[j]];
-        v[j] = 2 * v[j] + (select_bytes(xy[j], z[j], middle) > middle ? 1U : 0U);
-      }
   }
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -233,27 +223,43 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
   }
 }
 
+/// Points, one a lane, on their way from memory: a warp asks for them a turn before it walks them by coordinates.
+template <class T, int Dim>
+struct WidePending {
+  T x[Dim];
+  std::uint32_t position = 0;
+  std::uint32_t code = 0;  ///< where a walk is once more
+  bool any = false;        ///< of the warp
+
+  template <WideStart How>
+  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at) {
+    any = true;
+    position = at;
+#pragma unroll
+    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{at} * Dim + d);
+    if constexpr (How == WideStart::again) code = a.codes[at];
+  }
+};
+
 /// Walks one point a lane by coordinates from the root, or from its cell; lists those in brackets. All lanes call.
 template <class T, int Dim, WideStart How>
 __device__ inline void walk_by_coordinates(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
-                                           std::uint32_t position, bool here) {
+                                           WidePending<T, Dim>& pending, bool here) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  T x[Dim];
   float c[Dim];
-#pragma unroll
-  for (int d = 0; d < Dim; ++d) x[d] = here ? a.points[std::uint64_t{position} * Dim + d] : T(0);
-  as_floats(x, c);
+  as_floats(pending.x, c);
   std::uint32_t v = first;
-  if (here) v = How == WideStart::again ? s.start[a.codes[position]] : 1U;
+  if (here) v = How == WideStart::again ? s.start[pending.code] : 1U;
   for (int level = 0; level < a.levels; ++level)
     if (v < first) step_down<Dim>(s.table, c, v);
   if (here) {
-    a.codes[position] = static_cast<std::uint16_t>(v);
+    a.codes[pending.position] = static_cast<std::uint16_t>(v);
     atomicAdd(&s.counts[v], 1U);
   }
   const bool listed = here && v < first;
   const std::uint64_t at = chunks.take(a.lists.sizes, listed ? v : 0U, a.levels);
-  if (listed) list_point(a.lists, s.table, x, position, v, at);
+  if (listed) list_point(a.lists, s.table, pending.x, pending.position, v, at);
+  pending.any = false;
 }
 
 /// Places of four points.
@@ -281,9 +287,38 @@ __device__ inline void load_memory(const WideWalk<T, Dim>& a, const WideMemory& 
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) s.middles[v] = a.middles[v];
     for (std::uint32_t v = threadIdx.x; v < 3 * first; v += kWalkThreads) s.limits[v] = a.limits[v];
   }
-  if constexpr (How == WideStart::grid)
+  if constexpr (How != WideStart::again)
     for (std::uint32_t k = threadIdx.x; k < kGridCells; k += kWalkThreads) s.grid[k] = a.grid[k];
   __syncthreads();
+}
+
+/// Codes of a lane's four points from `i` on; 0 past the end.
+template <class T, int Dim>
+__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint64_t i) {
+  return i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
+}
+
+/// Puts those of a warp's points that are to be walked by coordinates (v = 0) into its queue, and walks full ones.
+template <class T, int Dim, WideStart How>
+__device__ inline void queue_points(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
+                                    WidePending<T, Dim>& pending, std::uint64_t i, const std::uint32_t (&v)[4],
+                                    std::uint32_t& queued) {
+  const unsigned lane = threadIdx.x & 31U;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const bool wanted = i + j < a.n && v[j] == 0;
+    const unsigned all = __ballot_sync(kFull, wanted);
+    if (wanted)
+      s.queue[queued + static_cast<unsigned>(__popc(all & ((1U << lane) - 1U)))] = static_cast<std::uint32_t>(i + j);
+    queued += static_cast<unsigned>(__popc(all));
+  }
+  __syncwarp();  // the queue and the codes of the turn are there
+  while (queued >= 32) {
+    if (pending.any) walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, true);
+    queued -= 32;
+    pending.template ask<How>(a, s.queue[queued + lane]);
+    __syncwarp();
+  }
 }
 
 /// Walks points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry;
@@ -296,48 +331,46 @@ __global__ void __launch_bounds__(kWalkThreads, 1) wide_classify_kernel(const Wi
   const WideMemory s(memory, first);
   load_memory<T, Dim, How>(a, s, first);
   const unsigned lane = threadIdx.x & 31U;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * kWalkThreads * 4;
-  std::uint64_t i = (std::uint64_t{blockIdx.x} * kWalkThreads + threadIdx.x) * 4;
+  WideStretches stretches(a.counter, a.turns, blockIdx.x * (kWalkThreads / 32) + threadIdx.x / 32);
   WideChunks chunks;
+  WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
+  std::uint64_t begin = stretches.begin();  // of the warp
   T x[4][Dim];
-  if constexpr (How != WideStart::again) load_four<T, Dim>(a.points, i, a.n, x);
-  for (; i - 4 * lane < a.n; i += step) {  // whole warps stay
+  uint2 codes;
+  if constexpr (How == WideStart::again)
+    codes = load_codes(a, begin + 4 * lane);
+  else
+    load_four<T, Dim>(a.points, begin + 4 * lane, a.n, x);
+  while (begin < a.n) {
+    const std::uint64_t i = begin + 4 * lane;
+    stretches.advance();
+    begin = stretches.begin();  // of the next turn
     std::uint32_t v[4];
     if constexpr (How == WideStart::again) {
-      const uint2 codes = i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
       const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
+      codes = load_codes(a, begin + 4 * lane);
 #pragma unroll
       for (int j = 0; j < 4; ++j) v[j] = i + j < a.n && s.start[code[j]] != 0 ? 0U : 1U;
     } else {
       std::uint32_t xy[4];
       std::uint32_t z[4];
       places_of<T, Dim>(x, a.scale, xy, z);
-      load_four<T, Dim>(a.points, i + step, a.n, x);  // of the next turn
-      walk_by_places<Dim, How>(s, first, a.levels, xy, z, v);
+      load_four<T, Dim>(a.points, begin + 4 * lane, a.n, x);
+      walk_by_places<Dim>(s, first, xy, z, v);
 #pragma unroll
       for (int j = 0; j < 4; ++j)
         if (i + j < a.n && v[j] != 0) atomicAdd(&s.counts[v[j]], 1U);
       if (i < a.n) reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
     }
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const bool wanted = i + j < a.n && v[j] == 0;
-      const unsigned all = __ballot_sync(kFull, wanted);
-      if (wanted)
-        s.queue[queued + static_cast<unsigned>(__popc(all & ((1U << lane) - 1U)))] = static_cast<std::uint32_t>(i + j);
-      queued += static_cast<unsigned>(__popc(all));
-    }
-    __syncwarp();  // the queue and the codes above are there
-    while (queued >= 32) {
-      queued -= 32;
-      const std::uint32_t position = s.queue[queued + lane];
-      walk_by_coordinates<T, Dim, How>(a, s, chunks, position, true);
-      __syncwarp();
-    }
+    queue_points<T, Dim, How>(a, s, chunks, pending, i, v, queued);
   }
   __syncwarp();
-  if (queued > 0) walk_by_coordinates<T, Dim, How>(a, s, chunks, lane < queued ? s.queue[lane] : 0U, lane < queued);
+  if (pending.any) walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, true);
+  if (queued > 0) {
+    pending.template ask<How>(a, s.queue[lane < queued ? lane : 0]);
+    walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, lane < queued);
+  }
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)

@@ -22,10 +22,12 @@ namespace amrbench::partitioners {
 
 /// Ways to do the same, to be timed side by side; results do not depend on them.
 struct OrbGpuTuning {
-  bool wide = true;    ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
-  bool grid = true;    ///< its walk begins where a grid over the root's box says, else at the root
-  bool again = true;   ///< it cuts once more what it guessed wrong, else further rounds do
-  double samples = 1;  ///< size of the wide round's sample, relative to the usual one
+  bool wide = true;      ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
+  bool again = true;     ///< it cuts once more what it guessed wrong, else further rounds do
+  bool share = true;     ///< multiprocessors take points to walk as they have time, else equally many
+  int route = 256;       ///< threads of a block that resolves brackets: 256 or 512
+  double sigmas = 4.75;  ///< half-width of a bracket in standard deviations
+  double samples = 1;    ///< size of the wide round's sample, relative to the usual one
 };
 
 struct OrbGpuOptions {
