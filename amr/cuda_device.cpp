@@ -1,5 +1,6 @@
 #include "amr/cuda_device.hpp"
 
+#include <bit>
 #include <string_view>
 
 #include "support/cuda_info.hpp"
@@ -10,25 +11,15 @@ namespace amrbench::amr {
 namespace {
 
 constexpr std::size_t kMarks = 512;
-constexpr std::array<std::string_view, kDeviceParts> kCounters{"device_faces_ns", "device_stencil_ns",
-                                                               "device_wait_ns"};
+constexpr std::size_t kSmallestPiece = 4096;
+constexpr std::array<std::string_view, kDeviceParts> kCounters{"device_faces_ns", "device_stencil_ns", "device_wait_ns",
+                                                               "device_between_ns"};
 
 }  // namespace
 
-DeviceClock::Mark& DeviceClock::next() {
-  if (marks_.empty()) marks_.resize(kMarks);
-  return marks_[head_++ % kMarks];
-}
-
-void DeviceClock::begin(const support::CudaStream& stream) {
-  Mark& m = next();
-  m.first = true;
-  m.event.record(stream);
-}
-
 void DeviceClock::mark(DevicePart part, const support::CudaStream& stream) {
-  Mark& m = next();
-  m.first = false;
+  if (marks_.empty()) marks_.resize(kMarks);
+  Mark& m = marks_[head_++ % kMarks];
   m.part = part;
   m.event.record(stream);
 }
@@ -40,12 +31,30 @@ void DeviceClock::collect(support::Metrics& metrics, bool all) {
     const Mark& from = marks_[tail_ % kMarks];
     const Mark& to = marks_[(tail_ + 1) % kMarks];
     ++tail_;
-    if (to.first) continue;
     to.event.synchronize();
     metrics.count(kCounters[static_cast<std::size_t>(to.part)],
                   static_cast<std::int64_t>(to.event.seconds_since(from.event) * kNanoseconds));
   }
-  if (all) tail_ = head_;
+}
+
+StagingPool::Piece& StagingPool::take(std::size_t bytes) {
+  Piece* best = nullptr;
+  for (const auto& piece : pieces_) {
+    if (piece->memory.size() < bytes || piece->filling || !piece->copied.complete()) continue;
+    if (best == nullptr || piece->memory.size() < best->memory.size()) best = piece.get();
+  }
+  if (best == nullptr) {
+    best = pieces_.emplace_back(std::make_unique<Piece>()).get();
+    best->memory.resize_discard(std::bit_ceil(std::max(bytes, kSmallestPiece)));
+  }
+  best->filling = true;
+  return *best;
+}
+
+std::size_t StagingPool::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& piece : pieces_) bytes += piece->memory.bytes();
+  return bytes;
 }
 
 DeviceChoice choose_device(const support::Communicator& comm) {

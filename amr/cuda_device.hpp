@@ -3,6 +3,7 @@
 // times of what is done there. Only in builds with CUDA.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -16,16 +17,18 @@
 
 namespace amrbench::amr {
 
-/// Parts of a stage, timed by events in the main stream.
-enum class DevicePart : std::uint8_t { faces, stencil, wait };
-inline constexpr std::size_t kDeviceParts = 3;
+/// What the main stream's time went to, by events in it. `between`: from the end of a stage to the begin of the next.
+enum class DevicePart : std::uint8_t { faces, stencil, wait, between };
+inline constexpr std::size_t kDeviceParts = 4;
 
 /// Times parts of stages without waiting for them: marks are events; what lies between two of them is charged to a part
-/// once both are complete. Counters device_<part>_ns of the metrics.
+/// once both are complete, so that the parts add up to the time from the first stage's begin to the last mark. Counters
+/// device_<part>_ns of the metrics.
 class DeviceClock {
  public:
+  /// A stage begins: the time since the last mark, if there is one, lay between stages.
+  void begin(const support::CudaStream& stream) { mark(DevicePart::between, stream); }
   /// The time since the last mark belongs to `part`.
-  void begin(const support::CudaStream& stream);
   void mark(DevicePart part, const support::CudaStream& stream);
   /// Moves complete times into the metrics; with `all`, waits for the rest.
   void collect(support::Metrics& metrics, bool all);
@@ -34,11 +37,31 @@ class DeviceClock {
   struct Mark {
     support::CudaEvent event{true};
     DevicePart part = DevicePart::stencil;
-    bool first = false;
   };
-  Mark& next();
-  std::vector<Mark> marks_;  ///< a ring, of which [tail_, head_) wait
+  std::vector<Mark> marks_;  ///< a ring, of which [tail_, head_) wait; the last one stays for the one after it
   std::size_t head_ = 0, tail_ = 0;
+};
+
+/// Pinned memory for copies to the device that the host does not wait for. It grows to what is under way at once, which
+/// the stage bounds (CudaStage::mesh_is_new), and is kept.
+class StagingPool {
+ public:
+  struct Piece {
+    support::PinnedBuffer<std::byte> memory;
+    support::CudaEvent copied;
+    bool filling = false;  ///< taken, and the copy out of it not yet in a stream
+  };
+  /// A piece of at least `bytes` bytes that nobody fills and no copy uses.
+  [[nodiscard]] Piece& take(std::size_t bytes);
+  /// The copy out of a piece taken is in `stream`.
+  static void give(Piece& piece, const support::CudaStream& stream) {
+    piece.copied.record(stream);
+    piece.filling = false;
+  }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  std::vector<std::unique_ptr<Piece>> pieces_;
 };
 
 /// Which GPUs the ranks use.
@@ -61,6 +84,7 @@ class CudaDevice {
   [[nodiscard]] const support::CudaStream& side() const { return side_; }
   [[nodiscard]] CudaLink& link() { return *link_; }
   [[nodiscard]] DeviceClock& clock() { return clock_; }
+  [[nodiscard]] StagingPool& staging() { return staging_; }
   [[nodiscard]] StageDevice description() const { return {"cuda", std::string(link_->name()), gpus_}; }
 
   /// Room for n elements, contents undefined. Waits for both streams when the memory has to be made anew.
@@ -88,41 +112,53 @@ class CudaDevice {
   support::CudaEvent order_;
   std::unique_ptr<CudaLink> link_;
   DeviceClock clock_;
+  StagingPool staging_;
   std::int64_t launches_ = 0;
   std::int64_t reported_bytes_ = 0;
 };
 
-/// A list of the host's in device memory. The host goes on while the list is under way, and while kernels of the stages
-/// before still read the list before: the copy passes through pinned memory of its own, in the order of the stream. So
-/// a refinement is planned while the GPU is busy with stages.
+/// A list of the host's in device memory. The host never waits: the list passes through pinned memory of the device's
+/// pool, and copy and growth take place in the order of its main stream, so that kernels put there before still read
+/// the list before. So a refinement of many passes is planned while the GPU is busy with stages.
 template <class T>
 class DeviceList {
  public:
-  /// Copies `list` in the order of `stream`; waits only for the copy before, and when memory has to grow.
-  const T* store(std::span<const T> list, const support::CudaStream& stream) {
-    copied_.synchronize();
-    if (list.size() * sizeof(T) > device_.bytes()) stream.synchronize();
-    device_.resize_discard(list.size());
-    host_.resize_discard(list.size());
-    if (list.empty()) return device_.data();
+  /// Where the caller writes a list of n; send() copies it then.
+  [[nodiscard]] std::span<T> prepare(std::size_t n, CudaDevice& device) {
+    memory_.reserve(n * sizeof(T), device.main());
+    piece_ = n == 0 ? nullptr : &device.staging().take(n * sizeof(T));
+    list_ = n == 0 ? std::span<T>() : std::span<T>(reinterpret_cast<T*>(piece_->memory.data()), n);
+    return list_;
+  }
+  /// Copies what was prepared, in the order of the main stream.
+  const T* send(CudaDevice& device) {
+    if (piece_ != nullptr) {
+      support::copy_to_device(static_cast<T*>(memory_.data()), static_cast<const T*>(list_.data()), list_.size(),
+                              device.main());
+      StagingPool::give(*piece_, device.main());
+      piece_ = nullptr;
+    }
+    return data();
+  }
+  /// Both, for a list that lies elsewhere.
+  const T* store(std::span<const T> list, CudaDevice& device) {
+    const std::span<T> to = prepare(list.size(), device);
 #pragma omp parallel for schedule(static) if (list.size() > kSerial)
-    for (std::size_t i = 0; i < list.size(); ++i) host_[i] = list[i];
-    support::copy_to_device(device_.data(), static_cast<const T*>(host_.data()), list.size(), stream);
-    copied_.record(stream);
-    return device_.data();
+    for (std::size_t i = 0; i < list.size(); ++i) to[i] = list[i];
+    return send(device);
   }
   [[nodiscard]] const T* data() const {
-    return device_.data();
+    return static_cast<const T*>(memory_.data());
   }
   [[nodiscard]] std::size_t bytes() const {
-    return device_.bytes();
+    return memory_.bytes();
   }
 
  private:
   static constexpr std::size_t kSerial = 4096;  ///< fewer elements are not worth a team of threads
-  support::DeviceBuffer<T> device_;
-  support::PinnedBuffer<T> host_;
-  support::CudaEvent copied_;
+  support::StreamRegion memory_;
+  StagingPool::Piece* piece_ = nullptr;  ///< being filled
+  std::span<T> list_;
 };
 
 }  // namespace amrbench::amr

@@ -19,44 +19,47 @@ std::vector<LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& mess
 }
 
 CudaFaceStage::CudaFaceStage(CudaFields& fields, const StageOptions& options)
-    : layout_(fields.layout()), options_(options), device_(fields.device()), sums_(layout_) {}
+    : CudaStage(fields), layout_(fields.layout()), options_(options), device_(device_of_rank()) {}
 
 template <class T>
-void CudaFaceStage::store(Table<T>& table, const std::vector<T>& list) {
-  table.in_order.store(list, device_.main());
-  table.count = support::mpi_count(list.size(), "GPU launch");
+std::span<T> CudaFaceStage::prepare(Table<T>& table, std::size_t n) {
+  table.count = support::mpi_count(n, "GPU launch");
+  return table.in_order.prepare(n, device_);
 }
 
 template <class T>
 void CudaFaceStage::remap(Table<T>& table, const std::int32_t* slots) {
-  device_.reserve(table.now, static_cast<std::size_t>(table.count));
-  kernels::launch_remap(table.in_order.data(), table.count, slots, table.now.data(), device_.main());
+  auto* const now = static_cast<T*>(table.now.reserve(table.count * sizeof(T), device_.main()));
+  kernels::launch_remap(table.in_order.data(), table.count, slots, now, device_.main());
   device_.count_launches(1);
 }
 
 void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   const HaloPlan plan = make_halo_plan(mesh, layout_, face_piece_sizes(layout_, kPieceMultiple));
-  const DeviceTables tables = make_device_tables(mesh, layout_, plan);
-  mesh_is_new_ = true;
-  interior_ = tables.interior;
-  blocks_ = tables.blocks.size();
+  const DeviceTables tables(mesh, layout_, plan);
+  mesh_is_new();
+  interior_ = tables.interior();
+  blocks_ = tables.blocks();
   sends_ = link_pieces(mesh, plan.sends);
   receives_ = link_pieces(mesh, plan.receives);
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
                 static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
-  store(entries_, tables.blocks);
-  store(packs_, tables.packs);
-  store(local_, tables.local);
-  store(arrived_, tables.arrived);
-  device_.reserve(send_, tables.send_values);
-  device_.reserve(packed_, tables.packed_values + kernels::kPadding);
+  tables.write_packs(prepare(packs_, tables.packs()));
+  tables.write(prepare(entries_, tables.blocks()), prepare(local_, tables.local()),
+               prepare(arrived_, tables.arrived()));
+  packs_.in_order.send(device_);
+  entries_.in_order.send(device_);
+  local_.in_order.send(device_);
+  arrived_.in_order.send(device_);
+  device_.reserve(send_, tables.send_values());
+  device_.reserve(packed_, tables.packed_values() + kernels::kPadding);
 }
 
 void CudaFaceStage::follow_slots(const CudaFields& fields) {
   ordered_ = fields.in_order();
   if (ordered_) return;
   const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-  const std::int32_t* const list = slot_list_.store(slots, device_.main());
+  const std::int32_t* const list = slot_list_.store(slots, device_);
   remap(entries_, list);
   remap(packs_, list);
   remap(local_, list);
@@ -99,14 +102,8 @@ void CudaFaceStage::run_blocks(CudaFields& fields, std::size_t begin, std::size_
   device_.clock().mark(DevicePart::stencil, device_.main());
 }
 
-std::vector<support::FixedPointSum> CudaFaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
-                                                           std::int64_t /*stage*/,
-                                                           const support::FixedPointScale* scale,
-                                                           support::Metrics& metrics) {
-  CudaFields& fields = cuda_fields(fields_of_run);
-  fields.prepare_output();
-  device_.clock().begin(device_.main());
-  const kernels::DeviceSumView sums = scale != nullptr ? sums_.start(*scale, device_.main()) : kernels::DeviceSumView{};
+void CudaFaceStage::launch_stage(CudaFields& fields, std::int64_t /*stage*/, const kernels::DeviceSumView& sums,
+                                 support::Metrics& metrics) {
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     follow_slots(fields);
@@ -122,37 +119,14 @@ std::vector<support::FixedPointSum> CudaFaceStage::advance(const Mesh<3>& mesh, 
     support::PhaseTimer timer(metrics, support::Phase::halo);
     finish_exchange();
   }
-  {
-    support::PhaseTimer timer(metrics, support::Phase::stencil);
-    make_faces(arrived_, fields);
-    run_blocks(fields, options_.overlap ? interior_ : 0, blocks_, sums);
-  }
-  std::vector<support::FixedPointSum> totals;
-  if (scale != nullptr) {
-    support::PhaseTimer timer(metrics, support::Phase::stencil);
-    totals = sums_.totals(*scale, static_cast<std::int64_t>(std::size_t(mesh.size()) * layout_.block_cells()),
-                          device_.main());
-  }
-  fields.swap_buffers();
-  device_.clock().collect(metrics, false);
-  if (mesh_is_new_) {
-    const std::size_t bytes = fields.memory_bytes() + memory_bytes();
-    metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(bytes));
-    mesh_is_new_ = false;
-  }
-  return totals;
-}
-
-void CudaFaceStage::settle(support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::stencil);
-  device_.main().synchronize();
-  device_.clock().collect(metrics, true);
-  device_.report(metrics);
+  make_faces(arrived_, fields);
+  run_blocks(fields, options_.overlap ? interior_ : 0, blocks_, sums);
 }
 
 std::size_t CudaFaceStage::memory_bytes() const {
   return entries_.bytes() + packs_.bytes() + local_.bytes() + arrived_.bytes() + slot_list_.bytes() + send_.bytes() +
-         packed_.bytes() + sums_.memory_bytes();
+         packed_.bytes() + sums_memory_bytes();
 }
 
 }  // namespace amrbench::amr

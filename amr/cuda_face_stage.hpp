@@ -10,43 +10,41 @@
 //
 // With overlap off the exchange comes first and all blocks are one launch. A launch does all blocks of its list.
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "amr/cuda_fields.hpp"
+#include "amr/cuda_stage.hpp"
 #include "amr/device_tables.hpp"
-#include "amr/stage.hpp"
 #include "kernels/average7_cuda.hpp"
-#include "kernels/device_sum.hpp"
 
 namespace amrbench::amr {
 
-class CudaFaceStage final : public Stage {
+class CudaFaceStage final : public CudaStage {
  public:
   /// `fields` must outlive the stage.
   CudaFaceStage(CudaFields& fields, const StageOptions& options);
 
   void mesh_changed(const Mesh<3>& mesh) override;
-  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
-                                              const support::FixedPointScale* scale,
-                                              support::Metrics& metrics) override;
-  void settle(support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override { return halo_size_; }
-  [[nodiscard]] StageDevice device() const override { return device_.description(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return layout_.variables; }
 
  private:
+  void launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
+                    support::Metrics& metrics) override;
   /// A table in device memory, and the same for slots out of order.
   template <class T>
   struct Table {
     DeviceList<T> in_order;
-    support::DeviceBuffer<T> now;
+    support::StreamRegion now;
     int count = 0;
-    [[nodiscard]] const T* get(bool ordered) const { return ordered ? in_order.data() : now.data(); }
+    [[nodiscard]] const T* get(bool ordered) const {
+      return ordered ? in_order.data() : static_cast<const T*>(now.data());
+    }
     [[nodiscard]] std::size_t bytes() const { return in_order.bytes() + now.bytes(); }
   };
   template <class T>
-  void store(Table<T>& table, const std::vector<T>& list);
+  [[nodiscard]] std::span<T> prepare(Table<T>& table, std::size_t n);
   template <class T>
   void remap(Table<T>& table, const std::int32_t* slots);
   /// Tables for blocks that stand where a refinement or a migration left them.
@@ -64,11 +62,9 @@ class CudaFaceStage final : public Stage {
   Table<kernels::FaceJob> packs_, local_, arrived_;
   std::vector<LinkPiece> sends_, receives_;
   HaloSize halo_size_;
-  bool ordered_ = true;       ///< the slots of this stage
-  bool mesh_is_new_ = false;  ///< no stage since it changed
+  bool ordered_ = true;  ///< the slots of this stage
   DeviceList<std::int32_t> slot_list_;
   support::DeviceBuffer<double> send_, packed_;
-  kernels::DeviceSum sums_;
 };
 
 /// The messages of a plan as pieces of a link.

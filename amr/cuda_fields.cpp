@@ -113,7 +113,7 @@ void CudaFields::reset(std::int64_t count) {
 
 const std::int32_t* CudaFields::upload_slots(std::span<const std::int64_t> slots) const {
   const std::vector<std::int32_t> list(slots.begin(), slots.end());
-  return slot_list_.store(list, device_->main());
+  return slot_list_.store(list, *device_);
 }
 
 void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {
@@ -124,21 +124,21 @@ void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed)
     roots.push_back({i, {c[0], c[1], c[2]}});
   }
   DeviceList<kernels::RootBlock> list;
-  kernels::launch_initial(layout(), list.store(roots, device_->main()), launch_count(roots.size()), input(), ones, seed,
+  kernels::launch_initial(layout(), list.store(roots, *device_), launch_count(roots.size()), input(), ones, seed,
                           device_->main());
   device_->main().synchronize();  // the list goes
 }
 
 void CudaFields::merge(std::span<const kernels::MergeJob> jobs) {
   if (jobs.empty()) return;
-  kernels::launch_merges(layout(), merge_list_.store(jobs, device_->main()), launch_count(jobs.size()), input(),
+  kernels::launch_merges(layout(), merge_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(1);
 }
 
 void CudaFields::split(std::span<const kernels::SplitJob> jobs) {
   if (jobs.empty()) return;
-  kernels::launch_splits(layout(), split_list_.store(jobs, device_->main()), launch_count(jobs.size()), input(),
+  kernels::launch_splits(layout(), split_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(2);
 }
@@ -154,27 +154,25 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
   const std::size_t values = layout().block_values();
   const std::size_t blocks = std::max<std::size_t>(1, kRoundBytes / (values * sizeof(double)));
   const support::CudaStream& stream = device_->main();
-  support::DeviceBuffer<double> out, in;
   for (std::size_t number = 0;; ++number) {
     const Round leaving = round_of(sends, number, blocks, values);
     const Round coming = round_of(receives, number, blocks, values);
     if (leaving.pieces.empty() && coming.pieces.empty()) break;
-    out.resize_discard(std::max(out.size(), leaving.slots.size() * values));
-    in.resize_discard(std::max(in.size(), coming.slots.size() * values));
+    device_->reserve(leaving_, leaving.slots.size() * values);
+    device_->reserve(coming_, coming.slots.size() * values);
     kernels::launch_gather(layout(), upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
-                           out.data(), stream);
-    device_->link().start(out.data(), leaving.pieces, in.data(), coming.pieces, stream);
+                           leaving_.data(), stream);
+    device_->link().start(leaving_.data(), leaving.pieces, coming_.data(), coming.pieces, stream);
     device_->link().finish();
-    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(), in.data(),
-                            stream);
+    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(),
+                            coming_.data(), stream);
     device_->count_launches(2);
   }
-  stream.synchronize();  // the buffers go
 }
 
 std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes) const {
   const std::int32_t* const list = upload_slots(slots());
-  return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, device_->main()), size(), input(),
+  return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, *device_), size(), input(),
                                      device_->main());
 }
 
@@ -197,7 +195,7 @@ void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& readin
 
 std::size_t CudaFields::memory_bytes() const {
   return in_.memory_bytes() + out_.memory_bytes() + slot_list_.bytes() + hash_list_.bytes() + merge_list_.bytes() +
-         split_list_.bytes();
+         split_list_.bytes() + leaving_.bytes() + coming_.bytes();
 }
 
 CudaFields& cuda_fields(Fields& fields) {

@@ -57,6 +57,7 @@ class CudaFields final : public Fields {
   mutable DeviceList<std::uint64_t> hash_list_;
   DeviceList<kernels::MergeJob> merge_list_;
   DeviceList<kernels::SplitJob> split_list_;
+  support::DeviceBuffer<double> leaving_, coming_;  ///< values of a round of a migration
 };
 
 /// Fields that lie on a GPU, as those; std::logic_error for others.

@@ -9,16 +9,16 @@
 namespace amrbench::amr {
 
 CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options)
-    : stencil_(stencil),
+    : CudaStage(fields),
+      stencil_(stencil),
       overlap_(options.overlap),
       layout_(wide_tile_layout(stencil, fields.layout())),
-      device_(fields.device()),
-      sums_(fields.layout()) {
+      device_(device_of_rank()) {
   if (stencil == WideStencil::mixed) mixed_.emplace(layout_, device_.main());
 }
 
 void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::TileJob>& list) {
-  jobs.list.store(list, device_.main());
+  jobs.list.store(list, device_);
   jobs.count = support::mpi_count(list.size(), "GPU launch");
 }
 
@@ -50,7 +50,7 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   tiles_.resize_discard(values);
   blocks_ = mesh.size();
-  mesh_is_new_ = true;
+  mesh_is_new();
   list_in_order_ = false;
 }
 
@@ -63,7 +63,7 @@ void CudaWideStage::launch(const Jobs& jobs, const support::CudaStream& stream) 
 void CudaWideStage::load_tiles(const CudaFields& fields) {
   if (!list_in_order_) {
     const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-    slot_list_.store(slots, device_.main());
+    slot_list_.store(slots, device_);
     list_in_order_ = fields.in_order();
   }
   kernels::launch_load_tiles(layout_, slot_list_.data(), blocks_, fields.input(), tiles_.data(), device_.main());
@@ -87,57 +87,31 @@ void CudaWideStage::fill_axis(Axis& axis) {
   device_.clock().mark(DevicePart::faces, device_.main());
 }
 
-void CudaWideStage::compute(CudaFields& fields, std::int64_t stage) {
+void CudaWideStage::compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums) {
   if (mixed_)
     mixed_->launch(stage, tiles_.data(), blocks_, fields.output(), device_.main());
   else
     kernels::launch_average27(layout_, tiles_.data(), blocks_, fields.output(), device_.main());
   device_.count_launches(1);
+  device_.clock().mark(DevicePart::stencil, device_.main());
+  if (sums.words == nullptr) return;
+  kernels::launch_block_sums(layout_.block, blocks_, fields.output(), sums, device_.main());
+  device_.count_launches(1);
 }
 
-std::vector<support::FixedPointSum> CudaWideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
-                                                           std::int64_t stage, const support::FixedPointScale* scale,
-                                                           support::Metrics& metrics) {
-  CudaFields& fields = cuda_fields(fields_of_run);
-  fields.prepare_output();
-  device_.clock().begin(device_.main());
+void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
+                                 support::Metrics& metrics) {
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     load_tiles(fields);
     for (Axis& axis : axes_) fill_axis(axis);
   }
-  std::vector<support::FixedPointSum> totals;
-  {
-    support::PhaseTimer timer(metrics, support::Phase::stencil);
-    compute(fields, stage);
-    device_.clock().mark(DevicePart::stencil, device_.main());
-    if (scale != nullptr) {
-      const kernels::DeviceSumView sums = sums_.start(*scale, device_.main());
-      kernels::launch_block_sums(layout_.block, blocks_, fields.output(), sums, device_.main());
-      device_.count_launches(1);
-      totals = sums_.totals(*scale, static_cast<std::int64_t>(std::size_t(mesh.size()) * layout_.block.block_cells()),
-                            device_.main());
-    }
-  }
-  fields.swap_buffers();
-  device_.clock().collect(metrics, false);
-  if (mesh_is_new_) {
-    const std::size_t bytes = fields.memory_bytes() + memory_bytes();
-    metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(bytes));
-    mesh_is_new_ = false;
-  }
-  return totals;
-}
-
-void CudaWideStage::settle(support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::stencil);
-  device_.main().synchronize();
-  device_.clock().collect(metrics, true);
-  device_.report(metrics);
+  compute(fields, stage, sums);
 }
 
 std::size_t CudaWideStage::memory_bytes() const {
-  std::size_t bytes = tiles_.bytes() + send_.bytes() + receive_.bytes() + slot_list_.bytes() + sums_.memory_bytes();
+  std::size_t bytes = tiles_.bytes() + send_.bytes() + receive_.bytes() + slot_list_.bytes() + sums_memory_bytes();
   for (const Axis& axis : axes_) bytes += axis.packs.list.bytes() + axis.local.list.bytes() + axis.unpacks.list.bytes();
   return bytes + (mixed_ ? mixed_->memory_bytes() : 0);
 }

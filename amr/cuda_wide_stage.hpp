@@ -9,33 +9,28 @@
 #include <optional>
 #include <vector>
 
-#include "amr/cuda_fields.hpp"
-#include "amr/stage.hpp"
+#include "amr/cuda_stage.hpp"
 #include "amr/tile_tables.hpp"
 #include "amr/wide_stage.hpp"
-#include "kernels/device_sum.hpp"
 #include "kernels/wide_cuda.hpp"
 
 namespace amrbench::amr {
 
-class CudaWideStage final : public Stage {
+class CudaWideStage final : public CudaStage {
  public:
   /// `fields` must outlive the stage.
   CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options);
 
   void mesh_changed(const Mesh<3>& mesh) override;
-  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
-                                              const support::FixedPointScale* scale,
-                                              support::Metrics& metrics) override;
-  void settle(support::Metrics& metrics) override;
   [[nodiscard]] HaloSize halo_size() const override { return halo_size_; }
-  [[nodiscard]] StageDevice device() const override { return device_.description(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
     return wide_conserved_variables(stencil_, layout_.block, mesh_is_uniform);
   }
 
  private:
+  void launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
+                    support::Metrics& metrics) override;
   struct Jobs {
     DeviceList<kernels::TileJob> list;
     int count = 0;
@@ -48,7 +43,7 @@ class CudaWideStage final : public Stage {
   void launch(const Jobs& jobs, const support::CudaStream& stream);
   void load_tiles(const CudaFields& fields);
   void fill_axis(Axis& axis);
-  void compute(CudaFields& fields, std::int64_t stage);
+  void compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums);
 
   WideStencil stencil_;
   bool overlap_;
@@ -57,11 +52,9 @@ class CudaWideStage final : public Stage {
   std::array<Axis, 3> axes_;
   HaloSize halo_size_;
   int blocks_ = 0;
-  bool mesh_is_new_ = false;
   DeviceList<std::int32_t> slot_list_;
   bool list_in_order_ = false;  ///< slot_list_ holds 0, 1, 2, ...
   support::DeviceBuffer<double> tiles_, send_, receive_;
-  kernels::DeviceSum sums_;
   std::optional<kernels::DeviceMixed> mixed_;
 };
 

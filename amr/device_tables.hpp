@@ -9,7 +9,9 @@
 //
 // A remote face of the same level is thus read where the message put it. Plain data, no CUDA header; local work,
 // threads share it.
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "amr/halo_plan.hpp"
@@ -18,20 +20,56 @@
 
 namespace amrbench::amr {
 
-struct DeviceTables {
-  std::vector<kernels::BlockEntry> blocks;  ///< blocks without ghost neighbours, then the others
-  std::size_t interior = 0;                 ///< how many the first are
-  std::vector<kernels::FaceJob> packs;      ///< what is sent, into the send buffer
-  std::vector<kernels::FaceJob> local;      ///< faces made out of local blocks, into the packed faces
-  std::vector<kernels::FaceJob> arrived;    ///< faces made out of pieces received
-  std::size_t send_values = 0;
-  std::size_t receive_values = 0;  ///< doubles of the messages at the start of the packed faces
-  std::size_t packed_values = 0;   ///< doubles of all packed faces
-};
+class DeviceTables {
+ public:
+  /// Counts. `plan`: of this mesh with face_piece_sizes(layout, 4). All three must outlive the object. RunError when
+  /// the packed faces are more than a table can name (64 GiB).
+  DeviceTables(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const HaloPlan& plan);
 
-/// `plan`: of this mesh with face_piece_sizes(layout, 4). RunError when the packed faces are more than a table can name
-/// (64 GiB).
-[[nodiscard]] DeviceTables make_device_tables(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
-                                              const HaloPlan& plan);
+  [[nodiscard]] std::size_t blocks() const { return std::size_t(mesh_.size()); }
+  [[nodiscard]] std::size_t interior() const { return interior_; }  ///< blocks without ghost neighbours: the first ones
+  [[nodiscard]] std::size_t packs() const { return plan_.sends.pieces.size(); }
+  [[nodiscard]] std::size_t local() const { return all_.local; }
+  [[nodiscard]] std::size_t arrived() const { return all_.arrived; }
+  [[nodiscard]] std::size_t send_values() const { return plan_.sends.values; }
+  /// Doubles of the messages at the start of the packed faces, and of all packed faces.
+  [[nodiscard]] std::size_t receive_values() const { return plan_.receives.values; }
+  [[nodiscard]] std::size_t packed_values() const { return all_.values; }
+
+  /// What is sent, into the send buffer: packs() jobs.
+  void write_packs(std::span<kernels::FaceJob> packs) const;
+  /// The blocks; faces made out of local blocks, and out of pieces received, into the packed faces.
+  void write(std::span<kernels::BlockEntry> blocks, std::span<kernels::FaceJob> local,
+             std::span<kernels::FaceJob> arrived) const;
+
+ private:
+  /// Where the pieces that a border block received lie, by face and part of the face.
+  using Arrivals = std::array<std::array<std::size_t, 4>, 6>;
+  struct Needs {
+    std::size_t values = 0, local = 0, arrived = 0;
+  };
+  struct Lists {
+    std::span<kernels::BlockEntry> blocks;
+    std::span<kernels::FaceJob> local, arrived;
+  };
+  [[nodiscard]] std::int32_t block_at(std::size_t k) const;
+  [[nodiscard]] std::size_t range_begin(std::size_t range) const { return blocks() * range / (starts_.size() - 1); }
+  [[nodiscard]] const Arrivals* arrivals_of(std::size_t k) const {
+    return k < interior_ ? nullptr : &arrivals_[k - interior_];
+  }
+  void place_arrivals();
+  void add_needs(std::int32_t i, Needs& needs) const;
+  void write_block(std::size_t k, Needs& at, const Lists& lists) const;
+  void write_face(std::int32_t i, int face, const Arrivals* arrivals, Needs& at, const Lists& lists) const;
+
+  const Mesh<3>& mesh_;
+  const kernels::BlockLayout& layout_;
+  const HaloPlan& plan_;
+  BlockLists lists_;  ///< empty without ghosts: blocks stand in their order then
+  std::size_t interior_ = 0;
+  std::vector<Arrivals> arrivals_;  ///< of border blocks
+  std::vector<Needs> starts_;       ///< where the faces and jobs of a range of blocks begin; threads share ranges
+  Needs all_;
+};
 
 }  // namespace amrbench::amr

@@ -186,9 +186,8 @@ void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<co
   }
 }
 
-std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run,
-                                                       std::int64_t /*stage*/, const support::FixedPointScale* scale,
-                                                       support::Metrics& metrics) {
+void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t /*stage*/,
+                        const support::FixedPointScale* scale, support::Metrics& metrics) {
   FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads()))
@@ -215,12 +214,13 @@ std::vector<support::FixedPointSum> FaceStage::advance(const Mesh<3>& mesh, Fiel
     run_blocks(mesh, fields, halo_.border(), summing);
   }
   fields.swap_buffers();
-  std::vector<support::FixedPointSum> totals;
-  if (summing) {
-    totals = scratch_[0]->sum->totals();
-    for (std::size_t t = 1; t < scratch_.size(); ++t) {
-      for (int v = 0; v < layout_.variables; ++v) totals[v].merge(scratch_[t]->sum->totals()[v]);
-    }
+}
+
+std::vector<support::FixedPointSum> FaceStage::sums() {
+  std::vector<support::FixedPointSum> totals = scratch_.at(0)->sum.value().totals();
+  for (std::size_t t = 1; t < scratch_.size(); ++t) {
+    const auto& more = scratch_[t]->sum->totals();
+    for (std::size_t v = 0; v < totals.size(); ++v) totals[v].merge(more[v]);
   }
   return totals;
 }

@@ -54,21 +54,45 @@ void sort_by_key(BlockList& blocks) {
   blocks = std::move(sorted);
 }
 
-/// Splits a list into what leaves, one list a departure, and what stays.
+/// Places [begin, end) of a list.
+struct Run {
+  std::size_t begin, end;
+};
+
+/// Stretches of places that follow each other.
+std::vector<Run> runs_of(std::span<const std::int32_t> places) {
+  std::vector<Run> runs;
+  for (const std::int32_t place : places) {
+    const auto at = static_cast<std::size_t>(place);
+    if (runs.empty() || runs.back().end != at) runs.push_back({at, at});
+    ++runs.back().end;
+  }
+  return runs;
+}
+
+/// Splits a list into what leaves, one list a departure, and what stays; by stretches, because a mesh that is cut anew
+/// along its curve sends few and long ones.
 std::vector<BlockList> take_departing(BlockList& blocks, std::span<const Departure> departures) {
   std::vector<BlockList> leaving(departures.size());
-  std::vector<std::int8_t> leaves(blocks.size(), 0);
-  for (std::size_t d = 0; d < departures.size(); ++d) {
-    for (const std::int32_t i : departures[d].blocks) {
-      leaving[d].push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
-      leaves[i] = 1;
-    }
-  }
   if (departures.empty()) return leaving;
-  BlockList stay;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (leaves[i] == 0) stay.push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
+  std::vector<Run> gone;
+  std::size_t leaves = 0;
+  for (std::size_t d = 0; d < departures.size(); ++d) {
+    const std::vector<Run> runs = runs_of(departures[d].blocks);
+    leaving[d].reserve(departures[d].blocks.size());
+    for (const Run& run : runs) append(leaving[d], blocks, run.begin, run.end);
+    gone.insert(gone.end(), runs.begin(), runs.end());
+    leaves += departures[d].blocks.size();
   }
+  std::sort(gone.begin(), gone.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  BlockList stay;
+  stay.reserve(blocks.size() - leaves);
+  std::size_t at = 0;
+  for (const Run& run : gone) {
+    append(stay, blocks, at, run.begin);
+    at = run.end;
+  }
+  append(stay, blocks, at, blocks.size());
   blocks = std::move(stay);
   return leaving;
 }
@@ -119,6 +143,7 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
   if (arriving.size() > 0) {
     // On a mesh cut along its curve, rank by rank is the order of the keys.
     BlockList all;
+    all.reserve(arriving.size() + blocks.size());
     append(all, arriving, 0, before);
     append(all, blocks, 0, blocks.size());
     append(all, arriving, before, arriving.size());

@@ -23,6 +23,11 @@ struct BlockList {
   std::vector<std::int64_t> slots;
 
   [[nodiscard]] std::size_t size() const { return keys.size(); }
+  void reserve(std::size_t n) {
+    keys.reserve(n);
+    changes.reserve(n);
+    slots.reserve(n);
+  }
   void push_back(Key key, Change change, std::int64_t slot) {
     keys.push_back(key);
     changes.push_back(change);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "amr/backend.hpp"
@@ -59,7 +60,10 @@ class Simulation {
   void refine(int passes);
   void count_blocks();
   void advance_stage(std::int64_t step);
-  [[nodiscard]] bool more_steps(std::int64_t done, double time) const;
+  /// Makes the check that a stage before left open, if one did; whether all have passed. A check waits for the device,
+  /// so it is made as late as the next stage allows, and refinements are planned meanwhile.
+  bool checks_pass();
+  [[nodiscard]] bool more_steps(std::int64_t done, double time);
   [[nodiscard]] double time_delta() const;
   [[nodiscard]] bool adapts() const { return config_.mesh.max_level > 0 && !config_.mesh.uniform; }
 
@@ -72,6 +76,7 @@ class Simulation {
   Stage& stage_;
   std::vector<Object> objects_;
   ConservationCheck check_;
+  std::optional<std::int64_t> open_check_;  ///< the step whose last stage was added up and is to be checked
   RunTotals totals_;
 };
 

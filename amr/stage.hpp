@@ -40,15 +40,17 @@ class Stage {
   /// Rebuilds plans after the mesh changed; the mesh must live until the next call. Local.
   virtual void mesh_changed(const Mesh<3>& mesh) = 0;
 
-  /// Stage number `stage` (from 0) over every block; the results are then the fields. With `scale` returns this rank's
-  /// exact sum of every variable's new values, else an empty list. Times go to phases halo and stencil. Collective over
-  /// neighbours. std::logic_error for fields of another kind.
-  virtual std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
-                                                      const support::FixedPointScale* scale,
-                                                      support::Metrics& metrics) = 0;
+  /// Stage number `stage` (from 0) over every block; the results are then the fields. With `scale` it adds up every
+  /// variable's new values. Times go to phases halo and stencil. Collective over neighbours. std::logic_error for
+  /// fields of another kind.
+  virtual void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+                       support::Metrics& metrics) = 0;
+  /// This rank's exact sum of every variable over the last stage that was given a scale; waits for that stage, and for
+  /// no other. To be asked for before the next stage. Local.
+  [[nodiscard]] virtual std::vector<support::FixedPointSum> sums() = 0;
 
-  /// A stage may return while its work goes on elsewhere; this waits for all of it and charges the time to the phase
-  /// stencil, so that no other phase waits for it. Local.
+  /// A stage may return while its work goes on elsewhere, and so may what changes its mesh; this waits for all of it
+  /// and charges the time to the phase stencil, so that no other phase waits for it. Local.
   virtual void settle(support::Metrics& /*metrics*/) {}
 
   [[nodiscard]] virtual HaloSize halo_size() const = 0;

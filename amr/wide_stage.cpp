@@ -66,9 +66,8 @@ void WideStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::int64_t st
   }
 }
 
-std::vector<support::FixedPointSum> WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t stage,
-                                                       const support::FixedPointScale* scale,
-                                                       support::Metrics& metrics) {
+void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t stage,
+                        const support::FixedPointScale* scale, support::Metrics& metrics) {
   FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
@@ -91,13 +90,13 @@ std::vector<support::FixedPointSum> WideStage::advance(const Mesh<3>& mesh, Fiel
     compute(mesh, fields, stage, summing);
   }
   fields.swap_buffers();
-  std::vector<support::FixedPointSum> totals;
-  if (summing) {
-    totals = scratch_[0]->sum->totals();
-    for (std::size_t t = 1; t < scratch_.size(); ++t) {
-      const auto& more = scratch_[t]->sum->totals();
-      for (std::size_t v = 0; v < totals.size(); ++v) totals[v].merge(more[v]);
-    }
+}
+
+std::vector<support::FixedPointSum> WideStage::sums() {
+  std::vector<support::FixedPointSum> totals = scratch_.at(0)->sum.value().totals();
+  for (std::size_t t = 1; t < scratch_.size(); ++t) {
+    const auto& more = scratch_[t]->sum->totals();
+    for (std::size_t v = 0; v < totals.size(); ++v) totals[v].merge(more[v]);
   }
   return totals;
 }

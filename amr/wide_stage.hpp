@@ -31,9 +31,9 @@ class WideStage final : public Stage {
   ~WideStage() override;
 
   void mesh_changed(const Mesh<3>& mesh) override;
-  std::vector<support::FixedPointSum> advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage,
-                                              const support::FixedPointScale* scale,
-                                              support::Metrics& metrics) override;
+  void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+               support::Metrics& metrics) override;
+  [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {

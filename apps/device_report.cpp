@@ -49,6 +49,7 @@ support::RunDevice record_device(const support::MetricsSummary& metrics, const a
   record.stencil_s = seconds("device_stencil_ns");
   record.faces_s = seconds("device_faces_ns");
   record.wait_s = seconds("device_wait_ns");
+  record.between_s = seconds("device_between_ns");
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, simulation.totals().steps));
   record.launches_per_step = static_cast<double>(metrics.counter("device_launches").max) / steps;
   record.link_bytes = metrics.counter("device_link_bytes").sum;

@@ -1,6 +1,6 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--tuning WIDE,WALK,MOVE,SAMPLES] [--variants]
+//                  [--tuning WIDE,GRID,AGAIN,SAMPLES] [--variants]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
 // points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
@@ -58,11 +58,11 @@ Json row(const char* input, std::string_view method, const char* outputs, std::u
   const OrbGpuTimes& t = m.times;
   std::printf(
       "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms = sample %.2f classify %.2f resolve %.2f move %.2f labels "
-      "%.2f  rounds %d in brackets %.1f%% host cells %u passes %d tuning %d,%d,%d,%g\n",
+      "%.2f  rounds %d again %d in brackets %.1f%% host cells %u passes %d tuning %d,%d,%d,%g\n",
       input, std::string(method).c_str(), outputs, std::log2(static_cast<double>(n)), leaves, 1e3 * m.time_s,
-      1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds,
+      1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s, 1e3 * t.labels_s, t.rounds, t.again,
       100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes, tuning.wide ? 1 : 0,
-      tuning.walk, tuning.move, tuning.samples);
+      tuning.grid ? 1 : 0, tuning.again ? 1 : 0, tuning.samples);
   std::fflush(stdout);
   return {
       {"input", input},
@@ -77,11 +77,12 @@ Json row(const char* input, std::string_view method, const char* outputs, std::u
       {"move_s", t.move_s},
       {"labels_s", t.labels_s},
       {"rounds", t.rounds},
+      {"again", t.again},
       {"stopped", t.stopped},
       {"host_cells", t.host_cells},
       {"passes", t.passes},
       {"wide", t.wide},
-      {"tuning", {{"wide", tuning.wide}, {"walk", tuning.walk}, {"move", tuning.move}, {"samples", tuning.samples}}}};
+      {"tuning", {{"wide", tuning.wide}, {"grid", tuning.grid}, {"again", tuning.again}, {"samples", tuning.samples}}}};
 }
 
 double copy_bandwidth() {
@@ -114,16 +115,18 @@ OrbBox<float, 3> unit_box() {
 }
 
 /// The tree of the first n points as the CPU makes it, and how long it took there.
-bool same_as_cpu(const support::DeviceBuffer<float>& points, std::span<const float> host, std::uint64_t n, Json& rows) {
+bool same_as_cpu(const char* input, const support::DeviceBuffer<float>& points, std::span<const float> host,
+                 std::uint64_t n, const OrbGpuTuning& tuning, Json& rows) {
   OrbResult<float, 3> cpu;
   orb<float, 3>({host.first(n * 3), 3}, {}, {.leaves = kLeaves, .permutation = false}, cpu, unit_box());
-  OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true});
+  OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true, .tuning = tuning});
   const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box());
   const auto labels = download(gpu.labels(), n);
   const bool good = tree_hash(tree) == tree_hash(cpu.tree) && labels_hash(labels) == labels_hash(cpu.labels.span());
-  std::printf("%s tree and labels of 2^%.2f points as on the CPU (%.3f s there, all cores)\n", good ? "ok  " : "FAIL",
-              std::log2(static_cast<double>(n)), cpu.time_s);
-  rows.push_back({{"input", "uniform"},
+  std::printf("%s %s: tree and labels of 2^%.2f points as on the CPU (%.3f s there, all cores)\n",
+              good ? "ok  " : "FAIL", input, std::log2(static_cast<double>(n)), cpu.time_s);
+  std::fflush(stdout);
+  rows.push_back({{"input", input},
                   {"method", "CPU multiway"},
                   {"n", n},
                   {"leaves", kLeaves},
@@ -206,19 +209,15 @@ class Suite {
         best = tuning;
       }
     };
-    both({.wide = false});
-    for (const int walk : {0, 1, 2}) both({.walk = walk});
+    both({});
+    both({.grid = false});
     OrbGpuTuning next = best;
-    for (const int move : {1, 2, 3}) {
-      next.move = move;
-      both(next);
-    }
-    for (const double samples : {0.5, 2.0, 4.0}) {
-      next = best;
+    for (const double samples : {0.25, 0.5, 2.0}) {
       next.samples = samples;
       both(next);
     }
-    std::printf("fastest: --tuning %d,%d,%d,%g\n", best.wide ? 1 : 0, best.walk, best.move, best.samples);
+    std::printf("fastest: --tuning %d,%d,%d,%g\n", best.wide ? 1 : 0, best.grid ? 1 : 0, best.again ? 1 : 0,
+                best.samples);
   }
 
   /// False when a result is wrong.
@@ -229,7 +228,7 @@ class Suite {
     for (const std::uint64_t n : sizes())
       if (n >= headline_) time("uniform", n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
     time("uniform", headline_, "points,ids,labels", {.leaves = kLeaves, .permutation = true, .labels = true});
-    bool good = same_as_cpu(points_, host_.span(), headline_, rows_);
+    bool good = same_as_cpu("uniform", points_, host_.span(), headline_, tuning_, rows_);
     if (largest_ > headline_) good = plausible(points_, host_.span(), largest_) && good;
     const struct {
       const char* name;
@@ -246,6 +245,7 @@ class Suite {
       upload<float>(points_, host_.span().first(other.n * 3), false);
       time(other.name, other.n, "points", {.leaves = kLeaves});
       time(other.name, other.n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
+      good = same_as_cpu(other.name, points_, host_.span(), other.n, tuning_, rows_) && good;
     }
     return good;
   }
@@ -310,10 +310,12 @@ struct Arguments {
 };
 
 bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
-  int wide = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%d,%lf", &wide, &tuning.walk, &tuning.move, &tuning.samples) != 4) return false;
+  int wide = 0, grid = 0, again = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%d,%lf", &wide, &grid, &again, &tuning.samples) != 4) return false;
   tuning.wide = wide != 0;
-  return tuning.walk >= 0 && tuning.walk <= 2 && tuning.move >= 0 && tuning.move <= 3 && tuning.samples > 0;
+  tuning.grid = grid != 0;
+  tuning.again = again != 0;
+  return tuning.samples > 0;
 }
 
 int run(const Arguments& arguments) {
@@ -353,7 +355,7 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,WALK,MOVE,SAMPLES, such as 1,0,0,1\n");
+        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,GRID,AGAIN,SAMPLES, such as 1,1,1,1\n");
         return 2;
       }
     } else if (word == "--variants")

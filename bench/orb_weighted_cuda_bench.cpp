@@ -278,7 +278,7 @@ void variants(Suite& suite, int log2) {
   OrbGpuTuning next = best;
   next.move = 1;
   both(next);
-  for (const double samples : {0.5, 2.0, 4.0}) {
+  for (const double samples : {0.5, 2.0}) {
     next = best;
     next.samples = samples;
     both(next);
@@ -295,7 +295,7 @@ bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
   OrbGpuTuning levels = tuning;
   levels.wide = false;
   for (const int log2 : {20, 24, std::min(28, max_log2)}) suite.weighted(power(log2), false, levels, 1);
-  const bool good = suite.same_as_cpu(power(std::min(27, max_log2)));
+  const bool good = suite.same_as_cpu(power(std::min(26, max_log2)));
   const std::uint64_t n = power(std::min(26, max_log2));
   for (int kind = 1; kind < 5; ++kind) {
     suite.fill_weights(kind, n);

@@ -62,34 +62,12 @@ __device__ inline void reads_before_bulk_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/// How long lines of a bulk copy stay in the second-level cache.
-enum class CacheStay : std::uint8_t { usual, brief, lasting };
-
-__device__ inline std::uint64_t cache_policy(CacheStay stay) {
-  std::uint64_t policy;
-  if (stay == CacheStay::brief)
-    asm("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-  else if (stay == CacheStay::lasting)
-    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
-  else
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-  return policy;
-}
 /// Bytes a multiple of 16, both ends aligned to 16.
 __device__ inline void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    shared_address(to)),
                "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
                : "memory");
-}
-/// The same with a policy of cache_policy().
-__device__ inline void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint64_t* barrier,
-                                 std::uint64_t policy) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
-          "r"(shared_address(to)),
-      "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
-      : "memory");
 }
 /// Bytes 8 or 16, both ends aligned to as many.
 template <int Bytes>

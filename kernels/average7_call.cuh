@@ -52,13 +52,12 @@ struct PieceParameters {
   unsigned int pieces = 0;  ///< order.count()
   unsigned int ahead = 0;   ///< pieces from the present one to the one that is prefetched; 0 = none
   int window_bytes = 0;
-  int keep = 0;
   bool each_arrives = false;
 };
 
 inline PieceParameters piece_parameters(const Average7Call& call, int blocks_a_piece) {
   const Average7Options& options = call.options;
-  PieceParameters p{call.job, {}, 0, 0, options.window_bytes, options.keep, options.each_arrives};
+  PieceParameters p{call.job, {}, 0, 0, options.window_bytes, options.each_arrives};
   p.order.groups = (call.job.count + blocks_a_piece - 1) / blocks_a_piece;
   p.order.chunks = call.layout.chunks;
   p.order.tile = options.tile <= 0 ? std::max(1, p.order.groups) : std::max(1, options.tile / blocks_a_piece);

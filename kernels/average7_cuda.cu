@@ -29,7 +29,7 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   constexpr Variant kMarch = Variant::march, kGroup = Variant::group, kPlanes = Variant::planes;
   struct Choice {
     int edge, lanes;
-    Average7Options plain, summing;  // variant, setting, ahead, tile, resident, window, keep
+    Average7Options plain, summing;  // variant, setting, ahead, tile, resident, window
   };
   static constexpr Choice kChoices[] = {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},

@@ -36,7 +36,6 @@ struct Average7Options {
   int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = every piece with all its chunks
   int resident = 0;           ///< group, planes: thread blocks a multiprocessor at most; 0 = as many as fit
   int window_bytes = 0;       ///< planes: how much of its own chunk is prefetched behind the ring; 0 = nothing
-  int keep = 0;               ///< planes: 1 = inner planes leave the cache first, 2 = and the outer ones last
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };
 

@@ -102,9 +102,6 @@ struct PlaneRing {
       from[i] = (right ? xp.at : xm.at) + e / S::kLanes * (right ? xp.row : xm.row) + e % S::kLanes;
       step[i] = right ? xp.plane : xm.plane;
     }
-    // Planes at either end are read again by the blocks there, at the other end of their walk.
-    const std::uint64_t inner = cache_policy(p.keep > 0 ? CacheStay::brief : CacheStay::usual);
-    const std::uint64_t outer = cache_policy(p.keep > 1 ? CacheStay::lasting : CacheStay::usual);
     constexpr int kPlaneBytes = static_cast<int>(S::kPlane * sizeof(double));
     const int window = S::kRing < S::kLayers ? (p.window_bytes + kPlaneBytes - 1) / kPlaneBytes : 0;
     if (lane == 0) prefetch_planes(own, S::kRing - 1, S::kRing - 1 + window);
@@ -116,11 +113,7 @@ struct PlaneRing {
       if (lane == 0) {
         const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
         barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
-        copy_bulk(to,
-                  rim      ? own + (k - 1) * S::kPlane
-                  : k == 0 ? below
-                           : above,
-                  kPlaneBytes, full + slot, k > 1 && k < S::kCells ? inner : outer);
+        copy_bulk(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, kPlaneBytes, full + slot);
         if (k >= S::kRing && window > 0) prefetch_planes(own, k - 1 + window, k + window);
         if (rim) {
           copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);

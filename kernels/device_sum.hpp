@@ -29,17 +29,22 @@ class DeviceSum {
  public:
   explicit DeviceSum(const BlockLayout& layout);
 
-  /// Sets the words to zero, in the stream's order, and says where they are.
+  /// Sets the words to zero, in the stream's order, and says where they are. Not before the totals before were taken.
   [[nodiscard]] DeviceSumView start(const support::FixedPointScale& scale, const support::CudaStream& stream);
-  /// Totals by variable (padding lanes left out) of `cells` values each. Waits for the stream.
-  [[nodiscard]] std::vector<support::FixedPointSum> totals(const support::FixedPointScale& scale, std::int64_t cells,
-                                                           const support::CudaStream& stream);
+  /// Copies the words to the host once the kernels put into `stream` so far, which added `cells` values a variable, are
+  /// done. Does not wait.
+  void fetch(std::int64_t cells, const support::CudaStream& stream);
+  /// Totals by variable (padding lanes left out) of the last fetch; waits for it.
+  [[nodiscard]] std::vector<support::FixedPointSum> totals();
   [[nodiscard]] std::size_t memory_bytes() const { return words_.bytes(); }
 
  private:
   BlockLayout layout_;
   support::DeviceBuffer<unsigned long long> words_;
   support::PinnedBuffer<unsigned long long> host_;
+  support::FixedPointScale scale_;
+  std::int64_t cells_ = 0;
+  support::CudaEvent fetched_;
 };
 
 }  // namespace amrbench::kernels

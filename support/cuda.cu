@@ -69,6 +69,15 @@ void CudaEvent::record(const CudaStream& stream) {
 void CudaEvent::synchronize() const {
   cuda_check(cudaEventSynchronize(event_), "cudaEventSynchronize");
 }
+bool CudaEvent::complete() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  cuda_check(status, "cudaEventQuery");
+  return true;
+}
 void CudaEvent::hold(const CudaStream& stream) const {
   cuda_check(cudaStreamWaitEvent(stream.get(), event_, 0), "cudaStreamWaitEvent");
 }
@@ -78,29 +87,54 @@ double CudaEvent::seconds_since(const CudaEvent& start) const {
   return static_cast<double>(milliseconds) * 1e-3;
 }
 
-DeviceRegion::DeviceRegion(std::size_t bytes) {
-  if (bytes == 0) return;
-  const cudaError_t status = cudaMalloc(&data_, bytes);
+void* DeviceMemory::allocate(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) throw_out_of_memory(bytes);
   cuda_check(status, "cudaMalloc");
-  bytes_ = bytes;
+  return data;
 }
-DeviceRegion::~DeviceRegion() {
-  if (data_ != nullptr) cudaFree(data_);
+void DeviceMemory::release(void* data) noexcept {
+  cudaFree(data);
 }
 
-PinnedRegion::PinnedRegion(std::size_t bytes) {
-  if (bytes == 0) return;
-  const cudaError_t status = cudaHostAlloc(&data_, bytes, cudaHostAllocPortable);
+void* PinnedMemory::allocate(std::size_t bytes) {
+  void* data = nullptr;
+  const cudaError_t status = cudaHostAlloc(&data, bytes, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
     throw RunError("no pinned host memory: " + gib(bytes) + " are needed");
   }
   cuda_check(status, "cudaHostAlloc");
-  bytes_ = bytes;
+  return data;
 }
-PinnedRegion::~PinnedRegion() {
-  if (data_ != nullptr) cudaFreeHost(data_);
+void PinnedMemory::release(void* data) noexcept {
+  cudaFreeHost(data);
+}
+
+StreamRegion::~StreamRegion() {
+  if (data_ != nullptr) cudaFree(data_);  // waits for all users
+}
+void* StreamRegion::reserve(std::size_t bytes, const CudaStream& stream) {
+  if (bytes <= bytes_) return data_;
+  const std::size_t roomy = data_ == nullptr ? bytes : bytes + bytes / 2;
+  if (data_ == nullptr) {
+    // Else the pool would hand its memory back to the system whenever the host waits for a stream.
+    int device = 0;
+    cudaMemPool_t pool = nullptr;
+    std::uint64_t keep = UINT64_MAX;
+    cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+    cuda_check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+    cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "cudaMemPoolSetAttribute");
+  } else {
+    cuda_check(cudaFreeAsync(std::exchange(data_, nullptr), stream.get()), "cudaFreeAsync");
+  }
+  bytes_ = 0;
+  const cudaError_t status = cudaMallocAsync(&data_, roomy, stream.get());
+  if (status == cudaErrorMemoryAllocation) throw_out_of_memory(roomy);
+  cuda_check(status, "cudaMallocAsync");
+  bytes_ = roomy;
+  return data_;
 }
 
 DeviceShape current_device_shape() {

@@ -59,6 +59,8 @@ class CudaEvent {
   ~CudaEvent();
   void record(const CudaStream& stream);
   void synchronize() const;
+  /// Is what it was recorded behind done? True before the first record.
+  [[nodiscard]] bool complete() const;
   /// `stream` goes on only after this event.
   void hold(const CudaStream& stream) const;
   /// Seconds from `start` to this event; both timed and complete.
@@ -69,20 +71,34 @@ class CudaEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Bytes of device memory.
-class DeviceRegion {
+/// Device memory. `release` waits for the device.
+struct DeviceMemory {
+  [[nodiscard]] static void* allocate(std::size_t bytes);
+  static void release(void* data) noexcept;
+};
+/// Host memory that GPUs reach directly, so that copies run at the bus's speed and beside other work.
+struct PinnedMemory {
+  [[nodiscard]] static void* allocate(std::size_t bytes);
+  static void release(void* data) noexcept;
+};
+
+/// Bytes of one of the kinds above.
+template <class Memory>
+class Region {
  public:
-  DeviceRegion() = default;
-  explicit DeviceRegion(std::size_t bytes);
-  DeviceRegion(DeviceRegion&& other) noexcept { swap(other); }
-  DeviceRegion& operator=(DeviceRegion&& other) noexcept {
+  Region() = default;
+  explicit Region(std::size_t bytes) : data_(bytes == 0 ? nullptr : Memory::allocate(bytes)), bytes_(bytes) {}
+  Region(Region&& other) noexcept { swap(other); }
+  Region& operator=(Region&& other) noexcept {
     swap(other);
     return *this;
   }
-  DeviceRegion(const DeviceRegion&) = delete;
-  DeviceRegion& operator=(const DeviceRegion&) = delete;
-  ~DeviceRegion();
-  void swap(DeviceRegion& other) noexcept {
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region() {
+    if (data_ != nullptr) Memory::release(data_);
+  }
+  void swap(Region& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
   }
@@ -93,24 +109,29 @@ class DeviceRegion {
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+using DeviceRegion = Region<DeviceMemory>;
+using PinnedRegion = Region<PinnedMemory>;
 
-/// Bytes of host memory that GPUs reach directly, so that copies run at the bus's speed and beside other work.
-class PinnedRegion {
+/// Device memory given out in a stream's order: growing waits for nothing; what is put into the stream afterwards uses
+/// the new memory while kernels before still read the old. A pool of the device keeps what is given back.
+class StreamRegion {
  public:
-  PinnedRegion() = default;
-  explicit PinnedRegion(std::size_t bytes);
-  PinnedRegion(PinnedRegion&& other) noexcept { swap(other); }
-  PinnedRegion& operator=(PinnedRegion&& other) noexcept {
+  StreamRegion() = default;
+  StreamRegion(StreamRegion&& other) noexcept { swap(other); }
+  StreamRegion& operator=(StreamRegion&& other) noexcept {
     swap(other);
     return *this;
   }
-  PinnedRegion(const PinnedRegion&) = delete;
-  PinnedRegion& operator=(const PinnedRegion&) = delete;
-  ~PinnedRegion();
-  void swap(PinnedRegion& other) noexcept {
+  StreamRegion(const StreamRegion&) = delete;
+  StreamRegion& operator=(const StreamRegion&) = delete;
+  ~StreamRegion();
+  void swap(StreamRegion& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
   }
+  /// At least `bytes` of undefined contents for what is put into `stream` from now on, half more when it has to grow
+  /// again. All users so far must come before that in the stream's order.
+  void* reserve(std::size_t bytes, const CudaStream& stream);
   [[nodiscard]] void* data() const { return data_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
@@ -120,7 +141,7 @@ class PinnedRegion {
 };
 
 /// An array in a region. It grows by half more than asked for, so that meshes that grow do not allocate each time.
-template <class T, class Region>
+template <class T, class Memory>
 class RegionBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
@@ -144,9 +165,9 @@ class RegionBuffer {
   void resize_discard(std::size_t n) {
     if (n * sizeof(T) > region_.bytes()) {
       const std::size_t roomy = size_ == 0 ? n : n + n / 2;
-      region_ = Region();
+      region_ = {};
       size_ = 0;
-      region_ = Region(roomy * sizeof(T));
+      region_ = Region<Memory>(roomy * sizeof(T));
     }
     size_ = n;
   }
@@ -154,17 +175,17 @@ class RegionBuffer {
   [[nodiscard]] const T* data() const { return static_cast<const T*>(region_.data()); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t bytes() const { return region_.bytes(); }
-  [[nodiscard]] T& operator[](std::size_t i) requires(std::is_same_v<Region, PinnedRegion>) { return data()[i]; }
+  [[nodiscard]] T& operator[](std::size_t i) requires(std::is_same_v<Memory, PinnedMemory>) { return data()[i]; }
 
  private:
-  Region region_;
+  Region<Memory> region_;
   std::size_t size_ = 0;
 };
 
 template <class T>
-using DeviceBuffer = RegionBuffer<T, DeviceRegion>;
+using DeviceBuffer = RegionBuffer<T, DeviceMemory>;
 template <class T>
-using PinnedBuffer = RegionBuffer<T, PinnedRegion>;
+using PinnedBuffer = RegionBuffer<T, PinnedMemory>;
 
 /// Copies in a stream's order; host memory that is not pinned makes the call wait.
 template <class T>

@@ -70,6 +70,7 @@ Json to_json(const RunDevice& d) {
           {"stencil_s", d.stencil_s},
           {"faces_s", d.faces_s},
           {"wait_s", d.wait_s},
+          {"between_s", d.between_s},
           {"link_bytes", d.link_bytes},
           {"memory_bytes_max_rank", d.memory_bytes_max_rank}};
 }

@@ -69,6 +69,7 @@ struct RunDevice {
   double stencil_s = 0;                    ///< GPU time by events, of the slowest rank: stencil
   double faces_s = 0;                      ///< faces and ghosts made on the GPU
   double wait_s = 0;                       ///< the GPU had nothing to do but to wait for messages
+  double between_s = 0;                    ///< from the end of stages to the begin of the next ones
   std::int64_t link_bytes = 0;             ///< sent to other ranks, by all ranks
   std::int64_t memory_bytes_max_rank = 0;  ///< most GPU memory of any rank
 };

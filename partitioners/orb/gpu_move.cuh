@@ -8,8 +8,7 @@ namespace amrbench::partitioners::gpu {
 /// Stable places of a tile's points among the slots: per_warp[w][s] becomes the place of warp w's first point of slot
 /// s, the result is each item's place in the tile sorted by slot. All threads call; barriers inside. first[s]: where
 /// slot s begins in the sorted tile; kSlots + 1 words. An item's number in the tile is (warp * items + j) * 32 + lane.
-/// Match: lanes with equal slots are found by one match instruction instead of six ballots.
-template <bool Match, int Items>
+template <int Items>
 __device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place)[Items],
                                  std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
   const unsigned lane = threadIdx.x & 31U;
@@ -18,17 +17,12 @@ __device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
-    unsigned same = 0;
-    if constexpr (Match) {
-      same = __match_any_sync(kFull, slot[j]);
-    } else {
-      same = __ballot_sync(kFull, slot[j] >= 0);
+    unsigned same = __ballot_sync(kFull, slot[j] >= 0);
 #pragma unroll
-      for (int b = 0; b < 6; ++b) {
-        const bool set = ((slot[j] >> b) & 1) != 0;
-        const unsigned with = __ballot_sync(kFull, set);
-        same &= set ? with : ~with;
-      }
+    for (int b = 0; b < 6; ++b) {
+      const bool set = ((slot[j] >> b) & 1) != 0;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
     }
     if (slot[j] >= 0) {
       const unsigned before = same & ((1U << lane) - 1U);
@@ -190,9 +184,8 @@ __device__ inline void prefetch(const void* from, std::size_t bytes) {
 
 /// One block a tile: its points, sorted by slot in shared memory, to their places. Bytes a point of 12 without ids: 24,
 /// the code, and a digit.
-template <class T, int Dim, class Code, bool Match, int Blocks>
-__global__ void __launch_bounds__(kThreads, Blocks)
-    move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
+template <class T, int Dim, class Code>
+__global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
   constexpr bool kWide = sizeof(Code) == 2;
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
@@ -237,7 +230,7 @@ __global__ void __launch_bounds__(kThreads, Blocks)
       slot[j] = slots[codes[begin + i]];
     }
   }
-  rank_tile<Match, kMine>(slot, place, per_warp, first);
+  rank_tile<kMine>(slot, place, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (slot[j] < 0) continue;
@@ -253,32 +246,22 @@ __global__ void __launch_bounds__(kThreads, Blocks)
   if (kWide && a.digits_out != nullptr) write_runs<std::uint8_t>(sorted_digits, a.digits_out, 1, first, to, n);
 }
 
-/// The kernel of OrbGpuTuning::move.
-template <class T, int Dim, class Code>
-auto* move_kernel_of(int tuning) {
-  auto* const with_ballots =
-      (tuning & 2) != 0 ? move_kernel<T, Dim, Code, false, 3> : move_kernel<T, Dim, Code, false, 2>;
-  auto* const with_match = (tuning & 2) != 0 ? move_kernel<T, Dim, Code, true, 3> : move_kernel<T, Dim, Code, true, 2>;
-  return (tuning & 1) != 0 ? with_match : with_ballots;
-}
-
 /// Lets it have the shared memory that it wants.
 template <class T, int Dim>
-void allow_move_shared(int tuning) {
+void allow_move_shared() {
   const auto allow = [](const void* kernel) {
     support::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(move_shared<T, Dim>(true, true))),
                         "cudaFuncSetAttribute");
   };
-  allow(reinterpret_cast<const void*>(move_kernel_of<T, Dim, std::uint8_t>(tuning)));
-  allow(reinterpret_cast<const void*>(move_kernel_of<T, Dim, std::uint16_t>(tuning)));
+  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint8_t>));
+  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint16_t>));
 }
 
 template <class T, int Dim, class Code>
-void launch_move(int tuning, std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments,
-                 const Code* codes) {
+void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
   const std::size_t shared = move_shared<T, Dim>(arguments.ids_out != nullptr, arguments.digits_out != nullptr);
-  move_kernel_of<T, Dim, Code>(tuning)<<<tiles, kThreads, shared, stream>>>(arguments, codes);
+  move_kernel<T, Dim, Code><<<tiles, kThreads, shared, stream>>>(arguments, codes);
   support::cuda_check_launch("move_kernel");
 }
 
@@ -322,7 +305,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint32_t i = base + 32U * j;
     slot[j] = i < n ? slots[codes[begin + i]] : -1;
   }
-  if (any_inner) rank_tile<false, kMine>(slot, place, per_warp, first);
+  if (any_inner) rank_tile<kMine>(slot, place, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (slot[j] < 0) continue;

@@ -39,7 +39,7 @@ Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n
   if (options.permutation)
     for (auto& ids : ids_) ids.resize_discard(n);
   if (options.labels) labels_[0].resize_discard(n);
-  allow_move_shared<T, Dim>(options.tuning.move);
+  allow_move_shared<T, Dim>();
   cuda_check(cudaFuncSetAttribute(select_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(kCandidates * sizeof(OrbPoint<T, Dim>))),
              "cudaFuncSetAttribute");
@@ -241,10 +241,10 @@ void Multiway<T, Dim>::resolve(Round& round, const T* points) {
     clear(bins_, std::size_t{n_cells} * kBins, stream_);
     histogram_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, lists, level, guesses_.data(), nodes_.data(),
                                                                 bins_.data());
-    find_bin_kernel<<<level_nodes, 256, 0, stream_.get()>>>(level, bins_.data(), nodes_.data());
+    find_bin_kernel<<<level_nodes, kCutThreads, 0, stream_.get()>>>(level, bins_.data(), nodes_.data());
     collect_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, lists, level, guesses_.data(), nodes_.data(),
                                                               candidates_.data());
-    select_kernel<<<level_nodes, 256, kCandidates * sizeof(OrbPoint<T, Dim>), stream_.get()>>>(
+    select_kernel<<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream_.get()>>>(
         points, level, guesses_.data(), candidates_.data(), nodes_.data());
     cuda_check_launch("select_kernel");
     route_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, round.codes.data(), lists, level, round.levels,
@@ -319,7 +319,7 @@ void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* 
              "DeviceScan");
   if (carry_) ids_[to].resize_discard(n_);
   launch_move<T, Dim, std::uint8_t>(
-      options_.tuning.move, round.tiles, stream_.get(),
+      round.tiles, stream_.get(),
       {points, points_[to].data(), ids, carry_ ? ids_[to].data() : nullptr, round.device_cells.data(), n_cells,
        round.slot_of_code.data(), round.table.data(), 0, 0, nullptr},
       round.codes.data());

@@ -1,6 +1,6 @@
 #pragma once
 // Kernels of gpu_multiway.cu that guess a round's cuts from a sample and resolve them exactly.
-#include "partitioners/orb/gpu_kernels.cuh"
+#include "partitioners/orb/gpu_cut.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -205,43 +205,22 @@ __global__ void __launch_bounds__(kEntryThreads)
   });
 }
 
-/// One block a node: the bin that holds the first right point, and the one that holds the point before it.
+/// One block a node: the bins that hold the first right point and the one before it.
 template <class T, int Dim>
-__global__ void __launch_bounds__(256) find_bin_kernel(int level, const std::uint32_t* bins, Node<T, Dim>* nodes) {
-  __shared__ std::uint32_t sums[257];
+__global__ void __launch_bounds__(kCutThreads)
+    find_bin_kernel(int level, const std::uint32_t* bins, Node<T, Dim>* nodes) {
+  __shared__ CutBins found;
   const std::uint32_t k = blockIdx.x;
   const std::uint32_t g = (k >> level) * kNodes + (1U << level) + (k & ((1U << level) - 1U));
   Node<T, Dim>& node = nodes[g];
   if (node.active == 0) return;
-  const std::uint32_t n = kBins >> level;  // >= 512
-  const std::uint32_t mine = n / 256;
-  const std::uint32_t* from = bins + bins_begin(g, level);
-  std::uint32_t sum = 0;
-  for (std::uint32_t b = 0; b < mine; ++b) sum += from[threadIdx.x * mine + b];
-  sums[threadIdx.x + 1] = sum;
-  if (threadIdx.x == 0) sums[0] = 0;
-  __syncthreads();
+  find_cut_bins(bins + bins_begin(g, level), kBins >> level, node.rank, &found);
   if (threadIdx.x != 0) return;
-  const std::uint32_t rank = node.rank;
-  for (int t = 0; t < 256; ++t) sums[t + 1] += sums[t];
-  std::uint32_t t = 0;
-  while (t < 255 && sums[t + 1] <= rank) ++t;
-  std::uint32_t before = sums[t];
-  std::uint32_t bin = t * mine;
-  while (bin + 1 < n && before + from[bin] <= rank) before += from[bin++];
-  std::uint32_t first = bin;
-  if (before == rank) {  // the point before stands in the last bin below that is not empty
-    do {
-      --first;
-    } while (first > 0 && from[first] == 0);
-    before -= from[first];
-  }
-  node.first_bin = first;
-  node.last_bin = bin;
-  node.rank = rank - before;
-  const std::uint32_t candidates = from[bin] + (first != bin ? from[first] : 0);
+  node.first_bin = found.first;
+  node.last_bin = found.last;
+  node.rank -= found.before;
   node.candidates = 0;
-  if (candidates > kCandidates) node.active = 0;
+  if (found.inside > kCandidates) node.active = 0;
 }
 
 template <class T, int Dim>
@@ -263,7 +242,7 @@ __global__ void __launch_bounds__(kEntryThreads)
 
 /// One block a node: orders its candidates, cuts it, makes its children known.
 template <class T, int Dim>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(kCutThreads)
     select_kernel(const T* __restrict__ points, int level, const Guess<T, Dim>* guesses,
                   const std::uint32_t* candidates, Node<T, Dim>* nodes) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -275,37 +254,14 @@ __global__ void __launch_bounds__(256)
   const std::uint64_t first = std::uint64_t{k >> level} * kNodes;
   Node<T, Dim>& node = nodes[first + v];
   if (node.active == 0) return;
-  const std::uint32_t n = node.candidates;
+  const std::uint32_t n = min(node.candidates, kCandidates);
   const int axis = guesses[first + v].axis;
   for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x)
     found[i] = load_point<T, Dim>(points, candidates[std::uint64_t{k} * kCandidates + i]);
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
-    const OrbPoint<T, Dim> p = found[i];
-    std::uint32_t rank = 0;
-    for (std::uint32_t j = 0; j < n; ++j) rank += orb_before(found[j], p, axis) ? 1U : 0U;
-    if (rank == node.rank) pivot = p;
-    if (rank + 1 == node.rank) last_left = p.x[axis];
-  }
+  order_candidates(found, n, node.rank, axis, &pivot, &last_left);
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  node.pivot = pivot;
-  node.axis = axis;
-  node.cut = cut_between(last_left, pivot.x[axis]);
-  node.resolved = 1;
-  const std::uint32_t left = left_leaves(node.leaves);
-  const auto count_left = static_cast<std::uint32_t>(unit_target(node.count, left, node.leaves));
-  for (int side = 0; side < 2; ++side) {
-    Node<T, Dim>& child = nodes[first + 2 * v + side];
-    child.box = node.box;
-    if (side == 0)
-      child.box.upper[axis] = node.cut;
-    else
-      child.box.lower[axis] = node.cut;
-    child.leaves = side == 0 ? left : node.leaves - left;
-    child.count = side == 0 ? count_left : node.count - count_left;
-    child.known = 1;
-  }
+  if (threadIdx.x == 0) cut_node(node, nodes + first + 2 * v, axis, pivot, last_left);
 }
 
 /// code_from() for a cell whose brackets are not in shared memory.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "partitioners/orb/gpu_seed.hpp"
 #include "partitioners/orb/gpu_seed_kernels.cuh"
@@ -177,6 +178,12 @@ void Seed<T, Dim>::resolve(std::vector<Cut>& cuts, OrbTree<T, Dim>& tree) {
     Cut& cut = cuts[c];
     if (cut.axis < 0) continue;
     const auto first = window.begin() + static_cast<std::ptrdiff_t>(c * room);
+    // What is wrong here is wrong with the points: a NaN, one outside the box, or points not yet complete.
+    if (cut.target <= cut.count_below || cut.target - cut.count_below >= found[c])
+      throw support::RunError("cut " + std::to_string(cut.heap) + " needs point " + std::to_string(cut.target) +
+                              " of " + std::to_string(cut.count) + ", but " + std::to_string(cut.count_below) +
+                              " lie below the " + std::to_string(found[c]) +
+                              " found; the points must be finite, inside the box and complete before the run");
     std::sort(first, first + found[c], [&](const auto& p, const auto& q) { return orb_before(p, q, cut.axis); });
     const auto right = first + (cut.target - cut.count_below);
     cut.pivot = *right;

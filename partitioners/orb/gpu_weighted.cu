@@ -2,6 +2,7 @@
 #include <bit>
 #include <cfloat>
 #include <cmath>
+#include <cub/device/device_scan.cuh>
 #include <span>
 
 #include "partitioners/orb/gpu_weighted.hpp"
@@ -45,19 +46,36 @@ __global__ void __launch_bounds__(kThreadsOfPass)
   if (threadIdx.x % 32 == 0 && mine > 0) atomicMax(largest, mine);
 }
 
-/// round(w * 2^exponent), ties to even, as to_weight_units().
+/// round(w * 2^exponent), ties to even, as to_weight_units(); and sums of groups. A warp a group at a time.
 __global__ void __launch_bounds__(kThreadsOfPass)
     weight_units_kernel(const double* __restrict__ weights, std::uint64_t n, int exponent,
-                        std::uint64_t* __restrict__ units, unsigned long long* total) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  unsigned long long mine = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
-    const unsigned long long unit = __double2ull_rn(ldexp(weights[i], exponent));
-    units[i] = unit;
-    mine += unit;
+                        std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
+                        unsigned long long* total) {
+  constexpr int kMine = kWeightGroup / 32;
+  constexpr std::uint32_t kWarps = kThreadsOfPass / 32;
+  const std::uint64_t groups = (n + kWeightGroup - 1) / kWeightGroup;
+  const unsigned lane = threadIdx.x % 32;
+  unsigned long long all = 0;
+  for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
+    double weight[kMine];
+    unsigned long long sum = 0;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
+      weight[j] = i < n ? weights[i] : 0.0;
+    }
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
+      const unsigned long long unit = __double2ull_rn(ldexp(weight[j], exponent));
+      if (i < n) units[i] = unit;
+      sum += unit;
+    }
+    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kAllLanes, sum, lanes);
+    if (lane == 0) group_sums[g] = sum;
+    all += sum;
   }
-  for (int lanes = 16; lanes > 0; lanes /= 2) mine += __shfl_xor_sync(kAllLanes, mine, lanes);
-  if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(total, mine);
+  if (lane == 0 && all > 0) atomicAdd(total, all);
 }
 
 /// Points in their order; a thread a coordinate.
@@ -80,6 +98,7 @@ __global__ void numbers_kernel(std::uint32_t* numbers, std::uint64_t n) {
 
 WeightUnits::WeightUnits(std::uint64_t n, const support::CudaStream& stream) : n_(n), stream_(stream), host_(1) {
   units_.resize_discard((n + 3) / 4 * 4);
+  ends_.resize_discard((n + kWeightGroup - 1) / kWeightGroup);
   findings_.resize_discard(1);
 }
 
@@ -105,8 +124,15 @@ void WeightUnits::convert(const double* weights) {
     checked_largest_weight(std::span<const double>(&weight, 1), first.bad, 1);  // says so
   }
   const int exponent = orb_weight_exponent(n_, std::bit_cast<double>(first.largest));
-  weight_units_kernel<<<grid, kThreadsOfPass, 0, stream>>>(weights, n_, exponent, units_.data(), &found->total);
+  weight_units_kernel<<<grid, kThreadsOfPass, 0, stream>>>(weights, n_, exponent, units_.data(), ends_.data(),
+                                                           &found->total);
   cuda_check_launch("weight_units_kernel");
+  std::size_t bytes = 0;
+  const auto groups = static_cast<std::uint32_t>(ends_.size());
+  cuda_check(cub::DeviceScan::InclusiveSum(nullptr, bytes, ends_.data(), ends_.data(), groups, stream), "DeviceScan");
+  temporary_.resize_discard(bytes);
+  cuda_check(cub::DeviceScan::InclusiveSum(temporary_.data(), bytes, ends_.data(), ends_.data(), groups, stream),
+             "DeviceScan");
   total_ = read().total;
   unit_ = std::ldexp(1.0, -exponent);
 }
@@ -158,7 +184,7 @@ void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, OrbTr
 template <class T, int Dim>
 bool WeightedMultiway<T, Dim>::run_wide(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times,
                                         std::vector<std::size_t>& active) {
-  if (!wide_->cut(points, units_.data(), tree, watch_, times)) return false;
+  if (!wide_->cut(points, {units_.data(), units_.ends()}, tree, watch_, times)) return false;
   active = wide_->left();
   if (options_.labels) wide_->label(labels_.data());
   watch_.mark(&times.labels_s);

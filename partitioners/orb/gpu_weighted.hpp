@@ -21,6 +21,7 @@ class WeightUnits {
   /// bytes a point.
   void convert(const double* weights);
   [[nodiscard]] const std::uint64_t* data() const { return units_.data(); }  ///< room for a multiple of 4
+  [[nodiscard]] const std::uint64_t* ends() const { return ends_.data(); }   ///< as in UnitWeights
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] double unit() const { return unit_; }  ///< value of 1
 
@@ -33,7 +34,8 @@ class WeightUnits {
 
   std::uint64_t n_;
   const support::CudaStream& stream_;
-  support::DeviceBuffer<std::uint64_t> units_;
+  support::DeviceBuffer<std::uint64_t> units_, ends_;
+  support::DeviceBuffer<unsigned char> temporary_;
   support::DeviceBuffer<Findings> findings_;
   support::PinnedBuffer<Findings> host_;
   std::uint64_t total_ = 0;

@@ -2,7 +2,6 @@
 #include <bit>
 #include <cmath>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 #include "partitioners/orb/gpu_weighted_wide.hpp"
 
@@ -32,7 +31,7 @@ int levels_of(std::uint32_t leaves) {
 /// As the round without weights has it: time of the sample against that of points in brackets, and cuts exact enough
 /// for the sides of cells.
 std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
-  const double best = 7.8 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  const double best = 15.6 * std::pow(static_cast<double>(n), 2.0 / 3.0);
   const auto level = static_cast<unsigned>(levels - 1);
   const auto exact = static_cast<double>(std::uint64_t{3072} << level);
   const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
@@ -111,11 +110,13 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
   bins_.resize_discard(wide_bins_begin(levels_));
   bin_weights_.resize_discard(wide_bins_begin(levels_));
   candidates_.resize_discard((std::size_t{first_} / 2) * kWeightedFew);
+  sample_.resize_discard((std::size_t{samples_} + 3) / 4 * 4 * Dim);
+  sample_bins_.resize_discard(kGuessBins);
   for (int level = 0; level < levels_; ++level) {
     const double size = samples_ / std::exp2(level);
-    const double share = kWideSigmas / std::sqrt(size) + 8.0 / size;  // of the points, at the middle
-    // Uniform weights widen brackets by a sixth, a few heavy points by more.
-    const double expected = 1.8 * share * static_cast<double>(n) + 65536;
+    const double share = kWideSigmas / std::sqrt(size) + 8.0 / size;  // of the weight, at the middle
+    // Light points stand closer; brackets are whole bins of the sample's histogram.
+    const double expected = (2 * share + 0.02) * static_cast<double>(n) + 65536;
     lists_.capacity[level] = static_cast<std::uint32_t>(std::min(expected, static_cast<double>(n)));
     entries_[level].resize_discard(lists_.capacity[level]);
     lists_.entries[level] = entries_[level].data();
@@ -125,21 +126,22 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
   lists_.bins = bins_.data();
   lists_.bin_weights = bin_weights_.data();
   lists_.table = table_.data();
-  lists_.scales = scales_.data();
   const auto shared = [](const void* kernel, std::size_t bytes) {
     cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                "cudaFuncSetAttribute");
   };
   shared(reinterpret_cast<const void*>(walk_of<T, Dim>(options.tuning.walk).kernel), weighted_shared(kWideLevels));
-  shared(reinterpret_cast<const void*>(weighted_select_kernel<T, Dim>), sizeof(Candidates<T, Dim>));
+  shared(reinterpret_cast<const void*>(weighted_select_kernel<T, Dim>), sizeof(WeightedCandidates<T, Dim>));
 }
 
 template <class T, int Dim>
-bool WeightedWideRound<T, Dim>::cut(const T* points, const std::uint64_t* weights, OrbTree<T, Dim>& tree,
+bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree,
                                     Stopwatch& watch, OrbGpuTimes& times) {
-  guess(points, weights, tree);
+  start(tree);
+  sample(points, weights, tree);
+  guess();
   watch.mark(&times.sample_s);
-  classify(points, weights);
+  classify(points, weights.units);
   watch.mark(&times.classify_s);
   resolve();
   const bool done = finish(tree, times);
@@ -151,7 +153,9 @@ bool WeightedWideRound<T, Dim>::cut(const T* points, const std::uint64_t* weight
 template <class T, int Dim>
 void WeightedWideRound<T, Dim>::start(const OrbTree<T, Dim>& tree) {
   clear(guesses_, kWideNodes, stream_);
+  clear(splits_, kWideNodes, stream_);
   clear(nodes_, kWideNodes, stream_);
+  clear(sample_node_, (std::size_t{samples_} + 3) / 4 * 4, stream_);
   clear(cuts_, kWideInner, stream_);
   clear(code_counts_, kWideNodes, stream_);
   clear(code_weights_, kWideNodes, stream_);
@@ -160,66 +164,37 @@ void WeightedWideRound<T, Dim>::start(const OrbTree<T, Dim>& tree) {
   clear(bin_weights_, wide_bins_begin(levels_), stream_);
   weighted_start_kernel<T, Dim><<<blocks(kWideInner, 256), 256, 0, stream_.get()>>>(
       tree.cells[1].box, static_cast<std::uint32_t>(n_), tree.cells[1].weight, tree.leaves, options_.side_tolerance,
-      guesses_.data(), nodes_.data(), table_.data(), scales_.data());
+      guesses_.data(), nodes_.data(), splits_.data(), table_.data());
   cuda_check_launch("weighted_start_kernel");
 }
 
 template <class T, int Dim>
-void WeightedWideRound<T, Dim>::guess(const T* points, const std::uint64_t* weights, const OrbTree<T, Dim>& tree) {
-  start(tree);
-  const std::uint32_t m = samples_;
-  sample_.resize_discard(std::size_t{m} * Dim);
-  sample_weights_.resize_discard(m);
-  sample_node_.resize_discard(m);
-  for (int k = 0; k < 2; ++k) {
-    sample_order_[k].resize_discard(m);
-    sample_keys_[k].resize_discard(m);
-    sample_sums_[k].resize_discard(m);
-  }
-  std::size_t bytes_of_sort = 0;
-  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes_of_sort, sample_keys_[0].data(), sample_keys_[1].data(),
-                                             sample_order_[0].data(), sample_order_[1].data(), m, 0, 32, stream_.get()),
-             "DeviceRadixSort");
-  std::size_t bytes_of_scan = 0;
-  cuda_check(cub::DeviceScan::InclusiveScan(nullptr, bytes_of_scan, sample_sums_[0].data(), sample_sums_[1].data(),
-                                            AddPairs{}, m, stream_.get()),
-             "DeviceScan");
-  temporary_.resize_discard(std::max(bytes_of_sort, bytes_of_scan));
-  weighted_sample_kernel<T, Dim><<<blocks(m, 256), 256, 0, stream_.get()>>>(
-      points, weights, n_, m, sample_.data(), sample_weights_.data(), sample_order_[0].data(), sample_node_.data());
+void WeightedWideRound<T, Dim>::sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned grid = blocks(samples_, 256);
+  if (tree.cells[1].weight > 0)
+    weighted_sample_kernel<T, Dim>
+        <<<grid, 256, 0, stream>>>(points, weights, n_, samples_, sample_.data(), sample_node_.data());
+  else  // points count
+    wide_sample_kernel<T, Dim><<<grid, 256, 0, stream>>>(points, n_, samples_, sample_.data(), sample_node_.data());
   cuda_check_launch("weighted_sample_kernel");
-  for (int level = 0; level < levels_; ++level) guess_level(level);
 }
 
+/// The sample's points stand for equal weights: their numbers place the brackets, as without weights.
 template <class T, int Dim>
-void WeightedWideRound<T, Dim>::guess_level(int level) {
+void WeightedWideRound<T, Dim>::guess() {
   const cudaStream_t stream = stream_.get();
-  const std::uint32_t m = samples_;
-  const unsigned grid = blocks(m, 256);
-  const std::uint32_t* const keys = sample_keys_[1].data();
-  wide_keys_kernel<T, Dim><<<grid, 256, 0, stream>>>(sample_.data(), sample_order_[0].data(), sample_node_.data(),
-                                                     guesses_.data(), m, level, sample_keys_[0].data());
-  cuda_check_launch("wide_keys_kernel");
-  std::size_t room = temporary_.size();
-  cuda_check(cub::DeviceRadixSort::SortPairs(temporary_.data(), room, sample_keys_[0].data(), sample_keys_[1].data(),
-                                             sample_order_[0].data(), sample_order_[1].data(), m, 0,
-                                             kPlaceBits + level + 1, stream),
-             "DeviceRadixSort");
-  wide_segments_kernel<T, Dim><<<grid, 256, 0, stream>>>(keys, m, level, guesses_.data());
-  weighted_squares_kernel<<<grid, 256, 0, stream>>>(sample_weights_.data(), sample_order_[1].data(), m,
-                                                    sample_sums_[0].data());
-  cuda_check_launch("weighted_squares_kernel");
-  room = temporary_.size();
-  cuda_check(cub::DeviceScan::InclusiveScan(temporary_.data(), room, sample_sums_[0].data(), sample_sums_[1].data(),
-                                            AddPairs{}, m, stream),
-             "DeviceScan");
-  weighted_guess_kernel<T, Dim><<<blocks(std::uint64_t{1} << static_cast<unsigned>(level), 64), 64, 0, stream>>>(
-      sample_.data(), sample_order_[1].data(), sample_sums_[1].data(), level, options_.side_tolerance, guesses_.data(),
-      table_.data(), scales_.data());
-  if (level + 1 < levels_)
-    wide_down_kernel<T, Dim><<<grid, 256, 0, stream>>>(keys, m, level, guesses_.data(), sample_node_.data());
-  cuda_check_launch("wide_down_kernel");
-  sample_order_[0].swap(sample_order_[1]);
+  for (int level = 0; level < levels_; ++level) {
+    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
+    clear(sample_bins_, std::size_t{level_nodes} * guess_bins(level), stream_);
+    wide_count_kernel<Dim><<<blocks(samples_, 4 * 256), 256, 0, stream>>>(
+        sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
+    cuda_check_launch("wide_count_kernel");
+    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(
+        level, static_cast<float>(kWideSigmas), options_.side_tolerance, sample_bins_.data(), guesses_.data(),
+        splits_.data(), table_.data(), scales_.data());
+    cuda_check_launch("wide_guess_kernel");
+  }
 }
 
 template <class T, int Dim>
@@ -244,7 +219,7 @@ void WeightedWideRound<T, Dim>::resolve() {
     weighted_route_kernel<T, Dim><<<grid, kNodeThreads, table, stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_route_kernel");
-    weighted_select_kernel<T, Dim><<<level_nodes, kNodeThreads, sizeof(Candidates<T, Dim>), stream>>>(
+    weighted_select_kernel<T, Dim><<<level_nodes, kNodeThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
         level, levels_, lists_, guesses_.data(), candidates_.data(), nodes_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_select_kernel");
   }

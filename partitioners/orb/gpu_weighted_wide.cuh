@@ -1,8 +1,9 @@
 #pragma once
-// Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample's weights place the
-// brackets, the walk weighs what it counts, and entries of points in brackets carry their weights.
+// Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample has points by their weights,
+// the walk weighs what it counts, and entries of points in brackets carry their weights.
 #include "partitioners/orb/gpu_weighted_levels.cuh"
-#include "partitioners/orb/gpu_wide.cuh"
+#include "partitioners/orb/gpu_wide_sample.cuh"
+#include "partitioners/orb/gpu_wide_walk.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -40,8 +41,13 @@ struct WeightedLists {
   std::uint32_t* bins;      ///< as wide_bins_begin() has them
   std::uint64_t* bin_weights;
   const float2* table;  ///< [node]: as in WideLists
-  const float* scales;
 };
+
+/// Bins of a bracket by coordinate.
+__device__ inline float weighted_scale(float2 bracket, int level) {
+  const float scale = static_cast<float>(wide_bins(level)) / (bracket.y - bracket.x);
+  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
+}
 
 /// Counts and weights by code.
 struct CodeSums {
@@ -74,11 +80,11 @@ struct WeightedPlaces {
       return;
     }
     lists.entries[level][at] = entry;
-    const float low = table[entry.node].x;
+    const float2 bracket = table[entry.node];
     float c[Dim];
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(entry.x[a]);
-    const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(low)), low, lists.scales[entry.node], level);
+    as_floats(entry.x, c);
+    const std::uint32_t bin =
+        wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, weighted_scale(bracket, level), level);
     const std::uint32_t first = 1U << static_cast<unsigned>(level);
     const std::uint32_t of_all = wide_bins_begin(level) + (entry.node - first) * wide_bins(level) + bin;
     atomicAdd(&lists.bins[of_all], 1U);
@@ -88,134 +94,59 @@ struct WeightedPlaces {
 
 // ---- The sample -----------------------------------------------------------------------------------------------------
 
+/// Points whose weights are summed for the sample.
+constexpr std::uint32_t kWeightGroup = 128;
+
+/// Weights as integers; and their sums up to the end of each group.
+struct UnitWeights {
+  const std::uint64_t* units;  ///< room for a multiple of 4
+  const std::uint64_t* ends;
+};
+
 /// The root, exact; all nodes outer.
 template <class T, int Dim>
 __global__ void weighted_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint64_t weight, std::uint32_t leaves,
                                       double side_tolerance, WideGuess<T, Dim>* guesses, WeightedNode<T, Dim>* nodes,
-                                      float2* table, float* scales) {
+                                      WideSplit* splits, float2* table) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < kWideInner) {
-    table[v] = make_float2(INFINITY, INFINITY);
-    scales[v] = 0;
-  }
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v != 1) return;
   guesses[1].box = nodes[1].box = box;
   guesses[1].leaves = nodes[1].leaves = leaves;
   guesses[1].axis = cut_axis(box, side_tolerance);
+  splits[1] = counted_split(guesses[1], 0);
   nodes[1].count = n;
   nodes[1].weight = weight;
   nodes[1].known = 1;
 }
 
-/// One position at random out of each of m equal stretches of the n points, m <= n.
+/// One point at random out of each of m equal parts of the weight, each as likely as its own; a heavy one is there more
+/// than once. So all points of the sample count the same, and cuts by weight are cuts by their number. The sum of the
+/// weights is not 0. As wide_sample_kernel otherwise.
 template <class T, int Dim>
-__global__ void weighted_sample_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
-                                       std::uint64_t n, std::uint32_t m, float* __restrict__ sample,
-                                       float* __restrict__ sample_weights, std::uint32_t* order, std::uint32_t* node) {
+__global__ void weighted_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
+                                       std::uint32_t m, float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= m) return;
-  const std::uint64_t begin = i * n / m;
-  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);
-  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(scatter(i)), length);
-  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
-  sample_weights[i] = static_cast<float>(weights[at]);
-  order[i] = i;
-  node[i] = 1;
-}
-
-/// Weights and their squares in the order of the sorted sample.
-__global__ inline void weighted_squares_kernel(const float* __restrict__ sample_weights,
-                                               const std::uint32_t* __restrict__ order, std::uint32_t m,
-                                               double2* __restrict__ sums) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= m) return;
-  const double w = sample_weights[order[i]];
-  sums[i] = make_double2(w, w * w);
-}
-
-struct AddPairs {
-  __host__ __device__ double2 operator()(const double2& a, const double2& b) const {
-    return double2{a.x + b.x, a.y + b.y};
-  }
-};
-
-/// Ranks of the sample between which the cut very likely lies, and the one it likely has.
-struct SampleRanks {
-  std::int64_t low, high;
-  std::uint32_t cut;
-};
-
-/// sums: running sums of weights and squares in the sorted sample. Where the sample's weights are all zero, points
-/// count.
-__device__ inline SampleRanks bracket_ranks(const double2* __restrict__ sums, std::uint32_t begin, std::uint32_t size,
-                                            double share) {
-  const double2 before = begin > 0 ? sums[begin - 1] : make_double2(0, 0);
-  const double2 end = sums[begin + size - 1];
-  const double sum = end.x - before.x;
-  const double spread = share * (1 - share);
-  if (!(sum > 0)) {
-    const double reach = kWideSigmas * sqrt(size * spread) + 2;
-    return {static_cast<std::int64_t>(size * share - reach), static_cast<std::int64_t>(size * share + reach),
-            min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1)};
-  }
-  const double reach = kWideSigmas * sqrt(max(end.y - before.y, 0.0) * spread);
-  // How many points of the sample it takes to reach a weight.
-  const auto rank_of = [&](double weight) {
-    std::uint32_t low = 0;
-    std::uint32_t high = size;
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (sums[begin + middle].x - before.x < weight)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;  // size: not reached
-  };
-  return {std::int64_t{rank_of(sum * share - reach)} - 2, std::int64_t{rank_of(sum * share + reach)} + 2,
-          min(max(rank_of(sum * share), 1U), size - 1)};
-}
-
-/// Brackets of a level's nodes; prepares the children. As wide_guess_kernel.
-template <class T, int Dim>
-__global__ void weighted_guess_kernel(const float* __restrict__ sample, const std::uint32_t* __restrict__ order,
-                                      const double2* __restrict__ sums, int level, double side_tolerance,
-                                      WideGuess<T, Dim>* guesses, float2* table, float* scales) {
-  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  if (k >= first) return;
-  const std::uint32_t v = first + k;
-  WideGuess<T, Dim>& guess = guesses[v];
-  if (guess.leaves < 2 || guess.end < guess.begin + kWideSegment) return;
-  const std::uint32_t left = left_leaves(guess.leaves);
-  const std::uint32_t size = guess.end - guess.begin;
-  const SampleRanks ranks = bracket_ranks(sums, guess.begin, size, static_cast<double>(left) / guess.leaves);
-  const int axis = guess.axis;
-  const auto at = [&](std::int64_t rank) {
-    return sample[std::uint64_t{order[guess.begin + static_cast<std::uint32_t>(rank)]} * Dim + axis];
-  };
-  const float scale = place_scale(guess);
-  const float place = scale > 0.0F ? 1.0F / scale : 0.0F;
-  const float box_low = static_cast<float>(guess.box.lower[axis]);
-  const float box_high = static_cast<float>(guess.box.upper[axis]);
-  const float low = low_end(fminf(fmaxf(ranks.low >= 0 ? at(ranks.low) - place : box_low, -FLT_MAX), FLT_MAX), axis);
-  const float high = fmaxf(fminf(ranks.high < size ? at(ranks.high) + place : box_high, FLT_MAX), -FLT_MAX);
-  table[v] = make_float2(low, high);
-  const float bin_scale = static_cast<float>(wide_bins(level)) / (high - low);
-  scales[v] = high > low && bin_scale < 1e30F ? bin_scale : 0.0F;
-  guess.cut = ranks.cut;
-  guess.inner = 1;
-  const T plane = min(max(static_cast<T>(at(ranks.cut)), guess.box.lower[axis]), guess.box.upper[axis]);
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    WideGuess<T, Dim>& child = guesses[2 * v + side];
-    child.leaves = side == 0 ? left : guess.leaves - left;
-    child.box = guess.box;
-    if (side == 0)
-      child.box.upper[axis] = plane;
+  const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
+  const std::uint64_t total = weights.ends[groups - 1];
+  const double share = (i + static_cast<double>(scatter(i) >> 40U) * 0x1p-24) / m;
+  std::uint64_t rest = min(static_cast<std::uint64_t>(share * static_cast<double>(total)), total - 1);
+  std::uint32_t low = 0;  // the first group that ends behind it
+  std::uint32_t high = groups - 1;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (weights.ends[middle] <= rest)
+      low = middle + 1;
     else
-      child.box.lower[axis] = plane;
-    child.axis = cut_axis(child.box, side_tolerance);
+      high = middle;
   }
+  if (low > 0) rest -= weights.ends[low - 1];
+  std::uint64_t at = std::uint64_t{low} * kWeightGroup;
+  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.units[at] <= rest; ++at)
+    rest -= weights.units[at];
+  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
+  node[i] = 1;
 }
 
 // ---- The walk -------------------------------------------------------------------------------------------------------
@@ -282,8 +213,7 @@ __global__ void __launch_bounds__(Threads, 1)
 #pragma unroll
       for (int j = 0; j < kPoints; ++j) {
         float c[Dim];
-#pragma unroll
-        for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(x[j / 4][j % 4][a]);
+        as_floats(x[j / 4][j % 4], c);
         step_down<Dim>(table, c, v[j]);
       }
     std::uint64_t weight[kPoints];

@@ -22,8 +22,8 @@ class WeightedWideRound {
   WeightedWideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
-  /// brackets), and the tree is as it was. points: aligned to 16 bytes; weights: units, room for a multiple of 4.
-  bool cut(const T* points, const std::uint64_t* weights, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes.
+  bool cut(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
   /// Cells that are no leaves and were not cut, in the order of their points.
   [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
   /// Leaves of points; of those in cells that are left: anything.
@@ -34,8 +34,8 @@ class WeightedWideRound {
 
  private:
   void start(const OrbTree<T, Dim>& tree);
-  void guess(const T* points, const std::uint64_t* weights, const OrbTree<T, Dim>& tree);
-  void guess_level(int level);
+  void sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree);
+  void guess();
   void classify(const T* points, const std::uint64_t* weights);
   void resolve();
   bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
@@ -62,9 +62,10 @@ class WeightedWideRound {
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<WeightedEntry<T, Dim>> entries_[kWideLevels];
-  support::DeviceBuffer<float> sample_, sample_weights_;
-  support::DeviceBuffer<double2> sample_sums_[2];
-  support::DeviceBuffer<std::uint32_t> sample_order_[2], sample_keys_[2], sample_node_;
+  support::DeviceBuffer<WideSplit> splits_;
+  support::DeviceBuffer<float> sample_;
+  support::DeviceBuffer<std::uint16_t> sample_node_;
+  support::DeviceBuffer<std::uint32_t> sample_bins_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<WeightedNode<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;

@@ -149,7 +149,8 @@ __global__ void __launch_bounds__(kNodeThreads)
   node.weight_before = below.weight;
   node.candidates = 0;
   node.active = 1;
-  cuts[v] = {lists.table[v].x, lists.scales[v], 1U, first, last};
+  const float2 bracket = lists.table[v];
+  cuts[v] = {bracket.x, weighted_scale(bracket, level), 1U, first, last};
 }
 
 /// Walks a point of node `child` down from level `from`.
@@ -157,8 +158,7 @@ template <class T, int Dim>
 __device__ inline std::uint32_t weighted_walk(const float2* table, const T (&x)[Dim], std::uint32_t child, int from,
                                               int levels) {
   float c[Dim];
-#pragma unroll
-  for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(x[a]);
+  as_floats(x, c);
   std::uint32_t v = child;
   for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
   return v;
@@ -176,8 +176,7 @@ __device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, 
   const WeightedCut cut = cuts[v];
   if (cut.active == 0U) return kNotCut;
   float c[Dim];
-#pragma unroll
-  for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(entry.x[a]);
+  as_floats(entry.x, c);
   const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
   if (bin >= cut.first_bin && bin <= cut.last_bin) {
     const std::uint32_t k = atomicAdd(&nodes[v].candidates, 1U);
@@ -242,7 +241,7 @@ __global__ void __launch_bounds__(kNodeThreads)
 
 /// What weighted_select_kernel has in shared memory.
 template <class T, int Dim>
-struct Candidates {
+struct WeightedCandidates {
   OrbPoint<T, Dim> points[kWeightedFew];  ///< id: position
   std::uint64_t weights[kWeightedFew];
   std::uint64_t sorted_weights[kWeightedFew];
@@ -251,8 +250,8 @@ struct Candidates {
 
 /// Cuts a node between the points of ranks left - 1 and left of its candidates, and makes its children known.
 template <class T, int Dim>
-__device__ inline void cut_node(WeightedNode<T, Dim>* nodes, std::uint32_t v, int axis, const Candidates<T, Dim>& found,
-                                const CutVerdict& verdict) {
+__device__ inline void cut_weighted_node(WeightedNode<T, Dim>* nodes, std::uint32_t v, int axis,
+                                         const WeightedCandidates<T, Dim>& found, const CutVerdict& verdict) {
   WeightedNode<T, Dim>& node = nodes[v];
   node.axis = axis;
   node.cut =
@@ -281,7 +280,7 @@ __global__ void __launch_bounds__(kNodeThreads)
                            const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                            WeightedNode<T, Dim>* nodes, std::uint16_t* codes, CodeSums sums) {
   extern __shared__ __align__(16) unsigned char memory[];
-  auto& found = *reinterpret_cast<Candidates<T, Dim>*>(memory);
+  auto& found = *reinterpret_cast<WeightedCandidates<T, Dim>*>(memory);
   __shared__ std::uint32_t left_of_cut;  // 0: no cut
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
@@ -313,7 +312,7 @@ __global__ void __launch_bounds__(kNodeThreads)
     // Both points beside the cut must be here.
     const bool cut = verdict.kind == CutVerdict::Kind::cut && verdict.left > 0 && verdict.left < n;
     left_of_cut = cut ? verdict.left : 0;
-    if (cut) cut_node(nodes, v, axis, found, verdict);
+    if (cut) cut_weighted_node(nodes, v, axis, found, verdict);
   }
   __syncthreads();
   const std::uint32_t left = left_of_cut;

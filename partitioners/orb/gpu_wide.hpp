@@ -1,15 +1,18 @@
 #pragma once
 // The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points, for the
-// brackets of all 4095 cuts fit into shared memory. Two stable moves by 64 follow where points are wanted. Labels need
-// none. Internal to OrbGpu.
+// brackets of all 4095 cuts fit into shared memory. Cells that were not cut (an axis or a bracket was guessed wrong)
+// are cut once more, their points alone walked again. Two stable moves by 64 follow where points are wanted; labels
+// need none. Internal to OrbGpu.
 //
-// Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of the fifth of the points that meet a bracket, some 60
-// each; labels 2 + 4. Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of
-// 4.3 TB/s that is 3.5 + 3 ms, labels 1.5 ms, moves 14 ms.
+// Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
+// Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +
+// 3 ms (a sixth of the points in brackets), labels 1.5 ms, moves 14 ms.
 #include <vector>
 
 #include "partitioners/orb/gpu_stopwatch.hpp"
 #include "partitioners/orb/gpu_wide_resolve.cuh"
+#include "partitioners/orb/gpu_wide_sample.cuh"
+#include "partitioners/orb/gpu_wide_walk.cuh"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
@@ -35,11 +38,15 @@ class WideRound {
   int move(const T* points, support::DeviceBuffer<T>* moved, support::DeviceBuffer<std::uint32_t>* ids);
 
  private:
-  void guess(const T* points, const OrbTree<T, Dim>& tree);
-  void classify(const T* points);
-  void resolve();
-  bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
-  void make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends);
+  void allow_shared();
+  void size_lists();
+  void sample(const T* points, const OrbTree<T, Dim>& tree);
+  void restart(const std::vector<std::size_t>& cells);
+  void guess(int first_level, float sigmas);
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
+  void resolve(int first_level);
+  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
+  void make_slots(const OrbTree<T, Dim>& tree);
   void scan_tiles(std::size_t places);
   void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
 
@@ -56,14 +63,19 @@ class WideRound {
   support::DeviceBuffer<std::uint16_t> codes_;
   support::DeviceBuffer<std::uint8_t> low_digits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<float> scales_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
-  support::DeviceBuffer<WideEntry<T, Dim>> entries_[kWideLevels];
+  support::DeviceBuffer<std::uint32_t> middles_, limits_;  ///< for the walk by places
+  support::DeviceBuffer<std::uint16_t> grid_, start_;
+  support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
+  support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
   support::DeviceBuffer<float> sample_;
-  support::DeviceBuffer<std::uint32_t> order_[2], keys_[2], sample_node_;
+  support::DeviceBuffer<std::uint16_t> sample_node_;
+  support::DeviceBuffer<std::uint32_t> sample_bins_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;

@@ -25,10 +25,13 @@ namespace amrbench::partitioners {
 
 /// Ways to do the same, to be timed side by side; results do not depend on them.
 struct OrbGpuTuning {
-  bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
-  int walk = 1;      ///< points a thread, blocks a multiprocessor: 0: 4, 2; 1: 4, 3; 2: 8, 2
-  int move = 2;  ///< 1: equal slots are found by match instructions, else by ballots; + 2: 3 blocks a multiprocessor
+  bool wide = true;    ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
+  bool grid = true;    ///< its walk begins where a grid over the root's box says, else at the root
+  bool again = true;   ///< it cuts once more what it guessed wrong, else further rounds do
   double samples = 1;  ///< size of the wide round's sample, relative to the usual one
+  // With weights:
+  int walk = 0;  ///< the wide round's: 0: 1024 threads a block; 1: the same, weights added in 64 bits; 2: 512 threads
+  int move = 0;  ///< 1: numbers of cells are sorted as 16 bits, else as 32
 };
 
 struct OrbGpuOptions {
@@ -48,6 +51,7 @@ struct OrbGpuTimes {
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
   int rounds = 0;
   bool wide = false;             ///< the first round cut up to 12 levels
+  int again = 0;                 ///< times the first round cut once more what it had guessed wrong
   std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
   std::uint32_t host_cells = 0;  ///< cells that the host cut
   int passes = 0;                ///< counting passes of the document's methods, or over cells cut one level at a time
@@ -64,9 +68,11 @@ class OrbGpu {
   OrbGpu& operator=(const OrbGpu&) = delete;
   ~OrbGpu();
 
-  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. box: root's box, which
-  /// holds all points. weights: n on the device where options.weighted says so, else null; InputError with the index of
-  /// the first that is negative, NaN or infinite. Waits until done.
+  /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. They
+  /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
+  /// holds all points. weights: n on the device, as complete, where options.weighted says so, else null; InputError
+  /// with the index of the first that is negative, NaN or infinite. Waits until done. RunError when the method cannot
+  /// find a cut among its points.
   const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box, const double* weights = nullptr);
 
   [[nodiscard]] const OrbGpuTimes& times() const;

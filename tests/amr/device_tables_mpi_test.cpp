@@ -40,27 +40,31 @@ void exchange(const Mesh<3>& mesh, const HaloPlan& plan, const double* send, dou
 std::vector<std::vector<double>> stage_by_tables(const Mesh<3>& mesh, const FieldStore& fields) {
   const BlockLayout& l = fields.layout();
   const HaloPlan plan = make_halo_plan(mesh, l, face_piece_sizes(l, 4));
-  const DeviceTables tables = make_device_tables(mesh, l, plan);
-  std::vector<double> send(tables.send_values + kernels::kPadding, kUnset);
-  std::vector<double> packed(tables.packed_values + kernels::kPadding, std::numeric_limits<double>::quiet_NaN());
+  const DeviceTables tables(mesh, l, plan);
+  std::vector<kernels::BlockEntry> blocks(tables.blocks());
+  std::vector<kernels::FaceJob> packs(tables.packs()), local(tables.local()), arrived(tables.arrived());
+  tables.write_packs(packs);
+  tables.write(blocks, local, arrived);
+  std::vector<double> send(tables.send_values() + kernels::kPadding, kUnset);
+  std::vector<double> packed(tables.packed_values() + kernels::kPadding, std::numeric_limits<double>::quiet_NaN());
   const auto run = [&](const std::vector<kernels::FaceJob>& jobs, std::vector<double>& out) {
     for (const kernels::FaceJob& job : jobs)
       kernels::checks::do_on_cpu(l, job, fields.block(job.slot), packed.data(), out.data());
   };
-  run(tables.packs, send);
+  run(packs, send);
   exchange(mesh, plan, send.data(), packed.data());
-  run(tables.local, packed);
-  run(tables.arrived, packed);
+  run(local, packed);
+  run(arrived, packed);
   std::vector<std::vector<double>> results(mesh.size(), std::vector<double>(l.block_values()));
-  for (std::size_t k = 0; k < tables.blocks.size(); ++k) {
-    const kernels::BlockEntry& entry = tables.blocks[k];
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    const kernels::BlockEntry& entry = blocks[k];
     kernels::BlockArgs args;
     args.in = fields.block(entry.in);
     args.out = results.at(entry.out).data();
     for (int face = 0; face < 6; ++face) {
       const kernels::FaceCode code = entry.faces[face];
-      EXPECT_TRUE(k >= tables.interior || !kernels::face_is_packed(code) ||
-                  kernels::packed_offset(code) >= tables.receive_values)
+      EXPECT_TRUE(k >= tables.interior() || !kernels::face_is_packed(code) ||
+                  kernels::packed_offset(code) >= tables.receive_values())
           << "an interior block reads a message";
       args.faces[face] = kernels::face_is_packed(code)
                              ? kernels::FaceView{packed.data() + kernels::packed_offset(code), true}

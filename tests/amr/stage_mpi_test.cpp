@@ -106,7 +106,7 @@ void check_stages(const Mesh<3>& mesh, const Case& c, bool overlap, bool summing
   const auto scale = support::FixedPointScale::for_bound(1024.0);
   for (int number = 0; number < 3; ++number) {
     const WholeField before(mesh, fields);
-    auto sums = stage->advance(mesh, fields, number, summing ? &scale : nullptr, metrics);
+    stage->advance(mesh, fields, number, summing ? &scale : nullptr, metrics);
     std::vector<support::FixedPointSum> expected(c.variables, support::FixedPointSum(scale));
     std::int64_t wrong = 0;
     for_cells(mesh, fields.layout(), [&](std::int32_t i, int v, std::size_t at, const Cell& cell) {
@@ -115,7 +115,9 @@ void check_stages(const Mesh<3>& mesh, const Case& c, bool overlap, bool summing
       expected[v].add(value);
     });
     EXPECT_EQ(wrong, 0) << "values of " << mesh.size() << " blocks, stage " << number;
-    ASSERT_EQ(sums.size(), summing ? std::size_t(c.variables) : 0U);
+    if (!summing) continue;
+    const auto sums = stage->sums();
+    ASSERT_EQ(sums.size(), std::size_t(c.variables));
     for (std::size_t v = 0; v < sums.size(); ++v) EXPECT_TRUE(sums[v] == expected[v]) << "variable " << v;
   }
 }

@@ -163,7 +163,8 @@ TEST(BlockSumsCuda, AreTheCpusIntegers) {
     checks::DeviceField field(blocks, l.block_values(), stream);
     DeviceSum sum(l);
     launch_block_sums(l, kTiles, field.view(stream), sum.start(scale, stream), stream);
-    const auto totals = sum.totals(scale, static_cast<std::int64_t>(kTiles * l.block_cells()), stream);
+    sum.fetch(static_cast<std::int64_t>(kTiles * l.block_cells()), stream);
+    const auto totals = sum.totals();
     StageSum expected(l, kBlockSumLength, block_sum_patterns(l.lanes), scale);
     for (int i = 0; i < kTiles; ++i) sum_block(l, blocks.data() + i * l.block_values(), expected);
     for (int v = 0; v < l.variables; ++v) ASSERT_TRUE(totals[v] == expected.totals()[v]) << "variable " << v;

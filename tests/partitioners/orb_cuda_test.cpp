@@ -31,6 +31,13 @@ std::vector<V> on_host(const V* device, std::size_t n) {
   return host;
 }
 
+/// Waits until all is there: a small copy from pageable memory may return before.
+template <class T>
+void to_device(T* device, const std::vector<T>& host) {
+  support::cuda_check(cudaMemcpy(device, host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
 template <class T, int Dim>
 void compare(const std::vector<T>& points, std::uint32_t leaves, const std::string& method,
              double side_tolerance = kOrbSideTolerance, const OrbGpuTuning& tuning = {}, OrbGpuTimes* times = nullptr) {
@@ -39,8 +46,7 @@ void compare(const std::vector<T>& points, std::uint32_t leaves, const std::stri
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, {}, {.leaves = leaves, .side_tolerance = side_tolerance}, cpu);
   support::DeviceBuffer<T> device(points.size());
-  support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
-                      "cudaMemcpy");
+  to_device(device.data(), points);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves,
                          .method = method,
                          .side_tolerance = side_tolerance,
@@ -74,8 +80,7 @@ void compare_labels(const std::vector<T>& points, std::uint32_t leaves, const Or
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, {}, {.leaves = leaves}, cpu);
   support::DeviceBuffer<T> device(points.size());
-  support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size() * sizeof(T), cudaMemcpyHostToDevice),
-                      "cudaMemcpy");
+  to_device(device.data(), points);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .points = false, .labels = true, .tuning = tuning});
   for (int repeat = 0; repeat < 2; ++repeat) {
     ASSERT_EQ(tree_hash(gpu.run(device.data(), cpu.tree.cells[1].box)), tree_hash(cpu.tree));
@@ -118,13 +123,13 @@ TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
     constexpr std::integral_constant<int, 2> kTwo;
     constexpr std::integral_constant<int, 3> kThree;
     cut(made<float, 3>(kind, 1200003, 11), kThree, 4096, kOrbSideTolerance, {});
-    cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.walk = 1, .move = 3, .samples = 3});
-    cut(made<float, 3>(kind, 1100001, 13), kThree, 2049, kOrbSideTolerance, {.walk = 2});
-    cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.move = 1, .samples = 0.1});
+    cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.grid = false, .samples = 3});
+    cut(made<float, 3>(kind, 1100001, 13), kThree, 2049, kOrbSideTolerance, {.again = false});
+    cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.samples = 0.05});
     // So small a sample gets some axes wrong: a few cells are left to later rounds.
-    cut(made<float, 3>(kind, 600003, 22), kThree, 1024, kOrbSideTolerance, {.samples = 0.1});
-    cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {.walk = 1});
-    cut(made<float, 2>(kind, 100003, 16), kTwo, 61, 0, {.walk = 2});
+    cut(made<float, 3>(kind, 600003, 22), kThree, 1024, kOrbSideTolerance, {.samples = 0.05});
+    cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {.grid = false});
+    cut(made<float, 2>(kind, 100003, 16), kTwo, 61, 0, {.again = false});
     cut(made<float, 3>(kind, 1100000, 17), kThree, 8000, kOrbSideTolerance, {});  // more rounds follow
     if (HasFatalFailure()) return;
   }
@@ -133,8 +138,7 @@ TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
 TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {
   for (const OrbInputKind kind : kKinds) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
-    compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance,
-                      {.wide = false, .move = 2});
+    compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance, {.wide = false});
     compare<double, 2>(made<double, 2>(kind, 200002, 19), 1021, "multiway", kOrbSideTolerance, {.wide = false});
     if (HasFatalFailure()) return;
   }
@@ -163,9 +167,7 @@ TEST_F(OrbCuda, PointsNeedNotBeAligned) {
   OrbResult<float, 3> cpu;
   orb<float, 3>({points, 3}, {}, {.leaves = 64}, cpu);
   support::DeviceBuffer<float> device(points.size() + 1);
-  support::cuda_check(
-      cudaMemcpy(device.data() + 1, points.data(), points.size() * sizeof(float), cudaMemcpyHostToDevice),
-      "cudaMemcpy");
+  to_device(device.data() + 1, points);
   OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true});
   ASSERT_EQ(tree_hash(gpu.run(device.data() + 1, cpu.tree.cells[1].box)), tree_hash(cpu.tree));
   EXPECT_FALSE(gpu.times().wide);

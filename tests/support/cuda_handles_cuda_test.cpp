@@ -49,6 +49,27 @@ TEST(DeviceMemory, ValuesComeBack) {
   EXPECT_TRUE(std::equal(values.begin(), values.end(), host.data()));
 }
 
+TEST(StreamRegion, GrowsInTheStreamsOrder) {
+  AMRBENCH_NEEDS_GPU();
+  const CudaStream stream;
+  StreamRegion region;
+  constexpr std::size_t kFirst = 1 << 20;
+  std::vector<PinnedBuffer<double>> in, out;
+  // Nothing waits in between: each copy back must find the values that its own copy brought.
+  for (std::size_t n = kFirst; n <= 4 * kFirst; n += kFirst) {
+    PinnedBuffer<double>& from = in.emplace_back(n);
+    PinnedBuffer<double>& back = out.emplace_back(n);
+    for (std::size_t i = 0; i < n; ++i) from[i] = static_cast<double>(i + n);
+    auto* const device = static_cast<double*>(region.reserve(n * sizeof(double), stream));
+    EXPECT_GE(region.bytes(), n * sizeof(double));
+    copy_to_device(device, static_cast<const double*>(from.data()), n, stream);
+    copy_to_host(back.data(), static_cast<const double*>(device), n, stream);
+  }
+  stream.synchronize();
+  for (std::size_t k = 0; k < in.size(); ++k)
+    EXPECT_TRUE(std::equal(in[k].data(), in[k].data() + in[k].size(), out[k].data())) << "list " << k;
+}
+
 TEST(CudaCheck, NamesCallAndReason) {
   AMRBENCH_NEEDS_GPU();
   try {

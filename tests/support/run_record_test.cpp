@@ -87,7 +87,7 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
             (Names{"method", "degree_max", "edge_cut_max", "edge_cut_total", "comm_bytes_max"}));
   EXPECT_EQ(keys(json["fields"][1]), (Names{"variable", "sum", "sum_squares", "min", "max", "checksum_hex"}));
   EXPECT_EQ(keys(json["device"]), (Names{"backend", "transport", "gpus", "launches_per_step", "stencil_s", "faces_s",
-                                         "wait_s", "link_bytes", "memory_bytes_max_rank"}));
+                                         "wait_s", "between_s", "link_bytes", "memory_bytes_max_rank"}));
   EXPECT_EQ(json["device"]["backend"], "cpu");
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["valid"], true);

@@ -1,0 +1,97 @@
+#pragma once
+// What the wide round and the rounds of 6 levels share to cut a node exactly: the bins of its bracket's histogram that
+// hold the cut, the order of the points in them, and what follows for the children.
+#include "partitioners/orb/gpu_kernels.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Threads of a block that cuts one node.
+constexpr int kCutThreads = 256;
+
+/// Sum over the threads of the block before and with this one. sums: shared, a word a warp. One barrier.
+__device__ inline std::uint32_t sum_up_to(std::uint32_t value, std::uint32_t* sums) {
+  const unsigned lane = threadIdx.x & 31U;
+#pragma unroll
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const std::uint32_t other = __shfl_up_sync(kFull, value, step);
+    if (lane >= step) value += other;
+  }
+  if (lane == 31) sums[threadIdx.x / 32] = value;
+  __syncthreads();
+  for (unsigned w = 0; w < threadIdx.x / 32; ++w) value += sums[w];
+  return value;
+}
+
+/// Bins that hold the first right point and the one before it.
+struct CutBins {
+  std::uint32_t first, last;
+  std::uint32_t before;  ///< entries in bins below `first`
+  std::uint32_t inside;  ///< entries in both
+};
+
+/// Of n bins (a multiple of kCutThreads) those that hold the entries of ranks `rank` - 1 and `rank`; 1 <= rank < their
+/// sum; where it is not, entries were lost, and inside is more than any node has. A block of kCutThreads calls; `found`
+/// is shared and there for all after it.
+__device__ inline void find_cut_bins(const std::uint32_t* bins, std::uint32_t n, std::uint32_t rank, CutBins* found) {
+  __shared__ std::uint32_t sums[kCutThreads / 32];
+  const std::uint32_t mine = n / kCutThreads;
+  const std::uint32_t* const from = bins + threadIdx.x * mine;
+  if (threadIdx.x == 0) *found = {0, 0, 0, ~0U};
+  std::uint32_t sum = 0;
+#pragma unroll 8
+  for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+  const std::uint32_t behind = sum_up_to(sum, sums);
+  std::uint32_t before = behind - sum;
+  if (before <= rank && rank < behind) {
+    std::uint32_t bin = threadIdx.x * mine;
+    while (before + bins[bin] <= rank) before += bins[bin++];
+    std::uint32_t first = bin;
+    if (before == rank) {  // the point before stands in the last bin below that is not empty
+      do {
+        --first;
+      } while (first > 0 && bins[first] == 0);
+      before -= bins[first];
+    }
+    *found = {first, bin, before, bins[bin] + (first != bin ? bins[first] : 0)};
+  }
+  __syncthreads();
+}
+
+/// The cut among a node's n candidates, of which `rank` go left: pivot and the last left coordinate, shared. A block
+/// calls; both are there after a barrier.
+template <class T, int Dim>
+__device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
+                                        OrbPoint<T, Dim>* pivot, T* last_left) {
+  for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+    const OrbPoint<T, Dim> p = found[i];
+    std::uint32_t before = 0;
+    for (std::uint32_t j = 0; j < n; ++j) before += orb_before(found[j], p, axis) ? 1U : 0U;
+    if (before == rank) *pivot = p;
+    if (before + 1 == rank) *last_left = p.x[axis];
+  }
+}
+
+/// Cuts the node: its children are known from now on.
+template <class T, int Dim>
+__device__ inline void cut_node(Node<T, Dim>& node, Node<T, Dim>* children, int axis, const OrbPoint<T, Dim>& pivot,
+                                T last_left) {
+  node.pivot = pivot;
+  node.axis = axis;
+  node.cut = cut_between(last_left, pivot.x[axis]);
+  node.resolved = 1;
+  const std::uint32_t left = left_leaves(node.leaves);
+  const auto count_left = static_cast<std::uint32_t>(unit_target(node.count, left, node.leaves));
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    Node<T, Dim>& child = children[side];
+    child.box = node.box;
+    if (side == 0)
+      child.box.upper[axis] = node.cut;
+    else
+      child.box.lower[axis] = node.cut;
+    child.leaves = side == 0 ? left : node.leaves - left;
+    child.count = side == 0 ? count_left : node.count - count_left;
+    child.known = 1;
+  }
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,150 @@
+#pragma once
+// What follows the cuts of gpu_wide.cu, its only user: labels, and two moves.
+#include <bit>
+#include <cub/device/device_scan.cuh>
+
+#include "partitioners/orb/gpu_move.cuh"
+#include "partitioners/orb/gpu_wide.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+inline unsigned blocks_of(std::uint64_t n, unsigned threads) {
+  return static_cast<unsigned>((n + threads - 1) / threads);
+}
+
+/// Leaves of all points from their codes. 6 bytes a point.
+static __global__ void __launch_bounds__(256)
+    wide_labels_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
+                       const std::uint32_t* __restrict__ leaf_of_code, std::uint32_t* __restrict__ labels) {
+  const std::uint64_t groups = n / 4;
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  const std::uint64_t me = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::uint64_t g = me; g < groups; g += step) {
+    const uint2 four = __ldcs(reinterpret_cast<const uint2*>(codes) + g);
+    const uint4 leaves = make_uint4(__ldg(leaf_of_code + (four.x & 0xffffU)), __ldg(leaf_of_code + (four.x >> 16U)),
+                                    __ldg(leaf_of_code + (four.y & 0xffffU)), __ldg(leaf_of_code + (four.y >> 16U)));
+    __stcs(reinterpret_cast<uint4*>(labels) + g, leaves);
+  }
+  if (me < n % 4) labels[4 * groups + me] = leaf_of_code[codes[4 * groups + me]];
+}
+
+/// A slot is a node of the last level. A cell that ends above it has the first slot below it.
+template <class T, int Dim>
+void WideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
+  std::vector<std::uint16_t> slots(kWideNodes, 0);
+  std::vector<std::uint32_t> leaves(kWideNodes, 0);
+  std::vector<std::uint64_t> counts(kSlots, 0);  // of slots that share all but their last digit
+  direct_ = sizeof(T) == sizeof(float);
+  std::vector<std::uint32_t> walk{1};
+  while (!walk.empty()) {
+    const std::uint32_t v = walk.back();
+    walk.pop_back();
+    const OrbCell<T, Dim>& cell = tree.cells[v];
+    if (v < first_ && cell.axis >= 0) {
+      walk.push_back(2 * v + 1);
+      walk.push_back(2 * v);
+      continue;
+    }
+    direct_ = direct_ && (cell.leaves == 1 || v >= first_);
+    const int above = levels_ - (std::bit_width(v) - 1);
+    const std::uint32_t slot = (v << static_cast<unsigned>(above)) - first_;
+    counts[slot / kSlots] += cell.count;
+    for (std::uint32_t begin = v, end = v + 1; begin < 2 * first_; begin *= 2, end *= 2)
+      for (std::uint32_t u = begin; u < end; ++u) {
+        slots[u] = static_cast<std::uint16_t>(slot);
+        leaves[u] = cell.first_leaf;
+      }
+  }
+  // A direct code is a slot's; moves that are not direct overwrite codes with first_ + slot, labels come before.
+  slot_of_code_.resize_discard(slots.size());
+  leaf_of_code_.resize_discard(leaves.size());
+  support::copy_to_device(slot_of_code_.data(), slots.data(), slots.size(), stream_);
+  support::copy_to_device(leaf_of_code_.data(), leaves.data(), leaves.size(), stream_);
+  buckets_.clear();
+  std::uint32_t begin = 0, tiles = 0;
+  for (const std::uint64_t count : counts) {
+    if (count == 0) continue;
+    const auto size = static_cast<std::uint32_t>(count);
+    const std::uint32_t own = (size - 1) / kTile<T, Dim> + 1;
+    buckets_.push_back({begin, size, 0, tiles, own, begin, 0, 0});
+    begin += size;
+    tiles += own;
+  }
+  stream_.synchronize();
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::label(std::uint32_t* labels) {
+  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
+  wide_labels_kernel<<<std::min(grid, blocks_of(n_ / 4 + 4, 256)), 256, 0, stream_.get()>>>(
+      codes_.data(), n_, leaf_of_code_.data(), labels);
+  support::cuda_check_launch("wide_labels_kernel");
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::scan_tiles(std::size_t places) {
+  std::size_t bytes = 0;
+  std::uint32_t* const table = tile_table_.data();
+  support::cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table, table, places, stream_.get()), "DeviceScan");
+  temporary_.resize_discard(bytes);
+  support::cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table, table, places, stream_.get()),
+                      "DeviceScan");
+}
+
+template <class T, int Dim>
+int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
+                            support::DeviceBuffer<std::uint32_t>* ids) {
+  const cudaStream_t stream = stream_.get();
+  const bool twice = levels_ > kLevels;
+  const unsigned shift = twice ? static_cast<unsigned>(kLevels) : 0U;
+  const auto tiles = static_cast<std::uint32_t>((n_ - 1) / kTile<T, Dim> + 1);
+  const std::size_t places = std::size_t{tiles} * kSlots;
+  tile_table_.resize_discard(places + (twice ? buckets_.size() * kSlots : 0));
+  moved[0].resize_discard(n_ * Dim);
+  if (ids != nullptr) ids[0].resize_discard(n_);
+  if (twice) low_digits_.resize_discard(n_);
+  wide_tile_counts_kernel<T, Dim><<<tiles, kThreads, 0, stream>>>(
+      codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
+  support::cuda_check_launch("wide_tile_counts_kernel");
+  scan_tiles(places);
+  const Cell root{0, static_cast<std::uint32_t>(n_), 0, 0, tiles, 0, 0, 0};
+  device_cells_.resize_discard(buckets_.size() + 1);
+  support::copy_to_device(device_cells_.data(), &root, 1, stream_);
+  support::copy_to_device(device_cells_.data() + 1, buckets_.data(), buckets_.size(), stream_);
+  launch_move<T, Dim, std::uint16_t>(
+      tiles, stream,
+      {points, moved[0].data(), nullptr, ids != nullptr ? ids[0].data() : nullptr, device_cells_.data(), 1, nullptr,
+       tile_table_.data(), first_, shift, twice ? low_digits_.data() : nullptr},
+      codes_.data());
+  direct_ = true;         // codes name slots now
+  stream_.synchronize();  // root and buckets_ may go
+  if (!twice) return 0;
+  moved[1].resize_discard(n_ * Dim);
+  if (ids != nullptr) ids[1].resize_discard(n_);
+  move_within_buckets(moved[0].data(), moved[1].data(), ids != nullptr ? ids[0].data() : nullptr,
+                      ids != nullptr ? ids[1].data() : nullptr);
+  return 1;
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out) {
+  const auto n_cells = static_cast<std::uint32_t>(buckets_.size());
+  const std::uint32_t tiles = buckets_.back().first_tile + buckets_.back().tiles;
+  if (digits_.size() == 0) {
+    std::vector<std::uint8_t> digits(std::size_t{kSlots} * kNodes);
+    for (std::size_t k = 0; k < digits.size(); ++k) digits[k] = static_cast<std::uint8_t>(k % kSlots);
+    digits_.resize_discard(digits.size());
+    support::copy_to_device(digits_.data(), digits.data(), digits.size(), stream_);
+    stream_.synchronize();
+  }
+  tile_counts_kernel<T, Dim><<<tiles, kThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
+                                                                    n_cells, digits_.data(), tile_table_.data());
+  support::cuda_check_launch("tile_counts_kernel");
+  scan_tiles(std::size_t{tiles} * kSlots);
+  launch_move<T, Dim, std::uint8_t>(
+      tiles, stream_.get(),
+      {from, to, ids_in, ids_out, device_cells_.data() + 1, n_cells, digits_.data(), tile_table_.data(), 0, 0, nullptr},
+      low_digits_.data());
+}
+
+}  // namespace amrbench::partitioners::gpu

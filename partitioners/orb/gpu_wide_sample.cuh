@@ -1,0 +1,243 @@
+#pragma once
+// Kernels of gpu_wide.cu that guess cuts from a sample: for each level one pass over the sample, which sends each of
+// its points a level down and counts it in a histogram of its node's box, and one block a node that reads the bracket
+// off the histogram.
+#include "partitioners/orb/gpu_cut.cuh"
+#include "partitioners/orb/gpu_wide.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Half-width of a bracket in standard deviations of the sample's rank. Errors of the cuts above on the same axis add
+/// some 7 % to that deviation: about 1 cut in 100000 is missed.
+constexpr float kWideSigmas = 4.75F;
+constexpr int kGuessThreads = 512;
+
+/// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all.
+__host__ __device__ constexpr std::uint32_t guess_bins(int level) {
+  return level < 4 ? 65536U : (1U << 20U) >> static_cast<unsigned>(level);
+}
+constexpr std::size_t kGuessBins = std::size_t{1} << 20;
+static_assert(guess_bins(kWideLevels - 1) >= kGuessThreads);
+
+/// The part of a split that counting needs, once a node's box and axis are known.
+template <class T, int Dim>
+__device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int level) {
+  WideSplit split{};
+  if (guess.leaves < 2) return split;
+  split.low = static_cast<float>(guess.box.lower[guess.axis]);
+  const float width = static_cast<float>(guess.box.upper[guess.axis]) - split.low;
+  const float scale = static_cast<float>(guess_bins(level)) / width;
+  split.scale = width > 0.0F && scale < 1e30F ? scale : 0.0F;
+  split.state = static_cast<std::uint32_t>(guess.axis) | WideSplit::kCounted;
+  return split;
+}
+
+/// The root, exact; all nodes outer.
+template <class T, int Dim>
+__global__ void wide_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint32_t leaves, double side_tolerance,
+                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
+                                  float* scales) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v < kWideInner) {
+    table[v] = make_float2(INFINITY, INFINITY);
+    scales[v] = 0;
+  }
+  if (v != 1) return;
+  guesses[1].box = nodes[1].box = box;
+  guesses[1].leaves = nodes[1].leaves = leaves;
+  guesses[1].axis = cut_axis(box, side_tolerance);
+  splits[1] = counted_split(guesses[1], 0);
+  nodes[1].count = n;
+  nodes[1].known = 1;
+}
+
+/// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
+/// of each node the cell above it, or itself, that is cut once more; else 0.
+template <class T, int Dim>
+__global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance,
+                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
+                                  float* scales, std::uint32_t* code_counts) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= kWideNodes) return;
+  Node<T, Dim>& node = nodes[v];
+  node.active = 0;
+  const std::uint32_t cell = start[v];
+  if (cell == 0) return;
+  code_counts[v] = 0;
+  node.resolved = 0;
+  guesses[v].inner = 0;
+  if (v < kWideInner) {
+    table[v] = make_float2(INFINITY, INFINITY);
+    scales[v] = 0;
+  }
+  if (v == cell) {
+    guesses[v].box = node.box;
+    guesses[v].leaves = node.leaves;
+    guesses[v].axis = cut_axis(node.box, side_tolerance);
+    splits[v] = counted_split(guesses[v], level_of(v));
+  } else {
+    node.known = 0;
+    splits[v] = WideSplit{};
+  }
+}
+
+/// One position at random out of each of m equal stretches of the n points.
+template <class T, int Dim>
+__global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n, std::uint32_t m,
+                                   float* __restrict__ sample, std::uint16_t* __restrict__ node) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m) return;
+  const std::uint64_t begin = i * n / m;
+  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
+  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(scatter(i)), length);
+  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
+  node[i] = 1;
+}
+
+/// The sample goes back up to the cells that are cut once more; 0: no such cell is above.
+static __global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t m,
+                                           std::uint16_t* __restrict__ node) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < m) node[i] = start[node[i]];
+}
+
+/// Four points of the sample a thread, those at the level above: a level down. Counts those at the level. sample and
+/// node have room for a multiple of 4; nodes of what is no point are 0. Bytes a point of the sample: 4 Dim + 4, and an
+/// atomic.
+template <int Dim>
+__global__ void __launch_bounds__(256)
+    wide_count_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
+                      const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                      std::uint32_t* __restrict__ bins) {
+  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
+  if (4 * std::uint64_t{group} >= m) return;
+  const uint2 packed = reinterpret_cast<const uint2*>(node)[group];
+  std::uint32_t v[4] = {packed.x & 0xffffU, packed.x >> 16U, packed.y & 0xffffU, packed.y >> 16U};
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  bool any = false;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) any = any || (v[j] >= first / 2 && v[j] > 0 && v[j] < 2 * first);
+  if (!any) return;
+  union {
+    float4 words[Dim];
+    float x[4][Dim];
+  } c;
+#pragma unroll
+  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{group} * Dim + w];
+  const std::uint32_t n = guess_bins(level);
+  const auto last = static_cast<float>(n - 1U);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    if (v[j] > 0 && v[j] >= first / 2 && v[j] < first) {
+      const WideSplit split = splits[v[j]];
+      if ((split.state & WideSplit::kCut) != 0U)
+        v[j] = 2 * v[j] + (on_axis<Dim>(c.x[j], split.state) >= split.plane ? 1U : 0U);
+    }
+    if (v[j] < first || v[j] >= 2 * first) continue;
+    const WideSplit split = splits[v[j]];
+    if ((split.state & WideSplit::kCounted) == 0U) continue;
+    const float position = (on_axis<Dim>(c.x[j], split.state) - split.low) * split.scale;
+    const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
+    atomicAdd(&bins[std::uint64_t{v[j] - first} * n + bin], 1U);
+  }
+  reinterpret_cast<uint2*>(node)[group] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+}
+
+/// A float at most 7 steps below x with the axis in its last two bits. Groups of four bit patterns are groups of four
+/// neighbours for either sign.
+__device__ inline float low_end(float x, int axis) {
+  constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
+  const std::uint32_t key = float_key(x);
+  const float below = key_float(key < kLowest + 4U ? kLowest : key - 4U);
+  return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
+}
+
+/// Where a bracket lies in its node's histogram: bins of its low end, of the cut and of its high end.
+struct GuessBins {
+  std::uint32_t low, cut, high;
+  float within;  ///< how far into its bin the cut lies
+};
+
+/// Writes the bracket of v and prepares its children.
+template <class T, int Dim>
+__device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
+                                   double side_tolerance, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
+                                   float* scales) {
+  WideGuess<T, Dim>& guess = guesses[v];
+  WideSplit split = splits[v];
+  const int axis = guess.axis;
+  const float bin = split.scale > 0.0F ? 1.0F / split.scale : 0.0F;
+  const float box_high = static_cast<float>(guess.box.upper[axis]);
+  const bool to_end = high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
+  const float from = low_open ? split.low : split.low + static_cast<float>(at.low) * bin;
+  const float to = to_end ? box_high : split.low + static_cast<float>(at.high + 1) * bin;
+  // fmaxf and fminf pass over NaN.
+  const float low = low_end(fminf(fmaxf(from, -FLT_MAX), FLT_MAX), axis);
+  const float high = fmaxf(fminf(to, FLT_MAX), -FLT_MAX);
+  table[v] = make_float2(low, high);
+  const float bin_scale = static_cast<float>(wide_bins(level)) / (high - low);
+  scales[v] = high > low && bin_scale < 1e30F ? bin_scale : 0.0F;
+  guess.inner = 1;
+  const float cut = split.low + (static_cast<float>(at.cut) + at.within) * bin;
+  const T plane = min(max(static_cast<T>(cut), guess.box.lower[axis]), guess.box.upper[axis]);
+  split.plane = static_cast<float>(plane);
+  split.state |= WideSplit::kCut;
+  splits[v] = split;
+  const std::uint32_t left = left_leaves(guess.leaves);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    WideGuess<T, Dim>& child = guesses[2 * v + side];
+    child.leaves = side == 0 ? left : guess.leaves - left;
+    child.box = guess.box;
+    if (side == 0)
+      child.box.upper[axis] = plane;
+    else
+      child.box.lower[axis] = plane;
+    child.axis = cut_axis(child.box, side_tolerance);
+    if (level + 1 < kWideLevels) splits[2 * v + side] = counted_split(child, level + 1);
+  }
+}
+
+/// One block a node of the level: its bracket from the sample's histogram, whole bins.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kGuessThreads)
+    wide_guess_kernel(int level, float sigmas, double side_tolerance, const std::uint32_t* __restrict__ bins,
+                      WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table, float* scales) {
+  __shared__ std::uint32_t sums[kGuessThreads / 32];
+  __shared__ std::uint32_t shared_size;
+  __shared__ GuessBins at;
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  const WideGuess<T, Dim>& guess = guesses[v];
+  if ((splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
+  const std::uint32_t n = guess_bins(level);
+  const std::uint32_t mine = n / kGuessThreads;
+  const std::uint32_t* const from = bins + std::uint64_t{blockIdx.x} * n + std::uint64_t{threadIdx.x} * mine;
+  std::uint32_t sum = 0;
+#pragma unroll 8
+  for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+  const std::uint32_t behind = sum_up_to(sum, sums);
+  const std::uint32_t before = behind - sum;
+  if (threadIdx.x == kGuessThreads - 1) shared_size = behind;
+  __syncthreads();
+  const std::uint32_t size = shared_size;
+  if (size < kWideSegment) return;
+  const double share = static_cast<double>(left_leaves(guess.leaves)) / guess.leaves;
+  const auto reach = static_cast<std::uint32_t>(sigmas * sqrt(size * share * (1 - share))) + 2;
+  const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
+  const bool low_open = cut < reach;
+  const bool high_open = cut + reach >= size;
+  const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within) {
+    if (rank < before || rank >= behind) return;
+    std::uint32_t b = 0;
+    std::uint32_t below = before;
+    while (below + from[b] <= rank) below += from[b++];
+    bin = threadIdx.x * mine + b;
+    if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(from[b]);
+  };
+  if (!low_open) find(cut - reach, at.low, nullptr);
+  find(cut, at.cut, &at.within);
+  if (!high_open) find(cut + reach, at.high, nullptr);
+  __syncthreads();
+  if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table, scales);
+}
+
+}  // namespace amrbench::partitioners::gpu
