@@ -9,8 +9,11 @@
 //   seed-cells, seed-level, seed-warp
 //               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
 //               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
-//               proposes (6.7), so their order within a leaf is not defined; tree and labels are the others'.
-// No weights.
+//               proposes (6.7), so their order within a leaf is not defined; tree and labels are the others'. No
+//               weights.
+//
+// Weights are doubles on the device, as the CPU takes them, and become integers there by the same rounding
+// (weights.hpp): fixed-point weights from outside would need the largest weight and the rounding to be right.
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -28,6 +31,9 @@ struct OrbGpuTuning {
   int route = 256;       ///< threads of a block that resolves brackets: 256 or 512
   double sigmas = 4.75;  ///< half-width of a bracket in standard deviations
   double samples = 1;    ///< size of the wide round's sample, relative to the usual one
+  // With weights:
+  int walk = 0;  ///< the wide round's: 0: 1024 threads a block; 1: the same, weights added in 64 bits; 2: 512 threads
+  int move = 0;  ///< 1: numbers of cells are sorted as 16 bits, else as 32
 };
 
 struct OrbGpuOptions {
@@ -37,18 +43,20 @@ struct OrbGpuOptions {
   bool points = true;        ///< reorder the points
   bool permutation = false;  ///< the numbers of the reordered points
   bool labels = false;       ///< leaf of each point
+  bool weighted = false;     ///< run() gets weights; multiway only
   OrbGpuTuning tuning = {};
 };
 
 struct OrbGpuTimes {
-  double total_s = 0;  ///< by CUDA events, first launch to last
+  double total_s = 0;    ///< by CUDA events, first launch to last
+  double weights_s = 0;  ///< checking and converting weights
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
   int rounds = 0;
   bool wide = false;             ///< the first round cut up to 12 levels
   int again = 0;                 ///< times the first round cut once more what it had guessed wrong
   std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
   std::uint32_t host_cells = 0;  ///< cells that the host cut
-  int passes = 0;                ///< counting passes of the document's methods
+  int passes = 0;                ///< counting passes of the document's methods, or over cells cut one level at a time
 };
 
 /// Buffers for inputs of one size, kept between runs. Device pointers it returns stay valid until the next run.
@@ -64,8 +72,10 @@ class OrbGpu {
 
   /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. They
   /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
-  /// holds all points. Waits until done. RunError when the method cannot find a cut among its points.
-  const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box);
+  /// holds all points. weights: n on the device, as complete, where options.weighted says so, else null; InputError
+  /// with the index of the first that is negative, NaN or infinite. Waits until done. RunError when the method cannot
+  /// find a cut among its points.
+  const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box, const double* weights = nullptr);
 
   [[nodiscard]] const OrbGpuTimes& times() const;
   [[nodiscard]] const T* points() const;

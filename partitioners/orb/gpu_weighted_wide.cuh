@@ -1,0 +1,260 @@
+#pragma once
+// Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample has points by their weights,
+// the walk weighs what it counts, and entries of points in brackets carry their weights.
+#include "partitioners/orb/gpu_weighted_levels.cuh"
+#include "partitioners/orb/gpu_wide_sample.cuh"
+#include "partitioners/orb/gpu_wide_walk.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// A point in a bracket.
+template <class T, int Dim>
+struct WeightedEntry {
+  T x[Dim];
+  std::uint32_t position, node;
+  std::uint64_t weight;
+};
+
+/// What is known exactly of a node.
+template <class T, int Dim>
+struct WeightedNode {
+  OrbBox<T, Dim> box;
+  std::uint64_t weight;
+  std::uint32_t count, leaves;
+  std::int32_t known;     ///< box, weight and count are
+  std::int32_t active;    ///< being cut at its level's turn
+  std::int32_t resolved;  ///< cut
+  std::int32_t axis;
+  T cut;
+  std::uint64_t weight_before;  ///< of the node's points before its candidates
+  std::uint32_t before;
+  std::uint32_t candidates;
+};
+
+/// The brackets, and where points in them go: a list and two histograms a level.
+template <class T, int Dim>
+struct WeightedLists {
+  WeightedEntry<T, Dim>* entries[kWideLevels];
+  std::uint32_t capacity[kWideLevels];
+  std::uint32_t* sizes;     ///< [level]
+  std::uint32_t* overflow;  ///< set when an entry had no room
+  std::uint32_t* bins;      ///< as wide_bins_begin() has them
+  std::uint64_t* bin_weights;
+  const float2* table;  ///< [node]: as in WideLists
+};
+
+/// Bins of a bracket by coordinate.
+__device__ inline float weighted_scale(float2 bracket, int level) {
+  const float scale = static_cast<float>(wide_bins(level)) / (bracket.y - bracket.x);
+  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
+}
+
+/// Counts and weights by code.
+struct CodeSums {
+  std::uint32_t* counts;
+  std::uint64_t* weights;
+};
+
+/// Gives out places in the lists as WidePlaces does.
+template <class T, int Dim>
+struct WeightedPlaces {
+  std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
+  std::uint32_t* base;   ///< shared, [kWideLevels]
+
+  __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[31 - __clz(static_cast<int>(v))], 1U); }
+  __device__ void reserve(const WeightedLists<T, Dim>& lists) {
+    __syncthreads();
+    if (threadIdx.x < kWideLevels) {
+      const std::uint32_t n = taken[threadIdx.x];
+      base[threadIdx.x] = n > 0 ? atomicAdd(&lists.sizes[threadIdx.x], n) : 0;
+      taken[threadIdx.x] = 0;
+    }
+    __syncthreads();
+  }
+  __device__ void put(const WeightedLists<T, Dim>& lists, const float2* table, const WeightedEntry<T, Dim>& entry,
+                      std::uint32_t place) const {
+    const int level = 31 - __clz(static_cast<int>(entry.node));
+    const std::uint64_t at = std::uint64_t{base[level]} + place;
+    if (at >= lists.capacity[level]) {
+      *lists.overflow = 1;
+      return;
+    }
+    lists.entries[level][at] = entry;
+    const float2 bracket = table[entry.node];
+    float c[Dim];
+    as_floats(entry.x, c);
+    const std::uint32_t bin =
+        wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, weighted_scale(bracket, level), level);
+    const std::uint32_t first = 1U << static_cast<unsigned>(level);
+    const std::uint32_t of_all = wide_bins_begin(level) + (entry.node - first) * wide_bins(level) + bin;
+    atomicAdd(&lists.bins[of_all], 1U);
+    add_weight(&lists.bin_weights[of_all], entry.weight);
+  }
+};
+
+// ---- The sample -----------------------------------------------------------------------------------------------------
+
+/// Points whose weights are summed for the sample.
+constexpr std::uint32_t kWeightGroup = 128;
+
+/// Weights as integers; and their sums up to the end of each group.
+struct UnitWeights {
+  const std::uint64_t* units;  ///< room for a multiple of 4
+  const std::uint64_t* ends;
+};
+
+/// The root, exact; all nodes outer.
+template <class T, int Dim>
+__global__ void weighted_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint64_t weight, std::uint32_t leaves,
+                                      double side_tolerance, WideGuess<T, Dim>* guesses, WeightedNode<T, Dim>* nodes,
+                                      WideSplit* splits, float2* table) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v != 1) return;
+  guesses[1].box = nodes[1].box = box;
+  guesses[1].leaves = nodes[1].leaves = leaves;
+  guesses[1].axis = cut_axis(box, side_tolerance);
+  splits[1] = counted_split(guesses[1], 0);
+  nodes[1].count = n;
+  nodes[1].weight = weight;
+  nodes[1].known = 1;
+}
+
+/// One point at random out of each of m equal parts of the weight, each as likely as its own; a heavy one is there more
+/// than once. So all points of the sample count the same, and cuts by weight are cuts by their number. The sum of the
+/// weights is not 0. As wide_sample_kernel otherwise.
+template <class T, int Dim>
+__global__ void weighted_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
+                                       std::uint32_t m, float* __restrict__ sample, std::uint16_t* __restrict__ node) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m) return;
+  const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
+  const std::uint64_t total = weights.ends[groups - 1];
+  const double share = (i + static_cast<double>(scatter(i) >> 40U) * 0x1p-24) / m;
+  std::uint64_t rest = min(static_cast<std::uint64_t>(share * static_cast<double>(total)), total - 1);
+  std::uint32_t low = 0;  // the first group that ends behind it
+  std::uint32_t high = groups - 1;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (weights.ends[middle] <= rest)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low > 0) rest -= weights.ends[low - 1];
+  std::uint64_t at = std::uint64_t{low} * kWeightGroup;
+  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.units[at] <= rest; ++at)
+    rest -= weights.units[at];
+  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
+  node[i] = 1;
+}
+
+// ---- The walk -------------------------------------------------------------------------------------------------------
+
+constexpr std::size_t weighted_shared(int levels) {
+  return (std::size_t{1} << static_cast<unsigned>(levels)) * (sizeof(float2) + 6 * sizeof(std::uint32_t));
+}
+
+/// Counts and weighs codes in shared memory. Words: two words a weight (add_in_two_words), else one addition of 64
+/// bits.
+template <bool Words>
+struct SharedSums {
+  std::uint32_t* counts;
+  std::uint32_t* words;  ///< 2 a code
+  std::uint32_t codes;
+
+  __device__ void add(std::uint32_t v, std::uint64_t weight) const {
+    atomicAdd(&counts[v], 1U);
+    if constexpr (Words)
+      add_in_two_words(&words[v], &words[codes + v], weight);
+    else
+      add_weight(reinterpret_cast<std::uint64_t*>(words) + v, weight);
+  }
+  __device__ std::uint64_t weight(std::uint32_t v) const {
+    if constexpr (Words)
+      return (std::uint64_t{words[codes + v]} << 32U) | words[v];
+    else
+      return reinterpret_cast<const std::uint64_t*>(words)[v];
+  }
+};
+
+/// Walks all points down, as wide_classify_kernel: codes, counts and weights by code, entries of those in brackets.
+/// Bytes a point of 12: 22, besides 32 an entry. `weights` has room for a multiple of 4. Blocks stay; one a
+/// multiprocessor, for shared memory holds all brackets, counts and weights: 128 KB at 12 levels.
+template <class T, int Dim, int Threads, int Groups, bool Words>
+__global__ void __launch_bounds__(Threads, 1)
+    weighted_classify_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights, std::uint64_t n,
+                             int levels, std::uint16_t* __restrict__ codes, CodeSums sums,
+                             const WeightedLists<T, Dim> lists) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  auto* const table = reinterpret_cast<float2*>(memory);
+  auto* const words = reinterpret_cast<std::uint32_t*>(table + first);
+  const SharedSums<Words> mine{words + 4 * first, words, 2 * first};
+  __shared__ std::uint32_t taken[kWideLevels];
+  __shared__ std::uint32_t base[kWideLevels];
+  for (std::uint32_t v = threadIdx.x; v < first; v += Threads) table[v] = lists.table[v];
+  for (std::uint32_t k = threadIdx.x; k < 6 * first; k += Threads) words[k] = 0;
+  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  __syncthreads();
+  WeightedPlaces<T, Dim> places{taken, base};
+  constexpr int kPoints = 4 * Groups;
+  constexpr std::uint64_t kBlock = std::uint64_t{Threads} * kPoints;
+  for (std::uint64_t begin = blockIdx.x * kBlock; begin < n; begin += gridDim.x * kBlock) {
+    T x[Groups][4][Dim];
+    std::uint32_t v[kPoints];
+    std::uint32_t place[kPoints];
+#pragma unroll
+    for (int g = 0; g < Groups; ++g)
+      load_four<T, Dim>(points, begin + (g * Threads + threadIdx.x) * std::uint64_t{4}, n, x[g]);
+#pragma unroll
+    for (int j = 0; j < kPoints; ++j) v[j] = 1;
+    for (int level = 0; level < levels; ++level)
+#pragma unroll
+      for (int j = 0; j < kPoints; ++j) {
+        float c[Dim];
+        as_floats(x[j / 4][j % 4], c);
+        step_down<Dim>(table, c, v[j]);
+      }
+    std::uint64_t weight[kPoints];
+#pragma unroll
+    for (int j = 0; j < kPoints; ++j) {
+      const std::uint64_t i = begin + ((j / 4) * Threads + threadIdx.x) * std::uint64_t{4} + j % 4;
+      weight[j] = 0;
+      if (i < n) {
+        weight[j] = __ldg(reinterpret_cast<const unsigned long long*>(weights) + i);
+        mine.add(v[j], weight[j]);
+      } else {
+        v[j] = first;  // no point: not in a bracket
+      }
+      place[j] = v[j] < first ? places.take(v[j]) : 0;
+    }
+    places.reserve(lists);
+#pragma unroll
+    for (int g = 0; g < Groups; ++g) {
+      const std::uint64_t i = begin + (g * Threads + threadIdx.x) * std::uint64_t{4};
+      if (i < n)
+        __stcs(reinterpret_cast<uint2*>(codes + i),
+               make_uint2(v[4 * g] | v[4 * g + 1] << 16U, v[4 * g + 2] | v[4 * g + 3] << 16U));
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (v[4 * g + j] >= first) continue;
+        WeightedEntry<T, Dim> entry;
+#pragma unroll
+        for (int a = 0; a < Dim; ++a) entry.x[a] = x[g][j][a];
+        entry.position = static_cast<std::uint32_t>(i + j);
+        entry.node = v[4 * g + j];
+        entry.weight = weight[4 * g + j];
+        places.put(lists, table, entry, place[4 * g + j]);
+      }
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += Threads) {
+    if (mine.counts[v] == 0) continue;
+    atomicAdd(&sums.counts[v], mine.counts[v]);
+    add_weight(&sums.weights[v], mine.weight(v));
+  }
+}
+
+}  // namespace amrbench::partitioners::gpu

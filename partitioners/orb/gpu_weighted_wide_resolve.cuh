@@ -1,0 +1,343 @@
+#pragma once
+// Kernels of gpu_weighted_wide.cu that resolve the brackets exactly, level by level, as those of
+// gpu_wide_resolve.cuh do, by weight: which bin the search for the cut ends in; the level's entries outside that bin
+// and its neighbours go on down; those inside are ordered, the cut is read off them, and then they go on too. A node
+// whose cut cannot be told from its bracket is left to WeightedLevels.
+#include "partitioners/orb/gpu_weighted_wide.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Candidates of a node at most.
+constexpr std::uint32_t kWeightedFew = 1024;
+/// Candidates on either side of the bin that has the cut, at least, where there are so many in the bracket.
+constexpr std::uint32_t kAside = 24;
+constexpr unsigned kNodeThreads = 256;
+
+/// How entries of a node being cut are told apart.
+struct WeightedCut {
+  float low, scale;
+  std::uint32_t active;
+  std::uint32_t first_bin, last_bin;  ///< entries in these are candidates
+};
+
+struct CountAndWeight {
+  std::uint64_t count, weight;
+};
+
+/// Sums over a block of kNodeThreads threads; `shared`: one a warp. One barrier.
+__device__ inline CountAndWeight sum_of_block(CountAndWeight value, CountAndWeight* shared) {
+  for (int step = 16; step > 0; step /= 2) {
+    value.count += __shfl_down_sync(kAllLanes, value.count, step);
+    value.weight += __shfl_down_sync(kAllLanes, value.weight, step);
+  }
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
+  __syncthreads();
+  CountAndWeight sum{0, 0};
+  for (unsigned w = 0; w < kNodeThreads / 32; ++w) {
+    sum.count += shared[w].count;
+    sum.weight += shared[w].weight;
+  }
+  return sum;
+}
+
+template <class T, int Dim>
+__device__ inline WeightGoal goal_of_node(const WeightedNode<T, Dim>& node) {
+  return {node.count, node.leaves, left_leaves(node.leaves), node.weight};
+}
+
+/// A bracket's bins, and their sums in kNodeThreads equal stretches.
+struct BracketBins {
+  const std::uint32_t* counts;
+  const std::uint64_t* weights;
+  const std::uint32_t* stretch_counts;  ///< shared
+  const std::uint64_t* stretch_weights;
+  std::uint32_t stretch;  ///< bins in one
+
+  /// The next bin that is not empty, downwards (step -1) or upwards (+1), or `bin`.
+  __device__ std::uint32_t neighbour(std::uint32_t bin, int step) const {
+    auto b = static_cast<int>(bin) + step;
+    const int end = step > 0 ? static_cast<int>(kNodeThreads * stretch) : -1;
+    const auto length = static_cast<int>(stretch);
+    while (b != end) {
+      if (stretch_counts[b / length] == 0) {  // past it
+        b = step > 0 ? (b / length + 1) * length : b / length * length - 1;
+        continue;
+      }
+      if (counts[b] != 0) return static_cast<std::uint32_t>(b);
+      b += step;
+    }
+    return bin;
+  }
+  /// Takes bins beside `end` in until some points are there: those beside the cut, and points of weight zero, may stand
+  /// there. The points that were taken in.
+  __device__ CountAndWeight widen(std::uint32_t& end, int step) const {
+    CountAndWeight taken{0, 0};
+    while (taken.count < kAside) {
+      const std::uint32_t next = neighbour(end, step);
+      if (next == end) break;
+      end = next;
+      taken.count += counts[next];
+      taken.weight += weights[next];
+    }
+    return taken;
+  }
+  /// The bin in which the search ends; `at` becomes what lies before it. False: in none.
+  __device__ bool find(const WeightSearch& search, CountAndWeight& at, std::uint32_t& bin) const {
+    std::uint32_t t = 0;
+    while (t < kNodeThreads && !search.reached(at.count + stretch_counts[t], at.weight + stretch_weights[t])) {
+      at.count += stretch_counts[t];
+      at.weight += stretch_weights[t++];
+    }
+    if (t == kNodeThreads) return false;
+    bin = t * stretch;
+    while (!search.reached(at.count + counts[bin], at.weight + weights[bin])) {
+      at.count += counts[bin];
+      at.weight += weights[bin++];
+    }
+    return true;
+  }
+};
+
+/// One block a node of the level: can it be cut (known, guessed on the right axis, the search ends inside the bracket),
+/// and between which bins does the cut lie.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kNodeThreads)
+    weighted_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
+                            CodeSums sums, const WeightedLists<T, Dim> lists, WeightedNode<T, Dim>* nodes,
+                            WeightedCut* cuts) {
+  __shared__ CountAndWeight warp_sums[kNodeThreads / 32];
+  __shared__ std::uint32_t stretch_counts[kNodeThreads];
+  __shared__ std::uint64_t stretch_weights[kNodeThreads];
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  WeightedNode<T, Dim>& node = nodes[v];
+  if (node.known == 0 || guesses[v].inner == 0 || node.leaves < 2) return;
+  if (cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
+  CountAndWeight below{0, 0};  // points known to be in the left child
+  const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
+  for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
+    for (std::uint32_t k = threadIdx.x; k < count; k += kNodeThreads) {
+      below.count += sums.counts[begin + k];
+      below.weight += sums.weights[begin + k];
+    }
+  below = sum_of_block(below, warp_sums);
+  const WeightSearch search = first_search(goal_of_node(node));
+  if (search.reached(below.count, below.weight)) return;
+  const std::uint32_t n = wide_bins(level);
+  const std::uint64_t first_of_node = wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
+  const BracketBins bins{lists.bins + first_of_node, lists.bin_weights + first_of_node, stretch_counts, stretch_weights,
+                         n / kNodeThreads};
+  CountAndWeight mine{0, 0};
+  for (std::uint32_t b = threadIdx.x * bins.stretch; b < (threadIdx.x + 1) * bins.stretch; ++b) {
+    mine.count += bins.counts[b];
+    mine.weight += bins.weights[b];
+  }
+  stretch_counts[threadIdx.x] = static_cast<std::uint32_t>(mine.count);
+  stretch_weights[threadIdx.x] = mine.weight;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  std::uint32_t bin = 0;
+  if (!bins.find(search, below, bin)) return;
+  std::uint64_t candidates = bins.counts[bin];
+  std::uint32_t first = bin;
+  std::uint32_t last = bin;
+  const CountAndWeight lower = bins.widen(first, -1);
+  candidates += lower.count + bins.widen(last, 1).count;
+  below.count -= lower.count;
+  below.weight -= lower.weight;
+  if (candidates > kWeightedFew) return;
+  node.before = static_cast<std::uint32_t>(below.count);
+  node.weight_before = below.weight;
+  node.candidates = 0;
+  node.active = 1;
+  const float2 bracket = lists.table[v];
+  cuts[v] = {bracket.x, weighted_scale(bracket, level), 1U, first, last};
+}
+
+/// Walks a point of node `child` down from level `from`.
+template <class T, int Dim>
+__device__ inline std::uint32_t weighted_walk(const float2* table, const T (&x)[Dim], std::uint32_t child, int from,
+                                              int levels) {
+  float c[Dim];
+  as_floats(x, c);
+  std::uint32_t v = child;
+  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
+  return v;
+}
+
+constexpr std::uint32_t kCandidate = 0;
+constexpr std::uint32_t kNotCut = 0xffffffffU;
+
+/// The node to which an entry goes on; or kNotCut; or kCandidate, which it then is listed as.
+template <class T, int Dim>
+__device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, std::uint32_t number, int level,
+                                            int levels, const float2* table, const WeightedCut* __restrict__ cuts,
+                                            WeightedNode<T, Dim>* nodes, std::uint32_t* candidates) {
+  const std::uint32_t v = entry.node;
+  const WeightedCut cut = cuts[v];
+  if (cut.active == 0U) return kNotCut;
+  float c[Dim];
+  as_floats(entry.x, c);
+  const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
+  if (bin >= cut.first_bin && bin <= cut.last_bin) {
+    const std::uint32_t k = atomicAdd(&nodes[v].candidates, 1U);
+    const std::uint64_t begin = std::uint64_t{v - (1U << static_cast<unsigned>(level))} * kWeightedFew;
+    if (k < kWeightedFew) candidates[begin + k] = number;
+    return kCandidate;
+  }
+  return weighted_walk<T, Dim>(table, entry.x, 2 * v + (bin > cut.last_bin ? 1U : 0U), level + 1, levels);
+}
+
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks of kNodeThreads stay;
+/// shared memory for the brackets below (none at the last level).
+template <class T, int Dim>
+__global__ void __launch_bounds__(kNodeThreads)
+    weighted_route_kernel(int level, int levels, const WeightedLists<T, Dim> lists,
+                          const WeightedCut* __restrict__ cuts, WeightedNode<T, Dim>* nodes, std::uint32_t* candidates,
+                          std::uint16_t* codes, CodeSums sums) {
+  constexpr int kMine = 4;
+  constexpr std::uint64_t kChunk = std::uint64_t{kNodeThreads} * kMine;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const table = reinterpret_cast<float2*>(memory);
+  __shared__ std::uint32_t taken[kWideLevels];
+  __shared__ std::uint32_t base[kWideLevels];
+  const std::uint32_t n = min(lists.sizes[level], lists.capacity[level]);
+  if (blockIdx.x * kChunk >= n) return;
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  const bool last = level + 1 == levels;
+  if (!last)
+    for (std::uint32_t v = threadIdx.x; v < first; v += kNodeThreads) table[v] = lists.table[v];
+  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  __syncthreads();
+  WeightedPlaces<T, Dim> places{taken, base};
+  const WeightedEntry<T, Dim>* __restrict__ entries = lists.entries[level];
+  for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
+    WeightedEntry<T, Dim> entry[kMine];
+    std::uint32_t place[kMine];
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = chunk + j * kNodeThreads + threadIdx.x;
+      std::uint32_t to = kNotCut;
+      if (i < n) {
+        entry[j] = entries[i];
+        to = route_entry(entry[j], static_cast<std::uint32_t>(i), level, levels, table, cuts, nodes, candidates);
+      }
+      entry[j].node = first;  // not in a bracket
+      if (to == kNotCut || to == kCandidate) continue;
+      entry[j].node = to;
+      codes[entry[j].position] = static_cast<std::uint16_t>(to);
+      if (last) continue;
+      atomicAdd(&sums.counts[to], 1U);
+      add_weight(&sums.weights[to], entry[j].weight);
+    }
+    if (last) continue;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) place[j] = entry[j].node < first ? places.take(entry[j].node) : 0;
+    places.reserve(lists);
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (entry[j].node < first) places.put(lists, table, entry[j], place[j]);
+  }
+}
+
+/// What weighted_select_kernel has in shared memory.
+template <class T, int Dim>
+struct WeightedCandidates {
+  OrbPoint<T, Dim> points[kWeightedFew];  ///< id: position
+  std::uint64_t weights[kWeightedFew];
+  std::uint64_t sorted_weights[kWeightedFew];
+  std::uint16_t order[kWeightedFew];
+};
+
+/// Cuts a node between the points of ranks left - 1 and left of its candidates, and makes its children known.
+template <class T, int Dim>
+__device__ inline void cut_weighted_node(WeightedNode<T, Dim>* nodes, std::uint32_t v, int axis,
+                                         const WeightedCandidates<T, Dim>& found, const CutVerdict& verdict) {
+  WeightedNode<T, Dim>& node = nodes[v];
+  node.axis = axis;
+  node.cut =
+      cut_between(found.points[found.order[verdict.left - 1]].x[axis], found.points[found.order[verdict.left]].x[axis]);
+  node.resolved = 1;
+  const std::uint32_t left = left_leaves(node.leaves);
+  const std::uint32_t count_left = node.before + verdict.left;
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    WeightedNode<T, Dim>& child = nodes[2 * v + side];
+    child.box = node.box;
+    if (side == 0)
+      child.box.upper[axis] = node.cut;
+    else
+      child.box.lower[axis] = node.cut;
+    child.leaves = side == 0 ? left : node.leaves - left;
+    child.count = side == 0 ? count_left : node.count - count_left;
+    child.weight = side == 0 ? verdict.weight_left : node.weight - verdict.weight_left;
+    child.known = 1;
+  }
+}
+
+/// One block a node: orders its candidates, cuts it, sends the candidates on.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kNodeThreads)
+    weighted_select_kernel(int level, int levels, const WeightedLists<T, Dim> lists,
+                           const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
+                           WeightedNode<T, Dim>* nodes, std::uint16_t* codes, CodeSums sums) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto& found = *reinterpret_cast<WeightedCandidates<T, Dim>*>(memory);
+  __shared__ std::uint32_t left_of_cut;  // 0: no cut
+  __shared__ std::uint32_t taken[kWideLevels];
+  __shared__ std::uint32_t base[kWideLevels];
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  const WeightedNode<T, Dim>& node = nodes[v];
+  if (node.active == 0) return;
+  const std::uint32_t n = min(node.candidates, kWeightedFew);
+  const int axis = guesses[v].axis;
+  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kNodeThreads) {
+    const WeightedEntry<T, Dim>& entry = lists.entries[level][candidates[std::uint64_t{blockIdx.x} * kWeightedFew + i]];
+    for (int a = 0; a < Dim; ++a) found.points[i].x[a] = entry.x[a];
+    found.points[i].id = entry.position;
+    found.weights[i] = entry.weight;
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < n; i += kNodeThreads) {
+    const OrbPoint<T, Dim> p = found.points[i];
+    std::uint32_t rank = 0;
+    for (std::uint32_t k = 0; k < n; ++k) rank += orb_before(found.points[k], p, axis) ? 1U : 0U;
+    found.sorted_weights[rank] = found.weights[i];
+    found.order[rank] = static_cast<std::uint16_t>(i);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const WeightGoal goal = goal_of_node(node);
+    const CutVerdict verdict =
+        decide_cut(goal, first_search(goal), node.before, node.weight_before, n, found.sorted_weights);
+    // Both points beside the cut must be here.
+    const bool cut = verdict.kind == CutVerdict::Kind::cut && verdict.left > 0 && verdict.left < n;
+    left_of_cut = cut ? verdict.left : 0;
+    if (cut) cut_weighted_node(nodes, v, axis, found, verdict);
+  }
+  __syncthreads();
+  const std::uint32_t left = left_of_cut;
+  if (left == 0) return;
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  WeightedPlaces<T, Dim> places{taken, base};
+  for (std::uint32_t begin = 0; begin < n; begin += kNodeThreads) {
+    const std::uint32_t rank = begin + threadIdx.x;
+    WeightedEntry<T, Dim> entry;
+    entry.node = first;
+    std::uint32_t place = 0;
+    if (rank < n) {
+      const OrbPoint<T, Dim>& p = found.points[found.order[rank]];
+      for (int a = 0; a < Dim; ++a) entry.x[a] = p.x[a];
+      entry.position = p.id;
+      entry.weight = found.sorted_weights[rank];
+      entry.node = weighted_walk<T, Dim>(lists.table, entry.x, 2 * v + (rank < left ? 0U : 1U), level + 1, levels);
+      codes[entry.position] = static_cast<std::uint16_t>(entry.node);
+      atomicAdd(&sums.counts[entry.node], 1U);
+      add_weight(&sums.weights[entry.node], entry.weight);
+      if (entry.node < first) place = places.take(entry.node);
+    }
+    places.reserve(lists);
+    if (entry.node < first) places.put(lists, lists.table, entry, place);
+  }
+}
+
+}  // namespace amrbench::partitioners::gpu

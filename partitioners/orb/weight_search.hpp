@@ -1,0 +1,106 @@
+#pragma once
+// Rule 5 with weights as a search that narrows windows, for methods that see bins of points instead of all of them in
+// order. Host and device.
+//
+// S(k) is the weight of a cell's first k points in order. Each search asks for the first k that a limit of the form
+// "k >= least, and k >= most or S(k) >= weight" holds for: the limit never ceases to hold as k rises, so that one look
+// at a bin's end tells whether k lies before it. The first search finds where the left weight reaches its target; from
+// the points there `decide_cut` reads the cut, unless points of weight zero around it reach beyond the window: then a
+// second search finds the end of them that rule 5 wants.
+#include <cstdint>
+
+#include "partitioners/orb/rules.hpp"
+
+namespace amrbench::partitioners {
+
+/// What a cell's cut must achieve; at least as many points as leaves.
+struct WeightGoal {
+  std::uint32_t count, leaves, leaves_left;
+  std::uint64_t weight;
+
+  [[nodiscard]] AMRBENCH_HD std::uint32_t least() const { return leaves_left; }
+  [[nodiscard]] AMRBENCH_HD std::uint32_t most() const { return count - (leaves - leaves_left); }
+  [[nodiscard]] AMRBENCH_HD std::uint32_t unit() const {
+    return static_cast<std::uint32_t>(unit_target(count, leaves_left, leaves));
+  }
+  /// weight * leaves_left / leaves, rounded down, and what is left of it in parts of `leaves`.
+  [[nodiscard]] AMRBENCH_HD std::uint64_t target() const {
+    return weight / leaves * leaves_left + weight % leaves * leaves_left / leaves;
+  }
+  [[nodiscard]] AMRBENCH_HD std::uint32_t target_rest() const {
+    return static_cast<std::uint32_t>(weight % leaves * leaves_left % leaves);
+  }
+  /// Is `before`, below the target, as near to it as `after`, which is not? The smaller wins where both are.
+  [[nodiscard]] AMRBENCH_HD bool prefers(std::uint64_t before, std::uint64_t after) const {
+    const std::uint64_t floor = target();
+    const std::uint64_t below = floor - before;  // distances but for the rest, which adds to one and lessens the other
+    const std::uint64_t above = after - floor;
+    if (above < below) return false;
+    const std::uint64_t more = above - below;
+    if (more >= 2) return true;
+    return more * leaves >= std::uint64_t{2} * target_rest();
+  }
+};
+
+enum class SearchPhase : std::uint32_t { reach, right, left };
+
+/// The limit of a search: see above. most <= the cell's points.
+struct WeightSearch {
+  SearchPhase phase;
+  std::uint32_t least, most;
+  std::uint64_t weight;
+
+  [[nodiscard]] AMRBENCH_HD bool reached(std::uint64_t k, std::uint64_t weight_of_k) const {
+    return k >= least && (k >= most || weight_of_k >= weight);
+  }
+};
+
+AMRBENCH_HD inline WeightSearch first_search(const WeightGoal& goal) {
+  if (goal.weight == 0) return {SearchPhase::right, 0, goal.unit() + 1, 1};
+  return {SearchPhase::reach, goal.least(), goal.most(), goal.target() + (goal.target_rest() != 0 ? 1U : 0U)};
+}
+
+/// What the points of a window tell.
+struct CutVerdict {
+  enum class Kind : std::uint32_t { cut, again, outside } kind;
+  std::uint32_t left;         ///< cut: points of the window that go left, 0 .. its size
+  std::uint64_t weight_left;  ///< cut: weight of all of the cell's points that go left
+  WeightSearch search;        ///< again: the next search, through the whole cell
+};
+
+/// The window: points before .. before + size - 1 of the cell in order, of these weights, with
+/// weight_before before them. `outside`: the search does not end in it. Never `again` for a window of all points.
+/// O(size).
+AMRBENCH_HD inline CutVerdict decide_cut(const WeightGoal& goal, const WeightSearch& search, std::uint64_t before,
+                                         std::uint64_t weight_before, std::uint32_t size,
+                                         const std::uint64_t* weights) {
+  using Kind = CutVerdict::Kind;
+  std::uint32_t k = 0;
+  std::uint64_t weight = weight_before;
+  std::uint64_t previous = weight_before;
+  if (search.reached(before, weight)) return {Kind::outside, 0, 0, search};
+  while (k < size && !search.reached(before + k, weight)) {
+    previous = weight;
+    weight += weights[k++];
+  }
+  if (!search.reached(before + k, weight)) return {Kind::outside, 0, 0, search};
+  if (search.phase == SearchPhase::right) return {Kind::cut, k - 1, previous, search};
+  if (search.phase == SearchPhase::left) return {Kind::cut, k, weight, search};
+  const bool short_of_target = weight < search.weight;  // the right child's leaves allow no more points
+  const bool back = !short_of_target && before + k > goal.least() && goal.prefers(previous, weight);
+  if (back) {
+    --k;
+    weight = previous;
+  }
+  const std::uint32_t unit = goal.unit();
+  if (back || short_of_target) {  // points of weight zero may stand before the place
+    while (k > 0 && before + k > unit && weights[k - 1] == 0) --k;
+    if (k == 0 && before > unit) return {Kind::again, 0, 0, {SearchPhase::left, unit, goal.most(), weight}};
+  } else {
+    while (k < size && before + k < unit && weights[k] == 0) ++k;
+    if (k == size && before + k < unit) return {Kind::again, 0, 0, {SearchPhase::right, 0, unit + 1, weight + 1}};
+  }
+  return {Kind::cut, k, weight, search};
+}
+
+}  // namespace amrbench::partitioners

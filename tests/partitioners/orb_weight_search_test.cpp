@@ -1,0 +1,112 @@
+// The search by windows for the cut of a weighted cell finds the cut that all of its points in order tell.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "partitioners/orb/cut.hpp"
+#include "partitioners/orb/weight_search.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+using Weights = std::vector<std::uint64_t>;
+
+struct Found {
+  std::uint64_t left = 0;
+  std::uint64_t weight = 0;
+  int searches = 0;
+};
+
+std::uint64_t sum(const Weights& weights, std::size_t begin, std::size_t end) {
+  std::uint64_t total = 0;
+  for (std::size_t i = begin; i < end; ++i) total += weights[i];
+  return total;
+}
+
+/// Narrows windows to one of `bins` equal parts each until at most `few` points are left.
+Found search_by_windows(const Weights& weights, const WeightGoal& goal, std::uint64_t few, std::uint64_t bins) {
+  Found found;
+  WeightSearch search = first_search(goal);
+  while (++found.searches < 4) {
+    std::uint64_t begin = 0;
+    std::uint64_t size = weights.size();
+    std::uint64_t before = 0;
+    while (size > few) {
+      std::uint64_t bin = 0;
+      const auto edge = [&](std::uint64_t b) { return begin + size * b / bins; };
+      while (bin + 1 < bins && !search.reached(edge(bin + 1), before + sum(weights, edge(bin), edge(bin + 1)))) {
+        before += sum(weights, edge(bin), edge(bin + 1));
+        ++bin;
+      }
+      const std::uint64_t end = edge(bin + 1);
+      begin = edge(bin);
+      size = end - begin;
+    }
+    const CutVerdict verdict =
+        decide_cut(goal, search, begin, before, static_cast<std::uint32_t>(size), weights.data() + begin);
+    if (verdict.kind == CutVerdict::Kind::cut) {
+      found.left = begin + verdict.left;
+      found.weight = verdict.weight_left;
+      return found;
+    }
+    EXPECT_EQ(verdict.kind, CutVerdict::Kind::again);
+    if (verdict.kind != CutVerdict::Kind::again) break;
+    search = verdict.search;
+  }
+  ADD_FAILURE() << "no cut after " << found.searches << " searches";
+  return found;
+}
+
+void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_left, int& most_searches) {
+  const auto n = static_cast<std::uint32_t>(weights.size());
+  const std::uint64_t total = sum(weights, 0, n);
+  const auto left = cut_in_window({n, total, leaves, leaves_left, true}, {0, 0, n}, weights);
+  ASSERT_TRUE(left.has_value());
+  const WeightGoal goal{n, leaves, leaves_left, total};
+  for (const std::uint64_t few : {1U, 3U, 16U, 1000U})
+    for (const std::uint64_t bins : {2U, 7U}) {
+      SCOPED_TRACE("windows of " + std::to_string(few) + ", bins " + std::to_string(bins));
+      const Found found = search_by_windows(weights, goal, few, bins);
+      ASSERT_EQ(found.left, *left);
+      ASSERT_EQ(found.weight, sum(weights, 0, *left));
+      ASSERT_TRUE(few < n || found.searches == 1);
+      most_searches = std::max(most_searches, found.searches);
+    }
+}
+
+TEST(OrbWeightSearch, EqualsTheCutOfAllPoints) {
+  int most_searches = 0;
+  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::size_t n = 2 + random() % 60;
+    const std::uint64_t most = std::uint64_t{1} << random() % 57;  // sums stay below 2^63
+    const std::uint64_t zeros = random() % 4;                      // in eighths and more
+    Weights weights(n);
+    for (std::uint64_t& w : weights) w = random() % 8 < 3 * zeros ? 0 : random() % most;
+    if (random() % 4 == 0) weights[random() % n] = most * 50;
+    const auto leaves = static_cast<std::uint32_t>(2 + random() % (n - 1));
+    const auto leaves_left = static_cast<std::uint32_t>(1 + random() % (leaves - 1));
+    compare(weights, leaves, leaves_left, most_searches);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(most_searches, 2);  // points of weight zero beyond the window occur, and one more search suffices
+}
+
+TEST(OrbWeightSearch, AllZeroAndLargeLeafCounts) {
+  int most_searches = 0;
+  for (const std::uint32_t leaves : {2U, 3U, 7U, 64U, 100U}) {
+    compare(Weights(100, 0), leaves, (leaves + 1) / 2, most_searches);
+    compare(Weights(100, (std::uint64_t{1} << 56) - 1), leaves, (leaves + 1) / 2, most_searches);
+    Weights one(100, 0);
+    one[37] = std::uint64_t{1} << 62;
+    compare(one, leaves, leaves / 2, most_searches);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::partitioners

@@ -1,0 +1,273 @@
+// Bisection by weights on a GPU: the CPU's tree, labels, order and points, whatever the weights.
+#include <gtest/gtest.h>
+
+#ifdef AMRBENCH_CUDA
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partitioners/orb/inputs.hpp"
+#include "partitioners/orb/orb.hpp"
+#include "partitioners/orb/orb_gpu.hpp"
+#include "support/cuda.hpp"
+#include "support/cuda_info.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+class OrbWeightedCuda : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const support::CudaInfo info = support::cuda_info();
+    if (!info.problem.empty()) GTEST_SKIP() << info.problem;
+  }
+};
+
+using Weights = std::vector<double>;
+
+template <class V>
+support::DeviceBuffer<V> on_device(const std::vector<V>& host) {
+  support::DeviceBuffer<V> device(host.size());
+  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size() * sizeof(V), cudaMemcpyHostToDevice),
+                      "cudaMemcpy");
+  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return device;
+}
+
+template <class V>
+std::vector<V> on_host(const V* device, std::size_t n) {
+  std::vector<V> host(n);
+  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return host;
+}
+
+struct Case {
+  std::uint32_t leaves = 2;
+  double side_tolerance = kOrbSideTolerance;
+  std::string_view reference = "auto";
+  OrbGpuTuning tuning = {};
+};
+
+/// Compares twice, for the second run reuses memory, and then labels alone, for which points need not move.
+template <class T, int Dim>
+void compare(const std::vector<T>& points, const Weights& weights, const Case& with, OrbGpuTimes* times = nullptr) {
+  const std::size_t n = points.size() / Dim;
+  SCOPED_TRACE("n " + std::to_string(n) + " leaves " + std::to_string(with.leaves) + " dim " + std::to_string(Dim) +
+               " bytes " + std::to_string(sizeof(T)) + (with.tuning.wide ? "" : " level by level"));
+  OrbResult<T, Dim> cpu;
+  orb<T, Dim>({points, Dim}, weights,
+              {.leaves = with.leaves, .method = with.reference, .side_tolerance = with.side_tolerance}, cpu);
+  const auto device = on_device(points);
+  const auto device_weights = on_device(weights);
+  OrbGpuOptions options{.leaves = with.leaves,
+                        .side_tolerance = with.side_tolerance,
+                        .permutation = true,
+                        .labels = true,
+                        .weighted = true,
+                        .tuning = with.tuning};
+  OrbGpu<T, Dim> gpu(n, options);
+  const OrbBox<T, Dim>& box = cpu.tree.cells[1].box;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const OrbTree<T, Dim>& tree = gpu.run(device.data(), box, device_weights.data());
+    for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+      ASSERT_EQ(tree.cells[i].count, cpu.tree.cells[i].count) << "cell " << i;
+      ASSERT_EQ(tree.cells[i].weight, cpu.tree.cells[i].weight) << "cell " << i;
+      ASSERT_EQ(tree.cells[i].axis, cpu.tree.cells[i].axis) << "cell " << i;
+      ASSERT_EQ(tree.cells[i].cut, cpu.tree.cells[i].cut) << "cell " << i;
+    }
+    ASSERT_EQ(tree_hash(tree), tree_hash(cpu.tree));
+    ASSERT_EQ(tree.weight_unit, cpu.tree.weight_unit);
+    const auto labels = on_host(gpu.labels(), n);
+    ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
+    const auto order = on_host(gpu.permutation(), n);
+    ASSERT_TRUE(std::equal(order.begin(), order.end(), cpu.permutation.begin()));
+    const auto moved = on_host(gpu.points(), n * Dim);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t a = 0; a < Dim; ++a) ASSERT_EQ(moved[i * Dim + a], points.at(order[i] * Dim + a)) << i;
+  }
+  if (times != nullptr) *times = gpu.times();
+  options.points = options.permutation = false;
+  OrbGpu<T, Dim> labelling(n, options);
+  ASSERT_EQ(tree_hash(labelling.run(device.data(), box, device_weights.data())), tree_hash(cpu.tree));
+  const auto labels = on_host(labelling.labels(), n);
+  ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
+}
+
+template <class T, int Dim>
+std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
+  std::vector<T> points(n * Dim);
+  make_orb_points<T, Dim>(kind, seed, 0, points);
+  return points;
+}
+
+enum class Kind { uniform, zeros, halves, heavy, huge, subnormal, equal };
+constexpr Kind kAllKinds[] = {Kind::uniform, Kind::zeros,     Kind::halves, Kind::heavy,
+                              Kind::huge,    Kind::subnormal, Kind::equal};
+
+Weights weights_of(Kind kind, std::size_t n, std::uint64_t seed) {
+  Weights weights(n, 0.0);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(0, 1);
+  for (double& w : weights) switch (kind) {
+      case Kind::uniform:
+        w = 1 - unit(random);
+        break;
+      case Kind::zeros:
+        break;
+      case Kind::halves:
+        w = random() % 2 == 0 ? 0 : unit(random);
+        break;
+      case Kind::heavy:
+        w = std::exp(3 * std::sqrt(-2 * std::log(1 - unit(random))) * std::cos(6.28 * unit(random)));
+        break;
+      case Kind::huge:
+        w = unit(random);
+        break;
+      case Kind::subnormal:
+        w = 4.9406564584124654e-324 * static_cast<double>(random() % 1000);
+        break;
+      case Kind::equal:
+        w = 0.1;
+        break;
+    }
+  if (kind == Kind::huge) weights[random() % n] = 1e200;
+  return weights;
+}
+
+constexpr OrbInputKind kInputs[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
+                                    OrbInputKind::field};
+
+/// Both ways on the same input: with the wide round and without it.
+template <class T, int Dim>
+void both_ways(OrbInputKind input, std::size_t n, std::uint64_t seed, Kind kind, Case with) {
+  SCOPED_TRACE("input " + std::to_string(static_cast<int>(input)) + " seed " + std::to_string(seed) + " weights " +
+               std::to_string(static_cast<int>(kind)));
+  const auto points = made<T, Dim>(input, n, seed);
+  const auto weights = weights_of(kind, n, seed + 1000);
+  compare<T, Dim>(points, weights, with);
+  with.tuning.wide = false;
+  compare<T, Dim>(points, weights, with);
+}
+
+TEST_F(OrbWeightedCuda, EqualsTheSortingReference) {
+  std::uint64_t seed = 100;
+  for (const OrbInputKind input : kInputs)
+    for (const Kind kind : kAllKinds) {
+      const Case with{.leaves = 37, .reference = "sort"};
+      both_ways<float, 3>(input, 40001, ++seed, kind, with);
+      both_ways<double, 3>(input, 40000, ++seed, kind, with);
+      both_ways<float, 2>(input, 35003, ++seed, kind, {.leaves = 64, .side_tolerance = 0, .reference = "sort"});
+      both_ways<double, 2>(input, 50000, ++seed, kind, {.leaves = 53, .reference = "sort"});
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
+  std::uint64_t seed = 200;
+  for (const OrbInputKind input : kInputs) {
+    SCOPED_TRACE("input " + std::to_string(static_cast<int>(input)));
+    const auto cut = [&](auto zero, auto dim, std::size_t n, std::uint32_t leaves, OrbGpuTuning tuning) {
+      using T = decltype(zero);
+      SCOPED_TRACE("seed " + std::to_string(++seed));
+      OrbGpuTimes times;
+      compare<T, dim>(made<T, dim>(input, n, seed), weights_of(Kind::uniform, n, seed),
+                      {.leaves = leaves, .tuning = tuning}, &times);
+      EXPECT_EQ(times.wide, tuning.wide) << leaves << " leaves";
+    };
+    constexpr std::integral_constant<int, 2> kTwo;
+    constexpr std::integral_constant<int, 3> kThree;
+    cut(0.0F, kThree, 1200003, 4096, {});
+    cut(0.0F, kThree, 1100001, 2049, {.walk = 1, .move = 3});
+    cut(0.0F, kThree, 1300000, 4093, {.walk = 2});
+    cut(0.0, kThree, 600001, 1021, {});
+    cut(0.0, kTwo, 200002, 127, {.walk = 1});
+    cut(0.0F, kTwo, 100003, 61, {.move = 1});
+    cut(0.0F, kThree, 1100000, 8000, {});  // a further level follows
+    cut(0.0F, kThree, 300000, 4096, {.wide = false});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(OrbWeightedCuda, FewPointsOneALeaf) {
+  std::uint64_t seed = 300;
+  for (const Kind kind : kAllKinds)
+    for (const std::uint32_t leaves : {1U, 2U, 3U, 5U, 64U, 65U, 997U, 1009U}) {
+      both_ways<float, 3>(OrbInputKind::uniform, 1009, ++seed, kind, {.leaves = leaves});
+      both_ways<double, 2>(OrbInputKind::cluster, 1009, ++seed, kind, {.leaves = leaves});
+      if (HasFatalFailure()) return;
+    }
+  for (const std::size_t n : {1U, 2U, 3U, 7U, 1024U, 1025U, 20011U})
+    both_ways<float, 3>(OrbInputKind::uniform, n, ++seed, Kind::uniform, {.leaves = static_cast<std::uint32_t>(n)});
+}
+
+TEST_F(OrbWeightedCuda, Ties) {
+  std::uint64_t seed = 400;
+  for (const unsigned edge : {1U, 2U, 16U, 1000U})
+    for (const Kind kind : kAllKinds) {
+      std::mt19937_64 random(++seed);
+      SCOPED_TRACE("edge " + std::to_string(edge) + " seed " + std::to_string(seed));
+      std::vector<float> points(3 * 60000);
+      const unsigned middle = edge / 2;
+      for (float& x : points) x = static_cast<float>(random() % edge) - static_cast<float>(middle);
+      for (std::size_t i = 0; i < points.size(); i += 7)
+        if (points[i] == 0) points[i] = -0.0F;
+      const std::vector<double> doubles(points.begin(), points.begin() + 60000);
+      const Weights weights = weights_of(kind, 60000, seed);
+      compare<float, 3>(points, weights, {.leaves = 100});
+      compare<float, 3>(points, weights, {.leaves = 7, .tuning = {.wide = false}});
+      compare<double, 2>(doubles, Weights(weights.begin(), weights.begin() + 30000), {.leaves = 31});
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(OrbWeightedCuda, PointsNeedNotBeAligned) {
+  const std::size_t n = 100000;
+  auto points = made<float, 3>(OrbInputKind::uniform, n, 501);
+  const Weights weights = weights_of(Kind::uniform, n, 501);
+  OrbResult<float, 3> cpu;
+  orb<float, 3>({points, 3}, weights, {.leaves = 64}, cpu);
+  points.insert(points.begin(), 0.0F);
+  const auto device = on_device(points);
+  const auto device_weights = on_device(weights);
+  OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true, .weighted = true});
+  ASSERT_EQ(tree_hash(gpu.run(device.data() + 1, cpu.tree.cells[1].box, device_weights.data())), tree_hash(cpu.tree));
+  EXPECT_FALSE(gpu.times().wide);
+}
+
+TEST_F(OrbWeightedCuda, RefusesWhatIsNoWeight) {
+  const std::size_t n = 100003;
+  const auto points = on_device(made<float, 3>(OrbInputKind::uniform, n, 601));
+  OrbBox<float, 3> box;
+  box.upper.fill(1.0F);
+  OrbGpu<float, 3> gpu(n, {.leaves = 4, .weighted = true});
+  const Weights good = weights_of(Kind::uniform, n, 601);
+  for (const double bad : {-1.0, -std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity()}) {
+    Weights weights = good;
+    weights[77777] = weights[70001] = weights[99999] = bad;
+    const auto device = on_device(weights);
+    try {
+      gpu.run(points.data(), box, device.data());
+      ADD_FAILURE() << bad << " was accepted";
+    } catch (const support::InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("weight 70001 is "), std::string::npos) << error.what();
+    }
+  }
+  const auto device = on_device(good);
+  EXPECT_EQ(gpu.run(points.data(), box, device.data()).leaves, 4U);  // works after a refusal
+  EXPECT_THROW(gpu.run(points.data(), box), std::logic_error);
+  EXPECT_THROW((OrbGpu<float, 3>(n, {.leaves = 4, .method = "seed-warp", .weighted = true})), support::InputError);
+}
+
+}  // namespace
+}  // namespace amrbench::partitioners
+#else
+TEST(OrbWeightedCuda, NotBuilt) {
+  GTEST_SKIP() << "built without the CUDA back end";
+}
+#endif
