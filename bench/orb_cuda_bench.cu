@@ -208,7 +208,7 @@ class Suite {
       }
     };
     both({});
-    both({.share = false});
+    both({.share = true});
     OrbGpuTuning next = best;
     next.route = 512;
     both(next);
@@ -367,7 +367,7 @@ int main(int argc, char** argv) {
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
         std::fprintf(
-            stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,1,256,4.75,1\n");
+            stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,0,512,3.9,1\n");
         return 2;
       }
     } else if (word == "--variants")

@@ -314,7 +314,7 @@ struct Arguments {
   int repeat = 0;  ///< with once: runs after the first
   std::string json;
   bool small = false, all_variants = false, unchecked = false;
-  OrbGpuTuning tuning = {.walk = 0, .move = 0};
+  OrbGpuTuning tuning;
 };
 
 bool parse(int argc, char** argv, Arguments& arguments) {

@@ -31,9 +31,9 @@ int levels_of(std::uint32_t leaves) {
 /// As the round without weights has it: time of the sample against that of points in brackets, and cuts exact enough
 /// for the sides of cells.
 std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
-  const double best = 15.6 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
   const auto level = static_cast<unsigned>(levels - 1);
-  const auto exact = static_cast<double>(std::uint64_t{3072} << level);
+  const auto exact = static_cast<double>(std::uint64_t{6144} << level);
   const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
   return static_cast<std::uint32_t>(std::min(std::max(share * std::max(best, exact), least), static_cast<double>(n)));
 }

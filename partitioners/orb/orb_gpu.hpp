@@ -27,13 +27,13 @@ namespace amrbench::partitioners {
 struct OrbGpuTuning {
   bool wide = true;      ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
   bool again = true;     ///< it cuts once more what it guessed wrong, else further rounds do
-  bool share = true;     ///< multiprocessors take points to walk as they have time, else equally many
-  int route = 256;       ///< threads of a block that resolves brackets: 256 or 512
-  double sigmas = 4.75;  ///< half-width of a bracket in standard deviations
+  bool share = false;    ///< multiprocessors take points to walk as they have time, else equally many
+  int route = 512;       ///< threads of a block that resolves brackets: 256 or 512
+  double sigmas = 3.9;   ///< half-width of a bracket in standard deviations
   double samples = 1;    ///< size of the wide round's sample, relative to the usual one
   // With weights:
   int walk = 0;  ///< the wide round's: 0: 1024 threads a block; 1: the same, weights added in 64 bits; 2: 512 threads
-  int move = 0;  ///< 1: numbers of cells are sorted as 16 bits, else as 32
+  int move = 1;  ///< 1: numbers of cells are sorted as 16 bits, else as 32
 };
 
 struct OrbGpuOptions {
