@@ -366,8 +366,8 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(
-            stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,0,512,3.9,1\n");
+        std::fprintf(stderr,
+                     "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,0,512,3.9,1\n");
         return 2;
       }
     } else if (word == "--variants")
