@@ -71,7 +71,7 @@ class Bench {
       const std::uint64_t n = std::uint64_t{1} << arguments_.check;
       fill(kind, n);
       OrbGpus<float, 3> gpus(comm_, options(true));
-      const std::uint64_t tree = tree_hash(gpus.run(points_.data(), mine_));
+      const std::uint64_t tree = tree_hash(run_once(gpus));
       std::vector<std::uint32_t> labels(mine_);
       if (mine_ > 0)
         support::cuda_check(cudaMemcpy(labels.data(), gpus.labels(), mine_ * sizeof(std::uint32_t), cudaMemcpyDefault),
@@ -151,7 +151,24 @@ class Bench {
     all.transport = arguments_.transport;
     all.own_gpu = choice_.own;
     all.samples = arguments_.samples;
+    all.phase = [this](std::string_view phase) { trace(phase); };
     return all;
+  }
+
+  /// An error ends all ranks at once, before anything is freed: others may wait for this one.
+  const OrbTree<float, 3>& run_once(OrbGpus<float, 3>& gpus) const {
+    try {
+      return gpus.run(points_.data(), mine_);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "orb_gpus_bench: rank %d: %s\n", comm_.rank(), error.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+      throw;
+    }
+  }
+  /// AMRBENCH_TEST_TRACE=1: where each rank stands.
+  void trace(std::string_view phase) const {
+    if (std::getenv("AMRBENCH_TEST_TRACE") == nullptr) return;
+    std::fprintf(stderr, "rank %d: %.*s\n", comm_.rank(), static_cast<int>(phase.size()), phase.data());
   }
 
   /// An even share of n points on each GPU.
@@ -185,7 +202,7 @@ class Bench {
     for (int k = -2; k < arguments_.repeats; ++k) {
       support::barrier(comm_);
       const double start = seconds();
-      const OrbTree<float, 3>& tree = gpus.run(points_.data(), mine_);
+      const OrbTree<float, 3>& tree = run_once(gpus);
       const OrbGpusTimes& t = gpus.times();
       Run run;
       run.s = {t.total_s,    t.sample_s,  t.walk_s,   t.resolve_s, t.pack_s,

@@ -4,6 +4,8 @@
 
 #include <nccl.h>
 
+#include <exception>
+
 #include "support/error.hpp"
 
 namespace amrbench::support {
@@ -29,8 +31,14 @@ class NcclComm {
     id = broadcast(comm, id);
     nccl_check(ncclCommInitRank(&comm_, comm.size(), id, comm.rank()), "ncclCommInitRank");
   }
+  /// While an exception unwinds the stack it waits for no other rank, whose turn may never come: the error would be
+  /// hidden. Then kernels that wait for others end, too.
   ~NcclComm() {
-    if (comm_ != nullptr) ncclCommDestroy(comm_);
+    if (comm_ == nullptr) return;
+    if (std::uncaught_exceptions() > exceptions_at_start_)
+      ncclCommAbort(comm_);
+    else
+      ncclCommDestroy(comm_);
   }
   NcclComm(const NcclComm&) = delete;
   NcclComm& operator=(const NcclComm&) = delete;
@@ -38,6 +46,7 @@ class NcclComm {
 
  private:
   ncclComm_t comm_ = nullptr;
+  int exceptions_at_start_ = std::uncaught_exceptions();
 };
 
 class NcclLink final : public CudaLink {

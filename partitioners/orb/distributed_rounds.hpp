@@ -7,7 +7,10 @@
 // root then is searched among all points, so each round cuts every cell at least once. At the end of a round this
 // rank's points are grouped by the cells reached.
 // Collectives of a round: 2 for the samples, those of distributed_search.hpp a level.
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "partitioners/orb/distributed_search.hpp"
@@ -59,6 +62,7 @@ class DistributedRounds {
       for (std::size_t k = 0; k < ranges_.size(); ++k)
         if (owners_.shared(tree_.cells[ranges_[k].cell])) active.push_back(k);
       if (active.empty()) break;
+      if (rounds_ == kMostRounds) throw support::RunError(endless(active));
       Round(*this).run(active);
     }
     if (rounds_ == 0) local_.take_all();
@@ -74,6 +78,16 @@ class DistributedRounds {
 
  private:
   using Cell = RoundCell<T, Dim>;
+
+  /// A round cuts each of its cells once at least, and a tree has at most 32 levels.
+  static constexpr int kMostRounds = 40;
+
+  [[nodiscard]] std::string endless(const std::vector<std::size_t>& active) const {
+    const std::size_t cell = ranges_[active.front()].cell;
+    return fmt::format(
+        "orthogonal bisection over ranks: {} rounds left {} cells uncut; the first is cell {} of {} points", rounds_,
+        active.size(), cell, tree_.cells[cell].count);
+  }
 
   class Round {
    public:

@@ -5,14 +5,18 @@
 // the cut. The first is a sampled bracket or the whole cell. A pass divides every window by 256, one reduction of
 // counts and weights for all cells, until few points are left in each; those go to all ranks, which order them.
 // Collectives of a level: 1 a pass, mostly one or two; 2 to order what is left, mostly once.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "partitioners/orb/distributed_types.hpp"
 #include "partitioners/orb/tree.hpp"
+#include "support/error.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners::detail {
@@ -30,7 +34,9 @@ class CutSearcher {
 
   /// Cuts the cells of all searches that do not miss. The searches are the same on every rank but for positions, and
   /// for `before` of brackets that are not known, which is this rank's share. Collective.
+  /// RunError on every rank where passes do not end, which is an error of the local's.
   void run(std::vector<Search>& searches) {
+    run_passes_ = 0;
     few_ = std::clamp<std::uint64_t>(few_together_ / std::max<std::size_t>(1, searches.size()), 64, 8192);
     local_.start_level(searches);
     do {
@@ -47,6 +53,19 @@ class CutSearcher {
 
   using Candidate = CutCandidate<T, Dim>;
 
+  /// More passes than a cut can need: each of up to 5 phases narrows 64 bits by 8 a pass, within a bracket and then in
+  /// the whole cell.
+  static constexpr int kMostPasses = 2 * 5 * (64 / 8 + 1);
+
+  [[nodiscard]] static std::string endless(const std::vector<Search*>& active) {
+    const Search& search = *active.front();
+    const Window& w = search.windows.back();
+    return fmt::format(
+        "orthogonal bisection over ranks: {} passes did not find the cut of {} cells; the first is cell {}, axis {}, "
+        "phase {}, keys {} to {}, {} points before and {} inside",
+        kMostPasses, active.size(), search.cell, search.axis, w.phase, w.low, w.high, w.before, w.count);
+  }
+
   /// Passes until every window has few points.
   void narrow(std::vector<Search>& searches) {
     const std::size_t bins = weighted_ ? 2 * kBins : kBins;
@@ -59,6 +78,7 @@ class CutSearcher {
           active.push_back(&search);
       if (active.empty()) return;
       ++passes_;
+      if (++run_passes_ > kMostPasses) throw support::RunError(endless(active));
       std::vector<std::uint64_t> sums(active.size() * width, 0);
       local_.count(active, weighted_, width, sums);
       for (std::size_t s = 0; s < active.size(); ++s) {
@@ -210,6 +230,7 @@ class CutSearcher {
   std::uint64_t few_together_;
   std::uint64_t few_ = 0;
   int passes_ = 0;
+  int run_passes_ = 0;
   int collectives_ = 0;
 };
 

@@ -64,10 +64,16 @@ struct OrbGpus<T, Dim>::Impl {
     if (comm.size() == 1) return;
     if (options.method != "multiway")
       throw InputError(fmt::format("method {}: several ranks with GPUs have one method, multiway", options.method));
+    tell("link");
     link = support::make_cuda_link(comm, options.transport, options.own_gpu);
   }
 
+  void tell(std::string_view what) const {
+    if (options.phase && comm.size() > 1) options.phase(what);
+  }
+
   void run(const T* points, std::uint64_t n) {
+    tell("check");
     times = {};
     local_times = {};
     pieces.clear();
@@ -138,22 +144,32 @@ struct OrbGpus<T, Dim>::Impl {
     watch.reset();
     watch.mark(nullptr);
     const std::int64_t sent = link->bytes_sent();
+    tell("rounds");
     agreed([&] { local.start(points, here, static_cast<std::uint32_t>(first)); });
     Rounds rounds(comm, orb_options, tree, local, false, {.samples = options.samples, .few = kFew});
     rounds.run();
+    tell("plan");
     plan = detail::plan_leaves(comm, tree, rounds.ranges(), rounds.owners());
     lay_out(rounds);
     agreed([&] { reserve(); });
+    tell("pack");
     pack();
+    tell("exchange");
     exchange();
+    tell("exchange: the GPU");
     stream.synchronize();  // OrbGpu has a stream of its own
+    tell("subtrees");
     subtrees.clear();
     agreed([&] { solve(); });
+    tell("tree");
     if (plan.unfinished) detail::gather_trees(comm, tree, rounds.ranges(), rounds.owners(), subtrees);
     watch.mark(&times.subtree_s);
+    tell("labels");
     if (options.labels) return_labels();
     watch.mark(&times.labels_s);
+    tell("labels: the GPU");
     stream.synchronize();
+    tell("end");
     watch.close();
     times.total_s = watch.total();
     times.sample_s = local_times.sample_s;
@@ -311,7 +327,6 @@ struct OrbGpus<T, Dim>::Impl {
   gpu::Stopwatch watch{stream};
   gpu::LocalTimes local_times;
   gpu::GpuPoints<T, Dim> local;
-  std::unique_ptr<support::CudaLink> link;
 
   OrbTree<T, Dim> tree;
   OrbGpusTimes times;
@@ -330,6 +345,9 @@ struct OrbGpus<T, Dim>::Impl {
 
   DeviceBuffer<T> received;
   DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, own_labels;
+
+  // The first to go: after an error its kernels may wait for other ranks, and memory is freed only behind them.
+  std::unique_ptr<support::CudaLink> link;
 };
 
 template <class T, int Dim>

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -47,6 +49,21 @@ class OrbGpusTest : public ::testing::Test {
     own_ = support::choose_device(comm_).own;
   }
 
+  /// AMRBENCH_TEST_TRACE=1: where a test stands, on each rank's standard error.
+  void trace(std::size_t n, const OrbGpusOptions& options, Spread spread, std::string_view phase) const {
+    if (std::getenv("AMRBENCH_TEST_TRACE") == nullptr) return;
+    std::fprintf(stderr, "rank %d: n %zu leaves %u spread %d: %.*s\n", comm_.rank(), n, options.leaves,
+                 static_cast<int>(spread), static_cast<int>(phase.size()), phase.data());
+  }
+
+  /// What AMRBENCH_TEST_TRANSPORT says. Else of a test's first few comparisons the best there is: NCCL takes as long to
+  /// start as many comparisons.
+  std::string transport() {
+    constexpr int kBest = 4;
+    if (const char* wanted = std::getenv("AMRBENCH_TEST_TRANSPORT")) return wanted;
+    return compared_++ < kBest ? "auto" : "staged";
+  }
+
   template <class V>
   static std::vector<V> on_host(const V* device, std::size_t n) {
     std::vector<V> host(n);
@@ -79,9 +96,11 @@ class OrbGpusTest : public ::testing::Test {
     const auto [begin, end] = mine(comm_, n, spread);
     const auto device = on_device(std::span(points).subspan(begin * Dim, (end - begin) * Dim));
     options.own_gpu = own_;
+    if (options.transport == "auto") options.transport = transport();
+    options.phase = [&](std::string_view phase) { trace(n, options, spread, phase); };
     OrbGpus<T, Dim> gpus(comm_, options);
     for (int repeat = 0; repeat < 2; ++repeat) {
-      const OrbTree<T, Dim>& tree = gpus.run(device.data(), end - begin);
+      const OrbTree<T, Dim>& tree = run(gpus, device.data(), end - begin);
       ASSERT_EQ(tree_hash(tree), tree_hash(serial.tree));
       ASSERT_EQ(gpus.first(), begin);
       if (options.labels) {
@@ -91,6 +110,18 @@ class OrbGpusTest : public ::testing::Test {
       check_pieces<T, Dim>(gpus, serial, options);
     }
     largest_rounds_ = std::max(largest_rounds_, gpus.times().rounds);
+  }
+
+  /// An error ends all ranks: others may wait for this one.
+  template <class T, int Dim>
+  const OrbTree<T, Dim>& run(OrbGpus<T, Dim>& gpus, const T* points, std::uint64_t n) {
+    try {
+      return gpus.run(points, n);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "rank %d: %s\n", comm_.rank(), error.what());
+      MPI_Abort(MPI_COMM_WORLD, 1);
+      throw;
+    }
   }
 
   /// All leaves once over ranks; points and numbers as in the permutation.
@@ -122,6 +153,7 @@ class OrbGpusTest : public ::testing::Test {
   const Communicator comm_ = Communicator::world();
   bool own_ = true;
   int largest_rounds_ = 0;
+  int compared_ = 0;
 };
 
 template <class T, int Dim>
