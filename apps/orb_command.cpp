@@ -209,7 +209,7 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
   for (const orb::OrbMethod& method : orb::orb_methods())
     methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
   command->add_option("--method", arguments->method, methods)->type_name("NAME");
-  command->add_option("--backend", arguments->backend, "cpu, or cuda: on a GPU, or one a rank")
+  command->add_option("--backend", arguments->backend, "cpu, or cuda: on a GPU, one rank")
       ->type_name("NAME")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")

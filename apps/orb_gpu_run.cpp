@@ -83,6 +83,8 @@ support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<con
 
 template <class T, int Dim>
 OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
+  if (comm.size() > 1)
+    throw support::InputError("--backend cuda: on one rank only; over several GPUs it is not proven yet (docs/orb.md)");
   refuse_without_gpus(comm);
   const support::DeviceChoice choice = support::choose_device(comm);
   const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
