@@ -94,7 +94,7 @@ def draw(records, gpu, path):
             name = f"{record['method']}, {record['provenance']['threads']} CPU threads"
             lines.setdefault(name, []).append((record["n"], record["time_s"]))
     for row in (gpu or {}).get("rows", []):
-        if row["input"] == "uniform":
+        if row["input"] == "uniform" and not row["method"].startswith("CPU"):
             lines.setdefault(f"{row['method']} ({row['outputs']}), {gpu['gpu']}", []).append((row["n"], row["time_s"]))
     for name, points in sorted(lines.items()):
         axes.plot(*zip(*sorted(points)), marker="o", markersize=4, label=name)
