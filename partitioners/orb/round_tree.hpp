@@ -53,12 +53,16 @@ class RoundTree {
     weights_ = weights;
     side_tolerance_ = side_tolerance;
     for (auto& node : nodes_) node = {};
-    if (threads > 1) {
-#pragma omp parallel num_threads(threads)
-#pragma omp single
-      guess_node(1, levels_, sample, leaves, box);
-    } else {
-      guess_node(1, levels_, sample, leaves, box);
+    // Level by level, where each node's cell is known once the one above it is cut. Not by OpenMP tasks:
+    // ThreadSanitizer reports the memory of their arguments, which the OpenMP library uses again without telling it.
+    std::vector<Cell> cells(std::size_t{1} << levels_);
+    std::vector<Cell> below(cells.size());
+    cells[0] = {sample, leaves, box};
+    for (int level = 0; level < levels_; ++level) {
+      const std::size_t first = std::size_t{1} << level;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1 && level > 0)
+      for (std::size_t i = 0; i < first; ++i) guess_node(first + i, cells[i], below[2 * i], below[2 * i + 1]);
+      cells.swap(below);
     }
     make_tables();
   }
@@ -155,21 +159,26 @@ class RoundTree {
     }
   }
 
-  void guess_node(std::size_t v, int levels_left, std::span<Point> sample, std::uint32_t leaves, OrbBox<T, Dim> box) {
-    if (leaves == 1 || levels_left == 0 || sample.size() < kLeastSample) return;
-    const int axis = cut_axis(box, side_tolerance_);
-    const std::uint32_t left = left_leaves(leaves);
-    const double share = static_cast<double>(left) / leaves;
-    const std::size_t cut = weights_ ? weighted_bracket(v, axis, sample, share) : bracket(v, axis, sample, share);
-    OrbBox<T, Dim> right_box = box;
-    box.upper[static_cast<std::size_t>(axis)] = right_box.lower[static_cast<std::size_t>(axis)] = sample[cut].x[axis];
-    const std::span<Point> below = sample.first(cut);
-    const std::span<Point> above = sample.subspan(cut);
-    constexpr std::size_t kTask = 4096;
-#pragma omp task if (sample.size() > kTask)
-    guess_node(2 * v, levels_left - 1, below, left, box);
-    guess_node(2 * v + 1, levels_left - 1, above, leaves - left, right_box);
-#pragma omp taskwait
+  /// A node's part of the sample, its leaves and its box; without leaves: nothing is guessed there.
+  struct Cell {
+    std::span<Point> sample;
+    std::uint32_t leaves = 0;
+    OrbBox<T, Dim> box;
+  };
+
+  /// Guesses node v, and hands its cell's two parts to the nodes below.
+  void guess_node(std::size_t v, const Cell& cell, Cell& left, Cell& right) {
+    left = right = {};
+    if (cell.leaves < 2 || cell.sample.size() < kLeastSample) return;
+    const int axis = cut_axis(cell.box, side_tolerance_);
+    const std::uint32_t leaves = left_leaves(cell.leaves);
+    const double share = static_cast<double>(leaves) / cell.leaves;
+    const std::size_t cut =
+        weights_ ? weighted_bracket(v, axis, cell.sample, share) : bracket(v, axis, cell.sample, share);
+    left = {cell.sample.first(cut), leaves, cell.box};
+    right = {cell.sample.subspan(cut), cell.leaves - leaves, cell.box};
+    const auto along = static_cast<std::size_t>(axis);
+    left.box.upper[along] = right.box.lower[along] = cell.sample[cut].x[axis];
   }
 
   /// Sets node v from the sample's ranks around share * size; the sample is partitioned at the result.
