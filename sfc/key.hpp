@@ -54,15 +54,6 @@ inline Coord<Dim> curve_coord(Curve curve, std::uint64_t index, int bits) {
   return morton_decode<Dim>(curve == Curve::morton ? index : hilbert_to_morton<Dim>(index, bits));
 }
 
-/// Number of zero bits below the lowest one; x != 0.
-AMRBENCH_HD inline int trailing_zeros(std::uint64_t x) {
-#if defined(__CUDA_ARCH__)
-  return __ffsll(static_cast<long long>(x)) - 1;
-#else
-  return __builtin_ctzll(x);
-#endif
-}
-
 /// Key arithmetic for one mesh: curve, root grid, depth. Cheap to copy. Dim = 2 or 3. Member functions other than the
 /// constructor check nothing but by assert: keys and coordinates must be those of blocks inside the root grid, unless
 /// said otherwise. Those marked AMRBENCH_HD need no table and may be called in device code.

@@ -50,7 +50,7 @@ AMRBENCH_HD inline bool in_window(const OrbPoint<T, Dim>& p, const Window& w, in
 
 /// A window's keys fall into at most 256 bins of 2^shift.
 AMRBENCH_HD inline int shift_of(const Window& w) {
-  const int bits = static_cast<int>(std::bit_width(w.high - w.low));
+  const int bits = bit_width(w.high - w.low);
   return bits > 8 ? bits - 8 : 0;
 }
 

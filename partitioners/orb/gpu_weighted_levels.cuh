@@ -131,7 +131,7 @@ struct LevelWindow {
 template <class Key>
 __device__ inline unsigned bin_shift(Key low, Key high) {
   const std::uint64_t width = high - low;
-  const int bits = 64 - __clzll(static_cast<long long>(width));
+  const int bits = bit_width(width);
   constexpr int kBinBits = 11;
   static_assert(kLevelBins == 1U << static_cast<unsigned>(kBinBits));
   return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
