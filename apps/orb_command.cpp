@@ -181,8 +181,11 @@ void refuse_on_ranks(const OrbArguments& arguments) {
 }
 
 /// What only CPUs do.
-void refuse_on_gpus(const OrbArguments& arguments) {
-  if (!arguments.weights.empty()) throw InputError("--weights: not with --backend cuda yet; use --backend cpu");
+void refuse_on_gpus(const OrbArguments& arguments, int ranks) {
+  const bool weighted = !arguments.weights.empty();
+  if (weighted && ranks > 1) throw InputError("--weights: with --backend cuda on one rank only; use --backend cpu");
+  if (weighted && arguments.method.starts_with("seed-"))
+    throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
   if (arguments.roofline) throw InputError("--roofline: only with --backend cpu");
   for (const std::string_view method : {"auto", "multiway", "seed-cells", "seed-level", "seed-warp"})
     if (arguments.method == method) return;
@@ -209,7 +212,7 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
   for (const orb::OrbMethod& method : orb::orb_methods())
     methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
   command->add_option("--method", arguments->method, methods)->type_name("NAME");
-  command->add_option("--backend", arguments->backend, "cpu, or cuda: on a GPU, one rank")
+  command->add_option("--backend", arguments->backend, "cpu, or cuda: on GPUs, one a rank as far as there are")
       ->type_name("NAME")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
@@ -233,7 +236,7 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();
   if (comm.size() > 1) refuse_on_ranks(arguments);
-  if (arguments.backend == "cuda") refuse_on_gpus(arguments);
+  if (arguments.backend == "cuda") refuse_on_gpus(arguments, comm.size());
   const OrbInputSpec spec = parse_orb_input(arguments.input);
   OrbSummary summary;
   if (arguments.dim == 3)

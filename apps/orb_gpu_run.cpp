@@ -58,16 +58,16 @@ void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& time
                      .move_s = move}};
 }
 
-/// The points on this rank's GPU. RunError on all ranks where one lacks memory.
-template <class T>
-support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<const T> points, double& seconds) {
-  support::DeviceBuffer<T> device;
+/// Values on this rank's GPU; adds the seconds it took. RunError on all ranks where one lacks memory.
+template <class V>
+support::DeviceBuffer<V> upload(const support::Communicator& comm, std::span<const V> values, double& seconds) {
+  support::DeviceBuffer<V> device;
   std::string problem;
   const auto start = std::chrono::steady_clock::now();
   try {
-    device.resize_discard(points.size());
-    if (!points.empty())
-      support::cuda_check(cudaMemcpy(device.data(), points.data(), points.size_bytes(), cudaMemcpyHostToDevice),
+    device.resize_discard(values.size());
+    if (!values.empty())
+      support::cuda_check(cudaMemcpy(device.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice),
                           "cudaMemcpy");
     // A small copy from pageable memory may still be under way, and streams do not wait for it.
     support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
@@ -75,7 +75,7 @@ support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<con
     problem = error.what();
   }
   support::agree_on_error(comm, problem);
-  seconds = support::all_max(comm, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  seconds += support::all_max(comm, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return device;
 }
 
@@ -83,8 +83,6 @@ support::DeviceBuffer<T> upload(const support::Communicator& comm, std::span<con
 
 template <class T, int Dim>
 OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
-  if (comm.size() > 1)
-    throw support::InputError("--backend cuda: on one rank only; over several GPUs it is not proven yet (docs/orb.md)");
   refuse_without_gpus(comm);
   const support::DeviceChoice choice = support::choose_device(comm);
   const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
@@ -94,19 +92,24 @@ OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& sp
   summary.leaves = arguments.leaves;
   summary.ranks = comm.size();
   summary.device.gpus = choice.gpus;
+  const std::vector<double> weights =
+      load_orb_weights(arguments.weights, support::exclusive_sum(comm, here), here, summary.n);
   check_orb_leaves(arguments, summary.n);
   const auto device = upload<T>(comm, points.span(), summary.device.host_to_device_s);
+  support::DeviceBuffer<double> device_weights;
+  if (!arguments.weights.empty()) device_weights = upload<double>(comm, weights, summary.device.host_to_device_s);
   orb::OrbGpusOptions options;
   options.leaves = static_cast<std::uint32_t>(arguments.leaves);
   options.side_tolerance = arguments.side_tolerance;
   options.method = arguments.method == "auto" ? "multiway" : arguments.method;
   options.labels = true;
   options.ids = !arguments.permutation_file.empty();
+  options.weighted = !arguments.weights.empty();
   options.own_gpu = choice.own;
   orb::OrbGpus<T, Dim> gpus(comm, options);
   summary.device.transport = gpus.transport();
   for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
-    const orb::OrbTree<T, Dim>& tree = gpus.run(device.data(), here);
+    const orb::OrbTree<T, Dim>& tree = gpus.run(device.data(), here, device_weights.data());
     const double time_s = support::all_max(comm, gpus.times().total_s);
     if (summary.times_s.empty() || time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
       take_times(comm, gpus.times(), summary);

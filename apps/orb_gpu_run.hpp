@@ -1,5 +1,5 @@
 #pragma once
-// `amrbench orb --backend cuda`: the points of each rank on its GPU.
+// `amrbench orb --backend cuda`: the points and weights of each rank on its GPU.
 #include "apps/orb_input.hpp"
 #include "apps/orb_summary.hpp"
 #include "support/mpi.hpp"

@@ -64,6 +64,7 @@ struct OrbGpus<T, Dim>::Impl {
     if (comm.size() == 1) return;
     if (options.method != "multiway")
       throw InputError(fmt::format("method {}: several ranks with GPUs have one method, multiway", options.method));
+    if (options.weighted) throw InputError("weights: on one rank with a GPU only");
     tell("link");
     link = support::make_cuda_link(comm, options.transport, options.own_gpu);
   }
@@ -72,7 +73,7 @@ struct OrbGpus<T, Dim>::Impl {
     if (options.phase && comm.size() > 1) options.phase(what);
   }
 
-  void run(const T* points, std::uint64_t n) {
+  void run(const T* points, std::uint64_t n, const double* weights) {
     tell("check");
     times = {};
     local_times = {};
@@ -93,7 +94,7 @@ struct OrbGpus<T, Dim>::Impl {
     here = n;
     tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, 1);
     if (comm.size() == 1) {
-      run_alone(points);
+      run_alone(points, weights);
     } else {
       run_together(points);
     }
@@ -121,6 +122,7 @@ struct OrbGpus<T, Dim>::Impl {
                                                                 .points = options.points,
                                                                 .permutation = options.ids,
                                                                 .labels = options.labels,
+                                                                .weighted = options.weighted,
                                                                 .tuning = options.tuning});
       s.n = n;
       s.leaves = leaves;
@@ -128,10 +130,10 @@ struct OrbGpus<T, Dim>::Impl {
     return *s.gpu;
   }
 
-  void run_alone(const T* points) {
+  void run_alone(const T* points, const double* weights) {
     solvers.resize(1);
     OrbGpu<T, Dim>& gpu = solver(0, here, options.leaves);
-    tree = gpu.run(points, tree.cells[1].box);
+    tree = gpu.run(points, tree.cells[1].box, options.weighted ? weights : nullptr);
     times.subtree = gpu.times();
     times.subtree_s = times.total_s = gpu.times().total_s;
     times.received = here;
@@ -358,8 +360,8 @@ template <class T, int Dim>
 OrbGpus<T, Dim>::~OrbGpus() = default;
 
 template <class T, int Dim>
-const OrbTree<T, Dim>& OrbGpus<T, Dim>::run(const T* points, std::uint64_t n) {
-  impl_->run(points, n);
+const OrbTree<T, Dim>& OrbGpus<T, Dim>::run(const T* points, std::uint64_t n, const double* weights) {
+  impl_->run(points, n, weights);
   return impl_->tree;
 }
 

@@ -8,7 +8,8 @@
 // rank alone is OrbGpu and nothing else.
 //
 // Device memory besides the input: a copy of the points to send, the points received, one code a point, what OrbGpu
-// takes for the cells owned; a number a point in both copies where numbers or labels are wanted. No weights.
+// takes for the cells owned; a number a point in both copies where numbers or labels are wanted. Weights on one rank
+// only.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,6 +32,7 @@ struct OrbGpusOptions {
   bool points = true;               ///< reorder each rank's points by leaf
   bool ids = false;                 ///< and their numbers over all ranks; then points are reordered too
   bool labels = false;              ///< leaf of each point, on the rank that gave it
+  bool weighted = false;            ///< run() gets weights
   std::string method = "multiway";  ///< others on one rank only
   std::string transport = "auto";   ///< of support::make_cuda_link()
   bool own_gpu = true;              ///< each rank has a GPU of its own (support::choose_device())
@@ -77,9 +79,10 @@ class OrbGpus {
   ~OrbGpus();
 
   /// points: this rank's n (0 too), x, y, z of a point together, in device memory that starts at a multiple of 16
-  /// bytes; not changed. A point's number is that of its rank's first plus its place. Waits until done. Collective.
-  /// InputError as of orb(), the same on every rank; RunError on every rank when one's GPU lacks memory.
-  const OrbTree<T, Dim>& run(const T* points, std::uint64_t n);
+  /// bytes; not changed. A point's number is that of its rank's first plus its place. weights: n, there too, where
+  /// options.weighted says so. Waits until done. Collective. InputError as of orb(), the same on every rank; RunError
+  /// on every rank when one's GPU lacks memory.
+  const OrbTree<T, Dim>& run(const T* points, std::uint64_t n, const double* weights = nullptr);
 
   [[nodiscard]] const OrbGpusTimes& times() const;
   [[nodiscard]] std::span<const OrbGpusPiece<T>> pieces() const;

@@ -3,6 +3,7 @@
 
 usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 """
+import json
 import os
 import subprocess
 import sys
@@ -166,6 +167,60 @@ class Cli(unittest.TestCase):
             self.assertEqual(file.read(), "mine")
         self.assertEqual(os.listdir(self.path("out")), ["run.json"])
         self.refused("run", "--miniamr", "--morton", "--out", "/proc/nowhere", says="/proc/nowhere")
+
+    def orb_record(self, *args, ranks=0):
+        """What `amrbench orb` writes."""
+        status, _, err = run("orb", *args, "--json", "orb.json", ranks=ranks, cwd=self.folder.name)
+        self.assertEqual((status, err), (0, ""))
+        with open(self.path("orb.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def assert_same_orb(self, record, other):
+        for key in ("n", "leaves", "count_min", "count_max", "weight_min", "weight_max", "tree_hash", "labels_hash"):
+            self.assertEqual(record[key], other[key], key)
+
+    ORB_INPUTS = (("--input", "uniform:20001:1", "--float", "--leaves", "509"),
+                  ("--input", "plummer:30000:7", "--dim", "2", "--leaves", "64"),
+                  ("--input", "cluster:40000:3", "--leaves", "100", "--weights", "random:3"))
+
+    def test_orb_on_ranks_is_as_on_one(self):
+        for words in self.ORB_INPUTS:
+            one = self.orb_record(*words)
+            self.assertEqual(one["leaves"], int(words[words.index("--leaves") + 1]))
+            self.assertLessEqual(one["count_max"] - one["count_min"], 1 if "--weights" not in words else one["n"])
+            self.assertLess(0, one["weight_min"])
+            for ranks in (2, 3):
+                with self.subTest(words=words, ranks=ranks):
+                    several = self.orb_record(*words, ranks=ranks)
+                    self.assertEqual(several["ranks"], ranks)
+                    self.assert_same_orb(several, one)
+
+    def test_orb_on_gpus_is_as_on_cpus(self):
+        back_end = next(line for line in run("info")[1].splitlines() if line.startswith("  cuda "))
+        if "built with" not in back_end or "unusable: " in back_end:
+            self.skipTest("no usable GPU")
+        for words in self.ORB_INPUTS:
+            on_cpu = self.orb_record(*words)
+            for ranks in (0, 1) if "--weights" in words else (0, 1, 2, 3):
+                with self.subTest(words=words, ranks=ranks):
+                    record = self.orb_record(*words, "--backend", "cuda", ranks=ranks)
+                    self.assertEqual((record["backend"], record["ranks"]), ("cuda", max(1, ranks)))
+                    self.assert_same_orb(record, on_cpu)
+
+    def test_bad_orb_lines(self):
+        line = ("orb", "--input", "uniform:1000:1", "--leaves", "8")
+        self.refused("orb", "--input", "uniform:7:1", "--leaves", "8", says="there are only 7 points")
+        self.refused(*line, "--weights", "random:x", says="the seed must be a whole number")
+        self.refused(*line, "--method", "seed-level", ranks=2, says="several ranks have one method")
+        self.refused(*line, "--permutation", "p", ranks=2, says="only on one rank")
+        self.refused(*line, "--backend", "cuda", "--labels", "l", ranks=2, says="only on one rank")
+        self.refused(*line, "--backend", "cuda", "--roofline", says="--roofline: only with --backend cpu")
+        self.refused(*line, "--backend", "cuda", "--method", "sort", says="there are auto, multiway, seed-cells")
+        self.refused(*line, "--backend", "cuda", "--method", "seed-warp", "--weights", "random:1",
+                     says="--method seed-warp: takes no weights")
+        for ranks in (0, 2):
+            self.refused(*line, "--backend", "cuda", ranks=ranks, says="--backend cuda: ",
+                         env={"CUDA_VISIBLE_DEVICES": ""})
 
 
 if __name__ == "__main__":

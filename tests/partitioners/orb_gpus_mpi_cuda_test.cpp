@@ -1,4 +1,6 @@
 // Bisection of points on GPUs over ranks, which may share one: tree, labels and leaves of one process.
+// AMRBENCH_TEST_TRANSPORT=staged|mpi|nccl: all exchanges by that, else by some of each. AMRBENCH_TEST_TRACE=1: where
+// each rank stands, which tells where ranks wait for each other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,21 +48,18 @@ class OrbGpusTest : public ::testing::Test {
   void SetUp() override {
     const support::CudaInfo info = support::cuda_info();
     if (!info.problem.empty()) GTEST_SKIP() << info.problem;
-    // On 2 to 4 ranks with NCCL these tests did not end within a minute, why is not known yet.
-    if (comm_.size() > 1 && std::getenv("AMRBENCH_TEST_SEVERAL_GPUS") == nullptr)
-      GTEST_SKIP() << "not proven over several ranks yet; AMRBENCH_TEST_SEVERAL_GPUS=1 runs it";
     own_ = support::choose_device(comm_).own;
   }
 
-  /// AMRBENCH_TEST_TRACE=1: where a test stands, on each rank's standard error.
+  /// On each rank's standard error.
   void trace(std::size_t n, const OrbGpusOptions& options, Spread spread, std::string_view phase) const {
     if (std::getenv("AMRBENCH_TEST_TRACE") == nullptr) return;
     std::fprintf(stderr, "rank %d: n %zu leaves %u spread %d: %.*s\n", comm_.rank(), n, options.leaves,
                  static_cast<int>(spread), static_cast<int>(phase.size()), phase.data());
   }
 
-  /// What AMRBENCH_TEST_TRANSPORT says. Else of a test's first few comparisons the best there is: NCCL takes as long to
-  /// start as many comparisons.
+  /// Unless AMRBENCH_TEST_TRANSPORT says otherwise the best there is for a test's first few comparisons only: NCCL
+  /// takes as long to start as many comparisons.
   std::string transport() {
     constexpr int kBest = 4;
     if (const char* wanted = std::getenv("AMRBENCH_TEST_TRANSPORT")) return wanted;
