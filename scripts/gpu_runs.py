@@ -8,9 +8,9 @@ Cases, each on as many ranks as GPUs of LIST (1):
   moving_8, moving_16          a moving sphere, refinement every 10 steps of one stage
   expanding_8, expanding_16    a growing sphere, the same
   base_8, base_16              uniform meshes with as many blocks as the moving sphere has at most
-  weak                         a uniform mesh of 201,840 blocks of 8^3 x 10 a GPU
-Of several repetitions the one with the median time is kept, with the times of all. Strong scaling is uniform_8x10 on
-several GPUs. Figures printed: share of the copy bandwidth measured in the run; between, the share of the time from the
+  strong_8, strong_16          a uniform mesh of 16.1 GB a copy, whose sides powers of two divide; 10 variables
+  weak, weak_orb               a cube of 64^3 blocks of 8^3 x 10 a GPU; placed by recursive bisection
+Of several repetitions the one with the median time is kept, with the times of all. Figures printed: share of the copy bandwidth measured in the run; between, the share of the time from the
 first stage to the last that passed between stages (device.between_s). FILE is added to when it exists.
 Exit status: 0 done, 1 a run failed, 2 bad input.
 """
@@ -38,9 +38,13 @@ CASES = {
     "expanding_16": ("gpu_expanding", {**SIXTEEN, "object.size": "[0.22,0.22,0.22]"}),
     "base_8": ("gpu_uniform", {"mesh.root": "[103,103,104]", "run.steps": "10"}),
     "base_16": ("gpu_uniform", {"mesh.root": "[52,53,53]", "mesh.block": "16", "run.steps": "10"}),
-    "weak": ("gpu_uniform", {"run.steps": "50"}),
+    "strong_8": ("gpu_uniform", {"mesh.root": "[64,64,96]"}),
+    "strong_16": ("gpu_uniform", {"mesh.root": "[32,32,48]", "mesh.block": "16"}),
+    "weak": ("gpu_uniform", {"run.steps": "40"}),
+    "weak_orb": ("gpu_uniform", {"run.steps": "40"}),
 }
-WEAK_ROOTS = {1: "[58,58,60]", 2: "[58,58,120]", 4: "[58,116,120]", 8: "[116,116,120]"}
+WEAK_ROOTS = {1: "[64,64,64]", 2: "[64,64,128]", 4: "[64,128,128]", 8: "[128,128,128]"}
+SETTINGS = {"weak_orb": ["partition.method=orb"]}
 
 
 def fail(status, text):
@@ -51,7 +55,7 @@ def fail(status, text):
 def write_config(name, case, gpus, folder):
     """The case's file: that of configs/ with the case's values in place of its own."""
     base, changes = CASES[case]
-    changes = dict(changes, **({"mesh.root": WEAK_ROOTS[gpus]} if case == "weak" else {}), **{"run.name": f'"{name}"'})
+    changes = dict(changes, **({"mesh.root": WEAK_ROOTS[gpus]} if case in ("weak", "weak_orb") else {}), **{"run.name": f'"{name}"'})
     with open(os.path.join(CONFIGS, base + ".toml"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     table, text = "", []
@@ -80,6 +84,7 @@ def run(program, case, gpus):
         out = os.path.join(folder, "out")
         command = ["mpirun", "-n", str(gpus), "--bind-to", "none", program, "run", write_config(case, case, gpus, folder),
                    "--set", "device.backend=cuda", "--threads", str(min(threads, 16)), "--quiet", "--out", out]
+        command += [word for setting in SETTINGS.get(case, []) for word in ("--set", setting)]
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode != 0:
             fail(1, f"{case} on {gpus} GPUs failed ({done.returncode}): {(done.stdout + done.stderr).strip()[-400:]}")
