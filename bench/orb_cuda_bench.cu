@@ -1,6 +1,6 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--tuning WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES] [--variants] [--no-seeds]
+//                  [--tuning WIDE,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
 // points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
@@ -57,8 +57,8 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
 /// As --tuning takes it.
 std::string text_of(const OrbGpuTuning& tuning) {
   char text[80];
-  std::snprintf(text, sizeof(text), "%d,%d,%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0,
-                tuning.share ? 1 : 0, tuning.route, tuning.sigmas, tuning.samples);
+  std::snprintf(text, sizeof(text), "%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0, tuning.sigmas,
+                tuning.samples);
   return text;
 }
 
@@ -208,12 +208,8 @@ class Suite {
       }
     };
     both({});
-    both({.share = true});
-    OrbGpuTuning next = best;
-    next.route = 512;
-    both(next);
-    next = best;
-    for (const double sigmas : {4.3, 3.9}) {
+    OrbGpuTuning next;
+    for (const double sigmas : {3.5, 4.3}) {
       next.sigmas = sigmas;
       both(next);
     }
@@ -319,13 +315,10 @@ struct Arguments {
 };
 
 bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
-  int wide = 0, again = 0, share = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%d,%d,%lf,%lf", &wide, &again, &share, &tuning.route, &tuning.sigmas,
-                  &tuning.samples) != 6)
-    return false;
+  int wide = 0, again = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%lf,%lf", &wide, &again, &tuning.sigmas, &tuning.samples) != 4) return false;
   tuning.wide = wide != 0;
   tuning.again = again != 0;
-  tuning.share = share != 0;
   return tuning.samples > 0 && tuning.sigmas > 0;
 }
 
@@ -366,8 +359,7 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(stderr,
-                     "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,0,512,3.9,1\n");
+        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SIGMAS,SAMPLES, such as 1,1,3.9,1\n");
         return 2;
       }
     } else if (word == "--variants")

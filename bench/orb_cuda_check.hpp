@@ -113,7 +113,7 @@ inline bool check_all() {
     good = check<double, 2>(names[k], made<double, 2>(kinds[k], 700000, 4), 127, "multiway") && good;
     good = check<float, 2>(names[k], made<float, 2>(kinds[k], 900000, 5), 4093, "multiway") && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 3000001, 7), 4096, "multiway",
-                           {.share = false, .route = 512, .sigmas = 3, .samples = 2}) &&
+                           {.sigmas = 3, .samples = 2}) &&
            good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 2000001, 8), 3001, "multiway", {.again = false}) && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1500001, 9), 4096, "multiway", {.wide = false}) && good;
@@ -134,12 +134,10 @@ inline bool check_all() {
 /// Every kernel once or twice on few points.
 inline bool check_small() {
   bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 34001, 1), 100, "multiway");
-  good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway",
-                         {.route = 512, .samples = 0.25}) &&
-         good;
   good =
-      check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway", {.share = false}) &&
+      check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway", {.samples = 0.25}) &&
       good;
+  good = check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway") && good;
   good =
       check<float, 3>("6 levels", made<float, 3>(OrbInputKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&
       good;

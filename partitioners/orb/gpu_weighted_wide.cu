@@ -48,38 +48,14 @@ __global__ void __launch_bounds__(256)
 }
 
 /// Sort keys: the slots of the codes; and the points' numbers.
-template <class Key>
-__global__ void __launch_bounds__(256) slot_keys_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
-                                                        const std::uint16_t* __restrict__ slot_of_code,
-                                                        Key* __restrict__ keys, std::uint32_t* __restrict__ numbers) {
+__global__ void __launch_bounds__(256)
+    slot_keys_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
+                     const std::uint16_t* __restrict__ slot_of_code, std::uint16_t* __restrict__ keys,
+                     std::uint32_t* __restrict__ numbers) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
     keys[i] = slot_of_code[codes[i]];
     numbers[i] = static_cast<std::uint32_t>(i);
-  }
-}
-
-template <class T, int Dim>
-using ClassifyKernel = void (*)(const T*, const std::uint64_t*, std::uint64_t, int, std::uint16_t*, CodeSums,
-                                const WeightedLists<T, Dim>);
-
-/// The walk of OrbGpuTuning::walk, its threads and the points that a thread takes at a time.
-template <class T, int Dim>
-struct Walk {
-  ClassifyKernel<T, Dim> kernel;
-  unsigned threads, points;
-};
-
-/// 0: 1024 threads of 4 points; 1: the same, weights added in 64 bits; 2: 512 of 8. Doubles: 512 of 4.
-template <class T, int Dim>
-Walk<T, Dim> walk_of(int tuning) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (tuning == 2) return {weighted_classify_kernel<T, Dim, 512, 2, true>, 512, 8};
-    if (tuning == 1) return {weighted_classify_kernel<T, Dim, 1024, 1, false>, 1024, 4};
-    return {weighted_classify_kernel<T, Dim, 1024, 1, true>, 1024, 4};
-  } else {
-    if (tuning == 1) return {weighted_classify_kernel<T, Dim, 512, 1, false>, 512, 4};
-    return {weighted_classify_kernel<T, Dim, 512, 1, true>, 512, 4};
   }
 }
 
@@ -129,7 +105,7 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
     cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                "cudaFuncSetAttribute");
   };
-  shared(reinterpret_cast<const void*>(walk_of<T, Dim>(options.tuning.walk).kernel), weighted_shared(kWideLevels));
+  shared(reinterpret_cast<const void*>(weighted_classify_kernel<T, Dim>), weighted_shared(kWideLevels));
   shared(reinterpret_cast<const void*>(weighted_select_kernel<T, Dim>), sizeof(WeightedCandidates<T, Dim>));
 }
 
@@ -199,10 +175,10 @@ void WeightedWideRound<T, Dim>::guess() {
 template <class T, int Dim>
 void WeightedWideRound<T, Dim>::classify(const T* points, const std::uint64_t* weights) {
   const auto processors = static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  const Walk<T, Dim> walk = walk_of<T, Dim>(options_.tuning.walk);
-  const unsigned grid = std::min(blocks(n_, walk.threads * walk.points), processors);
-  walk.kernel<<<grid, walk.threads, weighted_shared(levels_), stream_.get()>>>(points, weights, n_, levels_,
-                                                                               codes_.data(), sums(), lists_);
+  constexpr unsigned kBlockThreads = kWeightedThreads<T>;
+  weighted_classify_kernel<T, Dim>
+      <<<std::min(blocks(n_, kBlockThreads * 4), processors), kBlockThreads, weighted_shared(levels_), stream_.get()>>>(
+          points, weights, n_, levels_, codes_.data(), sums(), lists_);
   cuda_check_launch("weighted_classify_kernel");
 }
 
@@ -280,33 +256,26 @@ void WeightedWideRound<T, Dim>::label(std::uint32_t* labels) {
   cuda_check_launch("code_labels_kernel");
 }
 
-template <class T, int Dim>
-std::uint32_t* WeightedWideRound<T, Dim>::order() {
-  return (options_.tuning.move & 1) != 0 ? sorted(short_keys_) : sorted(long_keys_);
-}
-
 /// A stable sort of the points' numbers by slot.
 template <class T, int Dim>
-template <class Key>
-std::uint32_t* WeightedWideRound<T, Dim>::sorted(support::DeviceBuffer<Key> (&keys)[2]) {
+std::uint32_t* WeightedWideRound<T, Dim>::order() {
   for (int k = 0; k < 2; ++k) {
-    keys[k].resize_discard(n_);
+    keys_[k].resize_discard(n_);
     order_[k].resize_discard(n_);
   }
   const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  slot_keys_kernel<Key><<<std::min(grid, blocks(n_, 256)), 256, 0, stream_.get()>>>(
-      codes_.data(), n_, slot_of_code_.data(), keys[0].data(), order_[0].data());
+  slot_keys_kernel<<<std::min(grid, blocks(n_, 256)), 256, 0, stream_.get()>>>(codes_.data(), n_, slot_of_code_.data(),
+                                                                               keys_[0].data(), order_[0].data());
   cuda_check_launch("slot_keys_kernel");
   if (slot_bits_ == 0) return order_[0].data();
-  cub::DoubleBuffer<Key> sorted_keys(keys[0].data(), keys[1].data());
+  cub::DoubleBuffer<std::uint16_t> keys(keys_[0].data(), keys_[1].data());
   cub::DoubleBuffer<std::uint32_t> numbers(order_[0].data(), order_[1].data());
   std::size_t bytes = 0;
-  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, sorted_keys, numbers, n_, 0, slot_bits_, stream_.get()),
+  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, numbers, n_, 0, slot_bits_, stream_.get()),
              "DeviceRadixSort");
   temporary_.resize_discard(bytes);
-  cuda_check(
-      cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, sorted_keys, numbers, n_, 0, slot_bits_, stream_.get()),
-      "DeviceRadixSort");
+  cuda_check(cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, keys, numbers, n_, 0, slot_bits_, stream_.get()),
+             "DeviceRadixSort");
   return numbers.Current();
 }
 

@@ -155,74 +155,66 @@ constexpr std::size_t weighted_shared(int levels) {
   return (std::size_t{1} << static_cast<unsigned>(levels)) * (sizeof(float2) + 6 * sizeof(std::uint32_t));
 }
 
-/// Counts and weighs codes in shared memory. Words: two words a weight (add_in_two_words), else one addition of 64
-/// bits.
-template <bool Words>
+/// Threads of a block that walks points.
+template <class T>
+constexpr int kWeightedThreads = sizeof(T) == sizeof(float) ? 1024 : 512;
+
+/// Counts and weighs codes in shared memory.
 struct SharedSums {
   std::uint32_t* counts;
-  std::uint32_t* words;  ///< 2 a code
+  std::uint32_t* words;  ///< of weights: the lower one of each code, then the upper ones
   std::uint32_t codes;
 
   __device__ void add(std::uint32_t v, std::uint64_t weight) const {
     atomicAdd(&counts[v], 1U);
-    if constexpr (Words)
-      add_in_two_words(&words[v], &words[codes + v], weight);
-    else
-      add_weight(reinterpret_cast<std::uint64_t*>(words) + v, weight);
+    add_in_two_words(&words[v], &words[codes + v], weight);
   }
-  __device__ std::uint64_t weight(std::uint32_t v) const {
-    if constexpr (Words)
-      return (std::uint64_t{words[codes + v]} << 32U) | words[v];
-    else
-      return reinterpret_cast<const std::uint64_t*>(words)[v];
+  [[nodiscard]] __device__ std::uint64_t weight(std::uint32_t v) const {
+    return (std::uint64_t{words[codes + v]} << 32U) | words[v];
   }
 };
 
 /// Walks all points down, as wide_classify_kernel: codes, counts and weights by code, entries of those in brackets.
 /// Bytes a point of 12: 22, besides 32 an entry. `weights` has room for a multiple of 4. Blocks stay; one a
 /// multiprocessor, for shared memory holds all brackets, counts and weights: 128 KB at 12 levels.
-template <class T, int Dim, int Threads, int Groups, bool Words>
-__global__ void __launch_bounds__(Threads, 1)
+template <class T, int Dim>
+__global__ void __launch_bounds__(kWeightedThreads<T>, 1)
     weighted_classify_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights, std::uint64_t n,
                              int levels, std::uint16_t* __restrict__ codes, CodeSums sums,
                              const WeightedLists<T, Dim> lists) {
+  constexpr int kBlockThreads = kWeightedThreads<T>;
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   auto* const table = reinterpret_cast<float2*>(memory);
   auto* const words = reinterpret_cast<std::uint32_t*>(table + first);
-  const SharedSums<Words> mine{words + 4 * first, words, 2 * first};
+  const SharedSums mine{words + 4 * first, words, 2 * first};
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
-  for (std::uint32_t v = threadIdx.x; v < first; v += Threads) table[v] = lists.table[v];
-  for (std::uint32_t k = threadIdx.x; k < 6 * first; k += Threads) words[k] = 0;
+  for (std::uint32_t v = threadIdx.x; v < first; v += kBlockThreads) table[v] = lists.table[v];
+  for (std::uint32_t k = threadIdx.x; k < 6 * first; k += kBlockThreads) words[k] = 0;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
   WeightedPlaces<T, Dim> places{taken, base};
-  constexpr int kPoints = 4 * Groups;
-  constexpr std::uint64_t kBlock = std::uint64_t{Threads} * kPoints;
+  constexpr std::uint64_t kBlock = std::uint64_t{kBlockThreads} * 4;
   for (std::uint64_t begin = blockIdx.x * kBlock; begin < n; begin += gridDim.x * kBlock) {
-    T x[Groups][4][Dim];
-    std::uint32_t v[kPoints];
-    std::uint32_t place[kPoints];
-#pragma unroll
-    for (int g = 0; g < Groups; ++g)
-      load_four<T, Dim>(points, begin + (g * Threads + threadIdx.x) * std::uint64_t{4}, n, x[g]);
-#pragma unroll
-    for (int j = 0; j < kPoints; ++j) v[j] = 1;
+    const std::uint64_t i = begin + threadIdx.x * std::uint64_t{4};
+    T x[4][Dim];
+    load_four<T, Dim>(points, i, n, x);
+    std::uint32_t v[4] = {1, 1, 1, 1};
     for (int level = 0; level < levels; ++level)
 #pragma unroll
-      for (int j = 0; j < kPoints; ++j) {
+      for (int j = 0; j < 4; ++j) {
         float c[Dim];
-        as_floats(x[j / 4][j % 4], c);
+        as_floats(x[j], c);
         step_down<Dim>(table, c, v[j]);
       }
-    std::uint64_t weight[kPoints];
+    std::uint64_t weight[4];
+    std::uint32_t place[4];
 #pragma unroll
-    for (int j = 0; j < kPoints; ++j) {
-      const std::uint64_t i = begin + ((j / 4) * Threads + threadIdx.x) * std::uint64_t{4} + j % 4;
+    for (int j = 0; j < 4; ++j) {
       weight[j] = 0;
-      if (i < n) {
-        weight[j] = __ldg(reinterpret_cast<const unsigned long long*>(weights) + i);
+      if (i + j < n) {
+        weight[j] = __ldg(reinterpret_cast<const unsigned long long*>(weights) + i + j);
         mine.add(v[j], weight[j]);
       } else {
         v[j] = first;  // no point: not in a bracket
@@ -230,27 +222,21 @@ __global__ void __launch_bounds__(Threads, 1)
       place[j] = v[j] < first ? places.take(v[j]) : 0;
     }
     places.reserve(lists);
+    if (i < n) __stcs(reinterpret_cast<uint2*>(codes + i), make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U));
 #pragma unroll
-    for (int g = 0; g < Groups; ++g) {
-      const std::uint64_t i = begin + (g * Threads + threadIdx.x) * std::uint64_t{4};
-      if (i < n)
-        __stcs(reinterpret_cast<uint2*>(codes + i),
-               make_uint2(v[4 * g] | v[4 * g + 1] << 16U, v[4 * g + 2] | v[4 * g + 3] << 16U));
+    for (int j = 0; j < 4; ++j) {
+      if (v[j] >= first) continue;
+      WeightedEntry<T, Dim> entry;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (v[4 * g + j] >= first) continue;
-        WeightedEntry<T, Dim> entry;
-#pragma unroll
-        for (int a = 0; a < Dim; ++a) entry.x[a] = x[g][j][a];
-        entry.position = static_cast<std::uint32_t>(i + j);
-        entry.node = v[4 * g + j];
-        entry.weight = weight[4 * g + j];
-        places.put(lists, table, entry, place[4 * g + j]);
-      }
+      for (int a = 0; a < Dim; ++a) entry.x[a] = x[j][a];
+      entry.position = static_cast<std::uint32_t>(i + j);
+      entry.node = v[j];
+      entry.weight = weight[j];
+      places.put(lists, table, entry, place[j]);
     }
   }
   __syncthreads();
-  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += Threads) {
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kBlockThreads) {
     if (mine.counts[v] == 0) continue;
     atomicAdd(&sums.counts[v], mine.counts[v]);
     add_weight(&sums.weights[v], mine.weight(v));

@@ -40,8 +40,6 @@ class WeightedWideRound {
   void resolve();
   bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
   void make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends);
-  template <class Key>
-  std::uint32_t* sorted(support::DeviceBuffer<Key> (&keys)[2]);
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
 
   std::uint64_t n_;
@@ -69,8 +67,8 @@ class WeightedWideRound {
   support::PinnedBuffer<WeightedNode<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;
   support::DeviceBuffer<std::uint32_t> leaf_of_code_;
-  support::DeviceBuffer<std::uint16_t> short_keys_[2];
-  support::DeviceBuffer<std::uint32_t> long_keys_[2], order_[2];
+  support::DeviceBuffer<std::uint16_t> keys_[2];
+  support::DeviceBuffer<std::uint32_t> order_[2];
   WeightedLists<T, Dim> lists_{};
 };
 

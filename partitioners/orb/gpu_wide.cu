@@ -98,7 +98,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
 
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
-  list_state_.resize_discard(kWideLevels + 3);
+  list_state_.resize_discard(kWideLevels + 2);
   const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
   for (int level = 0; level < levels_; ++level) {
     const double size = samples_ / std::exp2(level);
@@ -231,17 +231,21 @@ void WideRound<T, Dim>::guess(int first_level, float sigmas) {
 template <class T, int Dim>
 void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
-  clear(list_state_, kWideLevels + 3, stream_);
+  clear(list_state_, kWideLevels + 2, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
-  std::uint32_t* const counter = options_.tuning.share ? list_state_.data() + kWideLevels + 2 : nullptr;
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
   const std::uint64_t turns = n_ / 128 / (std::uint64_t{32} * blocks * (kWalkThreads / 32));
-  const WideWalk<T, Dim> walk{points,          n_,
-                              levels_,         scale_of(box),
-                              middles_.data(), limits_.data(),
-                              grid_.data(),    start_.data(),
-                              codes_.data(),   code_counts_.data(),
-                              counter,         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
+  const WideWalk<T, Dim> walk{points,
+                              n_,
+                              levels_,
+                              scale_of(box),
+                              middles_.data(),
+                              limits_.data(),
+                              grid_.data(),
+                              start_.data(),
+                              codes_.data(),
+                              code_counts_.data(),
+                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
                               lists_};
   const auto launch = [&](auto* kernel, WideStart how) {
     kernel<<<blocks, kWalkThreads, wide_shared(how, levels_), stream>>>(walk);
@@ -259,9 +263,7 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
 template <class T, int Dim>
 void WideRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
-  const bool small = options_.tuning.route <= 256;
-  const int threads = small ? 256 : 512;
-  const unsigned grid = static_cast<unsigned>(kRouteThreads / threads) * multiprocessors();
+  const unsigned grid = kRouteBlocks * multiprocessors();
   for (int level = first_level; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     const bool last = level + 1 == levels_;
@@ -269,10 +271,8 @@ void WideRound<T, Dim>::resolve(int first_level) {
                                                                          guesses_.data(), code_counts_.data(), lists_,
                                                                          nodes_.data(), cuts_.data());
     cuda_check_launch("wide_prepare_kernel");
-    const auto small_route = last ? wide_route_kernel<T, Dim, true, 256> : wide_route_kernel<T, Dim, false, 256>;
-    const auto large_route = last ? wide_route_kernel<T, Dim, true, 512> : wide_route_kernel<T, Dim, false, 512>;
-    const auto route = small ? small_route : large_route;
-    route<<<grid, threads, last ? 0 : first_ * sizeof(float2), stream>>>(
+    const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
+    route<<<grid, kRouteThreads, last ? 0 : first_ * sizeof(float2), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(

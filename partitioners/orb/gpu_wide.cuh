@@ -16,9 +16,9 @@ constexpr std::uint32_t kWideInner = 1U << kWideLevels;
 constexpr std::uint32_t kWideNodes = 2 * kWideInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kWideSegment = 128;
-/// Threads of a block that walks points, and of a multiprocessor that resolves lists.
+/// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 1024;
-constexpr int kRouteThreads = 1536;
+constexpr int kRouteThreads = 512;
 /// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
 constexpr std::uint32_t kWideChunk = 64;
 
@@ -202,32 +202,19 @@ struct WideChunks {
   }
 };
 
-/// The stretches of points that a warp walks, one after another. The place of the next stretch is asked for a stretch
-/// ahead, at a common counter where there is one, so that a multiprocessor that is faster takes more.
+/// The stretches of points that a warp walks, one after another; all warps take equally many. A turn has 128 points.
 struct WideStretches {
-  std::uint32_t* counter;    ///< null: all warps take equally many
-  std::uint32_t turns;       ///< of 128 points, in a stretch
-  std::uint32_t unit, next;  ///< next: of lane 0
-  std::uint32_t turn = 0;
+  std::uint64_t begin;  ///< first point of the warp's turn; those of later turns are higher
+  std::uint32_t turns;  ///< in a stretch
+  std::uint32_t left;   ///< of the stretch, this one included
 
-  /// unit: the warp's number.
-  __device__ WideStretches(std::uint32_t* common, std::uint32_t length, std::uint32_t warp)
-      : counter(common), turns(length), unit(warp) {
-    ask();
-  }
-  __device__ static std::uint32_t warps() { return gridDim.x * (kWalkThreads / 32); }
-  __device__ void ask() {
-    next = unit + warps();
-    if (counter != nullptr && (threadIdx.x & 31U) == 0) next = warps() + atomicAdd(counter, 1U);
-  }
-  /// First point of the warp's turn. Those of later turns are higher.
-  [[nodiscard]] __device__ std::uint64_t begin() const { return (std::uint64_t{unit} * turns + turn) * 128; }
-  /// All lanes call.
+  __device__ WideStretches(std::uint32_t length, std::uint32_t warp)
+      : begin(std::uint64_t{warp} * length * 128), turns(length), left(length) {}
   __device__ void advance() {
-    if (++turn < turns) return;
-    turn = 0;
-    unit = __shfl_sync(kFull, next, 0);
-    ask();
+    begin += 128;
+    if (--left > 0) return;
+    left = turns;
+    begin += (std::uint64_t{gridDim.x} * (kWalkThreads / 32) - 1U) * turns * 128;
   }
 };
 

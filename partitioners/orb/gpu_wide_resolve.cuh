@@ -7,6 +7,9 @@
 
 namespace amrbench::partitioners::gpu {
 
+/// Blocks of a multiprocessor that send entries on.
+constexpr int kRouteBlocks = 3;
+
 /// How entries of a node being cut are told apart.
 struct __align__(16) WideCut {
   float low, scale;
@@ -62,13 +65,13 @@ __device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim]
 
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; shared memory for
 /// the brackets below (none at the last level). Bytes an entry of 18: 18, 2 of code, 18 where it meets another.
-template <class T, int Dim, bool Last, int Threads>
-__global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
+template <class T, int Dim, bool Last>
+__global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
                       Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes,
                       std::uint32_t* code_counts) {
   constexpr int kMine = 2;
-  constexpr std::uint64_t kChunk = std::uint64_t{Threads} * kMine;
+  constexpr std::uint64_t kChunk = std::uint64_t{kRouteThreads} * kMine;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const table = reinterpret_cast<float2*>(memory);
   __shared__ std::uint32_t taken[kWideLevels];
@@ -78,7 +81,7 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
   if (!Last)
-    for (std::uint32_t v = threadIdx.x; v < first; v += Threads) table[v] = lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < first; v += kRouteThreads) table[v] = lists.table[v];
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
   WidePlaces<T, Dim> places{taken, base};
@@ -86,7 +89,8 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
   const std::uint16_t* __restrict__ from = lists.nodes[level];
   for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
     const std::uint64_t ahead = chunk + gridDim.x * kChunk;  // the block's next chunk, into L2
-    for (std::uint64_t i = threadIdx.x * 128ULL / sizeof(*points); i < kChunk; i += Threads * 128ULL / sizeof(*points))
+    for (std::uint64_t i = threadIdx.x * 128ULL / sizeof(*points); i < kChunk;
+         i += kRouteThreads * 128ULL / sizeof(*points))
       if (ahead + i < n) prefetch_line(points + ahead + i);
     if (threadIdx.x < kChunk / 64 && ahead + threadIdx.x * 64ULL < n) prefetch_line(from + ahead + threadIdx.x * 64ULL);
     WidePoint<T, Dim> point[kMine];
@@ -94,7 +98,7 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
     WideCut cut[kMine];
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
-      const std::uint64_t i = chunk + j * Threads + threadIdx.x;
+      const std::uint64_t i = chunk + j * kRouteThreads + threadIdx.x;
       node[j] = i < n ? from[i] : 0U;
       point[j] = points[i < n ? i : chunk];
     }
@@ -111,7 +115,8 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
       if (bin >= cut[j].first_bin && bin <= cut[j].last_bin) {
         const std::uint32_t k = atomicAdd(&nodes[v].candidates, 1U);
         const std::uint64_t begin = std::uint64_t{v - level_first} * kCandidates;
-        if (k < kCandidates) candidates[begin + k] = static_cast<std::uint32_t>(chunk + j * Threads + threadIdx.x);
+        if (k < kCandidates)
+          candidates[begin + k] = static_cast<std::uint32_t>(chunk + j * kRouteThreads + threadIdx.x);
         continue;
       }
       std::uint32_t to = 2 * v + (bin > cut[j].last_bin ? 1U : 0U);

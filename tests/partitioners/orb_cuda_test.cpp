@@ -123,12 +123,12 @@ TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
     constexpr std::integral_constant<int, 2> kTwo;
     constexpr std::integral_constant<int, 3> kThree;
     cut(made<float, 3>(kind, 1200003, 11), kThree, 4096, kOrbSideTolerance, {});
-    cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.share = false, .sigmas = 3, .samples = 3});
+    cut(made<float, 3>(kind, 1300000, 12), kThree, 4096, 0, {.sigmas = 3, .samples = 3});
     cut(made<float, 3>(kind, 1100001, 13), kThree, 2049, kOrbSideTolerance, {.again = false});
     cut(made<double, 3>(kind, 600001, 14), kThree, 1021, kOrbSideTolerance, {.samples = 0.025});
     // So small a sample gets some axes wrong: a few cells are left to later rounds.
     cut(made<float, 3>(kind, 600003, 22), kThree, 1024, kOrbSideTolerance, {.samples = 0.025});
-    cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {.route = 512});
+    cut(made<double, 2>(kind, 200002, 15), kTwo, 127, kOrbSideTolerance, {});
     cut(made<float, 2>(kind, 100003, 16), kTwo, 61, 0, {.again = false});
     cut(made<float, 3>(kind, 1100000, 17), kThree, 8000, kOrbSideTolerance, {});  // more rounds follow
     if (HasFatalFailure()) return;

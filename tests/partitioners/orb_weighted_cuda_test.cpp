@@ -182,11 +182,11 @@ TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
     constexpr std::integral_constant<int, 2> kTwo;
     constexpr std::integral_constant<int, 3> kThree;
     cut(0.0F, kThree, 1200003, 4096, {});
-    cut(0.0F, kThree, 1100001, 2049, {.walk = 1, .move = 3});
-    cut(0.0F, kThree, 1300000, 4093, {.walk = 2});
+    cut(0.0F, kThree, 1100001, 2049, {.samples = 2});
+    cut(0.0F, kThree, 1300000, 4093, {});
     cut(0.0, kThree, 600001, 1021, {});
-    cut(0.0, kTwo, 200002, 127, {.walk = 1});
-    cut(0.0F, kTwo, 100003, 61, {.move = 1});
+    cut(0.0, kTwo, 200002, 127, {});
+    cut(0.0F, kTwo, 100003, 61, {.samples = 0.5});
     cut(0.0F, kThree, 1100000, 8000, {});  // a further level follows
     cut(0.0F, kThree, 300000, 4096, {.wide = false});
     if (HasFatalFailure()) return;
