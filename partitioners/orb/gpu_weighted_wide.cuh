@@ -2,7 +2,6 @@
 // Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample has points by their weights,
 // the walk weighs what it counts, and entries of points in brackets carry their weights.
 #include "partitioners/orb/gpu_weighted_levels.cuh"
-#include "partitioners/orb/gpu_wide_sample.cuh"
 #include "partitioners/orb/gpu_wide_walk.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -102,23 +101,6 @@ struct UnitWeights {
   const std::uint64_t* units;  ///< room for a multiple of 4
   const std::uint64_t* ends;
 };
-
-/// The root, exact; all nodes outer.
-template <class T, int Dim>
-__global__ void weighted_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint64_t weight, std::uint32_t leaves,
-                                      double side_tolerance, WideGuess<T, Dim>* guesses, WeightedNode<T, Dim>* nodes,
-                                      WideSplit* splits, float2* table) {
-  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
-  if (v != 1) return;
-  guesses[1].box = nodes[1].box = box;
-  guesses[1].leaves = nodes[1].leaves = leaves;
-  guesses[1].axis = cut_axis(box, side_tolerance);
-  splits[1] = counted_split(guesses[1], 0);
-  nodes[1].count = n;
-  nodes[1].weight = weight;
-  nodes[1].known = 1;
-}
 
 /// One point at random out of each of m equal parts of the weight, each as likely as its own; a heavy one is there more
 /// than once. So all points of the sample count the same, and cuts by weight are cuts by their number. The sum of the
