@@ -116,13 +116,13 @@ void WeightedWideRound<T, Dim>::resolve() {
   const unsigned grid = 4 * multiprocessors();
   for (int level = 0; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    weighted_prepare_kernel<T, Dim><<<level_nodes, kNodeThreads, 0, stream>>>(
+    weighted_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
         level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
     const std::size_t table = level + 1 < levels_ ? first_ * sizeof(float2) : 0;
-    weighted_route_kernel<T, Dim><<<grid, kNodeThreads, table, stream>>>(
+    weighted_route_kernel<T, Dim><<<grid, kCutThreads, table, stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_route_kernel");
-    weighted_select_kernel<T, Dim><<<level_nodes, kNodeThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
+    weighted_select_kernel<T, Dim><<<level_nodes, kCutThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
         level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_select_kernel");
   }

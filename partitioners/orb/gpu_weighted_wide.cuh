@@ -42,54 +42,26 @@ struct WeightedLists {
   const float2* table;  ///< [node]: as in WideLists
 };
 
-/// Bins of a bracket by coordinate.
-__device__ inline float weighted_scale(float2 bracket, int level) {
-  const float scale = static_cast<float>(wide_bins(level)) / (bracket.y - bracket.x);
-  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
-}
-
 /// Counts and weights by code.
 struct CodeSums {
   std::uint32_t* counts;
   std::uint64_t* weights;
 };
 
-/// Gives out places in the lists as WidePlaces does.
+/// Puts an entry at place `at` of its bracket's list and counts it in the bracket's histograms.
 template <class T, int Dim>
-struct WeightedPlaces {
-  std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
-  std::uint32_t* base;   ///< shared, [kWideLevels]
-
-  __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[31 - __clz(static_cast<int>(v))], 1U); }
-  __device__ void reserve(const WeightedLists<T, Dim>& lists) {
-    __syncthreads();
-    if (threadIdx.x < kWideLevels) {
-      const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&lists.sizes[threadIdx.x], n) : 0;
-      taken[threadIdx.x] = 0;
-    }
-    __syncthreads();
+__device__ inline void list_entry(const WeightedLists<T, Dim>& lists, const float2* table,
+                                  const WeightedEntry<T, Dim>& entry, std::uint64_t at) {
+  const int level = level_of(entry.node);
+  if (at >= lists.capacity[level]) {
+    *lists.overflow = 1;
+    return;
   }
-  __device__ void put(const WeightedLists<T, Dim>& lists, const float2* table, const WeightedEntry<T, Dim>& entry,
-                      std::uint32_t place) const {
-    const int level = 31 - __clz(static_cast<int>(entry.node));
-    const std::uint64_t at = std::uint64_t{base[level]} + place;
-    if (at >= lists.capacity[level]) {
-      *lists.overflow = 1;
-      return;
-    }
-    lists.entries[level][at] = entry;
-    const float2 bracket = table[entry.node];
-    float c[Dim];
-    as_floats(entry.x, c);
-    const std::uint32_t bin =
-        wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, weighted_scale(bracket, level), level);
-    const std::uint32_t first = 1U << static_cast<unsigned>(level);
-    const std::uint32_t of_all = wide_bins_begin(level) + (entry.node - first) * wide_bins(level) + bin;
-    atomicAdd(&lists.bins[of_all], 1U);
-    add_weight(&lists.bin_weights[of_all], entry.weight);
-  }
-};
+  lists.entries[level][at] = entry;
+  const std::uint32_t bin = bin_in_lists(table, entry.x, entry.node, level);
+  atomicAdd(&lists.bins[bin], 1U);
+  add_weight(&lists.bin_weights[bin], entry.weight);
+}
 
 // ---- The sample -----------------------------------------------------------------------------------------------------
 
@@ -176,7 +148,7 @@ __global__ void __launch_bounds__(kWeightedThreads<T>, 1)
   for (std::uint32_t k = threadIdx.x; k < 6 * first; k += kBlockThreads) words[k] = 0;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WeightedPlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   constexpr std::uint64_t kBlock = std::uint64_t{kBlockThreads} * 4;
   for (std::uint64_t begin = blockIdx.x * kBlock; begin < n; begin += gridDim.x * kBlock) {
     const std::uint64_t i = begin + threadIdx.x * std::uint64_t{4};
@@ -203,7 +175,7 @@ __global__ void __launch_bounds__(kWeightedThreads<T>, 1)
       }
       place[j] = v[j] < first ? places.take(v[j]) : 0;
     }
-    places.reserve(lists);
+    places.reserve(lists.sizes);
     if (i < n) __stcs(reinterpret_cast<uint2*>(codes + i), make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U));
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
@@ -214,7 +186,7 @@ __global__ void __launch_bounds__(kWeightedThreads<T>, 1)
       entry.position = static_cast<std::uint32_t>(i + j);
       entry.node = v[j];
       entry.weight = weight[j];
-      places.put(lists, table, entry, place[j]);
+      list_entry(lists, table, entry, places.at(v[j], place[j]));
     }
   }
   __syncthreads();

@@ -51,7 +51,7 @@ class WeightedWideRound {
   support::DeviceBuffer<std::uint16_t> codes_;
   WideSample<T, Dim> sample_;
   support::DeviceBuffer<WeightedNode<T, Dim>> nodes_;
-  support::DeviceBuffer<WeightedCut> cuts_;
+  support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<WeightedEntry<T, Dim>> entries_[kWideLevels];

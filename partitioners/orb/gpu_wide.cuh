@@ -22,6 +22,13 @@ constexpr int kRouteThreads = 512;
 /// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
 constexpr std::uint32_t kWideChunk = 64;
 
+/// How entries of a node being cut are told apart.
+struct __align__(16) WideCut {
+  float low, scale;
+  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
+  std::uint32_t active;
+};
+
 /// What the sample says of a node.
 template <class T, int Dim>
 struct WideGuess {
@@ -109,6 +116,28 @@ __device__ inline void step_down(const float2* table, const float (&c)[Dim], std
     v = 2 * v + 1;
 }
 
+/// Walks a point of node v down from level `from`.
+template <class T, int Dim>
+__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
+                                          int levels) {
+  float c[Dim];
+  as_floats(x, c);
+  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
+  return v;
+}
+
+/// The bin of a point in the bracket of v, a node of the level, among those of all nodes.
+template <class T, int Dim>
+__device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[Dim], std::uint32_t v, int level) {
+  const float2 bracket = table[v];
+  float c[Dim];
+  as_floats(x, c);
+  const std::uint32_t bin =
+      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  return wide_bins_begin(level) + (v - first) * wide_bins(level) + bin;
+}
+
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
 template <class T, int Dim>
 __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
@@ -124,28 +153,21 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
-  const float2 bracket = table[v];
-  float c[Dim];
-  as_floats(x, c);
-  const std::uint32_t bin =
-      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
-  const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  atomicAdd(&lists.bins[wide_bins_begin(level) + (v - first) * wide_bins(level) + bin], 1U);
+  atomicAdd(&lists.bins[bin_in_lists(table, x, v, level)], 1U);
 }
 
 /// Places for entries in the lists, one global atomic a level and block. All threads of the block call in this order:
 /// take() for each entry, reserve() once, at() for each entry; then it can be used again.
-template <class T, int Dim>
 struct WidePlaces {
   std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
   std::uint32_t* base;   ///< shared, [kWideLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
-  __device__ void reserve(const WideLists<T, Dim>& lists) {
+  __device__ void reserve(std::uint32_t* sizes) {
     __syncthreads();
     if (threadIdx.x < kWideLevels) {
       const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&lists.sizes[threadIdx.x], n) : 0;
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x], n) : 0;
       taken[threadIdx.x] = 0;
     }
     __syncthreads();

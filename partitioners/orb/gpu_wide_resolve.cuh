@@ -10,13 +10,6 @@ namespace amrbench::partitioners::gpu {
 /// Blocks of a multiprocessor that send entries on.
 constexpr int kRouteBlocks = 3;
 
-/// How entries of a node being cut are told apart.
-struct __align__(16) WideCut {
-  float low, scale;
-  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
-  std::uint32_t active;
-};
-
 /// One block a node of the level: can it be cut (known, guessed on the right axis, target inside the bracket), and
 /// between which bins does the cut lie.
 template <class T, int Dim>
@@ -29,8 +22,7 @@ __global__ void __launch_bounds__(kCutThreads)
   __shared__ CutBins found;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
-  if (node.known == 0 || node.resolved != 0 || guesses[v].inner == 0 || node.leaves < 2) return;
-  if (cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
+  if (node.resolved != 0 || !guessed_right(node, guesses[v], side_tolerance)) return;
   std::uint32_t below = 0;  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
   for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
@@ -50,17 +42,6 @@ __global__ void __launch_bounds__(kCutThreads)
   node.active = 1;
   cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], level), static_cast<std::uint16_t>(found.first),
              static_cast<std::uint16_t>(found.last), 1U};
-}
-
-/// Walks a point down from `child`.
-template <class T, int Dim>
-__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t child, int from,
-                                          int levels) {
-  float c[Dim];
-  as_floats(x, c);
-  std::uint32_t v = child;
-  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
-  return v;
 }
 
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; shared memory for
@@ -84,7 +65,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     for (std::uint32_t v = threadIdx.x; v < first; v += kRouteThreads) table[v] = lists.table[v];
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WidePlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   const WidePoint<T, Dim>* __restrict__ points = lists.points[level];
   const std::uint16_t* __restrict__ from = lists.nodes[level];
   for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
@@ -129,7 +110,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
       std::uint32_t place[kMine];
 #pragma unroll
       for (int j = 0; j < kMine; ++j) place[j] = node[j] < first ? places.take(node[j]) : 0;
-      places.reserve(lists);
+      places.reserve(lists.sizes);
 #pragma unroll
       for (int j = 0; j < kMine; ++j)
         if (node[j] < first)
@@ -167,9 +148,9 @@ __global__ void __launch_bounds__(kCutThreads)
   __syncthreads();
   order_candidates(found, n, rank, axis, &pivot, &last_left);
   __syncthreads();
-  if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, pivot, last_left);
+  if (threadIdx.x == 0) cut_at(node, nodes + 2 * v, axis, pivot, last_left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  WidePlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
     const OrbPoint<T, Dim> p = found[i < n ? i : 0];
@@ -182,7 +163,7 @@ __global__ void __launch_bounds__(kCutThreads)
       atomicAdd(&code_counts[to], 1U);
       if (to < first) place = places.take(to);
     }
-    places.reserve(lists);
+    places.reserve(lists.sizes);
     if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
   }
 }

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
 /// neighbours for either sign.
 __device__ inline float low_end(float x, int axis) {
   constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
-  const std::uint32_t key = float_key(x);
+  const std::uint32_t key = order_key(x);
   const float below = key_float(key < kLowest + 4U ? kLowest : key - 4U);
   return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
 }
@@ -192,18 +192,10 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
   split.plane = static_cast<float>(plane);
   split.state |= WideSplit::kCut;
   splits[v] = split;
-  const std::uint32_t left = left_leaves(guess.leaves);
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    WideGuess<T, Dim>& child = guesses[2 * v + side];
-    child.leaves = side == 0 ? left : guess.leaves - left;
-    child.box = guess.box;
-    if (side == 0)
-      child.box.upper[axis] = plane;
-    else
-      child.box.lower[axis] = plane;
-    child.axis = cut_axis(child.box, side_tolerance);
-    if (level + 1 < kWideLevels) splits[2 * v + side] = counted_split(child, level + 1);
-  }
+  guess_children(guess, &guesses[2 * v], plane, side_tolerance);
+  if (level + 1 == kWideLevels) return;
+  for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
+    splits[child] = counted_split(guesses[child], level + 1);
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins.
