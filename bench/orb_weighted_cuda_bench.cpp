@@ -15,42 +15,19 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/inputs.hpp"
-#include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
-#include "support/cuda.hpp"
+#include "bench/orb_cuda_data.hpp"
 #include "support/error.hpp"
 #include "support/page_buffer.hpp"
 
 namespace {
 
 using namespace amrbench;
+using namespace amrbench::bench;
 using namespace amrbench::partitioners;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kLeaves = 4096;
 constexpr int kRepeats = 3;
-
-template <class V>
-void upload(support::DeviceBuffer<V>& device, std::span<const V> host) {
-  if (device.size() < host.size()) device.resize_discard(host.size());
-  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
-  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-}
-
-template <class V>
-std::vector<V> download(const V* device, std::size_t n) {
-  std::vector<V> host(n);
-  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
-
-template <class T, int Dim>
-OrbBox<T, Dim> unit_box() {
-  OrbBox<T, Dim> box;
-  box.upper.fill(T(1));
-  return box;
-}
 
 const char* const kWeightNames[] = {"uniform", "heavy", "half zero", "zero", "one huge"};
 
@@ -71,33 +48,25 @@ void make_weights(int kind, std::uint64_t seed, std::span<double> weights) {
 /// Tree, labels, permutation and points against the CPU's.
 template <class T, int Dim>
 bool check(OrbInputKind input, std::size_t n, std::uint32_t leaves, int kind, const OrbGpuTuning& tuning) {
-  std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(input, 1, 0, points);
+  const auto points = made<T, Dim>(input, n, 1);
   std::vector<double> weights(n);
   make_weights(kind, 2, weights);
   OrbResult<T, Dim> cpu;
-  orb<T, Dim>({points, Dim}, weights, {.leaves = leaves, .points = true}, cpu, unit_box<T, Dim>());
+  orb<T, Dim>({points, Dim}, weights, {.leaves = leaves}, cpu, unit_box<T, Dim>());
   support::DeviceBuffer<T> device;
   support::DeviceBuffer<double> device_weights;
   upload<T>(device, points);
   upload<double>(device_weights, weights);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .permutation = true, .labels = true, .weighted = true, .tuning = tuning});
-  const bool tree = tree_hash(gpu.run(device.data(), unit_box<T, Dim>(), device_weights.data())) == tree_hash(cpu.tree);
-  const auto labels = download(gpu.labels(), n);
-  const auto order = download(gpu.permutation(), n);
-  const auto moved = download(gpu.points(), n * Dim);
-  const bool same_labels = std::equal(labels.begin(), labels.end(), cpu.labels.begin());
-  const bool same_order = std::equal(order.begin(), order.end(), cpu.permutation.begin());
-  const bool same_points = std::equal(moved.begin(), moved.end(), cpu.points.begin());
-  const bool good = tree && same_labels && same_order && same_points;
+  const auto& tree = gpu.run(device.data(), unit_box<T, Dim>(), device_weights.data());
+  const std::string wrong = differences<T, Dim>(gpu, tree, cpu, points);
   const OrbGpuTimes& t = gpu.times();
-  std::printf("%s input %d dim %d %s n %9zu leaves %5u weights %-9s tuning %d,%g rounds %d%s passes %d%s%s%s%s\n",
-              good ? "ok  " : "FAIL", static_cast<int>(input), Dim, sizeof(T) == 4 ? "float " : "double", n, leaves,
-              kWeightNames[kind], tuning.wide ? 1 : 0, tuning.samples, t.rounds, t.wide ? " wide" : "", t.passes,
-              tree ? "" : " TREE", same_labels ? "" : " LABELS", same_order ? "" : " ORDER",
-              same_points ? "" : " POINTS");
+  std::printf("%s input %d dim %d %s n %9zu leaves %5u weights %-9s tuning %d,%g rounds %d%s passes %d%s\n",
+              wrong.empty() ? "ok  " : "FAIL", static_cast<int>(input), Dim, sizeof(T) == 4 ? "float " : "double", n,
+              leaves, kWeightNames[kind], tuning.wide ? 1 : 0, tuning.samples, t.rounds, t.wide ? " wide" : "",
+              t.passes, wrong.c_str());
   std::fflush(stdout);
-  return good;
+  return wrong.empty();
 }
 
 bool check_all() {

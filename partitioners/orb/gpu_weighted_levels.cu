@@ -11,7 +11,6 @@ namespace {
 
 using support::copy_to_device;
 using support::copy_to_host;
-using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Cells that are searched together: their bins take 24 KB each.
