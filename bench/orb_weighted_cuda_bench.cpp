@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>

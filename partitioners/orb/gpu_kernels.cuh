@@ -193,7 +193,7 @@ __device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t
   std::uint32_t low = 0;
   std::uint32_t high = n;
   while (high - low > 1) {
-    const std::uint32_t middle = low + (high - low) / 2;
+    const std::uint32_t middle = (low + high) / 2;
     if (cells[middle].first_tile <= tile)
       low = middle;
     else
