@@ -290,7 +290,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     } else if (word == "--tuning" && more) {
       OrbGpuTuning& t = arguments.tuning;
       int wide = 0;
-      if (std::sscanf(argv[++k], "%d,%lf", &wide, &t.samples) != 2) return false;
+      if (std::sscanf(argv[++k], "%d,%lf", &wide, &t.samples) != 2 || !(t.samples > 0)) return false;
       t.wide = wide != 0;
     } else if (word == "--small-check") {
       arguments.small = true;
