@@ -1,6 +1,6 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--tuning WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES] [--variants] [--no-seeds]
+//                  [--tuning WIDE,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
 // points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
@@ -43,8 +43,7 @@ struct Measured {
 template <class T, int Dim>
 Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const OrbGpuOptions& options, int repeats) {
   OrbGpu<T, Dim> gpu(n, options);
-  OrbBox<T, Dim> box;
-  box.upper.fill(T(1));
+  const auto box = unit_box<T, Dim>();
   std::vector<std::pair<double, OrbGpuTimes>> runs;
   for (int k = 0; k <= repeats; ++k) {
     gpu.run(points.data(), box);
@@ -57,8 +56,8 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
 /// As --tuning takes it.
 std::string text_of(const OrbGpuTuning& tuning) {
   char text[80];
-  std::snprintf(text, sizeof(text), "%d,%d,%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0,
-                tuning.share ? 1 : 0, tuning.route, tuning.sigmas, tuning.samples);
+  std::snprintf(text, sizeof(text), "%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0, tuning.sigmas,
+                tuning.samples);
   return text;
 }
 
@@ -103,19 +102,13 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-OrbBox<float, 3> unit_box() {
-  OrbBox<float, 3> box;
-  box.upper.fill(1.0F);
-  return box;
-}
-
 /// The tree of the first n points as the CPU makes it, and how long it took there.
 bool same_as_cpu(const char* input, const support::DeviceBuffer<float>& points, std::span<const float> host,
                  std::uint64_t n, const OrbGpuTuning& tuning, Json& rows) {
   OrbResult<float, 3> cpu;
-  orb<float, 3>({host.first(n * 3), 3}, {}, {.leaves = kLeaves, .permutation = false}, cpu, unit_box());
+  orb<float, 3>({host.first(n * 3), 3}, {}, {.leaves = kLeaves, .permutation = false}, cpu, unit_box<float, 3>());
   OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true, .tuning = tuning});
-  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box());
+  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box<float, 3>());
   const auto labels = download(gpu.labels(), n);
   const bool good = tree_hash(tree) == tree_hash(cpu.tree) && labels_hash(labels) == labels_hash(cpu.labels.span());
   std::printf("%s %s: tree and labels of 2^%.2f points as on the CPU (%.3f s there, all cores)\n",
@@ -133,7 +126,7 @@ bool same_as_cpu(const char* input, const support::DeviceBuffer<float>& points, 
 /// Without a CPU's result: leaves have the counts of the tree, and every point lies in its leaf's box.
 bool plausible(const support::DeviceBuffer<float>& points, std::span<const float> host, std::uint64_t n) {
   OrbGpu<float, 3> gpu(n, {.leaves = kLeaves, .points = false, .labels = true});
-  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box());
+  const OrbTree<float, 3>& tree = gpu.run(points.data(), unit_box<float, 3>());
   const auto labels = download(gpu.labels(), n);
   std::vector<std::uint64_t> counts(kLeaves, 0);
   std::uint64_t outside = 0;
@@ -175,7 +168,7 @@ Json send(support::DeviceBuffer<float>& device, std::span<const float> host) {
   support::PinnedBuffer<float> pinned(some);
   std::copy_n(host.data(), some, pinned.data());
   start = seconds();
-  upload<float>(device, std::span<const float>(pinned.data(), some), false);
+  upload<float>(device, std::span<const float>(pinned.data(), some));
   const double fast = static_cast<double>(some * sizeof(float)) / (seconds() - start);
   std::printf("host to device: pageable %.1f GB/s, pinned %.1f GB/s\n", pageable / 1e9, fast / 1e9);
   return {{"pageable_bytes_per_s", pageable}, {"pinned_bytes_per_s", fast}};
@@ -208,12 +201,8 @@ class Suite {
       }
     };
     both({});
-    both({.share = true});
-    OrbGpuTuning next = best;
-    next.route = 512;
-    both(next);
-    next = best;
-    for (const double sigmas : {4.3, 3.9}) {
+    OrbGpuTuning next;
+    for (const double sigmas : {3.5, 4.3}) {
       next.sigmas = sigmas;
       both(next);
     }
@@ -249,7 +238,7 @@ class Suite {
     }
     for (const auto& other : others) {
       fill(other.kind, other.n);
-      upload<float>(points_, host_.span().first(other.n * 3), false);
+      upload<float>(points_, host_.span().first(other.n * 3));
       time(other.name, other.n, "points", {.leaves = kLeaves});
       time(other.name, other.n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
       good = same_as_cpu(other.name, points_, host_.span(), other.n, tuning_, rows_) && good;
@@ -319,13 +308,10 @@ struct Arguments {
 };
 
 bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
-  int wide = 0, again = 0, share = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%d,%d,%lf,%lf", &wide, &again, &share, &tuning.route, &tuning.sigmas,
-                  &tuning.samples) != 6)
-    return false;
+  int wide = 0, again = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%lf,%lf", &wide, &again, &tuning.sigmas, &tuning.samples) != 4) return false;
   tuning.wide = wide != 0;
   tuning.again = again != 0;
-  tuning.share = share != 0;
   return tuning.samples > 0 && tuning.sigmas > 0;
 }
 
@@ -366,8 +352,7 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(stderr,
-                     "orb_cuda_bench: --tuning takes WIDE,AGAIN,SHARE,ROUTE,SIGMAS,SAMPLES, such as 1,1,0,512,3.9,1\n");
+        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SIGMAS,SAMPLES, such as 1,1,3.9,1\n");
         return 2;
       }
     } else if (word == "--variants")

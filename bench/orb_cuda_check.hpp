@@ -2,27 +2,14 @@
 // Checks of orb_cuda_bench: bisection on a GPU against the CPU's, a printed line a case.
 #include <algorithm>
 #include <cstdio>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/inputs.hpp"
-#include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
-#include "support/cuda.hpp"
+#include "bench/orb_cuda_data.hpp"
 
 namespace amrbench::bench {
 
 using namespace partitioners;
-
-/// Waits until all is there: a small copy from pageable memory may return before, and streams that do not wait for the
-/// default one would read what is not there yet.
-template <class T>
-void upload(support::DeviceBuffer<T>& device, std::span<const T> host, bool resize = true) {
-  if (resize) device.resize_discard(host.size());
-  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
-  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-}
 
 /// Bytes a second that a copy on the GPU reads and writes.
 inline double copy_bandwidth() {
@@ -41,53 +28,24 @@ inline double copy_bandwidth() {
   return best;
 }
 
-template <class T>
-std::vector<T> download(const T* device, std::size_t n) {
-  std::vector<T> host(n);
-  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
-
 /// One case against the CPU's result: tree, labels, permutation where the method keeps order, points by permutation.
 template <class T, int Dim>
 bool check(const char* name, const std::vector<T>& points, std::uint32_t leaves, const char* method,
            const OrbGpuTuning& tuning = {}) {
   const std::size_t n = points.size() / Dim;
   OrbResult<T, Dim> cpu;
-  orb<T, Dim>({points, Dim}, {}, {.leaves = leaves, .points = true}, cpu);
+  orb<T, Dim>({points, Dim}, {}, {.leaves = leaves}, cpu);
   support::DeviceBuffer<T> device;
   upload<T>(device, points);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .method = method, .permutation = true, .labels = true, .tuning = tuning});
   const OrbTree<T, Dim>& tree = gpu.run(device.data(), cpu.tree.cells[1].box);
-  const bool same_tree = tree_hash(tree) == tree_hash(cpu.tree);
-  const auto labels = download(gpu.labels(), n);
-  const bool same_labels = std::equal(labels.begin(), labels.end(), cpu.labels.begin());
-  auto permutation = download(gpu.permutation(), n);
-  const auto moved = download(gpu.points(), n * Dim);
-  bool same_points = true;
-  for (std::size_t i = 0; i < n && same_points; ++i)
-    for (std::size_t a = 0; a < Dim; ++a)
-      same_points = same_points && permutation[i] < n && moved[i * Dim + a] == points[permutation[i] * Dim + a];
-  if (std::string(method) != "multiway")  // order within a leaf is not defined
-    for (const std::uint32_t c : tree.leaf_cell) {
-      const auto first = permutation.begin() + static_cast<std::ptrdiff_t>(tree.cells[c].begin);
-      std::sort(first, first + static_cast<std::ptrdiff_t>(tree.cells[c].count));
-    }
-  const bool same_order = std::equal(permutation.begin(), permutation.end(), cpu.permutation.begin());
-  const bool good = same_tree && same_labels && same_points && same_order;
-  std::printf("%s %-28s %-10s n %9zu leaves %5u rounds %d%s again %d host cells %u%s%s%s%s\n", good ? "ok  " : "FAIL",
-              name, method, n, leaves, gpu.times().rounds, gpu.times().wide ? " wide" : "", gpu.times().again,
-              gpu.times().host_cells, same_tree ? "" : " tree", same_labels ? "" : " labels",
-              same_points ? "" : " points", same_order ? "" : " order");
+  const std::string wrong = differences<T, Dim>(gpu, tree, cpu, points, std::string(method) == "multiway");
+  const OrbGpuTimes& t = gpu.times();
+  std::printf("%s %-28s %-10s n %9zu leaves %5u rounds %d%s again %d host cells %u%s\n",
+              wrong.empty() ? "ok  " : "FAIL", name, method, n, leaves, t.rounds, t.wide ? " wide" : "", t.again,
+              t.host_cells, wrong.c_str());
   std::fflush(stdout);
-  return good;
-}
-
-template <class T, int Dim>
-std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
-  std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(kind, seed, 0, points);
-  return points;
+  return wrong.empty();
 }
 
 template <class T>
@@ -113,7 +71,7 @@ inline bool check_all() {
     good = check<double, 2>(names[k], made<double, 2>(kinds[k], 700000, 4), 127, "multiway") && good;
     good = check<float, 2>(names[k], made<float, 2>(kinds[k], 900000, 5), 4093, "multiway") && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 3000001, 7), 4096, "multiway",
-                           {.share = false, .route = 512, .sigmas = 3, .samples = 2}) &&
+                           {.sigmas = 3, .samples = 2}) &&
            good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 2000001, 8), 3001, "multiway", {.again = false}) && good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1500001, 9), 4096, "multiway", {.wide = false}) && good;
@@ -134,12 +92,10 @@ inline bool check_all() {
 /// Every kernel once or twice on few points.
 inline bool check_small() {
   bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 34001, 1), 100, "multiway");
-  good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway",
-                         {.route = 512, .samples = 0.25}) &&
-         good;
   good =
-      check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway", {.share = false}) &&
+      check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway", {.samples = 0.25}) &&
       good;
+  good = check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway") && good;
   good =
       check<float, 3>("6 levels", made<float, 3>(OrbInputKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&
       good;

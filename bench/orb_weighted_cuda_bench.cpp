@@ -1,6 +1,6 @@
 // Bisection by weights on a GPU: checks it against the CPU, then times it beside bisection without weights.
 //
-//   orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,WALK,MOVE,SAMPLES]
+//   orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,SAMPLES]
 //                           [--no-check | --small-check | --variants | --once LOG2 [--repeat K]]
 #include <cuda_runtime_api.h>
 
@@ -10,47 +10,23 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/inputs.hpp"
-#include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
-#include "support/cuda.hpp"
+#include "bench/orb_cuda_data.hpp"
 #include "support/error.hpp"
 #include "support/page_buffer.hpp"
 
 namespace {
 
 using namespace amrbench;
+using namespace amrbench::bench;
 using namespace amrbench::partitioners;
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kLeaves = 4096;
 constexpr int kRepeats = 3;
-
-template <class V>
-void upload(support::DeviceBuffer<V>& device, std::span<const V> host) {
-  if (device.size() < host.size()) device.resize_discard(host.size());
-  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
-  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-}
-
-template <class V>
-std::vector<V> download(const V* device, std::size_t n) {
-  std::vector<V> host(n);
-  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
-
-template <class T, int Dim>
-OrbBox<T, Dim> unit_box() {
-  OrbBox<T, Dim> box;
-  box.upper.fill(T(1));
-  return box;
-}
 
 const char* const kWeightNames[] = {"uniform", "heavy", "half zero", "zero", "one huge"};
 
@@ -71,33 +47,25 @@ void make_weights(int kind, std::uint64_t seed, std::span<double> weights) {
 /// Tree, labels, permutation and points against the CPU's.
 template <class T, int Dim>
 bool check(OrbInputKind input, std::size_t n, std::uint32_t leaves, int kind, const OrbGpuTuning& tuning) {
-  std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(input, 1, 0, points);
+  const auto points = made<T, Dim>(input, n, 1);
   std::vector<double> weights(n);
   make_weights(kind, 2, weights);
   OrbResult<T, Dim> cpu;
-  orb<T, Dim>({points, Dim}, weights, {.leaves = leaves, .points = true}, cpu, unit_box<T, Dim>());
+  orb<T, Dim>({points, Dim}, weights, {.leaves = leaves}, cpu, unit_box<T, Dim>());
   support::DeviceBuffer<T> device;
   support::DeviceBuffer<double> device_weights;
   upload<T>(device, points);
   upload<double>(device_weights, weights);
   OrbGpu<T, Dim> gpu(n, {.leaves = leaves, .permutation = true, .labels = true, .weighted = true, .tuning = tuning});
-  const bool tree = tree_hash(gpu.run(device.data(), unit_box<T, Dim>(), device_weights.data())) == tree_hash(cpu.tree);
-  const auto labels = download(gpu.labels(), n);
-  const auto order = download(gpu.permutation(), n);
-  const auto moved = download(gpu.points(), n * Dim);
-  const bool same_labels = std::equal(labels.begin(), labels.end(), cpu.labels.begin());
-  const bool same_order = std::equal(order.begin(), order.end(), cpu.permutation.begin());
-  const bool same_points = std::equal(moved.begin(), moved.end(), cpu.points.begin());
-  const bool good = tree && same_labels && same_order && same_points;
+  const auto& tree = gpu.run(device.data(), unit_box<T, Dim>(), device_weights.data());
+  const std::string wrong = differences<T, Dim>(gpu, tree, cpu, points);
   const OrbGpuTimes& t = gpu.times();
-  std::printf("%s input %d dim %d %s n %9zu leaves %5u weights %-9s tuning %d,%d,%d rounds %d%s passes %d%s%s%s%s\n",
-              good ? "ok  " : "FAIL", static_cast<int>(input), Dim, sizeof(T) == 4 ? "float " : "double", n, leaves,
-              kWeightNames[kind], tuning.wide ? 1 : 0, tuning.walk, tuning.move, t.rounds, t.wide ? " wide" : "",
-              t.passes, tree ? "" : " TREE", same_labels ? "" : " LABELS", same_order ? "" : " ORDER",
-              same_points ? "" : " POINTS");
+  std::printf("%s input %d dim %d %s n %9zu leaves %5u weights %-9s tuning %d,%g rounds %d%s passes %d%s\n",
+              wrong.empty() ? "ok  " : "FAIL", static_cast<int>(input), Dim, sizeof(T) == 4 ? "float " : "double", n,
+              leaves, kWeightNames[kind], tuning.wide ? 1 : 0, tuning.samples, t.rounds, t.wide ? " wide" : "",
+              t.passes, wrong.c_str());
   std::fflush(stdout);
-  return good;
+  return wrong.empty();
 }
 
 bool check_all() {
@@ -105,8 +73,8 @@ bool check_all() {
   for (const OrbInputKind input :
        {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer, OrbInputKind::field}) {
     good = check<float, 3>(input, 3000001, kLeaves, 0, {}) && good;
-    good = check<float, 3>(input, 2000003, 3001, 1, {.walk = 1, .move = 1}) && good;
-    good = check<float, 3>(input, 1500000, kLeaves, 2, {.walk = 2}) && good;
+    good = check<float, 3>(input, 2000003, 3001, 1, {.samples = 2}) && good;
+    good = check<float, 3>(input, 1500000, kLeaves, 2, {}) && good;
     good = check<double, 3>(input, 1500000, 1021, 0, {}) && good;
     good = check<float, 3>(input, 1500000, kLeaves, 0, {.wide = false}) && good;
     good = check<double, 2>(input, 700000, 127, 4, {}) && good;
@@ -118,8 +86,8 @@ bool check_all() {
 /// Every kernel once or twice on few points.
 bool check_small() {
   bool good = check<float, 3>(OrbInputKind::uniform, 34001, 100, 0, {});
-  good = check<float, 3>(OrbInputKind::cluster, 17001, 50, 2, {.walk = 1, .move = 1}) && good;
-  good = check<float, 3>(OrbInputKind::uniform, 17001, 50, 1, {.walk = 2}) && good;
+  good = check<float, 3>(OrbInputKind::cluster, 17001, 50, 2, {.samples = 2}) && good;
+  good = check<float, 3>(OrbInputKind::uniform, 17001, 50, 1, {}) && good;
   good = check<double, 2>(OrbInputKind::plummer, 8300, 31, 4, {}) && good;
   good = check<float, 3>(OrbInputKind::uniform, 20000, 7, 0, {.wide = false}) && good;
   good = check<double, 3>(OrbInputKind::uniform, 9000, 3, 3, {.wide = false}) && good;
@@ -224,12 +192,11 @@ class Suite {
     std::printf(
         "%-8s weights %-9s %-6s n 2^%-5.2f %9.3f ms = weights %.2f sample %.2f classify %.2f resolve %.2f move %.2f "
         "labels "
-        "%.2f  rounds %d%s in brackets %.1f%% passes %d tuning %d,%d,%d,%g\n",
+        "%.2f  rounds %d%s in brackets %.1f%% passes %d tuning %d,%g\n",
         input_.c_str(), with ? kWeightNames[kind_] : "none", outputs, std::log2(static_cast<double>(n)),
         1e3 * t.total_s, 1e3 * t.weights_s, 1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s,
         1e3 * t.labels_s, t.rounds, t.wide ? " wide" : "",
-        100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.passes, tuning.wide ? 1 : 0, tuning.walk,
-        tuning.move, tuning.samples);
+        100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.passes, tuning.wide ? 1 : 0, tuning.samples);
     std::fflush(stdout);
     row.update({{"time_s", t.total_s},
                 {"weights_s", t.weights_s},
@@ -242,8 +209,7 @@ class Suite {
                 {"wide", t.wide},
                 {"stopped", t.stopped},
                 {"passes", t.passes},
-                {"tuning",
-                 {{"wide", tuning.wide}, {"walk", tuning.walk}, {"move", tuning.move}, {"samples", tuning.samples}}}});
+                {"tuning", {{"wide", tuning.wide}, {"samples", tuning.samples}}}});
     rows_.push_back(row);
     return t.total_s;
   }
@@ -274,17 +240,9 @@ void variants(Suite& suite, int log2) {
     best_s = seconds;
     best = tuning;
   };
-  for (const int walk : {0, 1, 2}) both({.walk = walk, .move = 0});
-  OrbGpuTuning next = best;
-  next.move = 1;
-  both(next);
-  for (const double samples : {0.5, 2.0}) {
-    next = best;
-    next.samples = samples;
-    both(next);
-  }
+  for (const double samples : {0.5, 1.0, 2.0}) both({.samples = samples});
   suite.weighted(power(std::min(log2, 28)), false, {.wide = false}, 1);
-  std::printf("fastest: --tuning %d,%d,%d,%g\n", best.wide ? 1 : 0, best.walk, best.move, best.samples);
+  std::printf("fastest: --tuning %d,%g\n", best.wide ? 1 : 0, best.samples);
 }
 
 bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
@@ -332,7 +290,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     } else if (word == "--tuning" && more) {
       OrbGpuTuning& t = arguments.tuning;
       int wide = 0;
-      if (std::sscanf(argv[++k], "%d,%d,%d,%lf", &wide, &t.walk, &t.move, &t.samples) != 4) return false;
+      if (std::sscanf(argv[++k], "%d,%lf", &wide, &t.samples) != 2 || !(t.samples > 0)) return false;
       t.wide = wide != 0;
     } else if (word == "--small-check") {
       arguments.small = true;
@@ -384,7 +342,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, arguments)) {
     std::fprintf(
         stderr,
-        "usage: orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,WALK,MOVE,SAMPLES]\n"
+        "usage: orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,SAMPLES]\n"
         "                               [--no-check | --small-check | --variants | --once LOG2 [--repeat K]]\n");
     return 2;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What the wide round and the rounds of 6 levels share to cut a node exactly: the bins of its bracket's histogram that
-// hold the cut, the order of the points in them, and what follows for the children.
+// What rounds share to cut a node: the bins of its bracket's histogram that hold the cut, the order of the points in
+// them, and what follows for the children.
 #include "partitioners/orb/gpu_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -57,6 +57,15 @@ __device__ inline void find_cut_bins(const std::uint32_t* bins, std::uint32_t n,
   __syncthreads();
 }
 
+/// How many of n points stand before p.
+template <class T, int Dim>
+__device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, std::uint32_t n,
+                                              const OrbPoint<T, Dim>& p, int axis) {
+  std::uint32_t before = 0;
+  for (std::uint32_t k = 0; k < n; ++k) before += orb_before(points[k], p, axis) ? 1U : 0U;
+  return before;
+}
+
 /// The cut among a node's n candidates, of which `rank` go left: pivot and the last left coordinate, shared. A block
 /// calls; both are there after a barrier.
 template <class T, int Dim>
@@ -64,34 +73,63 @@ __device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint
                                         OrbPoint<T, Dim>* pivot, T* last_left) {
   for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
     const OrbPoint<T, Dim> p = found[i];
-    std::uint32_t before = 0;
-    for (std::uint32_t j = 0; j < n; ++j) before += orb_before(found[j], p, axis) ? 1U : 0U;
+    const std::uint32_t before = points_before(found, n, p, axis);
     if (before == rank) *pivot = p;
     if (before + 1 == rank) *last_left = p.x[axis];
   }
 }
 
-/// Cuts the node: its children are known from now on.
+/// Is the node known, and was it guessed on the axis that it is cut on? Then it can be cut, if its bracket holds the
+/// cut.
+template <class AnyNode, class AnyGuess>
+__device__ inline bool guessed_right(const AnyNode& node, const AnyGuess& guess, double side_tolerance) {
+  return node.known != 0 && guess.inner != 0 && node.leaves >= 2 && cut_axis(node.box, side_tolerance) == guess.axis;
+}
+
+/// What a cut leaves of a box on side 0, the left one, or 1. By reference: a box of its own would lie in local memory,
+/// for the axis is not known when this is compiled.
 template <class T, int Dim>
-__device__ inline void cut_node(Node<T, Dim>& node, Node<T, Dim>* children, int axis, const OrbPoint<T, Dim>& pivot,
-                                T last_left) {
-  node.pivot = pivot;
+__device__ inline void cut_box(const OrbBox<T, Dim>& box, int axis, T cut, std::uint32_t side, OrbBox<T, Dim>& part) {
+  part = box;
+  if (side == 0)
+    part.upper[axis] = cut;
+  else
+    part.lower[axis] = cut;
+}
+
+/// Boxes, leaves and axes of the two children of a node that is guessed to be cut at `plane`.
+template <class T, class AnyGuess>
+__device__ inline void guess_children(const AnyGuess& guess, AnyGuess* children, T plane, double side_tolerance) {
+  const std::uint32_t left = left_leaves(guess.leaves);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    children[side].leaves = side == 0 ? left : guess.leaves - left;
+    cut_box(guess.box, guess.axis, plane, side, children[side].box);
+    children[side].axis = cut_axis(children[side].box, side_tolerance);
+  }
+}
+
+/// Cuts the node: its two children are known from now on.
+template <class T, class AnyNode>
+__device__ inline void cut_node(AnyNode& node, AnyNode* children, int axis, T cut, std::uint32_t count_left) {
   node.axis = axis;
-  node.cut = cut_between(last_left, pivot.x[axis]);
+  node.cut = cut;
   node.resolved = 1;
   const std::uint32_t left = left_leaves(node.leaves);
-  const auto count_left = static_cast<std::uint32_t>(unit_target(node.count, left, node.leaves));
   for (std::uint32_t side = 0; side < 2; ++side) {
-    Node<T, Dim>& child = children[side];
-    child.box = node.box;
-    if (side == 0)
-      child.box.upper[axis] = node.cut;
-    else
-      child.box.lower[axis] = node.cut;
-    child.leaves = side == 0 ? left : node.leaves - left;
-    child.count = side == 0 ? count_left : node.count - count_left;
-    child.known = 1;
+    cut_box(node.box, axis, cut, side, children[side].box);
+    children[side].leaves = side == 0 ? left : node.leaves - left;
+    children[side].count = side == 0 ? count_left : node.count - count_left;
+    children[side].known = 1;
   }
+}
+
+/// The same without weights, before the pivot.
+template <class T, int Dim>
+__device__ inline void cut_at(Node<T, Dim>& node, Node<T, Dim>* children, int axis, const OrbPoint<T, Dim>& pivot,
+                              T last_left) {
+  node.pivot = pivot;
+  cut_node(node, children, axis, cut_between(last_left, pivot.x[axis]),
+           static_cast<std::uint32_t>(unit_target(node.count, left_leaves(node.leaves), node.leaves)));
 }
 
 }  // namespace amrbench::partitioners::gpu

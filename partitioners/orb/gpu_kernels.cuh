@@ -83,9 +83,14 @@ struct Lists {
 __device__ inline void prefetch_line(const void* from) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(from)));
 }
-__device__ inline std::uint32_t float_key(float x) {
+/// Integers in the order of coordinates; zeros of both signs are equal.
+__device__ inline std::uint32_t order_key(float x) {
   const std::uint32_t bits = __float_as_uint(x + 0.0F);
   return bits ^ ((bits >> 31) != 0U ? 0xffffffffU : 0x80000000U);
+}
+__device__ inline std::uint64_t order_key(double x) {
+  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(x + 0.0));
+  return bits ^ ((bits >> 63U) != 0U ? ~std::uint64_t{0} : std::uint64_t{1} << 63U);
 }
 __device__ inline float key_float(std::uint32_t key) {
   return __uint_as_float(key ^ ((key >> 31) != 0U ? 0x80000000U : 0xffffffffU));
@@ -182,8 +187,9 @@ __device__ inline int code_from(const Brackets<T>& brackets, int v, const T* x, 
   return stopped != 0 ? kStoppedCode + stopped : v - first;
 }
 
-/// Which cell a tile belongs to: the last whose first tile is not behind it.
-__device__ inline std::uint32_t cell_of_tile(const Cell* cells, std::uint32_t n, std::uint32_t tile) {
+/// Which of n cells a tile belongs to: the last whose first tile is not behind it.
+template <class AnyCell>
+__device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t n, std::uint32_t tile) {
   std::uint32_t low = 0;
   std::uint32_t high = n;
   while (high - low > 1) {

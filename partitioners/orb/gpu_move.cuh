@@ -1,7 +1,7 @@
 #pragma once
 // Kernels that move points to their slots, and what they share with the one that brings leaves back.
 #include "partitioners/orb/gpu_kernels.cuh"
-#include "support/cuda.hpp"
+#include "partitioners/orb/gpu_steps.hpp"
 
 namespace amrbench::partitioners::gpu {
 
@@ -332,13 +332,8 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
 /// Lets it have the shared memory that it wants.
 template <class T, int Dim>
 void allow_move_shared() {
-  const auto allow = [](const void* kernel) {
-    support::cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(move_shared<T, Dim>(true, true))),
-                        "cudaFuncSetAttribute");
-  };
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint8_t>));
-  allow(reinterpret_cast<const void*>(move_kernel<T, Dim, std::uint16_t>));
+  allow_shared(move_kernel<T, Dim, std::uint8_t>, move_shared<T, Dim>(true, true));
+  allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true, true));
 }
 
 template <class T, int Dim, class Code>

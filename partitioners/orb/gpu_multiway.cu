@@ -16,22 +16,11 @@ using support::cuda_check_launch;
 
 constexpr std::uint32_t kLeastSamples = 16384;  ///< of a cell, where it has as many points
 
-template <class V>
-void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
-  buffer.resize_discard(n);
-  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
-}
-
-__global__ void iota_kernel(std::uint32_t* ids, std::uint64_t n) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) ids[i] = static_cast<std::uint32_t>(i);
-}
-
 }  // namespace
 
 template <class T, int Dim>
 Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
-  if (WideRound<T, Dim>::suits(n, options)) wide_ = std::make_unique<WideRound<T, Dim>>(n, options, stream_);
+  if (wide_suits(n, options)) wide_ = std::make_unique<WideRound<T, Dim>>(n, options, stream_);
   list_state_.resize_discard(kLevels + 1);
   const bool moves = options.points || options.permutation || options.leaves > (wide_ ? kWideInner : kSlots);
   if (moves) points_[0].resize_discard(n * Dim);
@@ -40,9 +29,7 @@ Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n
     for (auto& ids : ids_) ids.resize_discard(n);
   if (options.labels) labels_[0].resize_discard(n);
   allow_move_shared<T, Dim>();
-  cuda_check(cudaFuncSetAttribute(select_kernel<T, Dim>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(kCandidates * sizeof(OrbPoint<T, Dim>))),
-             "cudaFuncSetAttribute");
+  allow_shared(select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
 }
 
 template <class T, int Dim>
@@ -79,7 +66,7 @@ void Multiway<T, Dim>::start_run(const T* input) {
   if (options_.points)
     cuda_check(cudaMemcpyAsync(points_[0].data(), input, n_ * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
                "cudaMemcpyAsync");
-  if (options_.permutation) iota_kernel<<<blocks(n_, 256), 256, 0, stream_.get()>>>(ids_[0].data(), n_);
+  if (options_.permutation) write_numbers(ids_[0].data(), n_, stream_);
   if (options_.labels) clear(labels_[0], n_, stream_);
   watch_.mark(&times_->move_s);
 }
@@ -175,7 +162,7 @@ void Multiway<T, Dim>::start_round(Round& round, const std::vector<std::size_t>&
   clear(guesses_, active.size() * kNodes, stream_);
   clear(nodes_, active.size() * kNodes, stream_);
   const auto n_cells = static_cast<std::uint32_t>(active.size());
-  start_round_kernel<<<blocks(n_cells, 64), 64, 0, stream_.get()>>>(
+  start_round_kernel<<<blocks_of(n_cells, 64), 64, 0, stream_.get()>>>(
       round.device_cells.data(), boxes_.data(), n_cells, options_.side_tolerance, guesses_.data(), nodes_.data());
   cuda_check_launch("start_round_kernel");
 }
@@ -190,7 +177,7 @@ void Multiway<T, Dim>::guess(Round& round, const T* points) {
     order_[k].resize_discard(m);
     keys_[k].resize_discard(m);
   }
-  const unsigned grid = blocks(m, 256);
+  const unsigned grid = blocks_of(m, 256);
   sample_kernel<T, Dim><<<grid, 256, 0, stream_.get()>>>(points, round.device_cells.data(), n_cells, m, sample_.data(),
                                                          order_[0].data(), sample_node_.data());
   cuda_check_launch("sample_kernel");
@@ -208,7 +195,7 @@ void Multiway<T, Dim>::guess(Round& round, const T* points) {
                                                order_[0].data(), order_[1].data(), m, 0, bits, stream_.get()),
                "DeviceRadixSort");
     segments_kernel<<<grid, 256, 0, stream_.get()>>>(keys_[1].data(), m, guesses_.data());
-    guess_kernel<<<blocks(std::uint64_t{n_cells} << level, 128), 128, 0, stream_.get()>>>(
+    guess_kernel<<<blocks_of(std::uint64_t{n_cells} << level, 128), 128, 0, stream_.get()>>>(
         keys_[1].data(), n_cells, level, options_.side_tolerance, guesses_.data());
     sample_down_kernel<<<grid, 256, 0, stream_.get()>>>(keys_[1].data(), m, guesses_.data(), sample_node_.data());
     cuda_check_launch("sample_down_kernel");
@@ -232,11 +219,11 @@ void Multiway<T, Dim>::resolve(Round& round, const T* points) {
                                                     guesses_.data(), round.levels, code_counts_.data(), lists);
   cuda_check_launch("classify_kernel");
   watch_.mark(&times_->classify_s);
-  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
+  const unsigned grid = 8 * multiprocessors();
   candidates_.resize_discard((std::size_t{n_cells} << (round.levels - 1)) * kCandidates);
   for (int level = 0; level < round.levels; ++level) {
     const std::uint32_t level_nodes = n_cells << level;
-    prepare_kernel<<<blocks(level_nodes, 128), 128, 0, stream_.get()>>>(
+    prepare_kernel<<<blocks_of(level_nodes, 128), 128, 0, stream_.get()>>>(
         n_cells, level, round.levels, options_.side_tolerance, guesses_.data(), code_counts_.data(), nodes_.data());
     clear(bins_, std::size_t{n_cells} * kBins, stream_);
     histogram_kernel<<<grid, kEntryThreads, 0, stream_.get()>>>(points, lists, level, guesses_.data(), nodes_.data(),
@@ -309,14 +296,7 @@ void Multiway<T, Dim>::move(Round& round, const T* points, const std::uint32_t* 
   tile_counts_kernel<T, Dim><<<round.tiles, kCountThreads, 0, stream_.get()>>>(
       round.codes.data(), round.device_cells.data(), n_cells, round.slot_of_code.data(), round.table.data());
   cuda_check_launch("tile_counts_kernel");
-  std::size_t bytes = 0;
-  cuda_check(
-      cub::DeviceScan::ExclusiveSum(nullptr, bytes, round.table.data(), round.table.data(), places, stream_.get()),
-      "DeviceScan");
-  temporary_.resize_discard(bytes);
-  cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, round.table.data(), round.table.data(), places,
-                                           stream_.get()),
-             "DeviceScan");
+  sums_before(round.table.data(), round.table.data(), places, temporary_, stream_);
   if (carry_) ids_[to].resize_discard(n_);
   launch_move<T, Dim, std::uint8_t>(
       round.tiles, stream_.get(),

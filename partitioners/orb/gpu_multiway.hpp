@@ -1,7 +1,6 @@
 #pragma once
 // The multiway method on a GPU, one call a run; buffers live between runs. Internal to OrbGpu.
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <map>
 
 #include "partitioners/orb/gpu_move.cuh"

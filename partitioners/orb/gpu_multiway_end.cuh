@@ -8,10 +8,6 @@
 
 namespace amrbench::partitioners::gpu {
 
-inline unsigned blocks(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
-
 /// One block a tile: leaves of its points, in its own order: of slots that are leaves the slot's, of others what stands
 /// at the point's place after the move. slot_leaf: leaf of each slot of each cell, or ~0.
 template <class T, int Dim>
@@ -167,7 +163,7 @@ void Multiway<T, Dim>::scatter_labels(const std::vector<std::size_t>& cells) {
   support::copy_to_device(leaf_begins_.data(), begins.data(), begins.size(), stream_);
   const auto scatter = [&](const OrbCell<T, Dim>& cell) {
     const auto n = static_cast<std::uint32_t>(cell.count);
-    scatter_labels_kernel<<<blocks(n, 256), 256, 0, stream_.get()>>>(
+    scatter_labels_kernel<<<blocks_of(n, 256), 256, 0, stream_.get()>>>(
         ids_[final_].data(), static_cast<std::uint32_t>(cell.begin), n, leaf_begins_.data(), cell.first_leaf,
         cell.leaves, labels_[0].data());
     support::cuda_check_launch("scatter_labels_kernel");

@@ -43,7 +43,7 @@ __global__ void sample_keys_kernel(const T* __restrict__ sample, const std::uint
   if (i >= n) return;
   const std::uint32_t g = node[i];
   const auto x = static_cast<float>(sample[std::uint64_t{order[i]} * Dim + guesses[g].axis]);
-  keys[i] = (std::uint64_t{g} << 32U) | float_key(x);
+  keys[i] = (std::uint64_t{g} << 32U) | order_key(x);
 }
 
 /// Where each node's part of the sorted sample begins and ends.
@@ -105,16 +105,7 @@ __global__ void guess_kernel(const std::uint64_t* __restrict__ keys, std::uint32
   guess.cut = cut;
   guess.inner = 1;
   const T plane = at(cut);
-  for (int side = 0; side < 2; ++side) {
-    Guess<T, Dim>& child = guesses[first + 2 * v + side];
-    child.leaves = side == 0 ? left : guess.leaves - left;
-    child.box = guess.box;
-    if (side == 0)
-      child.box.upper[axis] = plane;
-    else
-      child.box.lower[axis] = plane;
-    child.axis = cut_axis(child.box, side_tolerance);
-  }
+  guess_children(guess, &guesses[first + 2 * v], plane, side_tolerance);
 }
 
 /// Sends the sorted sample down a level.
@@ -153,8 +144,7 @@ __global__ void prepare_kernel(std::uint32_t n_cells, int level, int levels, dou
   const std::uint32_t v = (1U << level) + (k & ((1U << level) - 1U));
   const Guess<T, Dim>& guess = guesses[first + v];
   Node<T, Dim>& node = nodes[first + v];
-  if (node.known == 0 || guess.inner == 0 || node.leaves < 2) return;
-  if (cut_axis(node.box, side_tolerance) != guess.axis) return;
+  if (!guessed_right(node, guess, side_tolerance)) return;
   const std::uint32_t* counts = code_counts + first;
   const std::int64_t before = points_below(counts, 2 * v, levels);
   const auto target = static_cast<std::int64_t>(unit_target(node.count, left_leaves(node.leaves), node.leaves));
@@ -261,7 +251,7 @@ __global__ void __launch_bounds__(kCutThreads)
   __syncthreads();
   order_candidates(found, n, node.rank, axis, &pivot, &last_left);
   __syncthreads();
-  if (threadIdx.x == 0) cut_node(node, nodes + first + 2 * v, axis, pivot, last_left);
+  if (threadIdx.x == 0) cut_at(node, nodes + first + 2 * v, axis, pivot, last_left);
 }
 
 /// code_from() for a cell whose brackets are not in shared memory.

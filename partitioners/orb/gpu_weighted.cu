@@ -18,13 +18,8 @@ using support::cuda_check_launch;
 
 constexpr unsigned kThreadsOfPass = 256;
 
-unsigned blocks(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
-
 unsigned grid_of(std::uint64_t n) {
-  const unsigned all = 16U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  return std::min(all, blocks(n, kThreadsOfPass));
+  return std::min(16 * multiprocessors(), blocks_of(n, kThreadsOfPass));
 }
 
 /// The largest weight, whose bits have the order of the weights; the first that is none.
@@ -71,7 +66,7 @@ __global__ void __launch_bounds__(kThreadsOfPass)
       if (i < n) units[i] = unit;
       sum += unit;
     }
-    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kAllLanes, sum, lanes);
+    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kFull, sum, lanes);
     if (lane == 0) group_sums[g] = sum;
     all += sum;
   }
@@ -87,11 +82,6 @@ __global__ void __launch_bounds__(kThreadsOfPass)
   if (k >= values) return;
   const std::uint64_t i = k / Dim;
   moved[k] = points[std::uint64_t{order[i]} * Dim + (k - i * Dim)];
-}
-
-__global__ void numbers_kernel(std::uint32_t* numbers, std::uint64_t n) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) numbers[i] = static_cast<std::uint32_t>(i);
 }
 
 }  // namespace
@@ -139,8 +129,7 @@ void WeightUnits::convert(const double* weights) {
 
 template <class T, int Dim>
 WeightedMultiway<T, Dim>::WeightedMultiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
-  if (WeightedWideRound<T, Dim>::suits(n, options))
-    wide_ = std::make_unique<WeightedWideRound<T, Dim>>(n, options, stream_);
+  if (wide_suits(n, options)) wide_ = std::make_unique<WeightedWideRound<T, Dim>>(n, options, stream_);
   if (options.points) points_.resize_discard(n * Dim);
   if (options.labels) labels_.resize_discard(n);
 }
@@ -163,10 +152,8 @@ void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, OrbTr
     order_ = own_order_.data();
   }
   if (tree.leaves == 1) {
-    if (ordered) numbers_kernel<<<blocks(n_, kThreadsOfPass), kThreadsOfPass, 0, stream_.get()>>>(order_, n_);
-    if (options_.labels)
-      cuda_check(cudaMemsetAsync(labels_.data(), 0, n_ * sizeof(std::uint32_t), stream_.get()), "cudaMemsetAsync");
-    cuda_check_launch("numbers_kernel");
+    if (ordered) write_numbers(order_, n_, stream_);
+    if (options_.labels) clear(labels_, n_, stream_);
   }
   levels_.run({points, units_.data(), wide ? order_ : nullptr, ordered ? order_ : nullptr,
                options_.labels ? labels_.data() : nullptr},
@@ -198,7 +185,7 @@ template <class T, int Dim>
 void WeightedMultiway<T, Dim>::gather(const T* points) {
   const std::uint64_t values = n_ * Dim;
   gather_points_kernel<T, Dim>
-      <<<blocks(values, kThreadsOfPass), kThreadsOfPass, 0, stream_.get()>>>(points, order_, values, points_.data());
+      <<<blocks_of(values, kThreadsOfPass), kThreadsOfPass, 0, stream_.get()>>>(points, order_, values, points_.data());
   cuda_check_launch("gather_points_kernel");
 }
 

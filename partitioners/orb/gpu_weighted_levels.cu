@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cub/device/device_scan.cuh>
 
 #include "partitioners/orb/gpu_weighted_levels.hpp"
 #include "partitioners/orb/gpu_weighted_levels_move.cuh"
@@ -12,7 +11,6 @@ namespace {
 
 using support::copy_to_device;
 using support::copy_to_host;
-using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Cells that are searched together: their bins take 24 KB each.
@@ -23,16 +21,6 @@ constexpr int kMostPasses = 64;
 template <class T, int Dim>
 constexpr std::size_t kSelectShared = kLevelFew*(sizeof(OrbPoint<T, Dim>) + sizeof(std::uint64_t) +
                                                  sizeof(std::uint16_t));
-
-unsigned blocks(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
-
-template <class V>
-void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
-  buffer.resize_discard(n);
-  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
-}
 
 /// The coordinate of a key: order_key() undone.
 float coordinate(std::uint32_t key) {
@@ -110,7 +98,7 @@ void WeightedLevels<T, Dim>::describe(const OrbTree<T, Dim>& tree, double side_t
   candidates_.resize_discard(most_candidates);
   copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
   const auto n = static_cast<std::uint32_t>(cells_.size());
-  level_start_kernel<T, Dim><<<blocks(n, 128), 128, 0, stream_.get()>>>(device_cells_.data(), n);
+  level_start_kernel<T, Dim><<<blocks_of(n, 128), 128, 0, stream_.get()>>>(device_cells_.data(), n);
   cuda_check_launch("level_start_kernel");
 }
 
@@ -169,10 +157,7 @@ void WeightedLevels<T, Dim>::move(const LevelPoints<T>& points) {
   level_count_kernel<T, Dim>
       <<<tiles_, kLevelThreads, 0, stream>>>(points_[now_].data(), device_cells_.data(), n, counts);
   cuda_check_launch("level_count_kernel");
-  std::size_t bytes = 0;
-  cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts, sums, tiles_, stream), "DeviceScan");
-  temporary_.resize_discard(bytes);
-  cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, counts, sums, tiles_, stream), "DeviceScan");
+  sums_before(counts, sums, tiles_, temporary_, stream_);
   const int to = 1 - now_;
   level_move_kernel<T, Dim><<<tiles_, kLevelThreads, 0, stream>>>(
       {points_[now_].data(), weights_[now_].data(), ids_[now_].data(), points_[to].data(), weights_[to].data(),

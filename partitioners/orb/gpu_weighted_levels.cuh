@@ -9,7 +9,7 @@
 // next window. Few points are collected and ordered. Sums are integers, so that their order does not matter.
 #include <cstdint>
 
-#include "partitioners/orb/rules.hpp"
+#include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/weight_search.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -21,7 +21,6 @@ constexpr unsigned kLevelBins = 2048;
 /// A window of at most so many points is ordered.
 constexpr unsigned kLevelFew = 1024;
 constexpr unsigned kSelectThreads = 256;
-constexpr unsigned kAllLanes = 0xffffffffU;
 
 template <class T>
 struct OrderKeyOf;
@@ -35,16 +34,6 @@ struct OrderKeyOf<double> {
 };
 template <class T>
 using OrderKey = typename OrderKeyOf<T>::Key;
-
-/// Integers in the order of coordinates; zeros of both signs are equal.
-__device__ inline std::uint32_t order_key(float x) {
-  const auto bits = static_cast<std::uint32_t>(__float_as_int(x + 0.0F));
-  return bits ^ ((bits >> 31U) != 0U ? 0xffffffffU : 0x80000000U);
-}
-__device__ inline std::uint64_t order_key(double x) {
-  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(x + 0.0));
-  return bits ^ ((bits >> 63U) != 0U ? ~std::uint64_t{0} : std::uint64_t{1} << 63U);
-}
 
 enum class SearchState : std::uint32_t { narrowing, few, done };
 
@@ -137,26 +126,11 @@ __device__ inline unsigned bin_shift(Key low, Key high) {
   return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
 }
 
-/// Which cell a tile belongs to: the last of n whose first tile is not behind it.
-template <class T, int Dim>
-__device__ inline std::uint32_t level_cell_of(const LevelCell<T, Dim>* cells, std::uint32_t n, std::uint32_t tile) {
-  std::uint32_t low = 0;
-  std::uint32_t high = n;
-  while (high - low > 1) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (cells[middle].first_tile <= tile)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 /// The largest of a warp's keys, for all its lanes.
 template <class Key>
 __device__ inline Key warp_max(Key key) {
   for (int step = 16; step > 0; step /= 2) {
-    const Key other = __shfl_xor_sync(kAllLanes, key, step);
+    const Key other = __shfl_xor_sync(kFull, key, step);
     key = other > key ? other : key;
   }
   return key;
@@ -183,7 +157,7 @@ __global__ void __launch_bounds__(kLevelThreads)
                         const std::uint32_t* __restrict__ order, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                         T* __restrict__ points_out, std::uint64_t* __restrict__ weights_out,
                         std::uint32_t* __restrict__ ids_out) {
-  const LevelCell<T, Dim>& cell = cells[level_cell_of(cells, n_cells, blockIdx.x)];
+  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
   const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
   const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
@@ -213,7 +187,7 @@ __global__ void __launch_bounds__(kLevelThreads)
                            std::uint64_t* bin_weights) {
   __shared__ std::uint32_t counts[kLevelBins], low[kLevelBins], high[kLevelBins];
   const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  const std::uint32_t c = level_cell_of(cells, n_cells, tile);
+  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
   const LevelCell<T, Dim>& cell = cells[c];
   if (cell.state != SearchState::narrowing) return;
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
@@ -309,7 +283,7 @@ __global__ void __launch_bounds__(kLevelThreads)
     level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                          std::uint32_t* __restrict__ candidates) {
   const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  LevelCell<T, Dim>& cell = cells[level_cell_of(cells, n_cells, tile)];
+  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, tile)];
   if (cell.state != SearchState::few) return;
   const LevelWindow<T, Dim> window(cell);
   const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
@@ -348,8 +322,7 @@ __global__ void __launch_bounds__(kSelectThreads)
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < n; i += kSelectThreads) {
       const OrbPoint<T, Dim> p = found[i];
-      std::uint32_t rank = 0;
-      for (std::uint32_t k = 0; k < n; ++k) rank += orb_before(found[k], p, axis) ? 1U : 0U;
+      const std::uint32_t rank = points_before(found, n, p, axis);
       sorted_weights[rank] = weights[std::uint64_t{cell.begin} + p.id];
       order[rank] = static_cast<std::uint16_t>(i);
     }

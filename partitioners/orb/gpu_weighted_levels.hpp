@@ -5,6 +5,7 @@
 // to collect; 12 to count; 72 to move with weights of 8 and numbers of 4.
 #include <vector>
 
+#include "partitioners/orb/gpu_steps.hpp"
 #include "partitioners/orb/gpu_stopwatch.hpp"
 #include "partitioners/orb/gpu_weighted_levels.cuh"
 #include "partitioners/orb/orb_gpu.hpp"

@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   constexpr unsigned kWarps = kLevelThreads / 32;
   __shared__ std::uint32_t counts[kWarps];
   __shared__ Key lasts[kWarps], firsts[kWarps];
-  LevelCell<T, Dim>& cell = cells[level_cell_of(cells, n_cells, blockIdx.x)];
+  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
   const LevelCut<T, Dim> cut(cell);
   const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
   const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kLevelThreads)
       below_first = Key(~key) > below_first ? Key(~key) : below_first;
     }
   }
-  count = __reduce_add_sync(kAllLanes, count);
+  count = __reduce_add_sync(kFull, count);
   last = warp_max(last);
   below_first = warp_max(below_first);
   if (threadIdx.x % 32 == 0) {
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   constexpr unsigned kWarps = kLevelThreads / 32;
   constexpr unsigned kStretch = 32 * kLevelItems;  // of a warp
   __shared__ std::uint32_t counts[kWarps];
-  const LevelCell<T, Dim>& cell = cells[level_cell_of(cells, n_cells, blockIdx.x)];
+  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
   const LevelCut<T, Dim> cut(cell);
   const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
   const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   for (unsigned j = 0; j < kLevelItems; ++j) {
     const std::uint32_t i = warp * kStretch + j * 32 + lane;
     const bool left = i < n && cut.left(a.points + (begin + i) * Dim, offset + i);
-    ballots[j] = __ballot_sync(kAllLanes, left);
+    ballots[j] = __ballot_sync(kFull, left);
     mine += static_cast<unsigned>(__popc(ballots[j]));
   }
   if (lane == 0) counts[warp] = mine;

@@ -14,44 +14,11 @@ using support::copy_to_host;
 using support::cuda_check;
 using support::cuda_check_launch;
 
-unsigned blocks(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
-
-template <class V>
-void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
-  buffer.resize_discard(n);
-  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
-}
-
-int levels_of(std::uint32_t leaves) {
-  return std::min(orb_depth(leaves), kWideLevels);
-}
-
-/// As the round without weights has it: time of the sample against that of points in brackets, and cuts exact enough
-/// for the sides of cells.
-std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
-  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
-  const auto level = static_cast<unsigned>(levels - 1);
-  const auto exact = static_cast<double>(std::uint64_t{6144} << level);
-  const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
-  return static_cast<std::uint32_t>(std::min(std::max(share * std::max(best, exact), least), static_cast<double>(n)));
-}
-
-/// Leaves of all points from their codes.
-__global__ void __launch_bounds__(256)
-    code_labels_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
-                       const std::uint32_t* __restrict__ leaf_of_code, std::uint32_t* __restrict__ labels) {
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step)
-    labels[i] = leaf_of_code[codes[i]];
-}
-
 /// Sort keys: the slots of the codes; and the points' numbers.
-template <class Key>
-__global__ void __launch_bounds__(256) slot_keys_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
-                                                        const std::uint16_t* __restrict__ slot_of_code,
-                                                        Key* __restrict__ keys, std::uint32_t* __restrict__ numbers) {
+__global__ void __launch_bounds__(256)
+    slot_keys_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
+                     const std::uint16_t* __restrict__ slot_of_code, std::uint16_t* __restrict__ keys,
+                     std::uint32_t* __restrict__ numbers) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
     keys[i] = slot_of_code[codes[i]];
@@ -59,37 +26,7 @@ __global__ void __launch_bounds__(256) slot_keys_kernel(const std::uint16_t* __r
   }
 }
 
-template <class T, int Dim>
-using ClassifyKernel = void (*)(const T*, const std::uint64_t*, std::uint64_t, int, std::uint16_t*, CodeSums,
-                                const WeightedLists<T, Dim>);
-
-/// The walk of OrbGpuTuning::walk, its threads and the points that a thread takes at a time.
-template <class T, int Dim>
-struct Walk {
-  ClassifyKernel<T, Dim> kernel;
-  unsigned threads, points;
-};
-
-/// 0: 1024 threads of 4 points; 1: the same, weights added in 64 bits; 2: 512 of 8. Doubles: 512 of 4.
-template <class T, int Dim>
-Walk<T, Dim> walk_of(int tuning) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (tuning == 2) return {weighted_classify_kernel<T, Dim, 512, 2, true>, 512, 8};
-    if (tuning == 1) return {weighted_classify_kernel<T, Dim, 1024, 1, false>, 1024, 4};
-    return {weighted_classify_kernel<T, Dim, 1024, 1, true>, 1024, 4};
-  } else {
-    if (tuning == 1) return {weighted_classify_kernel<T, Dim, 512, 1, false>, 512, 4};
-    return {weighted_classify_kernel<T, Dim, 512, 1, true>, 512, 4};
-  }
-}
-
 }  // namespace
-
-template <class T, int Dim>
-bool WeightedWideRound<T, Dim>::suits(std::uint64_t n, const OrbGpuOptions& options) {
-  if (!options.tuning.wide || options.leaves < 2) return false;
-  return n >= std::uint64_t{4 * kWideSegment} << static_cast<unsigned>(levels_of(options.leaves) - 1);
-}
 
 template <class T, int Dim>
 WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOptions& options,
@@ -97,22 +34,18 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
     : n_(n),
       options_(options),
       stream_(stream),
-      levels_(levels_of(options.leaves)),
+      levels_(wide_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
-      samples_(samples_of(n, levels_, options.tuning.samples)),
+      sample_(n, options, stream),
       host_nodes_(kWideNodes) {
   codes_.resize_discard((n + 7) / 8 * 8);
-  guesses_.resize_discard(kWideNodes);
   nodes_.resize_discard(kWideNodes);
-  table_.resize_discard(kWideInner);
   list_state_.resize_discard(kWideLevels + 1);
   bins_.resize_discard(wide_bins_begin(levels_));
   bin_weights_.resize_discard(wide_bins_begin(levels_));
   candidates_.resize_discard((std::size_t{first_} / 2) * kWeightedFew);
-  sample_.resize_discard((std::size_t{samples_} + 3) / 4 * 4 * Dim);
-  sample_bins_.resize_discard(kGuessBins);
   for (int level = 0; level < levels_; ++level) {
-    const double size = samples_ / std::exp2(level);
+    const double size = sample_.size() / std::exp2(level);
     const double share = kWideSigmas / std::sqrt(size) + 8.0 / size;  // of the weight, at the middle
     // Light points stand closer; brackets are whole bins of the sample's histogram.
     const double expected = (2 * share + 0.02) * static_cast<double>(n) + 65536;
@@ -124,21 +57,16 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
   lists_.overflow = list_state_.data() + kWideLevels;
   lists_.bins = bins_.data();
   lists_.bin_weights = bin_weights_.data();
-  lists_.table = table_.data();
-  const auto shared = [](const void* kernel, std::size_t bytes) {
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "cudaFuncSetAttribute");
-  };
-  shared(reinterpret_cast<const void*>(walk_of<T, Dim>(options.tuning.walk).kernel), weighted_shared(kWideLevels));
-  shared(reinterpret_cast<const void*>(weighted_select_kernel<T, Dim>), sizeof(WeightedCandidates<T, Dim>));
+  lists_.table = sample_.table();
+  allow_shared(weighted_classify_kernel<T, Dim>, weighted_shared(kWideLevels));
+  allow_shared(weighted_select_kernel<T, Dim>, sizeof(WeightedCandidates<T, Dim>));
 }
 
 template <class T, int Dim>
 bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree,
                                     Stopwatch& watch, OrbGpuTimes& times) {
-  start(tree);
   sample(points, weights, tree);
-  guess();
+  sample_.guess(0, static_cast<float>(kWideSigmas));
   watch.mark(&times.sample_s);
   classify(points, weights.units);
   watch.mark(&times.classify_s);
@@ -148,78 +76,54 @@ bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights,
   return done;
 }
 
-/// Clears what a run counts in, and sets the root.
+/// Clears what a run counts in, sets the root, and takes the sample. Its points stand for equal weights: their numbers
+/// place the brackets, as without weights.
 template <class T, int Dim>
-void WeightedWideRound<T, Dim>::start(const OrbTree<T, Dim>& tree) {
-  clear(guesses_, kWideNodes, stream_);
-  clear(splits_, kWideNodes, stream_);
+void WeightedWideRound<T, Dim>::sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree) {
   clear(nodes_, kWideNodes, stream_);
-  clear(sample_node_, (std::size_t{samples_} + 3) / 4 * 4, stream_);
   clear(cuts_, kWideInner, stream_);
   clear(code_counts_, kWideNodes, stream_);
   clear(code_weights_, kWideNodes, stream_);
   clear(list_state_, kWideLevels + 1, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
   clear(bin_weights_, wide_bins_begin(levels_), stream_);
-  weighted_start_kernel<T, Dim><<<blocks(kWideInner, 256), 256, 0, stream_.get()>>>(
-      tree.cells[1].box, static_cast<std::uint32_t>(n_), tree.cells[1].weight, tree.leaves, options_.side_tolerance,
-      guesses_.data(), nodes_.data(), splits_.data(), table_.data());
-  cuda_check_launch("weighted_start_kernel");
-}
-
-template <class T, int Dim>
-void WeightedWideRound<T, Dim>::sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree) {
-  const cudaStream_t stream = stream_.get();
-  const unsigned grid = blocks(samples_, 256);
-  if (tree.cells[1].weight > 0)
-    weighted_sample_kernel<T, Dim>
-        <<<grid, 256, 0, stream>>>(points, weights, n_, samples_, sample_.data(), sample_node_.data());
-  else  // points count
-    wide_sample_kernel<T, Dim><<<grid, 256, 0, stream>>>(points, n_, samples_, sample_.data(), sample_node_.data());
+  WeightedNode<T, Dim>& root = host_nodes_[1] = {};
+  root.box = tree.cells[1].box;
+  root.weight = tree.cells[1].weight;
+  root.count = static_cast<std::uint32_t>(n_);
+  root.leaves = tree.leaves;
+  root.known = 1;
+  copy_to_device(nodes_.data() + 1, &root, 1, stream_);
+  sample_.start(root.box, root.leaves);
+  if (root.weight == 0) return sample_.take(points);  // points count
+  weighted_sample_kernel<T, Dim><<<blocks_of(sample_.size(), 256), 256, 0, stream_.get()>>>(
+      points, weights, n_, sample_.size(), sample_.points(), sample_.nodes());
   cuda_check_launch("weighted_sample_kernel");
-}
-
-/// The sample's points stand for equal weights: their numbers place the brackets, as without weights.
-template <class T, int Dim>
-void WeightedWideRound<T, Dim>::guess() {
-  const cudaStream_t stream = stream_.get();
-  for (int level = 0; level < levels_; ++level) {
-    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    clear(sample_bins_, std::size_t{level_nodes} * guess_bins(level), stream_);
-    wide_count_kernel<Dim><<<blocks(samples_, 4 * 256), 256, 0, stream>>>(
-        sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
-    cuda_check_launch("wide_count_kernel");
-    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(
-        level, static_cast<float>(kWideSigmas), options_.side_tolerance, sample_bins_.data(), guesses_.data(),
-        splits_.data(), table_.data());
-    cuda_check_launch("wide_guess_kernel");
-  }
 }
 
 template <class T, int Dim>
 void WeightedWideRound<T, Dim>::classify(const T* points, const std::uint64_t* weights) {
-  const auto processors = static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  const Walk<T, Dim> walk = walk_of<T, Dim>(options_.tuning.walk);
-  const unsigned grid = std::min(blocks(n_, walk.threads * walk.points), processors);
-  walk.kernel<<<grid, walk.threads, weighted_shared(levels_), stream_.get()>>>(points, weights, n_, levels_,
-                                                                               codes_.data(), sums(), lists_);
+  constexpr unsigned kBlockThreads = kWeightedThreads<T>;
+  weighted_classify_kernel<T, Dim>
+      <<<std::min(blocks_of(n_, kBlockThreads * 4), multiprocessors()), kBlockThreads, weighted_shared(levels_),
+         stream_.get()>>>(points, weights, n_, levels_, codes_.data(), sums(), lists_);
   cuda_check_launch("weighted_classify_kernel");
 }
 
 template <class T, int Dim>
 void WeightedWideRound<T, Dim>::resolve() {
   const cudaStream_t stream = stream_.get();
-  const unsigned grid = 4U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
+  const unsigned grid = 4 * multiprocessors();
   for (int level = 0; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    weighted_prepare_kernel<T, Dim><<<level_nodes, kNodeThreads, 0, stream>>>(
-        level, levels_, options_.side_tolerance, guesses_.data(), sums(), lists_, nodes_.data(), cuts_.data());
+    weighted_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
+        level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
     const std::size_t table = level + 1 < levels_ ? first_ * sizeof(float2) : 0;
-    weighted_route_kernel<T, Dim><<<grid, kNodeThreads, table, stream>>>(
+    weighted_route_kernel<T, Dim><<<grid, kCutThreads, table, stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_route_kernel");
-    weighted_select_kernel<T, Dim><<<level_nodes, kNodeThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
-        level, levels_, lists_, guesses_.data(), candidates_.data(), nodes_.data(), codes_.data(), sums());
+    weighted_select_kernel<T, Dim><<<level_nodes, kCutThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
+        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_select_kernel");
   }
 }
@@ -258,12 +162,10 @@ template <class T, int Dim>
 void WeightedWideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends) {
   std::vector<std::uint16_t> slots(kWideNodes, 0);
   std::vector<std::uint32_t> leaves(kWideNodes, 0);
-  for (std::size_t s = 0; s < ends.size(); ++s)
-    for (std::uint32_t begin = ends[s], end = begin + 1; begin < 2 * first_; begin *= 2, end *= 2)
-      for (std::uint32_t u = begin; u < end; ++u) {
-        slots[u] = static_cast<std::uint16_t>(s);
-        leaves[u] = tree.cells[ends[s]].first_leaf;
-      }
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    fill_below(slots, ends[s], static_cast<std::uint16_t>(s));
+    fill_below(leaves, ends[s], tree.cells[ends[s]].first_leaf);
+  }
   slot_bits_ = static_cast<int>(std::bit_width(ends.size() - 1));
   slot_of_code_.resize_discard(slots.size());
   leaf_of_code_.resize_discard(leaves.size());
@@ -274,39 +176,28 @@ void WeightedWideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree, const st
 
 template <class T, int Dim>
 void WeightedWideRound<T, Dim>::label(std::uint32_t* labels) {
-  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  code_labels_kernel<<<std::min(grid, blocks(n_, 256)), 256, 0, stream_.get()>>>(codes_.data(), n_,
-                                                                                 leaf_of_code_.data(), labels);
-  cuda_check_launch("code_labels_kernel");
-}
-
-template <class T, int Dim>
-std::uint32_t* WeightedWideRound<T, Dim>::order() {
-  return (options_.tuning.move & 1) != 0 ? sorted(short_keys_) : sorted(long_keys_);
+  label_codes(codes_.data(), n_, leaf_of_code_.data(), labels, stream_);
 }
 
 /// A stable sort of the points' numbers by slot.
 template <class T, int Dim>
-template <class Key>
-std::uint32_t* WeightedWideRound<T, Dim>::sorted(support::DeviceBuffer<Key> (&keys)[2]) {
+std::uint32_t* WeightedWideRound<T, Dim>::order() {
   for (int k = 0; k < 2; ++k) {
-    keys[k].resize_discard(n_);
+    keys_[k].resize_discard(n_);
     order_[k].resize_discard(n_);
   }
-  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  slot_keys_kernel<Key><<<std::min(grid, blocks(n_, 256)), 256, 0, stream_.get()>>>(
-      codes_.data(), n_, slot_of_code_.data(), keys[0].data(), order_[0].data());
+  slot_keys_kernel<<<std::min(8 * multiprocessors(), blocks_of(n_, 256)), 256, 0, stream_.get()>>>(
+      codes_.data(), n_, slot_of_code_.data(), keys_[0].data(), order_[0].data());
   cuda_check_launch("slot_keys_kernel");
   if (slot_bits_ == 0) return order_[0].data();
-  cub::DoubleBuffer<Key> sorted_keys(keys[0].data(), keys[1].data());
+  cub::DoubleBuffer<std::uint16_t> keys(keys_[0].data(), keys_[1].data());
   cub::DoubleBuffer<std::uint32_t> numbers(order_[0].data(), order_[1].data());
   std::size_t bytes = 0;
-  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, sorted_keys, numbers, n_, 0, slot_bits_, stream_.get()),
+  cuda_check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, keys, numbers, n_, 0, slot_bits_, stream_.get()),
              "DeviceRadixSort");
   temporary_.resize_discard(bytes);
-  cuda_check(
-      cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, sorted_keys, numbers, n_, 0, slot_bits_, stream_.get()),
-      "DeviceRadixSort");
+  cuda_check(cub::DeviceRadixSort::SortPairs(temporary_.data(), bytes, keys, numbers, n_, 0, slot_bits_, stream_.get()),
+             "DeviceRadixSort");
   return numbers.Current();
 }
 

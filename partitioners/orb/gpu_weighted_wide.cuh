@@ -2,7 +2,6 @@
 // Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample has points by their weights,
 // the walk weighs what it counts, and entries of points in brackets carry their weights.
 #include "partitioners/orb/gpu_weighted_levels.cuh"
-#include "partitioners/orb/gpu_wide_sample.cuh"
 #include "partitioners/orb/gpu_wide_walk.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -43,54 +42,26 @@ struct WeightedLists {
   const float2* table;  ///< [node]: as in WideLists
 };
 
-/// Bins of a bracket by coordinate.
-__device__ inline float weighted_scale(float2 bracket, int level) {
-  const float scale = static_cast<float>(wide_bins(level)) / (bracket.y - bracket.x);
-  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
-}
-
 /// Counts and weights by code.
 struct CodeSums {
   std::uint32_t* counts;
   std::uint64_t* weights;
 };
 
-/// Gives out places in the lists as WidePlaces does.
+/// Puts an entry at place `at` of its bracket's list and counts it in the bracket's histograms.
 template <class T, int Dim>
-struct WeightedPlaces {
-  std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
-  std::uint32_t* base;   ///< shared, [kWideLevels]
-
-  __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[31 - __clz(static_cast<int>(v))], 1U); }
-  __device__ void reserve(const WeightedLists<T, Dim>& lists) {
-    __syncthreads();
-    if (threadIdx.x < kWideLevels) {
-      const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&lists.sizes[threadIdx.x], n) : 0;
-      taken[threadIdx.x] = 0;
-    }
-    __syncthreads();
+__device__ inline void list_entry(const WeightedLists<T, Dim>& lists, const float2* table,
+                                  const WeightedEntry<T, Dim>& entry, std::uint64_t at) {
+  const int level = level_of(entry.node);
+  if (at >= lists.capacity[level]) {
+    *lists.overflow = 1;
+    return;
   }
-  __device__ void put(const WeightedLists<T, Dim>& lists, const float2* table, const WeightedEntry<T, Dim>& entry,
-                      std::uint32_t place) const {
-    const int level = 31 - __clz(static_cast<int>(entry.node));
-    const std::uint64_t at = std::uint64_t{base[level]} + place;
-    if (at >= lists.capacity[level]) {
-      *lists.overflow = 1;
-      return;
-    }
-    lists.entries[level][at] = entry;
-    const float2 bracket = table[entry.node];
-    float c[Dim];
-    as_floats(entry.x, c);
-    const std::uint32_t bin =
-        wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, weighted_scale(bracket, level), level);
-    const std::uint32_t first = 1U << static_cast<unsigned>(level);
-    const std::uint32_t of_all = wide_bins_begin(level) + (entry.node - first) * wide_bins(level) + bin;
-    atomicAdd(&lists.bins[of_all], 1U);
-    add_weight(&lists.bin_weights[of_all], entry.weight);
-  }
-};
+  lists.entries[level][at] = entry;
+  const std::uint32_t bin = bin_in_lists(table, entry.x, entry.node, level);
+  atomicAdd(&lists.bins[bin], 1U);
+  add_weight(&lists.bin_weights[bin], entry.weight);
+}
 
 // ---- The sample -----------------------------------------------------------------------------------------------------
 
@@ -102,23 +73,6 @@ struct UnitWeights {
   const std::uint64_t* units;  ///< room for a multiple of 4
   const std::uint64_t* ends;
 };
-
-/// The root, exact; all nodes outer.
-template <class T, int Dim>
-__global__ void weighted_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint64_t weight, std::uint32_t leaves,
-                                      double side_tolerance, WideGuess<T, Dim>* guesses, WeightedNode<T, Dim>* nodes,
-                                      WideSplit* splits, float2* table) {
-  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
-  if (v != 1) return;
-  guesses[1].box = nodes[1].box = box;
-  guesses[1].leaves = nodes[1].leaves = leaves;
-  guesses[1].axis = cut_axis(box, side_tolerance);
-  splits[1] = counted_split(guesses[1], 0);
-  nodes[1].count = n;
-  nodes[1].weight = weight;
-  nodes[1].known = 1;
-}
 
 /// One point at random out of each of m equal parts of the weight, each as likely as its own; a heavy one is there more
 /// than once. So all points of the sample count the same, and cuts by weight are cuts by their number. The sum of the
@@ -155,102 +109,88 @@ constexpr std::size_t weighted_shared(int levels) {
   return (std::size_t{1} << static_cast<unsigned>(levels)) * (sizeof(float2) + 6 * sizeof(std::uint32_t));
 }
 
-/// Counts and weighs codes in shared memory. Words: two words a weight (add_in_two_words), else one addition of 64
-/// bits.
-template <bool Words>
+/// Threads of a block that walks points.
+template <class T>
+constexpr int kWeightedThreads = sizeof(T) == sizeof(float) ? 1024 : 512;
+
+/// Counts and weighs codes in shared memory.
 struct SharedSums {
   std::uint32_t* counts;
-  std::uint32_t* words;  ///< 2 a code
+  std::uint32_t* words;  ///< of weights: the lower one of each code, then the upper ones
   std::uint32_t codes;
 
   __device__ void add(std::uint32_t v, std::uint64_t weight) const {
     atomicAdd(&counts[v], 1U);
-    if constexpr (Words)
-      add_in_two_words(&words[v], &words[codes + v], weight);
-    else
-      add_weight(reinterpret_cast<std::uint64_t*>(words) + v, weight);
+    add_in_two_words(&words[v], &words[codes + v], weight);
   }
-  __device__ std::uint64_t weight(std::uint32_t v) const {
-    if constexpr (Words)
-      return (std::uint64_t{words[codes + v]} << 32U) | words[v];
-    else
-      return reinterpret_cast<const std::uint64_t*>(words)[v];
+  [[nodiscard]] __device__ std::uint64_t weight(std::uint32_t v) const {
+    return (std::uint64_t{words[codes + v]} << 32U) | words[v];
   }
 };
 
 /// Walks all points down, as wide_classify_kernel: codes, counts and weights by code, entries of those in brackets.
 /// Bytes a point of 12: 22, besides 32 an entry. `weights` has room for a multiple of 4. Blocks stay; one a
 /// multiprocessor, for shared memory holds all brackets, counts and weights: 128 KB at 12 levels.
-template <class T, int Dim, int Threads, int Groups, bool Words>
-__global__ void __launch_bounds__(Threads, 1)
+template <class T, int Dim>
+__global__ void __launch_bounds__(kWeightedThreads<T>, 1)
     weighted_classify_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights, std::uint64_t n,
                              int levels, std::uint16_t* __restrict__ codes, CodeSums sums,
                              const WeightedLists<T, Dim> lists) {
+  constexpr int kBlockThreads = kWeightedThreads<T>;
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   auto* const table = reinterpret_cast<float2*>(memory);
   auto* const words = reinterpret_cast<std::uint32_t*>(table + first);
-  const SharedSums<Words> mine{words + 4 * first, words, 2 * first};
+  const SharedSums mine{words + 4 * first, words, 2 * first};
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
-  for (std::uint32_t v = threadIdx.x; v < first; v += Threads) table[v] = lists.table[v];
-  for (std::uint32_t k = threadIdx.x; k < 6 * first; k += Threads) words[k] = 0;
+  for (std::uint32_t v = threadIdx.x; v < first; v += kBlockThreads) table[v] = lists.table[v];
+  for (std::uint32_t k = threadIdx.x; k < 6 * first; k += kBlockThreads) words[k] = 0;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WeightedPlaces<T, Dim> places{taken, base};
-  constexpr int kPoints = 4 * Groups;
-  constexpr std::uint64_t kBlock = std::uint64_t{Threads} * kPoints;
+  WidePlaces places{taken, base};
+  constexpr std::uint64_t kBlock = std::uint64_t{kBlockThreads} * 4;
   for (std::uint64_t begin = blockIdx.x * kBlock; begin < n; begin += gridDim.x * kBlock) {
-    T x[Groups][4][Dim];
-    std::uint32_t v[kPoints];
-    std::uint32_t place[kPoints];
-#pragma unroll
-    for (int g = 0; g < Groups; ++g)
-      load_four<T, Dim>(points, begin + (g * Threads + threadIdx.x) * std::uint64_t{4}, n, x[g]);
-#pragma unroll
-    for (int j = 0; j < kPoints; ++j) v[j] = 1;
+    const std::uint64_t i = begin + threadIdx.x * std::uint64_t{4};
+    T x[4][Dim];
+    load_four<T, Dim>(points, i, n, x);
+    std::uint32_t v[4] = {1, 1, 1, 1};
     for (int level = 0; level < levels; ++level)
 #pragma unroll
-      for (int j = 0; j < kPoints; ++j) {
+      for (int j = 0; j < 4; ++j) {
         float c[Dim];
-        as_floats(x[j / 4][j % 4], c);
+        as_floats(x[j], c);
         step_down<Dim>(table, c, v[j]);
       }
-    std::uint64_t weight[kPoints];
+    std::uint64_t weight[4];
+    std::uint32_t place[4];
 #pragma unroll
-    for (int j = 0; j < kPoints; ++j) {
-      const std::uint64_t i = begin + ((j / 4) * Threads + threadIdx.x) * std::uint64_t{4} + j % 4;
+    for (int j = 0; j < 4; ++j) {
       weight[j] = 0;
-      if (i < n) {
-        weight[j] = __ldg(reinterpret_cast<const unsigned long long*>(weights) + i);
+      if (i + j < n) {
+        weight[j] = __ldg(reinterpret_cast<const unsigned long long*>(weights) + i + j);
         mine.add(v[j], weight[j]);
       } else {
         v[j] = first;  // no point: not in a bracket
       }
       place[j] = v[j] < first ? places.take(v[j]) : 0;
     }
-    places.reserve(lists);
+    places.reserve(lists.sizes);
+    if (i < n) __stcs(reinterpret_cast<uint2*>(codes + i), make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U));
 #pragma unroll
-    for (int g = 0; g < Groups; ++g) {
-      const std::uint64_t i = begin + (g * Threads + threadIdx.x) * std::uint64_t{4};
-      if (i < n)
-        __stcs(reinterpret_cast<uint2*>(codes + i),
-               make_uint2(v[4 * g] | v[4 * g + 1] << 16U, v[4 * g + 2] | v[4 * g + 3] << 16U));
+    for (int j = 0; j < 4; ++j) {
+      if (v[j] >= first) continue;
+      WeightedEntry<T, Dim> entry;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (v[4 * g + j] >= first) continue;
-        WeightedEntry<T, Dim> entry;
-#pragma unroll
-        for (int a = 0; a < Dim; ++a) entry.x[a] = x[g][j][a];
-        entry.position = static_cast<std::uint32_t>(i + j);
-        entry.node = v[4 * g + j];
-        entry.weight = weight[4 * g + j];
-        places.put(lists, table, entry, place[4 * g + j]);
-      }
+      for (int a = 0; a < Dim; ++a) entry.x[a] = x[j][a];
+      entry.position = static_cast<std::uint32_t>(i + j);
+      entry.node = v[j];
+      entry.weight = weight[j];
+      list_entry(lists, table, entry, places.at(v[j], place[j]));
     }
   }
   __syncthreads();
-  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += Threads) {
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kBlockThreads) {
     if (mine.counts[v] == 0) continue;
     atomicAdd(&sums.counts[v], mine.counts[v]);
     add_weight(&sums.weights[v], mine.weight(v));

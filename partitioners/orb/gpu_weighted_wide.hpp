@@ -8,6 +8,7 @@
 
 #include "partitioners/orb/gpu_stopwatch.hpp"
 #include "partitioners/orb/gpu_weighted_wide_resolve.cuh"
+#include "partitioners/orb/gpu_wide_sample.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
@@ -17,8 +18,7 @@ namespace amrbench::partitioners::gpu {
 template <class T, int Dim>
 class WeightedWideRound {
  public:
-  /// Enough points for a sample that serves all levels?
-  static bool suits(std::uint64_t n, const OrbGpuOptions& options);
+  /// Only where wide_suits().
   WeightedWideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
@@ -33,15 +33,11 @@ class WeightedWideRound {
   std::uint32_t* order();
 
  private:
-  void start(const OrbTree<T, Dim>& tree);
   void sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree);
-  void guess();
   void classify(const T* points, const std::uint64_t* weights);
   void resolve();
   bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
   void make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends);
-  template <class Key>
-  std::uint32_t* sorted(support::DeviceBuffer<Key> (&keys)[2]);
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
 
   std::uint64_t n_;
@@ -49,28 +45,22 @@ class WeightedWideRound {
   const support::CudaStream& stream_;
   int levels_;
   std::uint32_t first_;  ///< node of the last level
-  std::uint32_t samples_;
   int slot_bits_ = 0;
   std::vector<std::size_t> left_;
 
   support::DeviceBuffer<std::uint16_t> codes_;
-  support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  WideSample<T, Dim> sample_;
   support::DeviceBuffer<WeightedNode<T, Dim>> nodes_;
-  support::DeviceBuffer<float2> table_;
-  support::DeviceBuffer<WeightedCut> cuts_;
+  support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<WeightedEntry<T, Dim>> entries_[kWideLevels];
-  support::DeviceBuffer<WideSplit> splits_;
-  support::DeviceBuffer<float> sample_;
-  support::DeviceBuffer<std::uint16_t> sample_node_;
-  support::DeviceBuffer<std::uint32_t> sample_bins_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<WeightedNode<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;
   support::DeviceBuffer<std::uint32_t> leaf_of_code_;
-  support::DeviceBuffer<std::uint16_t> short_keys_[2];
-  support::DeviceBuffer<std::uint32_t> long_keys_[2], order_[2];
+  support::DeviceBuffer<std::uint16_t> keys_[2];
+  support::DeviceBuffer<std::uint32_t> order_[2];
   WeightedLists<T, Dim> lists_{};
 };
 

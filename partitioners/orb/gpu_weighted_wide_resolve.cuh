@@ -11,29 +11,21 @@ namespace amrbench::partitioners::gpu {
 constexpr std::uint32_t kWeightedFew = 1024;
 /// Candidates on either side of the bin that has the cut, at least, where there are so many in the bracket.
 constexpr std::uint32_t kAside = 24;
-constexpr unsigned kNodeThreads = 256;
-
-/// How entries of a node being cut are told apart.
-struct WeightedCut {
-  float low, scale;
-  std::uint32_t active;
-  std::uint32_t first_bin, last_bin;  ///< entries in these are candidates
-};
 
 struct CountAndWeight {
   std::uint64_t count, weight;
 };
 
-/// Sums over a block of kNodeThreads threads; `shared`: one a warp. One barrier.
+/// Sums over a block of kCutThreads threads; `shared`: one a warp. One barrier.
 __device__ inline CountAndWeight sum_of_block(CountAndWeight value, CountAndWeight* shared) {
   for (int step = 16; step > 0; step /= 2) {
-    value.count += __shfl_down_sync(kAllLanes, value.count, step);
-    value.weight += __shfl_down_sync(kAllLanes, value.weight, step);
+    value.count += __shfl_down_sync(kFull, value.count, step);
+    value.weight += __shfl_down_sync(kFull, value.weight, step);
   }
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = value;
   __syncthreads();
   CountAndWeight sum{0, 0};
-  for (unsigned w = 0; w < kNodeThreads / 32; ++w) {
+  for (unsigned w = 0; w < kCutThreads / 32; ++w) {
     sum.count += shared[w].count;
     sum.weight += shared[w].weight;
   }
@@ -45,7 +37,7 @@ __device__ inline WeightGoal goal_of_node(const WeightedNode<T, Dim>& node) {
   return {node.count, node.leaves, left_leaves(node.leaves), node.weight};
 }
 
-/// A bracket's bins, and their sums in kNodeThreads equal stretches.
+/// A bracket's bins, and their sums in kCutThreads equal stretches.
 struct BracketBins {
   const std::uint32_t* counts;
   const std::uint64_t* weights;
@@ -56,7 +48,7 @@ struct BracketBins {
   /// The next bin that is not empty, downwards (step -1) or upwards (+1), or `bin`.
   __device__ std::uint32_t neighbour(std::uint32_t bin, int step) const {
     auto b = static_cast<int>(bin) + step;
-    const int end = step > 0 ? static_cast<int>(kNodeThreads * stretch) : -1;
+    const int end = step > 0 ? static_cast<int>(kCutThreads * stretch) : -1;
     const auto length = static_cast<int>(stretch);
     while (b != end) {
       if (stretch_counts[b / length] == 0) {  // past it
@@ -84,11 +76,11 @@ struct BracketBins {
   /// The bin in which the search ends; `at` becomes what lies before it. False: in none.
   __device__ bool find(const WeightSearch& search, CountAndWeight& at, std::uint32_t& bin) const {
     std::uint32_t t = 0;
-    while (t < kNodeThreads && !search.reached(at.count + stretch_counts[t], at.weight + stretch_weights[t])) {
+    while (t < kCutThreads && !search.reached(at.count + stretch_counts[t], at.weight + stretch_weights[t])) {
       at.count += stretch_counts[t];
       at.weight += stretch_weights[t++];
     }
-    if (t == kNodeThreads) return false;
+    if (t == kCutThreads) return false;
     bin = t * stretch;
     while (!search.reached(at.count + counts[bin], at.weight + weights[bin])) {
       at.count += counts[bin];
@@ -101,21 +93,20 @@ struct BracketBins {
 /// One block a node of the level: can it be cut (known, guessed on the right axis, the search ends inside the bracket),
 /// and between which bins does the cut lie.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kNodeThreads)
+__global__ void __launch_bounds__(kCutThreads)
     weighted_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
                             CodeSums sums, const WeightedLists<T, Dim> lists, WeightedNode<T, Dim>* nodes,
-                            WeightedCut* cuts) {
-  __shared__ CountAndWeight warp_sums[kNodeThreads / 32];
-  __shared__ std::uint32_t stretch_counts[kNodeThreads];
-  __shared__ std::uint64_t stretch_weights[kNodeThreads];
+                            WideCut* cuts) {
+  __shared__ CountAndWeight warp_sums[kCutThreads / 32];
+  __shared__ std::uint32_t stretch_counts[kCutThreads];
+  __shared__ std::uint64_t stretch_weights[kCutThreads];
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   WeightedNode<T, Dim>& node = nodes[v];
-  if (node.known == 0 || guesses[v].inner == 0 || node.leaves < 2) return;
-  if (cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
+  if (!guessed_right(node, guesses[v], side_tolerance)) return;
   CountAndWeight below{0, 0};  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
   for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
-    for (std::uint32_t k = threadIdx.x; k < count; k += kNodeThreads) {
+    for (std::uint32_t k = threadIdx.x; k < count; k += kCutThreads) {
       below.count += sums.counts[begin + k];
       below.weight += sums.weights[begin + k];
     }
@@ -125,7 +116,7 @@ __global__ void __launch_bounds__(kNodeThreads)
   const std::uint32_t n = wide_bins(level);
   const std::uint64_t first_of_node = wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
   const BracketBins bins{lists.bins + first_of_node, lists.bin_weights + first_of_node, stretch_counts, stretch_weights,
-                         n / kNodeThreads};
+                         n / kCutThreads};
   CountAndWeight mine{0, 0};
   for (std::uint32_t b = threadIdx.x * bins.stretch; b < (threadIdx.x + 1) * bins.stretch; ++b) {
     mine.count += bins.counts[b];
@@ -150,18 +141,8 @@ __global__ void __launch_bounds__(kNodeThreads)
   node.candidates = 0;
   node.active = 1;
   const float2 bracket = lists.table[v];
-  cuts[v] = {bracket.x, weighted_scale(bracket, level), 1U, first, last};
-}
-
-/// Walks a point of node `child` down from level `from`.
-template <class T, int Dim>
-__device__ inline std::uint32_t weighted_walk(const float2* table, const T (&x)[Dim], std::uint32_t child, int from,
-                                              int levels) {
-  float c[Dim];
-  as_floats(x, c);
-  std::uint32_t v = child;
-  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
-  return v;
+  cuts[v] = {bracket.x, wide_scale(bracket, level), static_cast<std::uint16_t>(first), static_cast<std::uint16_t>(last),
+             1U};
 }
 
 constexpr std::uint32_t kCandidate = 0;
@@ -170,10 +151,10 @@ constexpr std::uint32_t kNotCut = 0xffffffffU;
 /// The node to which an entry goes on; or kNotCut; or kCandidate, which it then is listed as.
 template <class T, int Dim>
 __device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, std::uint32_t number, int level,
-                                            int levels, const float2* table, const WeightedCut* __restrict__ cuts,
+                                            int levels, const float2* table, const WideCut* __restrict__ cuts,
                                             WeightedNode<T, Dim>* nodes, std::uint32_t* candidates) {
   const std::uint32_t v = entry.node;
-  const WeightedCut cut = cuts[v];
+  const WideCut cut = cuts[v];
   if (cut.active == 0U) return kNotCut;
   float c[Dim];
   as_floats(entry.x, c);
@@ -184,18 +165,17 @@ __device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, 
     if (k < kWeightedFew) candidates[begin + k] = number;
     return kCandidate;
   }
-  return weighted_walk<T, Dim>(table, entry.x, 2 * v + (bin > cut.last_bin ? 1U : 0U), level + 1, levels);
+  return wide_walk<T, Dim>(table, entry.x, 2 * v + (bin > cut.last_bin ? 1U : 0U), level + 1, levels);
 }
 
-/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks of kNodeThreads stay;
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks of kCutThreads stay;
 /// shared memory for the brackets below (none at the last level).
 template <class T, int Dim>
-__global__ void __launch_bounds__(kNodeThreads)
-    weighted_route_kernel(int level, int levels, const WeightedLists<T, Dim> lists,
-                          const WeightedCut* __restrict__ cuts, WeightedNode<T, Dim>* nodes, std::uint32_t* candidates,
-                          std::uint16_t* codes, CodeSums sums) {
+__global__ void __launch_bounds__(kCutThreads)
+    weighted_route_kernel(int level, int levels, const WeightedLists<T, Dim> lists, const WideCut* __restrict__ cuts,
+                          WeightedNode<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes, CodeSums sums) {
   constexpr int kMine = 4;
-  constexpr std::uint64_t kChunk = std::uint64_t{kNodeThreads} * kMine;
+  constexpr std::uint64_t kChunk = std::uint64_t{kCutThreads} * kMine;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const table = reinterpret_cast<float2*>(memory);
   __shared__ std::uint32_t taken[kWideLevels];
@@ -205,17 +185,17 @@ __global__ void __launch_bounds__(kNodeThreads)
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   const bool last = level + 1 == levels;
   if (!last)
-    for (std::uint32_t v = threadIdx.x; v < first; v += kNodeThreads) table[v] = lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < first; v += kCutThreads) table[v] = lists.table[v];
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WeightedPlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   const WeightedEntry<T, Dim>* __restrict__ entries = lists.entries[level];
   for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
     WeightedEntry<T, Dim> entry[kMine];
     std::uint32_t place[kMine];
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
-      const std::uint64_t i = chunk + j * kNodeThreads + threadIdx.x;
+      const std::uint64_t i = chunk + j * kCutThreads + threadIdx.x;
       std::uint32_t to = kNotCut;
       if (i < n) {
         entry[j] = entries[i];
@@ -232,10 +212,10 @@ __global__ void __launch_bounds__(kNodeThreads)
     if (last) continue;
 #pragma unroll
     for (int j = 0; j < kMine; ++j) place[j] = entry[j].node < first ? places.take(entry[j].node) : 0;
-    places.reserve(lists);
+    places.reserve(lists.sizes);
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
-      if (entry[j].node < first) places.put(lists, table, entry[j], place[j]);
+      if (entry[j].node < first) list_entry(lists, table, entry[j], places.at(entry[j].node, place[j]));
   }
 }
 
@@ -250,32 +230,18 @@ struct WeightedCandidates {
 
 /// Cuts a node between the points of ranks left - 1 and left of its candidates, and makes its children known.
 template <class T, int Dim>
-__device__ inline void cut_weighted_node(WeightedNode<T, Dim>* nodes, std::uint32_t v, int axis,
+__device__ inline void cut_weighted_node(WeightedNode<T, Dim>& node, WeightedNode<T, Dim>* children, int axis,
                                          const WeightedCandidates<T, Dim>& found, const CutVerdict& verdict) {
-  WeightedNode<T, Dim>& node = nodes[v];
-  node.axis = axis;
-  node.cut =
-      cut_between(found.points[found.order[verdict.left - 1]].x[axis], found.points[found.order[verdict.left]].x[axis]);
-  node.resolved = 1;
-  const std::uint32_t left = left_leaves(node.leaves);
-  const std::uint32_t count_left = node.before + verdict.left;
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    WeightedNode<T, Dim>& child = nodes[2 * v + side];
-    child.box = node.box;
-    if (side == 0)
-      child.box.upper[axis] = node.cut;
-    else
-      child.box.lower[axis] = node.cut;
-    child.leaves = side == 0 ? left : node.leaves - left;
-    child.count = side == 0 ? count_left : node.count - count_left;
-    child.weight = side == 0 ? verdict.weight_left : node.weight - verdict.weight_left;
-    child.known = 1;
-  }
+  const T last_left = found.points[found.order[verdict.left - 1]].x[axis];
+  const T first_right = found.points[found.order[verdict.left]].x[axis];
+  cut_node(node, children, axis, cut_between(last_left, first_right), node.before + verdict.left);
+  children[0].weight = verdict.weight_left;
+  children[1].weight = node.weight - verdict.weight_left;
 }
 
 /// One block a node: orders its candidates, cuts it, sends the candidates on.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kNodeThreads)
+__global__ void __launch_bounds__(kCutThreads)
     weighted_select_kernel(int level, int levels, const WeightedLists<T, Dim> lists,
                            const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                            WeightedNode<T, Dim>* nodes, std::uint16_t* codes, CodeSums sums) {
@@ -285,22 +251,21 @@ __global__ void __launch_bounds__(kNodeThreads)
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
-  const WeightedNode<T, Dim>& node = nodes[v];
+  WeightedNode<T, Dim>& node = nodes[v];
   if (node.active == 0) return;
   const std::uint32_t n = min(node.candidates, kWeightedFew);
   const int axis = guesses[v].axis;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kNodeThreads) {
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
     const WeightedEntry<T, Dim>& entry = lists.entries[level][candidates[std::uint64_t{blockIdx.x} * kWeightedFew + i]];
     for (int a = 0; a < Dim; ++a) found.points[i].x[a] = entry.x[a];
     found.points[i].id = entry.position;
     found.weights[i] = entry.weight;
   }
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < n; i += kNodeThreads) {
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
     const OrbPoint<T, Dim> p = found.points[i];
-    std::uint32_t rank = 0;
-    for (std::uint32_t k = 0; k < n; ++k) rank += orb_before(found.points[k], p, axis) ? 1U : 0U;
+    const std::uint32_t rank = points_before(found.points, n, p, axis);
     found.sorted_weights[rank] = found.weights[i];
     found.order[rank] = static_cast<std::uint16_t>(i);
   }
@@ -312,14 +277,14 @@ __global__ void __launch_bounds__(kNodeThreads)
     // Both points beside the cut must be here.
     const bool cut = verdict.kind == CutVerdict::Kind::cut && verdict.left > 0 && verdict.left < n;
     left_of_cut = cut ? verdict.left : 0;
-    if (cut) cut_weighted_node(nodes, v, axis, found, verdict);
+    if (cut) cut_weighted_node(node, nodes + 2 * v, axis, found, verdict);
   }
   __syncthreads();
   const std::uint32_t left = left_of_cut;
   if (left == 0) return;
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  WeightedPlaces<T, Dim> places{taken, base};
-  for (std::uint32_t begin = 0; begin < n; begin += kNodeThreads) {
+  WidePlaces places{taken, base};
+  for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t rank = begin + threadIdx.x;
     WeightedEntry<T, Dim> entry;
     entry.node = first;
@@ -329,14 +294,14 @@ __global__ void __launch_bounds__(kNodeThreads)
       for (int a = 0; a < Dim; ++a) entry.x[a] = p.x[a];
       entry.position = p.id;
       entry.weight = found.sorted_weights[rank];
-      entry.node = weighted_walk<T, Dim>(lists.table, entry.x, 2 * v + (rank < left ? 0U : 1U), level + 1, levels);
+      entry.node = wide_walk<T, Dim>(lists.table, entry.x, 2 * v + (rank < left ? 0U : 1U), level + 1, levels);
       codes[entry.position] = static_cast<std::uint16_t>(entry.node);
       atomicAdd(&sums.counts[entry.node], 1U);
       add_weight(&sums.weights[entry.node], entry.weight);
       if (entry.node < first) place = places.take(entry.node);
     }
-    places.reserve(lists);
-    if (entry.node < first) places.put(lists, lists.table, entry, place);
+    places.reserve(lists.sizes);
+    if (entry.node < first) list_entry(lists, lists.table, entry, places.at(entry.node, place));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "partitioners/orb/gpu_wide_end.cuh"
+#include "partitioners/orb/gpu_wide_sample.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -10,42 +11,12 @@ namespace {
 
 using support::copy_to_device;
 using support::copy_to_host;
-using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Times that cells which were not cut are cut once more.
 constexpr int kAgain = 6;
 /// Brackets are wider then, by this much each time: what missed its cut would miss it again.
 constexpr float kAgainWider = 1.25F;
-
-/// Samples from which on the blocks' own histograms of the upper levels are worth adding up.
-constexpr std::uint32_t kManySamples = 1U << 15U;
-
-template <class V>
-void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
-  buffer.resize_discard(n);
-  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
-}
-
-int levels_of(std::uint32_t leaves) {
-  return std::min(orb_depth(leaves), kWideLevels);
-}
-
-std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
-  // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
-  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
-  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 49000 points in a cell
-  // three levels above the last, sides are wrong by 0.6 %, a seventh of the usual tolerance over the root of 2.
-  const auto level = static_cast<unsigned>(levels - 1);
-  const auto exact = static_cast<double>(std::uint64_t{6144} << level);
-  const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
-  const double wanted = std::max(share * std::max(best, exact), least);
-  return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
-}
-
-unsigned multiprocessors() {
-  return static_cast<unsigned>(support::current_device_shape().multiprocessors);
-}
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -64,44 +35,32 @@ WideScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
 }  // namespace
 
 template <class T, int Dim>
-bool WideRound<T, Dim>::suits(std::uint64_t n, const OrbGpuOptions& options) {
-  if (!options.tuning.wide || options.leaves < 2) return false;
-  return n >= std::uint64_t{4 * kWideSegment} << static_cast<unsigned>(levels_of(options.leaves) - 1);
-}
-
-template <class T, int Dim>
 WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
     : n_(n),
       options_(options),
       stream_(stream),
-      levels_(levels_of(options.leaves)),
+      levels_(wide_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
-      samples_(samples_of(n, levels_, options.tuning.samples)),
+      sample_(n, options, stream),
       host_nodes_(kWideNodes) {
   codes_.resize_discard((n + 7) / 8 * 8);
-  guesses_.resize_discard(kWideNodes);
   nodes_.resize_discard(kWideNodes);
-  table_.resize_discard(kWideInner);
   middles_.resize_discard(first_);
   limits_.resize_discard(std::size_t{3} * first_);
   grid_.resize_discard(kGridCells);
   start_.resize_discard(kWideNodes);
   bins_.resize_discard(wide_bins_begin(levels_));
   candidates_.resize_discard((std::size_t{first_} / 2) * kCandidates);
-  const std::size_t padded = (std::size_t{samples_} + 3) / 4 * 4;
-  sample_.resize_discard(padded * Dim);
-  sample_node_.resize_discard(padded);
-  sample_bins_.resize_discard(kGuessBins);
   size_lists();
-  allow_shared();
+  allow_kernels();
 }
 
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
-  list_state_.resize_discard(kWideLevels + 3);
+  list_state_.resize_discard(kWideLevels + 2);
   const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
   for (int level = 0; level < levels_; ++level) {
-    const double size = samples_ / std::exp2(level);
+    const double size = sample_.size() / std::exp2(level);
     const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
     const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
     const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * multiprocessors();
@@ -116,20 +75,14 @@ void WideRound<T, Dim>::size_lists() {
   lists_.overflow = list_state_.data() + kWideLevels;
   lists_.holes = list_state_.data() + kWideLevels + 1;
   lists_.bins = bins_.data();
-  lists_.table = table_.data();
+  lists_.table = sample_.table();
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::allow_shared() {
-  const auto allow = [](const void* kernel, std::size_t bytes) {
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "cudaFuncSetAttribute");
-  };
-  const auto walk = [&](const void* kernel, WideStart how) { allow(kernel, wide_shared(how, kWideLevels)); };
-  walk(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, WideStart::grid>), WideStart::grid);
-  walk(reinterpret_cast<const void*>(wide_classify_kernel<T, Dim, WideStart::again>), WideStart::again);
-  allow(reinterpret_cast<const void*>(wide_count_upper_kernel<Dim>), kUpperBins * sizeof(std::uint32_t));
-  allow(reinterpret_cast<const void*>(wide_select_kernel<T, Dim>), kCandidates * sizeof(OrbPoint<T, Dim>));
+void WideRound<T, Dim>::allow_kernels() {
+  allow_shared(wide_classify_kernel<T, Dim, WideStart::grid>, wide_shared(WideStart::grid, kWideLevels));
+  allow_shared(wide_classify_kernel<T, Dim, WideStart::again>, wide_shared(WideStart::again, kWideLevels));
+  allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
 
@@ -144,7 +97,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
       sample(points, tree);
     else
       restart(cells);
-    guess(first_level, sigmas);
+    sample_.guess(first_level, sigmas);
     watch.mark(&times.sample_s);
     classify(points, tree.cells[1].box, k > 0);
     watch.mark(&times.classify_s);
@@ -157,7 +110,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
     first_level = kWideLevels;
     for (const std::size_t v : left_) {
       // Cells too small for a sample, and those below the last level, take further rounds.
-      const double size = static_cast<double>(tree.cells[v].count) * samples_ / static_cast<double>(n_);
+      const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
       if (v >= first_ || size < 2 * kWideSegment) continue;
       cells.push_back(v);
       first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
@@ -171,85 +124,62 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
   return true;
 }
 
+/// Clears what a run counts in, sets the root, and takes the sample.
 template <class T, int Dim>
 void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
-  const cudaStream_t stream = stream_.get();
-  clear(guesses_, kWideNodes, stream_);
-  clear(splits_, kWideNodes, stream_);
   clear(nodes_, kWideNodes, stream_);
   clear(cuts_, kWideInner, stream_);
   clear(code_counts_, kWideNodes, stream_);
-  clear(sample_node_, (std::size_t{samples_} + 3) / 4 * 4, stream_);
-  wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream>>>(
-      tree.cells[1].box, static_cast<std::uint32_t>(n_), tree.leaves, options_.side_tolerance, guesses_.data(),
-      nodes_.data(), splits_.data(), table_.data());
-  cuda_check_launch("wide_start_kernel");
-  wide_sample_kernel<T, Dim>
-      <<<blocks_of(samples_, 256), 256, 0, stream>>>(points, n_, samples_, sample_.data(), sample_node_.data());
-  cuda_check_launch("wide_sample_kernel");
+  Node<T, Dim>& root = host_nodes_[1] = {};
+  root.box = tree.cells[1].box;
+  root.count = static_cast<std::uint32_t>(n_);
+  root.leaves = tree.leaves;
+  root.known = 1;
+  copy_to_device(nodes_.data() + 1, &root, 1, stream_);
+  sample_.start(root.box, root.leaves);
+  sample_.take(points);
 }
 
 /// Takes back what was guessed below cells that were not cut.
 template <class T, int Dim>
 void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
   std::vector<std::uint16_t> start(kWideNodes, 0);
-  for (const std::size_t cell : cells)
-    for (std::size_t begin = cell, end = cell + 1; begin < kWideNodes; begin *= 2, end *= 2)
-      std::fill(start.begin() + static_cast<std::ptrdiff_t>(begin), start.begin() + static_cast<std::ptrdiff_t>(end),
-                static_cast<std::uint16_t>(cell));
+  for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
   copy_to_device(start_.data(), start.data(), start.size(), stream_);
   stream_.synchronize();  // start is about to go
   wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
-      start_.data(), options_.side_tolerance, guesses_.data(), nodes_.data(), splits_.data(), table_.data(),
+      start_.data(), options_.side_tolerance, sample_.guesses(), nodes_.data(), sample_.splits(), sample_.table(),
       code_counts_.data());
   cuda_check_launch("wide_again_kernel");
-  wide_restart_kernel<<<blocks_of(samples_, 256), 256, 0, stream_.get()>>>(start_.data(), samples_,
-                                                                           sample_node_.data());
-  cuda_check_launch("wide_restart_kernel");
-}
-
-template <class T, int Dim>
-void WideRound<T, Dim>::guess(int first_level, float sigmas) {
-  const cudaStream_t stream = stream_.get();
-  for (int level = first_level; level < levels_; ++level) {
-    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    clear(sample_bins_, std::size_t{level_nodes} * guess_bins(level), stream_);
-    if (level < kUpperLevels && samples_ >= kManySamples)
-      wide_count_upper_kernel<Dim><<<std::min(blocks_of(samples_, 4 * kUpperThreads), multiprocessors()), kUpperThreads,
-                                     kUpperBins * sizeof(std::uint32_t), stream>>>(
-          sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
-    else
-      wide_count_kernel<Dim><<<blocks_of(samples_, 4 * 256), 256, 0, stream>>>(
-          sample_.data(), samples_, level, splits_.data(), sample_node_.data(), sample_bins_.data());
-    cuda_check_launch("wide_count_kernel");
-    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(
-        level, sigmas, options_.side_tolerance, sample_bins_.data(), guesses_.data(), splits_.data(), table_.data());
-    cuda_check_launch("wide_guess_kernel");
-  }
+  sample_.restart(start_.data());
 }
 
 template <class T, int Dim>
 void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
-  clear(list_state_, kWideLevels + 3, stream_);
+  clear(list_state_, kWideLevels + 2, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
-  std::uint32_t* const counter = options_.tuning.share ? list_state_.data() + kWideLevels + 2 : nullptr;
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
   const std::uint64_t turns = n_ / 128 / (std::uint64_t{32} * blocks * (kWalkThreads / 32));
-  const WideWalk<T, Dim> walk{points,          n_,
-                              levels_,         scale_of(box),
-                              middles_.data(), limits_.data(),
-                              grid_.data(),    start_.data(),
-                              codes_.data(),   code_counts_.data(),
-                              counter,         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
+  const WideWalk<T, Dim> walk{points,
+                              n_,
+                              levels_,
+                              scale_of(box),
+                              middles_.data(),
+                              limits_.data(),
+                              grid_.data(),
+                              start_.data(),
+                              codes_.data(),
+                              code_counts_.data(),
+                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
                               lists_};
   const auto launch = [&](auto* kernel, WideStart how) {
     kernel<<<blocks, kWalkThreads, wide_shared(how, levels_), stream>>>(walk);
     cuda_check_launch("wide_classify_kernel");
   };
   if (again) return launch(wide_classify_kernel<T, Dim, WideStart::again>, WideStart::again);
-  wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, splits_.data(), table_.data(), walk.scale,
-                                                                      middles_.data(), limits_.data());
+  wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
+                                                                      walk.scale, middles_.data(), limits_.data());
   cuda_check_launch("wide_tables_kernel");
   wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("wide_grid_kernel");
@@ -259,24 +189,21 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
 template <class T, int Dim>
 void WideRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
-  const bool small = options_.tuning.route <= 256;
-  const int threads = small ? 256 : 512;
-  const unsigned grid = static_cast<unsigned>(kRouteThreads / threads) * multiprocessors();
+  const unsigned grid = kRouteBlocks * multiprocessors();
   for (int level = first_level; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     const bool last = level + 1 == levels_;
     wide_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(level, levels_, options_.side_tolerance,
-                                                                         guesses_.data(), code_counts_.data(), lists_,
+                                                                         sample_.guesses(), code_counts_.data(), lists_,
                                                                          nodes_.data(), cuts_.data());
     cuda_check_launch("wide_prepare_kernel");
-    const auto small_route = last ? wide_route_kernel<T, Dim, true, 256> : wide_route_kernel<T, Dim, false, 256>;
-    const auto large_route = last ? wide_route_kernel<T, Dim, true, 512> : wide_route_kernel<T, Dim, false, 512>;
-    const auto route = small ? small_route : large_route;
-    route<<<grid, threads, last ? 0 : first_ * sizeof(float2), stream>>>(
+    const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
+    route<<<grid, kRouteThreads, last ? 0 : first_ * sizeof(float2), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
-        level, levels_, lists_, guesses_.data(), candidates_.data(), nodes_.data(), codes_.data(), code_counts_.data());
+        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(),
+        code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
 }

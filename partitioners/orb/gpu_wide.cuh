@@ -16,11 +16,18 @@ constexpr std::uint32_t kWideInner = 1U << kWideLevels;
 constexpr std::uint32_t kWideNodes = 2 * kWideInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kWideSegment = 128;
-/// Threads of a block that walks points, and of a multiprocessor that resolves lists.
+/// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 1024;
-constexpr int kRouteThreads = 1536;
+constexpr int kRouteThreads = 512;
 /// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
 constexpr std::uint32_t kWideChunk = 64;
+
+/// How entries of a node being cut are told apart.
+struct __align__(16) WideCut {
+  float low, scale;
+  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
+  std::uint32_t active;
+};
 
 /// What the sample says of a node.
 template <class T, int Dim>
@@ -109,6 +116,28 @@ __device__ inline void step_down(const float2* table, const float (&c)[Dim], std
     v = 2 * v + 1;
 }
 
+/// Walks a point of node v down from level `from`.
+template <class T, int Dim>
+__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
+                                          int levels) {
+  float c[Dim];
+  as_floats(x, c);
+  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
+  return v;
+}
+
+/// The bin of a point in the bracket of v, a node of the level, among those of all nodes.
+template <class T, int Dim>
+__device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[Dim], std::uint32_t v, int level) {
+  const float2 bracket = table[v];
+  float c[Dim];
+  as_floats(x, c);
+  const std::uint32_t bin =
+      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  return wide_bins_begin(level) + (v - first) * wide_bins(level) + bin;
+}
+
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
 template <class T, int Dim>
 __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
@@ -124,28 +153,21 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
-  const float2 bracket = table[v];
-  float c[Dim];
-  as_floats(x, c);
-  const std::uint32_t bin =
-      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
-  const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  atomicAdd(&lists.bins[wide_bins_begin(level) + (v - first) * wide_bins(level) + bin], 1U);
+  atomicAdd(&lists.bins[bin_in_lists(table, x, v, level)], 1U);
 }
 
 /// Places for entries in the lists, one global atomic a level and block. All threads of the block call in this order:
 /// take() for each entry, reserve() once, at() for each entry; then it can be used again.
-template <class T, int Dim>
 struct WidePlaces {
   std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
   std::uint32_t* base;   ///< shared, [kWideLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
-  __device__ void reserve(const WideLists<T, Dim>& lists) {
+  __device__ void reserve(std::uint32_t* sizes) {
     __syncthreads();
     if (threadIdx.x < kWideLevels) {
       const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&lists.sizes[threadIdx.x], n) : 0;
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x], n) : 0;
       taken[threadIdx.x] = 0;
     }
     __syncthreads();
@@ -202,32 +224,19 @@ struct WideChunks {
   }
 };
 
-/// The stretches of points that a warp walks, one after another. The place of the next stretch is asked for a stretch
-/// ahead, at a common counter where there is one, so that a multiprocessor that is faster takes more.
+/// The stretches of points that a warp walks, one after another; all warps take equally many. A turn has 128 points.
 struct WideStretches {
-  std::uint32_t* counter;    ///< null: all warps take equally many
-  std::uint32_t turns;       ///< of 128 points, in a stretch
-  std::uint32_t unit, next;  ///< next: of lane 0
-  std::uint32_t turn = 0;
+  std::uint64_t begin;  ///< first point of the warp's turn; those of later turns are higher
+  std::uint32_t turns;  ///< in a stretch
+  std::uint32_t left;   ///< of the stretch, this one included
 
-  /// unit: the warp's number.
-  __device__ WideStretches(std::uint32_t* common, std::uint32_t length, std::uint32_t warp)
-      : counter(common), turns(length), unit(warp) {
-    ask();
-  }
-  __device__ static std::uint32_t warps() { return gridDim.x * (kWalkThreads / 32); }
-  __device__ void ask() {
-    next = unit + warps();
-    if (counter != nullptr && (threadIdx.x & 31U) == 0) next = warps() + atomicAdd(counter, 1U);
-  }
-  /// First point of the warp's turn. Those of later turns are higher.
-  [[nodiscard]] __device__ std::uint64_t begin() const { return (std::uint64_t{unit} * turns + turn) * 128; }
-  /// All lanes call.
+  __device__ WideStretches(std::uint32_t length, std::uint32_t warp)
+      : begin(std::uint64_t{warp} * length * 128), turns(length), left(length) {}
   __device__ void advance() {
-    if (++turn < turns) return;
-    turn = 0;
-    unit = __shfl_sync(kFull, next, 0);
-    ask();
+    begin += 128;
+    if (--left > 0) return;
+    left = turns;
+    begin += (std::uint64_t{gridDim.x} * (kWalkThreads / 32) - 1U) * turns * 128;
   }
 };
 

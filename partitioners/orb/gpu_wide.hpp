@@ -11,7 +11,7 @@
 
 #include "partitioners/orb/gpu_stopwatch.hpp"
 #include "partitioners/orb/gpu_wide_resolve.cuh"
-#include "partitioners/orb/gpu_wide_sample.cuh"
+#include "partitioners/orb/gpu_wide_sample.hpp"
 #include "partitioners/orb/gpu_wide_walk.cuh"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"
@@ -22,8 +22,7 @@ namespace amrbench::partitioners::gpu {
 template <class T, int Dim>
 class WideRound {
  public:
-  /// Enough points for a sample that serves all levels?
-  static bool suits(std::uint64_t n, const OrbGpuOptions& options);
+  /// Only where wide_suits().
   WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
@@ -38,16 +37,14 @@ class WideRound {
   int move(const T* points, support::DeviceBuffer<T>* moved, support::DeviceBuffer<std::uint32_t>* ids);
 
  private:
-  void allow_shared();
+  void allow_kernels();
   void size_lists();
   void sample(const T* points, const OrbTree<T, Dim>& tree);
   void restart(const std::vector<std::size_t>& cells);
-  void guess(int first_level, float sigmas);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void resolve(int first_level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
   void make_slots(const OrbTree<T, Dim>& tree);
-  void scan_tiles(std::size_t places);
   void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
 
   std::uint64_t n_;
@@ -55,26 +52,20 @@ class WideRound {
   const support::CudaStream& stream_;
   int levels_;
   std::uint32_t first_;  ///< node of the last level
-  std::uint32_t samples_;
   bool direct_ = false;  ///< a code names its slot
   std::vector<std::size_t> left_;
   std::vector<Cell> buckets_;  ///< cells of the second move
 
   support::DeviceBuffer<std::uint16_t> codes_;
   support::DeviceBuffer<std::uint8_t> low_digits_;
-  support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
-  support::DeviceBuffer<WideSplit> splits_;
+  WideSample<T, Dim> sample_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
-  support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint32_t> middles_, limits_;  ///< for the walk by places
   support::DeviceBuffer<std::uint16_t> grid_, start_;
   support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
-  support::DeviceBuffer<float> sample_;
-  support::DeviceBuffer<std::uint16_t> sample_node_;
-  support::DeviceBuffer<std::uint32_t> sample_bins_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;

@@ -1,32 +1,11 @@
 #pragma once
 // What follows the cuts of gpu_wide.cu, its only user: labels, and two moves.
 #include <bit>
-#include <cub/device/device_scan.cuh>
 
 #include "partitioners/orb/gpu_move.cuh"
 #include "partitioners/orb/gpu_wide.hpp"
 
 namespace amrbench::partitioners::gpu {
-
-inline unsigned blocks_of(std::uint64_t n, unsigned threads) {
-  return static_cast<unsigned>((n + threads - 1) / threads);
-}
-
-/// Leaves of all points from their codes. 6 bytes a point.
-static __global__ void __launch_bounds__(256)
-    wide_labels_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
-                       const std::uint32_t* __restrict__ leaf_of_code, std::uint32_t* __restrict__ labels) {
-  const std::uint64_t groups = n / 4;
-  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
-  const std::uint64_t me = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  for (std::uint64_t g = me; g < groups; g += step) {
-    const uint2 four = __ldcs(reinterpret_cast<const uint2*>(codes) + g);
-    const uint4 leaves = make_uint4(__ldg(leaf_of_code + (four.x & 0xffffU)), __ldg(leaf_of_code + (four.x >> 16U)),
-                                    __ldg(leaf_of_code + (four.y & 0xffffU)), __ldg(leaf_of_code + (four.y >> 16U)));
-    __stcs(reinterpret_cast<uint4*>(labels) + g, leaves);
-  }
-  if (me < n % 4) labels[4 * groups + me] = leaf_of_code[codes[4 * groups + me]];
-}
 
 /// A slot is a node of the last level. A cell that ends above it has the first slot below it.
 template <class T, int Dim>
@@ -49,11 +28,8 @@ void WideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
     const int above = levels_ - (std::bit_width(v) - 1);
     const std::uint32_t slot = (v << static_cast<unsigned>(above)) - first_;
     counts[slot / kSlots] += cell.count;
-    for (std::uint32_t begin = v, end = v + 1; begin < 2 * first_; begin *= 2, end *= 2)
-      for (std::uint32_t u = begin; u < end; ++u) {
-        slots[u] = static_cast<std::uint16_t>(slot);
-        leaves[u] = cell.first_leaf;
-      }
+    fill_below(slots, v, static_cast<std::uint16_t>(slot));
+    fill_below(leaves, v, cell.first_leaf);
   }
   // A direct code is a slot's; moves that are not direct overwrite codes with first_ + slot, labels come before.
   slot_of_code_.resize_discard(slots.size());
@@ -75,20 +51,7 @@ void WideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
 
 template <class T, int Dim>
 void WideRound<T, Dim>::label(std::uint32_t* labels) {
-  const unsigned grid = 8U * static_cast<unsigned>(support::current_device_shape().multiprocessors);
-  wide_labels_kernel<<<std::min(grid, blocks_of(n_ / 4 + 4, 256)), 256, 0, stream_.get()>>>(
-      codes_.data(), n_, leaf_of_code_.data(), labels);
-  support::cuda_check_launch("wide_labels_kernel");
-}
-
-template <class T, int Dim>
-void WideRound<T, Dim>::scan_tiles(std::size_t places) {
-  std::size_t bytes = 0;
-  std::uint32_t* const table = tile_table_.data();
-  support::cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table, table, places, stream_.get()), "DeviceScan");
-  temporary_.resize_discard(bytes);
-  support::cuda_check(cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table, table, places, stream_.get()),
-                      "DeviceScan");
+  label_codes(codes_.data(), n_, leaf_of_code_.data(), labels, stream_);
 }
 
 template <class T, int Dim>
@@ -106,7 +69,7 @@ int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   wide_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
       codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
   support::cuda_check_launch("wide_tile_counts_kernel");
-  scan_tiles(places);
+  sums_before(tile_table_.data(), tile_table_.data(), places, temporary_, stream_);
   const Cell root{0, static_cast<std::uint32_t>(n_), 0, 0, tiles, 0, 0, 0};
   device_cells_.resize_discard(buckets_.size() + 1);
   support::copy_to_device(device_cells_.data(), &root, 1, stream_);
@@ -140,7 +103,7 @@ void WideRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uin
   tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
                                                                          n_cells, digits_.data(), tile_table_.data());
   support::cuda_check_launch("tile_counts_kernel");
-  scan_tiles(std::size_t{tiles} * kSlots);
+  sums_before(tile_table_.data(), tile_table_.data(), std::size_t{tiles} * kSlots, temporary_, stream_);
   launch_move<T, Dim, std::uint8_t>(
       tiles, stream_.get(),
       {from, to, ids_in, ids_out, device_cells_.data() + 1, n_cells, digits_.data(), tile_table_.data(), 0, 0, nullptr},

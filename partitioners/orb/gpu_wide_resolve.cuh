@@ -7,12 +7,8 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// How entries of a node being cut are told apart.
-struct __align__(16) WideCut {
-  float low, scale;
-  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
-  std::uint32_t active;
-};
+/// Blocks of a multiprocessor that send entries on.
+constexpr int kRouteBlocks = 3;
 
 /// One block a node of the level: can it be cut (known, guessed on the right axis, target inside the bracket), and
 /// between which bins does the cut lie.
@@ -26,8 +22,7 @@ __global__ void __launch_bounds__(kCutThreads)
   __shared__ CutBins found;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
-  if (node.known == 0 || node.resolved != 0 || guesses[v].inner == 0 || node.leaves < 2) return;
-  if (cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
+  if (node.resolved != 0 || !guessed_right(node, guesses[v], side_tolerance)) return;
   std::uint32_t below = 0;  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
   for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
@@ -49,26 +44,15 @@ __global__ void __launch_bounds__(kCutThreads)
              static_cast<std::uint16_t>(found.last), 1U};
 }
 
-/// Walks a point down from `child`.
-template <class T, int Dim>
-__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t child, int from,
-                                          int levels) {
-  float c[Dim];
-  as_floats(x, c);
-  std::uint32_t v = child;
-  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
-  return v;
-}
-
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; shared memory for
 /// the brackets below (none at the last level). Bytes an entry of 18: 18, 2 of code, 18 where it meets another.
-template <class T, int Dim, bool Last, int Threads>
-__global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
+template <class T, int Dim, bool Last>
+__global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
                       Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes,
                       std::uint32_t* code_counts) {
   constexpr int kMine = 2;
-  constexpr std::uint64_t kChunk = std::uint64_t{Threads} * kMine;
+  constexpr std::uint64_t kChunk = std::uint64_t{kRouteThreads} * kMine;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const table = reinterpret_cast<float2*>(memory);
   __shared__ std::uint32_t taken[kWideLevels];
@@ -78,15 +62,16 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
   if (!Last)
-    for (std::uint32_t v = threadIdx.x; v < first; v += Threads) table[v] = lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < first; v += kRouteThreads) table[v] = lists.table[v];
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WidePlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   const WidePoint<T, Dim>* __restrict__ points = lists.points[level];
   const std::uint16_t* __restrict__ from = lists.nodes[level];
   for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
     const std::uint64_t ahead = chunk + gridDim.x * kChunk;  // the block's next chunk, into L2
-    for (std::uint64_t i = threadIdx.x * 128ULL / sizeof(*points); i < kChunk; i += Threads * 128ULL / sizeof(*points))
+    for (std::uint64_t i = threadIdx.x * 128ULL / sizeof(*points); i < kChunk;
+         i += kRouteThreads * 128ULL / sizeof(*points))
       if (ahead + i < n) prefetch_line(points + ahead + i);
     if (threadIdx.x < kChunk / 64 && ahead + threadIdx.x * 64ULL < n) prefetch_line(from + ahead + threadIdx.x * 64ULL);
     WidePoint<T, Dim> point[kMine];
@@ -94,7 +79,7 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
     WideCut cut[kMine];
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
-      const std::uint64_t i = chunk + j * Threads + threadIdx.x;
+      const std::uint64_t i = chunk + j * kRouteThreads + threadIdx.x;
       node[j] = i < n ? from[i] : 0U;
       point[j] = points[i < n ? i : chunk];
     }
@@ -111,7 +96,8 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
       if (bin >= cut[j].first_bin && bin <= cut[j].last_bin) {
         const std::uint32_t k = atomicAdd(&nodes[v].candidates, 1U);
         const std::uint64_t begin = std::uint64_t{v - level_first} * kCandidates;
-        if (k < kCandidates) candidates[begin + k] = static_cast<std::uint32_t>(chunk + j * Threads + threadIdx.x);
+        if (k < kCandidates)
+          candidates[begin + k] = static_cast<std::uint32_t>(chunk + j * kRouteThreads + threadIdx.x);
         continue;
       }
       std::uint32_t to = 2 * v + (bin > cut[j].last_bin ? 1U : 0U);
@@ -124,7 +110,7 @@ __global__ void __launch_bounds__(Threads, kRouteThreads / Threads)
       std::uint32_t place[kMine];
 #pragma unroll
       for (int j = 0; j < kMine; ++j) place[j] = node[j] < first ? places.take(node[j]) : 0;
-      places.reserve(lists);
+      places.reserve(lists.sizes);
 #pragma unroll
       for (int j = 0; j < kMine; ++j)
         if (node[j] < first)
@@ -162,9 +148,9 @@ __global__ void __launch_bounds__(kCutThreads)
   __syncthreads();
   order_candidates(found, n, rank, axis, &pivot, &last_left);
   __syncthreads();
-  if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, pivot, last_left);
+  if (threadIdx.x == 0) cut_at(node, nodes + 2 * v, axis, pivot, last_left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  WidePlaces<T, Dim> places{taken, base};
+  WidePlaces places{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
     const OrbPoint<T, Dim> p = found[i < n ? i : 0];
@@ -177,7 +163,7 @@ __global__ void __launch_bounds__(kCutThreads)
       atomicAdd(&code_counts[to], 1U);
       if (to < first) place = places.take(to);
     }
-    places.reserve(lists);
+    places.reserve(lists.sizes);
     if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
   }
 }

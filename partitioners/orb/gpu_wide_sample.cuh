@@ -1,15 +1,12 @@
 #pragma once
-// Kernels of gpu_wide.cu that guess cuts from a sample: for each level one pass over the sample, which sends each of
-// its points a level down and counts it in a histogram of its node's box, and one block a node that reads the bracket
-// off the histogram.
+// Kernels of gpu_wide_sample.cu that guess cuts from a sample: for each level one pass over the sample, which sends
+// each of its points a level down and counts it in a histogram of its node's box, and one block a node that reads the
+// bracket off the histogram.
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {
 
-/// Half-width of a bracket in standard deviations of the sample's rank. Errors of the cuts above on the same axis add
-/// some 7 % to that deviation: about 1 cut in 100000 is missed.
-constexpr double kWideSigmas = 4.75;
 constexpr int kGuessThreads = 512;
 
 /// Levels whose histograms a thread block holds in shared memory, and bins of all nodes of such a level.
@@ -37,21 +34,17 @@ __device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int le
   return split;
 }
 
-/// The root, exact; all nodes outer.
+/// The root; all nodes outer.
 template <class T, int Dim>
-__global__ void wide_start_kernel(OrbBox<T, Dim> box, std::uint32_t n, std::uint32_t leaves, double side_tolerance,
-                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table) {
+__global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
+                                  WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < kWideInner) {
-    table[v] = make_float2(INFINITY, INFINITY);
-  }
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v != 1) return;
-  guesses[1].box = nodes[1].box = box;
-  guesses[1].leaves = nodes[1].leaves = leaves;
+  guesses[1].box = box;
+  guesses[1].leaves = leaves;
   guesses[1].axis = cut_axis(box, side_tolerance);
   splits[1] = counted_split(guesses[1], 0);
-  nodes[1].count = n;
-  nodes[1].known = 1;
 }
 
 /// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
@@ -69,9 +62,7 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   code_counts[v] = 0;
   node.resolved = 0;
   guesses[v].inner = 0;
-  if (v < kWideInner) {
-    table[v] = make_float2(INFINITY, INFINITY);
-  }
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v == cell) {
     guesses[v].box = node.box;
     guesses[v].leaves = node.leaves;
@@ -94,13 +85,6 @@ __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n
   const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(scatter(i)), length);
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
   node[i] = 1;
-}
-
-/// The sample goes back up to the cells that are cut once more; 0: no such cell is above.
-static __global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t m,
-                                           std::uint16_t* __restrict__ node) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < m) node[i] = start[node[i]];
 }
 
 /// Four points of the sample, those at the level above: a level down. Counts those at the level. sample and node have
@@ -174,7 +158,7 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
 /// neighbours for either sign.
 __device__ inline float low_end(float x, int axis) {
   constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
-  const std::uint32_t key = float_key(x);
+  const std::uint32_t key = order_key(x);
   const float below = key_float(key < kLowest + 4U ? kLowest : key - 4U);
   return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
 }
@@ -208,18 +192,10 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
   split.plane = static_cast<float>(plane);
   split.state |= WideSplit::kCut;
   splits[v] = split;
-  const std::uint32_t left = left_leaves(guess.leaves);
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    WideGuess<T, Dim>& child = guesses[2 * v + side];
-    child.leaves = side == 0 ? left : guess.leaves - left;
-    child.box = guess.box;
-    if (side == 0)
-      child.box.upper[axis] = plane;
-    else
-      child.box.lower[axis] = plane;
-    child.axis = cut_axis(child.box, side_tolerance);
-    if (level + 1 < kWideLevels) splits[2 * v + side] = counted_split(child, level + 1);
-  }
+  guess_children(guess, &guesses[2 * v], plane, side_tolerance);
+  if (level + 1 == kWideLevels) return;
+  for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
+    splits[child] = counted_split(guesses[child], level + 1);
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins.

@@ -132,8 +132,7 @@ struct WideWalk {
   const std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
   std::uint16_t* codes;        ///< room for a multiple of 4
   std::uint32_t* code_counts;
-  std::uint32_t* counter;  ///< of stretches; null: every warp takes equally many
-  std::uint32_t turns;     ///< in a stretch
+  std::uint32_t turns;  ///< in a stretch
   WideLists<T, Dim> lists;
 };
 
@@ -331,32 +330,30 @@ __global__ void __launch_bounds__(kWalkThreads, 1) wide_classify_kernel(const Wi
   const WideMemory s(memory, first);
   load_memory<T, Dim, How>(a, s, first);
   const unsigned lane = threadIdx.x & 31U;
-  WideStretches stretches(a.counter, a.turns, blockIdx.x * (kWalkThreads / 32) + threadIdx.x / 32);
+  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + threadIdx.x / 32);
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
-  std::uint64_t begin = stretches.begin();  // of the warp
   T x[4][Dim];
   uint2 codes;
   if constexpr (How == WideStart::again)
-    codes = load_codes(a, begin + 4 * lane);
+    codes = load_codes(a, stretches.begin + 4 * lane);
   else
-    load_four<T, Dim>(a.points, begin + 4 * lane, a.n, x);
-  while (begin < a.n) {
-    const std::uint64_t i = begin + 4 * lane;
-    stretches.advance();
-    begin = stretches.begin();  // of the next turn
+    load_four<T, Dim>(a.points, stretches.begin + 4 * lane, a.n, x);
+  while (stretches.begin < a.n) {
+    const std::uint64_t i = stretches.begin + 4 * lane;
+    stretches.advance();  // the next turn's points and codes are asked for below
     std::uint32_t v[4];
     if constexpr (How == WideStart::again) {
       const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
-      codes = load_codes(a, begin + 4 * lane);
+      codes = load_codes(a, stretches.begin + 4 * lane);
 #pragma unroll
       for (int j = 0; j < 4; ++j) v[j] = i + j < a.n && s.start[code[j]] != 0 ? 0U : 1U;
     } else {
       std::uint32_t xy[4];
       std::uint32_t z[4];
       places_of<T, Dim>(x, a.scale, xy, z);
-      load_four<T, Dim>(a.points, begin + 4 * lane, a.n, x);
+      load_four<T, Dim>(a.points, stretches.begin + 4 * lane, a.n, x);
       walk_by_places<Dim>(s, first, xy, z, v);
 #pragma unroll
       for (int j = 0; j < 4; ++j)

@@ -23,17 +23,12 @@
 
 namespace amrbench::partitioners {
 
-/// Ways to do the same, to be timed side by side; results do not depend on them.
+/// Ways to do the same, to be timed side by side, and to reach further rounds; results do not depend on them.
 struct OrbGpuTuning {
-  bool wide = true;     ///< the first round cuts up to 12 levels, where there are points enough; else all rounds 6
-  bool again = true;    ///< it cuts once more what it guessed wrong, else further rounds do
-  bool share = false;   ///< multiprocessors take points to walk as they have time, else equally many
-  int route = 512;      ///< threads of a block that resolves brackets: 256 or 512
-  double sigmas = 3.9;  ///< half-width of a bracket in standard deviations
+  bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all are further ones
+  bool again = true;    ///< it cuts once more what it guessed wrong, else further rounds do. Without weights
+  double sigmas = 3.9;  ///< half-width of a bracket in standard deviations. Without weights
   double samples = 1;   ///< size of the wide round's sample, relative to the usual one
-  // With weights:
-  int walk = 0;  ///< the wide round's: 0: 1024 threads a block; 1: the same, weights added in 64 bits; 2: 512 threads
-  int move = 1;  ///< 1: numbers of cells are sorted as 16 bits, else as 32
 };
 
 struct OrbGpuOptions {

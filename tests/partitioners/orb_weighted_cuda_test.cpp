@@ -2,49 +2,20 @@
 #include <gtest/gtest.h>
 
 #ifdef AMRBENCH_CUDA
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "partitioners/orb/inputs.hpp"
-#include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
-#include "support/cuda.hpp"
-#include "support/cuda_info.hpp"
 #include "support/error.hpp"
+#include "tests/partitioners/orb_on_gpu.hpp"
 
 namespace amrbench::partitioners {
 namespace {
 
-class OrbWeightedCuda : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const support::CudaInfo info = support::cuda_info();
-    if (!info.problem.empty()) GTEST_SKIP() << info.problem;
-  }
-};
-
+using OrbWeightedCuda = OrbOnGpu;
 using Weights = std::vector<double>;
-
-template <class V>
-support::DeviceBuffer<V> on_device(const std::vector<V>& host) {
-  support::DeviceBuffer<V> device(host.size());
-  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size() * sizeof(V), cudaMemcpyHostToDevice),
-                      "cudaMemcpy");
-  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  return device;
-}
-
-template <class V>
-std::vector<V> on_host(const V* device, std::size_t n) {
-  std::vector<V> host(n);
-  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return host;
-}
 
 struct Case {
   std::uint32_t leaves = 2;
@@ -73,36 +44,13 @@ void compare(const std::vector<T>& points, const Weights& weights, const Case& w
   OrbGpu<T, Dim> gpu(n, options);
   const OrbBox<T, Dim>& box = cpu.tree.cells[1].box;
   for (int repeat = 0; repeat < 2; ++repeat) {
-    const OrbTree<T, Dim>& tree = gpu.run(device.data(), box, device_weights.data());
-    for (std::size_t i = 1; i < tree.cells.size(); ++i) {
-      ASSERT_EQ(tree.cells[i].count, cpu.tree.cells[i].count) << "cell " << i;
-      ASSERT_EQ(tree.cells[i].weight, cpu.tree.cells[i].weight) << "cell " << i;
-      ASSERT_EQ(tree.cells[i].axis, cpu.tree.cells[i].axis) << "cell " << i;
-      ASSERT_EQ(tree.cells[i].cut, cpu.tree.cells[i].cut) << "cell " << i;
-    }
-    ASSERT_EQ(tree_hash(tree), tree_hash(cpu.tree));
-    ASSERT_EQ(tree.weight_unit, cpu.tree.weight_unit);
-    const auto labels = on_host(gpu.labels(), n);
-    ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
-    const auto order = on_host(gpu.permutation(), n);
-    ASSERT_TRUE(std::equal(order.begin(), order.end(), cpu.permutation.begin()));
-    const auto moved = on_host(gpu.points(), n * Dim);
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t a = 0; a < Dim; ++a) ASSERT_EQ(moved[i * Dim + a], points.at(order[i] * Dim + a)) << i;
+    expect_all(gpu, gpu.run(device.data(), box, device_weights.data()), cpu, points);
+    if (::testing::Test::HasFatalFailure()) return;
   }
   if (times != nullptr) *times = gpu.times();
   options.points = options.permutation = false;
   OrbGpu<T, Dim> labelling(n, options);
-  ASSERT_EQ(tree_hash(labelling.run(device.data(), box, device_weights.data())), tree_hash(cpu.tree));
-  const auto labels = on_host(labelling.labels(), n);
-  ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
-}
-
-template <class T, int Dim>
-std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
-  std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(kind, seed, 0, points);
-  return points;
+  expect_labels(labelling, labelling.run(device.data(), box, device_weights.data()), cpu);
 }
 
 enum class Kind { uniform, zeros, halves, heavy, huge, subnormal, equal };
@@ -138,9 +86,6 @@ Weights weights_of(Kind kind, std::size_t n, std::uint64_t seed) {
   if (kind == Kind::huge) weights[random() % n] = 1e200;
   return weights;
 }
-
-constexpr OrbInputKind kInputs[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
-                                    OrbInputKind::field};
 
 /// Both ways on the same input: with the wide round and without it.
 template <class T, int Dim>
@@ -182,11 +127,11 @@ TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
     constexpr std::integral_constant<int, 2> kTwo;
     constexpr std::integral_constant<int, 3> kThree;
     cut(0.0F, kThree, 1200003, 4096, {});
-    cut(0.0F, kThree, 1100001, 2049, {.walk = 1, .move = 3});
-    cut(0.0F, kThree, 1300000, 4093, {.walk = 2});
+    cut(0.0F, kThree, 1100001, 2049, {.samples = 2});
+    cut(0.0F, kThree, 1300000, 4093, {});
     cut(0.0, kThree, 600001, 1021, {});
-    cut(0.0, kTwo, 200002, 127, {.walk = 1});
-    cut(0.0F, kTwo, 100003, 61, {.move = 1});
+    cut(0.0, kTwo, 200002, 127, {});
+    cut(0.0F, kTwo, 100003, 61, {.samples = 0.5});
     cut(0.0F, kThree, 1100000, 8000, {});  // a further level follows
     cut(0.0F, kThree, 300000, 4096, {.wide = false});
     if (HasFatalFailure()) return;
@@ -235,7 +180,7 @@ TEST_F(OrbWeightedCuda, PointsNeedNotBeAligned) {
   const auto device = on_device(points);
   const auto device_weights = on_device(weights);
   OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true, .weighted = true});
-  ASSERT_EQ(tree_hash(gpu.run(device.data() + 1, cpu.tree.cells[1].box, device_weights.data())), tree_hash(cpu.tree));
+  expect_labels(gpu, gpu.run(device.data() + 1, cpu.tree.cells[1].box, device_weights.data()), cpu);
   EXPECT_FALSE(gpu.times().wide);
 }
 

@@ -1,0 +1,88 @@
+#pragma once
+// What tests of bisection on one GPU share. Only in builds with the CUDA back end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "partitioners/orb/inputs.hpp"
+#include "partitioners/orb/orb.hpp"
+#include "partitioners/orb/orb_gpu.hpp"
+#include "support/cuda.hpp"
+#include "support/cuda_info.hpp"
+
+namespace amrbench::partitioners {
+
+/// Skipped where there is no GPU.
+class OrbOnGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const support::CudaInfo info = support::cuda_info();
+    if (!info.problem.empty()) GTEST_SKIP() << info.problem;
+  }
+};
+
+/// Waits until all is there: a small copy from pageable memory may return before.
+template <class V>
+support::DeviceBuffer<V> on_device(const std::vector<V>& host) {
+  support::DeviceBuffer<V> device(host.size());
+  support::cuda_check(cudaMemcpy(device.data(), host.data(), host.size() * sizeof(V), cudaMemcpyHostToDevice),
+                      "cudaMemcpy");
+  support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  return device;
+}
+
+template <class V>
+std::vector<V> on_host(const V* device, std::size_t n) {
+  std::vector<V> host(n);
+  support::cuda_check(cudaMemcpy(host.data(), device, n * sizeof(V), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return host;
+}
+
+inline constexpr OrbInputKind kInputs[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
+                                           OrbInputKind::field};
+
+template <class T, int Dim>
+std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
+  std::vector<T> points(n * Dim);
+  make_orb_points<T, Dim>(kind, seed, 0, points);
+  return points;
+}
+
+/// The CPU's tree and labels.
+template <class T, int Dim>
+void expect_labels(const OrbGpu<T, Dim>& gpu, const OrbTree<T, Dim>& tree, const OrbResult<T, Dim>& cpu) {
+  ASSERT_EQ(tree.cells.size(), cpu.tree.cells.size());
+  for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+    ASSERT_EQ(tree.cells[i].count, cpu.tree.cells[i].count) << "cell " << i;
+    ASSERT_EQ(tree.cells[i].weight, cpu.tree.cells[i].weight) << "cell " << i;
+    ASSERT_EQ(tree.cells[i].axis, cpu.tree.cells[i].axis) << "cell " << i;
+    ASSERT_EQ(tree.cells[i].cut, cpu.tree.cells[i].cut) << "cell " << i;
+  }
+  ASSERT_EQ(tree_hash(tree), tree_hash(cpu.tree));
+  ASSERT_EQ(tree.weight_unit, cpu.tree.weight_unit);
+  const auto labels = on_host(gpu.labels(), cpu.labels.size());
+  ASSERT_TRUE(std::equal(labels.begin(), labels.end(), cpu.labels.begin()));
+}
+
+/// The CPU's tree, labels and permutation, and the points in its order. ordered: false where the order within a leaf is
+/// not defined.
+template <class T, int Dim>
+void expect_all(const OrbGpu<T, Dim>& gpu, const OrbTree<T, Dim>& tree, const OrbResult<T, Dim>& cpu,
+                const std::vector<T>& points, bool ordered = true) {
+  expect_labels(gpu, tree, cpu);
+  if (::testing::Test::HasFatalFailure()) return;
+  const std::size_t n = points.size() / Dim;
+  auto order = on_host(gpu.permutation(), n);
+  const auto moved = on_host(gpu.points(), n * Dim);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t a = 0; a < Dim; ++a) ASSERT_EQ(moved[i * Dim + a], points.at(order[i] * Dim + a)) << i;
+  if (!ordered)
+    for (const std::uint32_t c : tree.leaf_cell) {
+      const auto first = order.begin() + static_cast<std::ptrdiff_t>(tree.cells[c].begin);
+      std::sort(first, first + static_cast<std::ptrdiff_t>(tree.cells[c].count));
+    }
+  ASSERT_TRUE(std::equal(order.begin(), order.end(), cpu.permutation.begin()));
+}
+
+}  // namespace amrbench::partitioners
