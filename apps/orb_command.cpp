@@ -181,10 +181,8 @@ void refuse_on_ranks(const OrbArguments& arguments) {
 }
 
 /// What only CPUs do.
-void refuse_on_gpus(const OrbArguments& arguments, int ranks) {
-  const bool weighted = !arguments.weights.empty();
-  if (weighted && ranks > 1) throw InputError("--weights: with --backend cuda on one rank only; use --backend cpu");
-  if (weighted && arguments.method.starts_with("seed-"))
+void refuse_on_gpus(const OrbArguments& arguments) {
+  if (!arguments.weights.empty() && arguments.method.starts_with("seed-"))
     throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
   if (arguments.roofline) throw InputError("--roofline: only with --backend cpu");
   for (const std::string_view method : {"auto", "multiway", "seed-cells", "seed-level", "seed-warp"})
@@ -236,7 +234,7 @@ std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();
   if (comm.size() > 1) refuse_on_ranks(arguments);
-  if (arguments.backend == "cuda") refuse_on_gpus(arguments, comm.size());
+  if (arguments.backend == "cuda") refuse_on_gpus(arguments);
   const OrbInputSpec spec = parse_orb_input(arguments.input);
   OrbSummary summary;
   if (arguments.dim == 3)

@@ -38,7 +38,7 @@ std::vector<V> on_host(const V* device, std::size_t n) {
 }
 
 /// Times of the run just made, the largest of all ranks'.
-void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& times, OrbSummary& summary) {
+void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& times, bool weighted, OrbSummary& summary) {
   const auto most = [&](double seconds) { return support::all_max(comm, seconds); };
   OrbDeviceTimes& d = summary.device;
   d.check_s = most(times.check_s);
@@ -48,6 +48,7 @@ void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& time
               {"resolve", most(times.resolve_s)},   {"pack", most(times.pack_s)},
               {"exchange", most(times.exchange_s)}, {"subtree", most(times.subtree_s)},
               {"labels", most(times.labels_s)}};
+  if (weighted) d.phases.insert(d.phases.begin(), {"weights", most(times.weights_s)});
   double cut = 0, move = 0;
   for (const auto& [name, seconds] : d.phases)
     (name == "pack" || name == "exchange" || name == "labels" ? move : cut) += seconds;
@@ -112,7 +113,7 @@ OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& sp
     const orb::OrbTree<T, Dim>& tree = gpus.run(device.data(), here, device_weights.data());
     const double time_s = support::all_max(comm, gpus.times().total_s);
     if (summary.times_s.empty() || time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
-      take_times(comm, gpus.times(), summary);
+      take_times(comm, gpus.times(), options.weighted, summary);
     summary.times_s.push_back(time_s);
     if (repeat + 1 == arguments.repeat) sum_up_orb(tree, summary);
   }

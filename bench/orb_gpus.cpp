@@ -1,11 +1,11 @@
 // Orthogonal recursive bisection over GPUs, a rank each: checked, then measured. Started by mpiexec on 1, 2, 4 ranks,
 // one after another, with one record:
 //   mpiexec -n 4 orb_gpus_bench [--strong 30] [--weak 29] [--check 24] [--repeats 5] [--transport auto] [--only-check]
-//                               [--only uniform] [--samples 16384] [--json FILE]
+//                               [--only uniform] [--samples 16384] [--weighted] [--json FILE]
 // --strong: log2 of the points of all ranks together; --weak: of each; --check: of all ranks together, whose tree and
-// labels must be the CPU's. Times are CUDA events of the slowest rank from a barrier on, median of the repeats after
-// two untimed runs; points lie on the GPUs before, and are not checked within the time. Rows are added to the record,
-// if there is one, and must have its trees; status 1 when anything differs.
+// labels must be the CPU's. --weighted: random weights. Times are CUDA events of the slowest rank from a barrier on,
+// median of the repeats after two untimed runs; points lie on the GPUs before, and are not checked within the time.
+// Rows are added to the record, if there is one, and must have its trees; status 1 when anything differs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,6 +45,7 @@ struct Arguments {
   std::uint64_t samples = OrbGpusOptions{}.samples;
   std::string json;
   bool only_check = false;
+  bool weighted = false;
 };
 
 double seconds() {
@@ -53,11 +54,11 @@ double seconds() {
 
 /// Times of a run, the largest of all ranks.
 struct Run {
-  std::array<double, 10> s{};  ///< as kNames
+  std::array<double, 11> s{};  ///< as kNames
   std::uint64_t bytes_sent = 0, bytes_sent_max = 0;
 };
-constexpr std::array<const char*, 10> kNames{"total",    "sample",  "walk",   "resolve", "pack",
-                                             "exchange", "subtree", "labels", "check",   "wall"};
+constexpr std::array<const char*, 11> kNames{"total",    "weights", "sample", "walk",  "resolve", "pack",
+                                             "exchange", "subtree", "labels", "check", "wall"};
 
 class Bench {
  public:
@@ -81,8 +82,10 @@ class Bench {
       if (comm_.is_root()) {
         std::vector<float> all(3 * n);
         make_orb_points<float, 3>(kind, kSeed, 0, all);
+        std::vector<double> weights(arguments_.weighted ? n : 0);
+        make_orb_weights(kSeed, 0, weights);
         OrbResult<float, 3> cpu;
-        orb<float, 3>({all, 3}, {}, {.leaves = kLeaves, .permutation = false}, cpu);
+        orb<float, 3>({all, 3}, weights, {.leaves = kLeaves, .permutation = false}, cpu);
         good = tree == tree_hash(cpu.tree) && hash == labels_hash(cpu.labels.span());
         fmt::print("{} {} 2^{} points on {} ranks, {} GPUs, transport {}: tree and labels as on the CPU; rounds {}\n",
                    good ? "ok  " : "FAIL", name(kind), arguments_.check, comm_.size(), choice_.gpus, gpus.transport(),
@@ -115,7 +118,7 @@ class Bench {
       if (std::ifstream file(arguments_.json); file) record = Json::parse(file);
       for (Json& row : rows_) {
         for (const Json& other : record["rows"]) {
-          if (other["input"] != row["input"] || other["n"] != row["n"]) continue;
+          if (!same(other, row, {"input", "weights", "n"})) continue;
           if (other["tree_hash"] == row["tree_hash"]) continue;
           good = false;
           fmt::print("FAIL {} n {}: the tree of {} ranks is another one\n", row["input"].get<std::string>(),
@@ -139,6 +142,10 @@ class Bench {
   [[nodiscard]] bool wanted(OrbInputKind kind) const {
     return arguments_.only.empty() || arguments_.only == name(kind);
   }
+  static bool same(const Json& one, const Json& other, std::initializer_list<const char*> keys) {
+    return std::all_of(keys.begin(), keys.end(),
+                       [&](const char* key) { return one.value(key, Json()) == other.value(key, Json()); });
+  }
   [[nodiscard]] std::string gpu_name() const {
     const support::CudaInfo info = support::cuda_info();
     return info.devices.empty() ? "" : info.devices.front().name;
@@ -148,6 +155,7 @@ class Bench {
     all.leaves = kLeaves;
     all.points = !labels;
     all.labels = labels;
+    all.weighted = arguments_.weighted;
     all.transport = arguments_.transport;
     all.own_gpu = choice_.own;
     all.samples = arguments_.samples;
@@ -158,7 +166,7 @@ class Bench {
   /// An error ends all ranks at once, before anything is freed: others may wait for this one.
   const OrbTree<float, 3>& run_once(OrbGpus<float, 3>& gpus) const {
     try {
-      return gpus.run(points_.data(), mine_);
+      return gpus.run(points_.data(), mine_, weights_.data());
     } catch (const std::exception& error) {
       std::fprintf(stderr, "orb_gpus_bench: rank %d: %s\n", comm_.rank(), error.what());
       MPI_Abort(MPI_COMM_WORLD, 1);
@@ -171,7 +179,7 @@ class Bench {
     std::fprintf(stderr, "rank %d: %.*s\n", comm_.rank(), static_cast<int>(phase.size()), phase.data());
   }
 
-  /// An even share of n points on each GPU.
+  /// An even share of n points on each GPU, and their weights.
   void fill(OrbInputKind kind, std::uint64_t n) {
     const auto rank = static_cast<std::uint64_t>(comm_.rank());
     const auto ranks = static_cast<std::uint64_t>(comm_.size());
@@ -179,20 +187,28 @@ class Bench {
     mine_ = n * (rank + 1) / ranks - first;
     points_ = {};
     points_.resize_discard(3 * mine_);
+    weights_.resize_discard(arguments_.weighted ? mine_ : 0);
     constexpr std::uint64_t kChunk = std::uint64_t{1} << 25;
     host_.resize_discard(3 * std::min(kChunk, mine_));
+    host_weights_.resize_discard(arguments_.weighted ? std::min(kChunk, mine_) : 0);
     double copying = 0;
     for (std::uint64_t at = 0; at < mine_; at += kChunk) {
       const std::uint64_t some = std::min(kChunk, mine_ - at);
       make_orb_points<float, 3>(kind, kSeed, first + at, {host_.data(), 3 * some});
-      const double start = seconds();
-      support::cuda_check(
-          cudaMemcpy(points_.data() + 3 * at, host_.data(), 3 * some * sizeof(float), cudaMemcpyHostToDevice),
-          "cudaMemcpy");
-      support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-      copying += seconds() - start;
+      copying += upload(points_.data() + 3 * at, host_.data(), 3 * some);
+      if (!arguments_.weighted) continue;
+      make_orb_weights(kSeed, first + at, {host_weights_.data(), some});
+      copying += upload(weights_.data() + at, host_weights_.data(), some);
     }
     upload_s_ = support::all_max(comm_, copying);
+  }
+  /// Seconds it took.
+  template <class V>
+  static double upload(V* to, const V* from, std::uint64_t n) {
+    const double start = seconds();
+    support::cuda_check(cudaMemcpy(to, from, n * sizeof(V), cudaMemcpyHostToDevice), "cudaMemcpy");
+    support::cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    return seconds() - start;
   }
 
   void row(const char* mode, OrbInputKind kind, std::uint64_t n, bool labels) {
@@ -205,8 +221,17 @@ class Bench {
       const OrbTree<float, 3>& tree = run_once(gpus);
       const OrbGpusTimes& t = gpus.times();
       Run run;
-      run.s = {t.total_s,    t.sample_s,  t.walk_s,   t.resolve_s, t.pack_s,
-               t.exchange_s, t.subtree_s, t.labels_s, t.check_s,   seconds() - start - t.check_s};
+      run.s = {t.total_s,
+               t.weights_s,
+               t.sample_s,
+               t.walk_s,
+               t.resolve_s,
+               t.pack_s,
+               t.exchange_s,
+               t.subtree_s,
+               t.labels_s,
+               t.check_s,
+               seconds() - start - t.check_s};
       support::all_max(comm_, std::span<double>(run.s));
       run.bytes_sent = support::all_sum(comm_, t.bytes_sent);
       run.bytes_sent_max = support::all_max(comm_, t.bytes_sent);
@@ -233,6 +258,7 @@ class Bench {
              {"time_s", m.s[0]},
              {"time_min_s", runs.front().s[0]},
              {"time_max_s", runs.back().s[0]}};
+    if (arguments_.weighted) row["weights"] = "random";
     std::string text;
     for (std::size_t k = 1; k < kNames.size(); ++k) {
       row[std::string(kNames[k]) + "_s"] = m.s[k];
@@ -260,9 +286,7 @@ class Bench {
   /// Against the row of one rank.
   static void set_efficiency(const Json& rows, Json& row) {
     for (const Json& one : rows) {
-      if (one["ranks"] != 1 || one["mode"] != row["mode"] || one["input"] != row["input"] ||
-          one["outputs"] != row["outputs"])
-        continue;
+      if (one["ranks"] != 1 || !same(one, row, {"mode", "input", "weights", "outputs"})) continue;
       const double speed_up = one["time_s"].get<double>() / row["time_s"].get<double>();
       const double more = row["n"].get<double>() / one["n"].get<double>();
       const int ranks = row["ranks"].get<int>();
@@ -277,7 +301,9 @@ class Bench {
   const Arguments& arguments_;
   support::DeviceChoice choice_;
   support::DeviceBuffer<float> points_;
+  support::DeviceBuffer<double> weights_;
   support::PinnedBuffer<float> host_;
+  support::PinnedBuffer<double> host_weights_;
   std::uint64_t mine_ = 0;
   double upload_s_ = 0;
   bool good_ = true;
@@ -287,8 +313,8 @@ class Bench {
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int k = 1; k < argc; ++k) {
     const std::string_view word = argv[k];
-    if (word == "--only-check") {
-      arguments.only_check = true;
+    if (word == "--only-check" || word == "--weighted") {
+      (word == "--weighted" ? arguments.weighted : arguments.only_check) = true;
       continue;
     }
     if (k + 1 == argc) return false;

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "partitioners/orb/distributed_check.hpp"
 #include "partitioners/orb/distributed_plan.hpp"
+#include "partitioners/orb/gpu_distributed_layout.hpp"
 #include "partitioners/orb/gpu_distributed_local.hpp"
 #include "partitioners/orb/tree.hpp"
+#include "partitioners/orb/weights.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_link.hpp"
 #include "support/error.hpp"
@@ -21,19 +25,9 @@ namespace {
 
 using support::DeviceBuffer;
 using support::InputError;
-using support::LinkPiece;
 
 /// Points near the cuts of a level that all ranks order: few, for a host sorts them while the GPUs wait.
 constexpr std::uint64_t kFew = 1 << 11;
-/// Cells begin at multiples of so many points, that is of 16 bytes, as OrbGpu likes them.
-constexpr std::uint64_t kCellMultiple = 4;
-
-template <class V>
-void copy_on_device(V* to, const V* from, std::uint64_t n, const support::CudaStream& stream) {
-  if (n == 0) return;
-  support::cuda_check(cudaMemcpyAsync(to, from, n * sizeof(V), cudaMemcpyDeviceToDevice, stream.get()),
-                      "cudaMemcpyAsync");
-}
 
 }  // namespace
 
@@ -50,12 +44,6 @@ struct OrbGpus<T, Dim>::Impl {
     std::uint32_t leaves = 0;
     std::unique_ptr<OrbGpu<T, Dim>> gpu;
   };
-  /// A stretch of this rank's points that belong in one cell.
-  struct Leaving {
-    int owner;
-    std::uint64_t begin, count;
-    std::size_t cell;  ///< number among this rank's cells, where it is the owner
-  };
 
   Impl(const support::Communicator& all_ranks, OrbGpusOptions wanted)
       : comm(all_ranks.dup()), options(std::move(wanted)), local(stream, watch, local_times) {
@@ -64,7 +52,6 @@ struct OrbGpus<T, Dim>::Impl {
     if (comm.size() == 1) return;
     if (options.method != "multiway")
       throw InputError(fmt::format("method {}: several ranks with GPUs have one method, multiway", options.method));
-    if (options.weighted) throw InputError("weights: on one rank with a GPU only");
     tell("link");
     link = support::make_cuda_link(comm, options.transport, options.own_gpu);
   }
@@ -74,29 +61,42 @@ struct OrbGpus<T, Dim>::Impl {
   }
 
   void run(const T* points, std::uint64_t n, const double* weights) {
+    if (n > 0 && options.weighted != (weights != nullptr))
+      throw std::logic_error("OrbGpus::run: weights must be given where the options say so, and only there");
     tell("check");
     times = {};
     local_times = {};
     pieces.clear();
     const auto start = std::chrono::steady_clock::now();
+    const auto fetch = [](void* to, const void* from, std::size_t bytes) {
+      support::cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    };
     const auto examine = [&](detail::Common<T, Dim>& mine) {
       if (n >= kOrbMaxPoints) throw InputError(fmt::format("{} points; a GPU takes less than 2^32", n));
-      const auto found = local.examine(points, n);
+      const auto found = local.examine(points, weights, n);
       mine.box = found.box;
-      if (found.bad == n) return;
-      T bad[Dim];
-      support::cuda_check(cudaMemcpy(bad, points + found.bad * Dim, sizeof(bad), cudaMemcpyDeviceToHost), "cudaMemcpy");
-      static_cast<void>(checked_bounding_box<T, Dim>(bad, 1, mine.first + found.bad, 1));  // throws
+      mine.largest = found.largest;
+      if (found.bad < n) {
+        T bad[Dim];
+        fetch(bad, points + found.bad * Dim, sizeof(bad));
+        static_cast<void>(checked_bounding_box<T, Dim>(bad, 1, mine.first + found.bad, 1));  // throws
+      }
+      if (found.bad_weight < n) {
+        double bad = 0;
+        fetch(&bad, weights + found.bad_weight, sizeof(bad));
+        static_cast<void>(checked_largest_weight({&bad, 1}, mine.first + found.bad_weight, 1));  // throws
+      }
     };
-    const auto all = detail::check_input<T, Dim>(comm, n, 0, orb_options, examine);
+    const auto all = detail::check_input<T, Dim>(comm, n, options.weighted ? n : 0, orb_options, examine);
     times.check_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     first = all.first;
     here = n;
-    tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, 1);
+    exponent = options.weighted ? orb_weight_exponent(all.n, all.largest) : 0;
+    tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
     if (comm.size() == 1) {
       run_alone(points, weights);
     } else {
-      run_together(points);
+      run_together(points, weights);
     }
   }
 
@@ -133,26 +133,36 @@ struct OrbGpus<T, Dim>::Impl {
   void run_alone(const T* points, const double* weights) {
     solvers.resize(1);
     OrbGpu<T, Dim>& gpu = solver(0, here, options.leaves);
-    tree = gpu.run(points, tree.cells[1].box, options.weighted ? weights : nullptr);
+    tree = gpu.run(points, tree.cells[1].box, weights, exponent);
     times.subtree = gpu.times();
-    times.subtree_s = times.total_s = gpu.times().total_s;
+    times.total_s = gpu.times().total_s;
+    times.weights_s = gpu.times().weights_s;
+    times.subtree_s = times.total_s - times.weights_s;
     times.received = here;
     labels = options.labels ? gpu.labels() : nullptr;
     pieces.push_back(
         {0, options.leaves, here, options.points ? gpu.points() : nullptr, options.ids ? gpu.permutation() : nullptr});
   }
 
-  void run_together(const T* points) {
+  void run_together(const T* points, const double* weights) {
     watch.reset();
     watch.mark(nullptr);
     const std::int64_t sent = link->bytes_sent();
     tell("rounds");
-    agreed([&] { local.start(points, here, static_cast<std::uint32_t>(first)); });
-    Rounds rounds(comm, orb_options, tree, local, false, {.samples = options.samples, .few = kFew});
+    std::uint64_t weight = 0;
+    agreed([&] {
+      local.start(points, weights, exponent, here, static_cast<std::uint32_t>(first));
+      weight = local.total_weight();
+    });
+    if (options.weighted) {
+      tree.cells[1].weight = support::all_sum(comm, weight);
+      watch.mark(&times.weights_s);
+    }
+    Rounds rounds(comm, orb_options, tree, local, options.weighted, {.samples = options.samples, .few = kFew});
     rounds.run();
     tell("plan");
     plan = detail::plan_leaves(comm, tree, rounds.ranges(), rounds.owners());
-    lay_out(rounds);
+    layout.set(comm, tree, rounds.ranges(), rounds.owners(), plan);
     agreed([&] { reserve(); });
     tell("pack");
     pack();
@@ -179,57 +189,18 @@ struct OrbGpus<T, Dim>::Impl {
     times.resolve_s = local_times.resolve_s;
     times.pack_s += local_times.pack_s;
     times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);
-    times.received = received_count;
+    times.received = layout.received;
     times.rounds = rounds.rounds();
     times.passes = rounds.passes();
-    times.collectives = 2 + rounds.collectives() + 1 + 3 + (plan.unfinished ? 1 : 0);
-  }
-
-  /// Where stretches of cells come from, and where they go.
-  void lay_out(const Rounds& rounds) {
-    const auto me = static_cast<std::size_t>(comm.rank());
-    leaving.clear();
-    std::size_t mine = 0;
-    for (const detail::CellRange& range : rounds.ranges()) {
-      const auto owner = static_cast<int>(rounds.owners().owner(tree.cells[range.cell].first_leaf));
-      const bool own = owner == comm.rank();
-      leaving.push_back({owner, range.begin, range.end - range.begin, own ? mine : 0});
-      if (own) ++mine;
-    }
-    cell_begin.clear();
-    places.assign(plan.sizes.size(), 0);
-    received_count = 0;
-    std::uint64_t at = 0;
-    for (std::size_t s = 0; s < plan.mine.size(); ++s) {
-      at = (at + kCellMultiple - 1) / kCellMultiple * kCellMultiple;
-      cell_begin.push_back(at);
-      for (std::size_t rank = 0; rank < plan.send.size(); ++rank) {
-        places[rank * plan.mine.size() + s] = at;
-        at += plan.size(rank, s);
-        received_count += plan.size(rank, s);
-      }
-    }
-    room = at;
-    sends.clear();
-    receives.clear();
-    for (const Leaving& l : leaving)
-      if (l.owner != comm.rank()) sends.push_back({l.owner, l.begin, l.count});
-    for (std::size_t rank = 0; rank < plan.send.size(); ++rank)
-      for (std::size_t s = 0; rank != me && s < plan.mine.size(); ++s)
-        receives.push_back({static_cast<int>(rank), place(rank, s), plan.size(rank, s)});
-  }
-  /// Where a rank's points of a cell of ours are received.
-  [[nodiscard]] std::uint64_t place(std::size_t rank, std::size_t cell) const {
-    return places[rank * plan.mine.size() + cell];
-  }
-  [[nodiscard]] std::uint64_t own_place(const Leaving& l) const {
-    return place(static_cast<std::size_t>(comm.rank()), l.cell);
+    times.collectives = 2 + (options.weighted ? 1 : 0) + rounds.collectives() + 1 + 3 + (plan.unfinished ? 1 : 0);
   }
 
   void reserve() {
     const bool numbers = options.ids || options.labels;
+    const std::uint64_t room = layout.room;
     local.reserve_items(numbers);
     received.resize_discard(room * Dim);
+    if (options.weighted) received_weights.resize_discard(room);
     if (options.ids) {
       received_ids.resize_discard(room);
       ordered_ids.resize_discard(room);
@@ -251,31 +222,41 @@ struct OrbGpus<T, Dim>::Impl {
     }
   }
 
+  [[nodiscard]] std::uint64_t own_place(const gpu::Leaving& l) const {
+    return layout.place(static_cast<std::size_t>(comm.rank()), l.cell);
+  }
+
   /// Points by cell; those of this rank's cells where they belong.
   void pack() {
     const bool numbers = options.ids || options.labels;
     std::vector<gpu::PackTarget<T>> targets;
-    for (const Leaving& l : leaving)
-      targets.push_back({l.owner == comm.rank() ? received.data() + own_place(l) * Dim : local.items() + l.begin * Dim,
-                         numbers ? local.ids() + l.begin : nullptr});
+    for (const gpu::Leaving& l : layout.leaving) {
+      const bool own = l.owner == comm.rank();
+      gpu::PackTarget<T> to{own ? received.data() + own_place(l) * Dim : local.items() + l.begin * Dim};
+      if (numbers) to.ids = local.ids() + l.begin;
+      if (options.weighted) to.weights = own ? received_weights.data() + own_place(l) : local.weights() + l.begin;
+      targets.push_back(to);
+    }
     const bool direct = local.pack(targets);
-    for (const Leaving& l : leaving) {
+    for (const gpu::Leaving& l : layout.leaving) {
       if (l.owner != comm.rank()) continue;
       if (!direct)
-        copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.begin * Dim, l.count * Dim, stream);
-      if (options.ids) copy_on_device(received_ids.data() + own_place(l), local.ids() + l.begin, l.count, stream);
+        gpu::copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.begin * Dim, l.count * Dim, stream);
+      if (!direct && options.weighted)
+        gpu::copy_on_device(received_weights.data() + own_place(l), local.weights() + l.begin, l.count, stream);
+      if (options.ids) gpu::copy_on_device(received_ids.data() + own_place(l), local.ids() + l.begin, l.count, stream);
     }
     watch.mark(&times.pack_s);
   }
 
   void exchange() {
-    link->start(reinterpret_cast<const Packed*>(local.items()), sends, reinterpret_cast<Packed*>(received.data()),
-                receives, stream);
-    link->finish();
-    if (options.ids) {
-      link->start(local.ids(), sends, received_ids.data(), receives, stream);
+    const auto travel = [&](const auto* from, auto* to) {
+      link->start(from, layout.sends, to, layout.receives, stream);
       link->finish();
-    }
+    };
+    travel(reinterpret_cast<const Packed*>(local.items()), reinterpret_cast<Packed*>(received.data()));
+    if (options.weighted) travel(static_cast<const double*>(local.weights()), received_weights.data());
+    if (options.ids) travel(static_cast<const std::uint32_t*>(local.ids()), received_ids.data());
     watch.mark(&times.exchange_s);
   }
 
@@ -284,7 +265,7 @@ struct OrbGpus<T, Dim>::Impl {
     std::uint64_t largest = 0;
     for (std::size_t s = 0; s < plan.mine.size(); ++s) {
       const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
-      const std::uint64_t at = cell_begin[s];
+      const std::uint64_t at = layout.cell_begin[s];
       OrbGpusPiece<T> piece{cell.first_leaf, cell.leaves, cell.count,
                             options.points ? received.data() + at * Dim : nullptr,
                             options.ids ? received_ids.data() + at : nullptr};
@@ -293,7 +274,8 @@ struct OrbGpus<T, Dim>::Impl {
         subtrees.push_back(cell);
       } else {
         OrbGpu<T, Dim>& gpu = solver(s, cell.count, cell.leaves);
-        const OrbTree<T, Dim>& solved = gpu.run(received.data() + at * Dim, cell.box);
+        const double* const weights = options.weighted ? received_weights.data() + at : nullptr;
+        const OrbTree<T, Dim>& solved = gpu.run(received.data() + at * Dim, cell.box, weights, exponent);
         subtrees.insert(subtrees.end(), solved.cells.begin() + 1, solved.cells.end());
         if (cell.count > largest) times.subtree = gpu.times();
         largest = std::max(largest, cell.count);
@@ -311,9 +293,9 @@ struct OrbGpus<T, Dim>::Impl {
 
   /// Leaves go the way back that points came.
   void return_labels() {
-    link->start(received_labels.data(), receives, back.data(), sends, stream);
+    link->start(received_labels.data(), layout.receives, back.data(), layout.sends, stream);
     link->finish();
-    for (const Leaving& l : leaving) {
+    for (const gpu::Leaving& l : layout.leaving) {
       const std::uint32_t* from =
           l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.begin;
       gpu::scatter_labels(local.ids() + l.begin, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
@@ -335,17 +317,15 @@ struct OrbGpus<T, Dim>::Impl {
   std::vector<OrbGpusPiece<T>> pieces;
   const std::uint32_t* labels = nullptr;
   std::uint64_t first = 0, here = 0;
+  int exponent = 0;  ///< of weights
 
   detail::LeafPlan plan;
-  std::vector<Leaving> leaving;           ///< this rank's points, by cell from left to right
-  std::vector<std::uint64_t> cell_begin;  ///< of this rank's cells, in what is received
-  std::vector<std::uint64_t> places;      ///< [rank][this rank's cell], there too
-  std::uint64_t room = 0, received_count = 0;
-  std::vector<LinkPiece> sends, receives;  ///< of points
-  std::vector<Solver> solvers;             ///< of this rank's cells
+  gpu::ExchangeLayout layout;
+  std::vector<Solver> solvers;  ///< of this rank's cells
   std::vector<OrbCell<T, Dim>> subtrees;
 
   DeviceBuffer<T> received;
+  DeviceBuffer<double> received_weights;
   DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, own_labels;
 
   // The first to go: after an error its kernels may wait for other ranks, and memory is freed only behind them.

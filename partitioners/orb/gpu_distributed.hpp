@@ -8,8 +8,8 @@
 // rank alone is OrbGpu and nothing else.
 //
 // Device memory besides the input: a copy of the points to send, the points received, one code a point, what OrbGpu
-// takes for the cells owned; a number a point in both copies where numbers or labels are wanted. Weights on one rank
-// only.
+// takes for the cells owned; a number a point in both copies where numbers or labels are wanted, a weight a point where
+// there are weights. These become integers by one exponent on all ranks (weights.hpp) and travel as they were given.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,9 +43,10 @@ struct OrbGpusOptions {
 
 /// Of a run, on this rank, by its GPU's clock unless it says otherwise.
 struct OrbGpusTimes {
-  double total_s = 0;   ///< all of it but the check
-  double check_s = 0;   ///< for coordinates that are not finite, and the box; host's clock
-  double sample_s = 0;  ///< sample and guess, ranks together
+  double total_s = 0;    ///< all of it but the check
+  double check_s = 0;    ///< for coordinates and weights that are none, and the box; host's clock
+  double weights_s = 0;  ///< adding them up
+  double sample_s = 0;   ///< sample and guess, ranks together
   double walk_s = 0;
   double resolve_s = 0;  ///< exact cuts of shared cells
   double pack_s = 0;

@@ -24,18 +24,19 @@ unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const 
 }
 
 template <class T, int Dim>
-typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points, std::uint64_t n) {
+typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points, const double* weights,
+                                                                std::uint64_t n) {
   Examined all;
   all.box.lower.fill(std::numeric_limits<T>::max());
   all.box.upper.fill(std::numeric_limits<T>::lowest());
-  all.bad = n;
+  all.bad = all.bad_weight = n;
   if (n == 0) return all;
-  using Block = BlockBox<T, Dim>;
+  using Block = BlockFindings<T, Dim>;
   const unsigned blocks = grid(n, 1);
   examined_.resize_discard(blocks * sizeof(Block));
   host_examined_.resize_discard(blocks * sizeof(Block));
   examine_kernel<T, Dim>
-      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, n, reinterpret_cast<Block*>(examined_.data()));
+      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, reinterpret_cast<Block*>(examined_.data()));
   cuda_check_launch("examine_kernel");
   copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Block), stream_);
   stream_.synchronize();
@@ -46,6 +47,8 @@ typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points,
       all.box.upper[a] = std::max(all.box.upper[a], found[b].upper[a]);
     }
     all.bad = std::min(all.bad, found[b].bad);
+    all.bad_weight = std::min(all.bad_weight, found[b].bad_weight);
+    all.largest = std::max(all.largest, found[b].largest);
   }
   for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero
     all.box.lower[a] += T(0);
@@ -55,8 +58,11 @@ typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points,
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::start(const T* points, std::uint64_t n, std::uint32_t first) {
+void GpuPoints<T, Dim>::start(const T* points, const double* weights, int exponent, std::uint64_t n,
+                              std::uint32_t first) {
   input_ = points;
+  input_weights_ = weights;
+  exponent_ = exponent;
   n_ = n;
   first_ = first;
   moved_ = false;
@@ -66,8 +72,21 @@ void GpuPoints<T, Dim>::start(const T* points, std::uint64_t n, std::uint32_t fi
 
 template <class T, int Dim>
 DeviceSource<T, Dim> GpuPoints<T, Dim>::source() const {
-  if (moved_) return {items_.data(), ids_.data(), 0};
-  return {input_, nullptr, first_};
+  if (moved_) return {items_.data(), ids_.data(), 0, weighted() ? item_weights_.data() : nullptr, exponent_};
+  return {input_, nullptr, first_, input_weights_, exponent_};
+}
+
+template <class T, int Dim>
+std::uint64_t GpuPoints<T, Dim>::total_weight() {
+  if (!weighted()) return 0;
+  zero(weight_sums_, 1, stream_);
+  add_weights_kernel<<<grid(n_, 4), kLocalThreads, 0, stream_.get()>>>(input_weights_, n_, exponent_,
+                                                                       weight_sums_.data());
+  cuda_check_launch("add_weights_kernel");
+  host_weight_sums_.resize_discard(1);
+  copy_to_host(host_weight_sums_.data(), weight_sums_.data(), 1, stream_);
+  stream_.synchronize();
+  return host_weight_sums_[0];
 }
 
 template <class T, int Dim>
@@ -84,7 +103,8 @@ void GpuPoints<T, Dim>::start_round(std::span<const std::unique_ptr<Cell>> cells
     reserve_items(true);
     std::vector<PackTarget<T>> targets;
     for (const detail::CellRange& range : pending_[0].ranges)
-      targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin});
+      targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin,
+                         weighted() ? item_weights_.data() + range.begin : nullptr});
     static_cast<void>(pack(targets));
     moved_ = true;
   }
@@ -99,57 +119,79 @@ void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
   for (const detail::SampleStretch& stretch : stretches) total += stretch.size;
   gathered_.resize_discard(total);
   host_points_.resize_discard(total);
+  gathered_weights_.resize_discard(weighted() ? total : 0);
+  host_weights_.resize_discard(weighted() ? total : 0);
   std::uint64_t at = 0;
   for (const detail::SampleStretch& stretch : stretches) {
     if (stretch.size == 0) continue;
     const auto blocks = static_cast<unsigned>((stretch.size + 127) / 128);
-    stretch_kernel<T, Dim><<<blocks, 128, 0, stream_.get()>>>(source(), stretch, gathered_.data() + at);
+    stretch_kernel<T, Dim><<<blocks, 128, 0, stream_.get()>>>(source(), stretch, gathered_.data() + at,
+                                                              weighted() ? gathered_weights_.data() + at : nullptr);
     cuda_check_launch("stretch_kernel");
     at += stretch.size;
   }
   if (total == 0) return;
   copy_to_host(host_points_.data(), gathered_.data(), total, stream_);
+  if (weighted()) copy_to_host(host_weights_.data(), gathered_weights_.data(), total, stream_);
   stream_.synchronize();
   at = 0;
   for (const detail::SampleStretch& stretch : stretches)
-    for (std::uint64_t i = 0; i < stretch.size; ++i) mine.push_back({host_points_[at++], stretch.cell, 1});
+    for (std::uint64_t i = 0; i < stretch.size; ++i, ++at)
+      mine.push_back({host_points_[at], stretch.cell, weighted() ? host_weights_[at] : 1});
 }
 
 template <class T, int Dim>
 void GpuPoints<T, Dim>::classify() {
   watch_.mark(&times_.sample_s);
-  zero(counts_, cells_.size() * kCodes, stream_);
-  const T* const points = source().points;
-  const bool aligned = reinterpret_cast<std::uintptr_t>(points) % 16 == 0;
-  auto* const kernel = aligned ? walk_kernel<T, Dim, true> : walk_kernel<T, Dim, false>;
+  clear_counts(cells_.size());
+  const auto at_16 = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  const DeviceSource<T, Dim> from = source();
+  const bool aligned = at_16(from.points) && at_16(from.weights);
+  auto* const kernel = weighted() ? aligned ? walk_kernel<T, Dim, true, true> : walk_kernel<T, Dim, false, true>
+                       : aligned ? walk_kernel<T, Dim, true, false>
+                                  : walk_kernel<T, Dim, false, false>;
   for (std::size_t k = 0; k < cells_.size(); ++k) {
     const detail::CellRange& range = cells_[k]->range;
     if (range.begin == range.end) continue;
     kernel<<<grid(range.end - range.begin, 4), kLocalThreads, 0, stream_.get()>>>(
-        points, range.begin, range.end, walk_tables(*cells_[k]), codes_.data(), counts_.data() + k * kCodes);
+        from.points, range.begin, range.end, walk_tables(*cells_[k]), codes_.data(), counts_.data() + k * kCodes,
+        {from.weights, from.exponent, weights_of(k)});
     cuda_check_launch("walk_kernel");
   }
   fetch_counts(cells_.size());
-  for (std::size_t k = 0; k < cells_.size(); ++k) pass(k, 0, host_counts_.data() + k * kCodes);
+  for (std::size_t k = 0; k < cells_.size(); ++k) pass(k, 0, k);
   watch_.mark(&times_.walk_s);
 }
 
-/// Brings the first `lists` of counts_ to the host. Waits.
+/// So many lists of counts_ and, where there are weights, of weight_sums_.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::clear_counts(std::size_t lists) {
+  zero(counts_, lists * kCodes, stream_);
+  if (weighted()) zero(weight_sums_, lists * kCodes, stream_);
+}
+
+/// Brings them to the host. Waits.
 template <class T, int Dim>
 void GpuPoints<T, Dim>::fetch_counts(std::size_t lists) {
   host_counts_.resize_discard(lists * kCodes);
   copy_to_host(host_counts_.data(), counts_.data(), lists * kCodes, stream_);
+  if (weighted()) {
+    host_weight_sums_.resize_discard(lists * kCodes);
+    copy_to_host(host_weight_sums_.data(), weight_sums_.data(), lists * kCodes, stream_);
+  }
   stream_.synchronize();
 }
 
-/// Enters counts of codes: points below node `top` of a round's cell.
+/// Enters a list of counts of codes: points below node `top` of a round's cell.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::pass(std::size_t round_cell, std::size_t top, const std::uint32_t* counts) {
+void GpuPoints<T, Dim>::pass(std::size_t round_cell, std::size_t top, std::size_t list) {
   Cell& cell = *cells_[round_cell];
   for (std::size_t code = 0; code < kCodes; ++code) {
-    if (counts[code] == 0) continue;
-    cell.pass(cell.node_of(static_cast<std::uint8_t>(code)), top, counts[code], 0);
-    if (code >= kStopped) stopped_[round_cell][code - kStopped] += counts[code];
+    const std::uint32_t count = host_counts_[list * kCodes + code];
+    if (count == 0) continue;
+    const std::uint64_t weight = weighted() ? host_weight_sums_[list * kCodes + code] : 0;
+    cell.pass(cell.node_of(static_cast<std::uint8_t>(code)), top, count, weight);
+    if (code >= kStopped) stopped_[round_cell][code - kStopped] += count;
   }
 }
 
@@ -162,19 +204,18 @@ void GpuPoints<T, Dim>::group(std::span<const detail::CellSlots> slots) {
   }
   spare_.resize_discard(n_ * Dim);
   spare_ids_.resize_discard(n_);
+  if (weighted()) spare_weights_.resize_discard(n_);
   for (const detail::CellSlots& cell : slots) {
     std::vector<PackTarget<T>> targets;
     for (const detail::CellRange& range : cell.ranges)
-      targets.push_back({spare_.data() + range.begin * Dim, spare_ids_.data() + range.begin});
+      targets.push_back({spare_.data() + range.begin * Dim, spare_ids_.data() + range.begin,
+                         weighted() ? spare_weights_.data() + range.begin : nullptr});
     pack_cell(cell, targets);
     const std::uint64_t begin = cell.ranges.front().begin;
     const std::uint64_t n = cell.ranges.back().end - begin;
-    cuda_check(cudaMemcpyAsync(items_.data() + begin * Dim, spare_.data() + begin * Dim, n * Dim * sizeof(T),
-                               cudaMemcpyDeviceToDevice, stream_.get()),
-               "cudaMemcpyAsync");
-    cuda_check(cudaMemcpyAsync(ids_.data() + begin, spare_ids_.data() + begin, n * sizeof(std::uint32_t),
-                               cudaMemcpyDeviceToDevice, stream_.get()),
-               "cudaMemcpyAsync");
+    copy_on_device(items_.data() + begin * Dim, spare_.data() + begin * Dim, n * Dim, stream_);
+    copy_on_device(ids_.data() + begin, spare_ids_.data() + begin, n, stream_);
+    if (weighted()) copy_on_device(item_weights_.data() + begin, spare_weights_.data() + begin, n, stream_);
   }
   watch_.mark(&times_.pack_s);
 }
@@ -184,6 +225,7 @@ void GpuPoints<T, Dim>::reserve_items(bool ids) {
   if (moved_) return;
   items_.resize_discard(n_ * Dim);
   if (ids) ids_.resize_discard(n_);
+  if (weighted()) item_weights_.resize_discard(n_);
 }
 
 template <class T, int Dim>
@@ -217,8 +259,9 @@ void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<cons
       "DeviceScan");
   PackTargets<T> to{};
   std::copy(targets.begin(), targets.end(), to.slot);
-  pack_kernel<T, Dim><<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
-                                                                       targets[0].ids != nullptr);
+  auto* const kernel = weighted() ? pack_kernel<T, Dim, true> : pack_kernel<T, Dim, false>;
+  kernel<<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
+                                                          targets[0].ids != nullptr);
   cuda_check_launch("pack_kernel");
 }
 

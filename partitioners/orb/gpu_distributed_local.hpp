@@ -2,8 +2,9 @@
 // What OrbGpus does with a rank's own points, on its GPU: a local in the sense of distributed_types.hpp. Internal.
 //
 // Bytes a point of 12, where one round suffices: walk 12 + 1; list of the points in brackets 1 a level, and some 60 for
-// each of them (a few in a hundred); pack 1, then 13 + 12, 4 more where numbers go with the points. Nothing is read by
-// the host but samples, sums of bins, and the last few points beside a cut.
+// each of them (a few in a hundred); pack 1, then 13 + 12, 4 more where numbers go with the points. Weights add 8 to
+// each: once to be added up, in the walk, and in the pack with what is read and what is written. Nothing is read by the
+// host but samples, sums of bins, and the last few points beside a cut.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,6 +26,7 @@ template <class T>
 struct PackTarget {
   T* points = nullptr;
   std::uint32_t* ids = nullptr;  ///< may be null
+  double* weights = nullptr;     ///< null where there are none
 };
 
 /// Points in device memory; positions below 2^32.
@@ -33,6 +35,8 @@ struct DeviceSource {
   const T* points = nullptr;
   const std::uint32_t* ids = nullptr;  ///< null: numbers count from `first`
   std::uint32_t first = 0;
+  const double* weights = nullptr;  ///< null: there are none
+  int exponent = 0;                 ///< of weights (weights.hpp)
 };
 
 template <class T, int Dim>
@@ -44,15 +48,19 @@ class GpuPoints {
 
   GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times);
 
-  /// The box of n points on the device, and the first that has a coordinate which is NaN or infinite, else n. Waits.
+  /// The box of n points on the device, and the first that has a coordinate which is NaN or infinite, else n. The
+  /// largest of their weights, if there are any, and the first that is negative, NaN or infinite, else n. Waits.
   struct Examined {
     OrbBox<T, Dim> box;
-    std::uint64_t bad = 0;
+    std::uint64_t bad = 0, bad_weight = 0;
+    double largest = 0;
   };
-  [[nodiscard]] Examined examine(const T* points, std::uint64_t n);
+  [[nodiscard]] Examined examine(const T* points, const double* weights, std::uint64_t n);
 
-  /// Another run: n < 2^32 points, numbered from `first`. Makes room for them.
-  void start(const T* points, std::uint64_t n, std::uint32_t first);
+  /// Another run: n < 2^32 points, numbered from `first`. Makes room for them. weights: null where there are none.
+  void start(const T* points, const double* weights, int exponent, std::uint64_t n, std::uint32_t first);
+  /// Of this rank's points, as integers. Waits.
+  [[nodiscard]] std::uint64_t total_weight();
 
   [[nodiscard]] std::uint64_t count_points() const { return n_; }
   void take_all();
@@ -74,11 +82,13 @@ class GpuPoints {
   /// By cell, places as in the cells' ranges.
   [[nodiscard]] T* items() { return items_.data(); }
   [[nodiscard]] std::uint32_t* ids() { return ids_.data(); }
+  [[nodiscard]] double* weights() { return item_weights_.data(); }
 
  private:
   /// Points in a window.
   struct List {
     support::DeviceBuffer<Point> points;
+    support::DeviceBuffer<std::uint64_t> weights;
     std::uint64_t capacity = 0;
   };
   /// Of a search.
@@ -91,15 +101,22 @@ class GpuPoints {
 
   [[nodiscard]] DeviceSource<T, Dim> source() const;
   [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread) const;
+  [[nodiscard]] bool weighted() const { return input_weights_ != nullptr; }
+  void resize(List& list, std::uint64_t capacity);
+  /// Sums of a list, null where there are no weights.
+  [[nodiscard]] std::uint64_t* weights_of(std::size_t list) {
+    return weighted() ? weight_sums_.data() + list * kCodes : nullptr;
+  }
+  void clear_counts(std::size_t lists);
   void fetch_counts(std::size_t lists);
-  void pass(std::size_t round_cell, std::size_t top, const std::uint32_t* counts);
+  void pass(std::size_t round_cell, std::size_t top, std::size_t list);
   /// Lengths of a search's lists: bracket, kept, kept, gathered.
   [[nodiscard]] std::uint32_t* counter(std::size_t search, int which) { return counters_.data() + search * 4 + which; }
   void list_brackets(std::size_t round_cell, std::span<const Search> searches);
   template <class F>
   void with_entries(const Search& search, F&& f);
-  void append_inside(const Search& search, const detail::Window& window, Point* out, std::uint32_t* count,
-                     std::uint64_t capacity);
+  void append_inside(const Search& search, const detail::Window& window, Point* out, std::uint64_t* weights,
+                     std::uint32_t* count, std::uint64_t capacity);
   void pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets);
 
   const support::CudaStream& stream_;
@@ -108,6 +125,8 @@ class GpuPoints {
   int multiprocessors_ = 1;
 
   const T* input_ = nullptr;
+  const double* input_weights_ = nullptr;
+  int exponent_ = 0;
   std::uint64_t n_ = 0;
   std::uint32_t first_ = 0;
   bool moved_ = false;                      ///< points stand in items_
@@ -117,15 +136,25 @@ class GpuPoints {
 
   support::DeviceBuffer<T> items_, spare_;
   support::DeviceBuffer<std::uint32_t> ids_, spare_ids_;
+  support::DeviceBuffer<double> item_weights_, spare_weights_;
   support::DeviceBuffer<std::uint8_t> codes_;
   std::vector<Lists> lists_;
   support::DeviceBuffer<std::uint32_t> counters_, counts_, table_;
+  support::DeviceBuffer<std::uint64_t> weight_sums_, gathered_weights_;
   support::DeviceBuffer<Point> gathered_;
   support::DeviceBuffer<unsigned char> temporary_, examined_;
   support::PinnedBuffer<std::uint32_t> host_counts_;
+  support::PinnedBuffer<std::uint64_t> host_weight_sums_, host_weights_;
   support::PinnedBuffer<Point> host_points_;
   support::PinnedBuffer<unsigned char> host_examined_;
 };
+
+template <class V>
+void copy_on_device(V* to, const V* from, std::uint64_t n, const support::CudaStream& stream) {
+  if (n == 0) return;
+  support::cuda_check(cudaMemcpyAsync(to, from, n * sizeof(V), cudaMemcpyDeviceToDevice, stream.get()),
+                      "cudaMemcpyAsync");
+}
 
 // In the stream's order, of n values each, all in device memory.
 /// labels[ids[i] - first] = leaves[i].

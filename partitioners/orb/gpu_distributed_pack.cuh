@@ -111,20 +111,21 @@ __device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&plac
 }
 
 /// One block a tile: its points, sorted by slot in shared memory, to their targets. table: scanned. Reads 13 bytes a
-/// point of 12, writes 12; 4 more with numbers.
-template <class T, int Dim>
+/// point of 12, writes 12; 4 more with numbers, 8 with weights.
+template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kLocalThreads)
     pack_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, const PackCell cell,
                 const std::uint32_t* __restrict__ table, const PackTargets<T> targets, bool with_ids) {
   constexpr int kMine = kPackItems<T>;
   constexpr unsigned kSize = kPackTile<T>;
-  __shared__ T sorted[kSize * Dim];
+  __shared__ __align__(8) T sorted[kSize * Dim];
   __shared__ std::uint32_t sorted_ids[kSize];
   __shared__ std::uint8_t sorted_slot[kSize];
   __shared__ std::uint32_t per_warp[kLocalWarps][kPackSlots];
   __shared__ std::uint32_t first[kPackSlots + 1];
   __shared__ T* to[kPackSlots];
   __shared__ std::uint32_t* ids_to[kPackSlots];
+  __shared__ double* weights_to[Weighted ? kPackSlots : 1];
   __shared__ std::uint8_t slot_of[256];
   slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
   __syncthreads();
@@ -143,6 +144,7 @@ __global__ void __launch_bounds__(kLocalThreads)
         static_cast<std::int64_t>(table[row + blockIdx.x] - table[row]) - static_cast<std::int64_t>(first[threadIdx.x]);
     to[threadIdx.x] = targets.slot[threadIdx.x].points + shift * Dim;
     ids_to[threadIdx.x] = with_ids ? targets.slot[threadIdx.x].ids + shift : nullptr;
+    if constexpr (Weighted) weights_to[threadIdx.x] = targets.slot[threadIdx.x].weights + shift;
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
@@ -155,8 +157,18 @@ __global__ void __launch_bounds__(kLocalThreads)
   }
   __syncthreads();
   for (std::uint32_t k = threadIdx.x; k < n * Dim; k += kLocalThreads) to[sorted_slot[k / Dim]][k] = sorted[k];
-  if (!with_ids) return;
-  for (std::uint32_t k = threadIdx.x; k < n; k += kLocalThreads) ids_to[sorted_slot[k]][k] = sorted_ids[k];
+  if (with_ids)
+    for (std::uint32_t k = threadIdx.x; k < n; k += kLocalThreads) ids_to[sorted_slot[k]][k] = sorted_ids[k];
+  if constexpr (Weighted) {
+    static_assert(sizeof(sorted) >= kSize * sizeof(double));  // which the weights take once the points are out
+    auto* const sorted_weights = reinterpret_cast<double*>(sorted);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (slot[j] >= 0) sorted_weights[place[j]] = source.weights[begin + base + 32U * j];
+    __syncthreads();
+    for (std::uint32_t k = threadIdx.x; k < n; k += kLocalThreads) weights_to[sorted_slot[k]][k] = sorted_weights[k];
+  }
 }
 
 /// labels[ids[i] - first] = leaves[i].

@@ -9,6 +9,7 @@ template <class T, int Dim>
 struct BracketLists {
   OrbPoint<T, Dim>* points[kWalkNodes];
   std::uint32_t* positions[kWalkNodes];
+  std::uint64_t* weights[kWalkNodes];  ///< null: there are none
   std::uint32_t* counts[kWalkNodes];
   std::uint32_t capacity[kWalkNodes];
 };
@@ -24,6 +25,7 @@ __global__ void __launch_bounds__(kLocalThreads)
   if (threadIdx.x < kWalkNodes) {
     lists.points[threadIdx.x] = wanted.points[threadIdx.x];
     lists.positions[threadIdx.x] = wanted.positions[threadIdx.x];
+    lists.weights[threadIdx.x] = wanted.weights[threadIdx.x];
     lists.counts[threadIdx.x] = wanted.counts[threadIdx.x];
     lists.capacity[threadIdx.x] = wanted.capacity[threadIdx.x];
   }
@@ -64,6 +66,7 @@ __global__ void __launch_bounds__(kLocalThreads)
       if (place >= lists.capacity[v]) continue;  // cannot be: they were counted
       lists.points[v][place] = load(source, first + j);
       lists.positions[v][place] = static_cast<std::uint32_t>(first + j);
+      if (lists.weights[v] != nullptr) lists.weights[v][place] = load_weight(source, first + j);
     }
     __syncthreads();  // found is cleared next
   }
@@ -73,10 +76,12 @@ __global__ void __launch_bounds__(kLocalThreads)
 template <class T, int Dim>
 struct ListEntries {
   const OrbPoint<T, Dim>* points;
+  const std::uint64_t* weights;  ///< null: there are none
   const std::uint32_t* count;
   std::uint32_t capacity;
   [[nodiscard]] __device__ std::uint64_t size() const { return min(*count, capacity); }
   [[nodiscard]] __device__ OrbPoint<T, Dim> get(std::uint64_t i) const { return points[i]; }
+  [[nodiscard]] __device__ std::uint64_t weight(std::uint64_t i) const { return weights[i]; }
 };
 template <class T, int Dim>
 struct StretchEntries {
@@ -84,31 +89,36 @@ struct StretchEntries {
   std::uint64_t begin, end;
   [[nodiscard]] __device__ std::uint64_t size() const { return end - begin; }
   [[nodiscard]] __device__ OrbPoint<T, Dim> get(std::uint64_t i) const { return load(source, begin + i); }
+  [[nodiscard]] __device__ std::uint64_t weight(std::uint64_t i) const { return load_weight(source, begin + i); }
 };
 
-/// Adds to bins[256] the entries in each 2^shift keys of a window that holds them all.
+/// Adds to bins[256] the entries in each 2^shift keys of a window that holds them all, and to weights[256], unless it
+/// is null, what they weigh.
 template <class Entries>
-__global__ void __launch_bounds__(kLocalThreads)
-    bins_kernel(const Entries entries, const detail::Window window, int axis, std::uint32_t* bins) {
-  __shared__ std::uint32_t shared[256];
+__global__ void __launch_bounds__(kLocalThreads) bins_kernel(const Entries entries, const detail::Window window,
+                                                             int axis, std::uint32_t* bins, std::uint64_t* weights) {
+  __shared__ std::uint32_t shared[256], low[256], high[256];
   shared[threadIdx.x] = 0;
-  __syncthreads();
+  clear_weights(low, high);
   const int shift = detail::shift_of(window);
   const std::uint64_t n = entries.size();
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; i < n; i += stride) {
     const std::uint64_t bin = (detail::key(entries.get(i), window.phase, axis) - window.low) >> shift;
-    atomicAdd(&shared[bin < 256 ? bin : 255], 1U);
+    const std::uint64_t b = bin < 256 ? bin : 255;
+    atomicAdd(&shared[b], 1U);
+    if (weights != nullptr) add_in_two_words(&low[b], &high[b], entries.weight(i));
   }
   __syncthreads();
   if (shared[threadIdx.x] > 0) atomicAdd(&bins[threadIdx.x], shared[threadIdx.x]);
+  if (weights != nullptr) give_weights(low, high, weights);
 }
 
-/// Appends the entries inside a window.
+/// Appends the entries inside a window, and to `weights` theirs, unless it is null.
 template <class Entries, class Point>
 __global__ void __launch_bounds__(kLocalThreads)
-    inside_kernel(const Entries entries, const detail::Window window, int axis, Point* out, std::uint32_t* count,
-                  std::uint32_t capacity) {
+    inside_kernel(const Entries entries, const detail::Window window, int axis, Point* out, std::uint64_t* weights,
+                  std::uint32_t* count, std::uint32_t capacity) {
   const std::uint64_t n = entries.size();
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
   const unsigned lane = threadIdx.x & 31U;
@@ -126,20 +136,25 @@ __global__ void __launch_bounds__(kLocalThreads)
     if (lane == 0) base = atomicAdd(count, static_cast<std::uint32_t>(__popc(with)));
     base = __shfl_sync(kEveryLane, base, 0);
     const std::uint32_t place = base + static_cast<std::uint32_t>(__popc(with & ((1U << lane) - 1U)));
-    if (inside && place < capacity) out[place] = p;
+    if (inside && place < capacity) {
+      out[place] = p;
+      if (weights != nullptr) weights[place] = entries.weight(i);
+    }
   }
 }
 
-/// Sends the points of a node's bracket on, whose cut is known by its first right point; counts their new codes.
+/// Sends the points of a node's bracket on, whose cut is known by its first right point; counts their new codes, and
+/// weighs them unless `weights` is null.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
     send_on_kernel(const ListEntries<T, Dim> entries, const std::uint32_t* __restrict__ positions, std::uint32_t node,
                    int axis_of_cut, const OrbPoint<T, Dim> pivot, const WalkTables<T> tables,
-                   std::uint8_t* __restrict__ codes, std::uint32_t* counts) {
+                   std::uint8_t* __restrict__ codes, std::uint32_t* counts, std::uint64_t* weights) {
   __shared__ T low[kWalkNodes], high[kWalkNodes];
   __shared__ std::uint8_t axis[kWalkNodes];
-  __shared__ std::uint32_t shared[256];
+  __shared__ std::uint32_t shared[256], weight_low[256], weight_high[256];
   share_tables(tables, low, high, axis, shared);
+  clear_weights(weight_low, weight_high);
   CodeCounts counted{shared, false};
   const std::uint64_t n = entries.size();
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
@@ -151,10 +166,12 @@ __global__ void __launch_bounds__(kLocalThreads)
       const std::uint32_t child = 2 * node + (orb_before(p, pivot, axis_of_cut) ? 0U : 1U);
       code = walk_from<T, Dim>(child, p.x, low, high, axis, tables.levels);
       codes[positions[i]] = static_cast<std::uint8_t>(code);
+      if (weights != nullptr) add_in_two_words(&weight_low[code], &weight_high[code], entries.weight(i));
     }
     counted.add(code, i < n);
   }
   give_counts(shared, counts);
+  if (weights != nullptr) give_weights(weight_low, weight_high, weights);
 }
 
 /// Sends all points of a cell to either side of its cut; counts them.

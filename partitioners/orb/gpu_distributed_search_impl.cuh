@@ -38,6 +38,14 @@ WalkTables<T> walk_tables(const detail::RoundCell<T, Dim>& cell) {
   return tables;
 }
 
+/// Room for so many points.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::resize(List& list, std::uint64_t capacity) {
+  list.capacity = capacity;
+  list.points.resize_discard(capacity);
+  if (weighted()) list.weights.resize_discard(capacity);
+}
+
 template <class T, int Dim>
 void GpuPoints<T, Dim>::start_level(std::span<Search> searches) {
   if (lists_.size() < searches.size()) lists_.resize(searches.size());
@@ -51,8 +59,7 @@ void GpuPoints<T, Dim>::start_level(std::span<Search> searches) {
     const std::uint64_t count = stopped_[search.round_cell][search.node];
     search.lost = count > std::max<std::uint64_t>(kListed, (range.end - range.begin) / 4);
     if (search.lost) continue;
-    lists.bracket.capacity = count;
-    lists.bracket.points.resize_discard(count);
+    resize(lists.bracket, count);
     lists.positions.resize_discard(count);
   }
   for (std::size_t k = 0; k < cells_.size(); ++k) list_brackets(k, searches);
@@ -67,6 +74,7 @@ void GpuPoints<T, Dim>::list_brackets(std::size_t round_cell, std::span<const Se
     if (search.round_cell != round_cell || !search.bracket || lists.bracket.capacity == 0) continue;
     wanted.points[search.node] = lists.bracket.points.data();
     wanted.positions[search.node] = lists.positions.data();
+    wanted.weights[search.node] = weighted() ? lists.bracket.weights.data() : nullptr;
     wanted.counts[search.node] = counter(search.number, 0);
     wanted.capacity[search.node] = static_cast<std::uint32_t>(lists.bracket.capacity);
     any = true;
@@ -85,7 +93,8 @@ void GpuPoints<T, Dim>::with_entries(const Search& search, F&& f) {
   const Lists& lists = lists_[search.number];
   const auto list = [&](const List& l, int which) {
     if (l.capacity > 0)
-      f(ListEntries<T, Dim>{l.points.data(), counter(search.number, which), static_cast<std::uint32_t>(l.capacity)},
+      f(ListEntries<T, Dim>{l.points.data(), weighted() ? l.weights.data() : nullptr, counter(search.number, which),
+                            static_cast<std::uint32_t>(l.capacity)},
         l.capacity);
   };
   if (search.listed) {
@@ -99,28 +108,32 @@ void GpuPoints<T, Dim>::with_entries(const Search& search, F&& f) {
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool /*weighted*/, std::size_t width,
+void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_search, std::size_t width,
                               std::span<std::uint64_t> sums) {
-  zero(counts_, searches.size() * kCodes, stream_);
+  clear_counts(searches.size());
   for (std::size_t s = 0; s < searches.size(); ++s) {
     const Search& search = *searches[s];
     with_entries(search, [&](const auto& entries, std::uint64_t most) {
       bins_kernel<<<grid(most, 4), kLocalThreads, 0, stream_.get()>>>(entries, search.windows.back(), search.axis,
-                                                                      counts_.data() + s * kCodes);
+                                                                      counts_.data() + s * kCodes, weights_of(s));
       cuda_check_launch("bins_kernel");
     });
   }
   fetch_counts(searches.size());
+  const bool weights = weighted_search && weighted();
   for (std::size_t s = 0; s < searches.size(); ++s)
-    for (std::size_t bin = 0; bin < kCodes; ++bin) sums[s * width + bin] += host_counts_[s * kCodes + bin];
+    for (std::size_t bin = 0; bin < kCodes; ++bin) {
+      sums[s * width + bin] += host_counts_[s * kCodes + bin];
+      if (weights) sums[s * width + kCodes + bin] += host_weight_sums_[s * kCodes + bin];
+    }
 }
 
 template <class T, int Dim>
 void GpuPoints<T, Dim>::append_inside(const Search& search, const detail::Window& window, Point* out,
-                                      std::uint32_t* count, std::uint64_t capacity) {
+                                      std::uint64_t* weights, std::uint32_t* count, std::uint64_t capacity) {
   cuda_check(cudaMemsetAsync(count, 0, sizeof(*count), stream_.get()), "cudaMemsetAsync");
   with_entries(search, [&](const auto& entries, std::uint64_t most) {
-    inside_kernel<<<grid(most, 4), kLocalThreads, 0, stream_.get()>>>(entries, window, search.axis, out, count,
+    inside_kernel<<<grid(most, 4), kLocalThreads, 0, stream_.get()>>>(entries, window, search.axis, out, weights, count,
                                                                       static_cast<std::uint32_t>(capacity));
     cuda_check_launch("inside_kernel");
   });
@@ -133,9 +146,9 @@ void GpuPoints<T, Dim>::keep(const Search& search, const detail::Window& inner) 
   std::uint64_t most = 0;
   with_entries(search, [&](const auto& /*entries*/, std::uint64_t n) { most = n; });
   List& list = lists.kept[next];
-  list.capacity = std::min(most, inner.count);
-  list.points.resize_discard(list.capacity);
-  append_inside(search, inner, list.points.data(), counter(search.number, 1 + next), list.capacity);
+  resize(list, std::min(most, inner.count));
+  append_inside(search, inner, list.points.data(), weighted() ? list.weights.data() : nullptr,
+                counter(search.number, 1 + next), list.capacity);
   lists.current = next;
 }
 
@@ -152,16 +165,23 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
   const std::uint64_t total = begin.back();
   if (total == 0) return;
   gathered_.resize_discard(total);
+  gathered_weights_.resize_discard(weighted() ? total : 0);
   for (const Search& search : searches) {
-    const std::uint64_t most = begin[search.number + 1] - begin[search.number];
+    const std::uint64_t at = begin[search.number];
+    const std::uint64_t most = begin[search.number + 1] - at;
     if (most > 0)
-      append_inside(search, search.windows.back(), gathered_.data() + begin[search.number], counter(search.number, 3),
-                    most);
+      append_inside(search, search.windows.back(), gathered_.data() + at,
+                    weighted() ? gathered_weights_.data() + at : nullptr, counter(search.number, 3), most);
   }
   host_counts_.resize_discard(searches.size() * 4);
   host_points_.resize_discard(total);
+  host_weights_.resize_discard(weighted() ? total : 0);
+  const auto fetch = [&](std::uint64_t at, std::uint64_t n) {
+    copy_to_host(host_points_.data() + at, gathered_.data() + at, n, stream_);
+    if (weighted()) copy_to_host(host_weights_.data() + at, gathered_weights_.data() + at, n, stream_);
+  };
   copy_to_host(host_counts_.data(), counters_.data(), searches.size() * 4, stream_);
-  if (total <= kEager) copy_to_host(host_points_.data(), gathered_.data(), total, stream_);
+  if (total <= kEager) fetch(0, total);
   stream_.synchronize();
   const auto found = [&](const Search& search) {
     return std::min<std::uint64_t>(host_counts_[search.number * 4 + 3],
@@ -169,19 +189,18 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
   };
   if (total > kEager) {
     for (const Search& search : searches)
-      if (const std::uint64_t n = found(search); n > 0)
-        copy_to_host(host_points_.data() + begin[search.number], gathered_.data() + begin[search.number], n, stream_);
+      if (const std::uint64_t n = found(search); n > 0) fetch(begin[search.number], n);
     stream_.synchronize();
   }
   for (const Search& search : searches)
-    for (std::uint64_t i = 0, n = found(search); i < n; ++i)
-      mine.push_back({host_points_[begin[search.number] + i], static_cast<std::uint32_t>(search.number), 1});
+    for (std::uint64_t i = begin[search.number], end = i + found(search); i < end; ++i)
+      mine.push_back({host_points_[i], static_cast<std::uint32_t>(search.number), weighted() ? host_weights_[i] : 1});
 }
 
 template <class T, int Dim>
 void GpuPoints<T, Dim>::apply(std::span<const detail::SettledCut<T, Dim>> cuts) {
   if (cuts.empty()) return;
-  zero(counts_, cuts.size() * kCodes, stream_);
+  clear_counts(cuts.size());
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const detail::SettledCut<T, Dim>& cut = cuts[c];
     const Cell& cell = *cells_[cut.round_cell];
@@ -190,11 +209,12 @@ void GpuPoints<T, Dim>::apply(std::span<const detail::SettledCut<T, Dim>> cuts) 
     if (cut.bracket) {
       const Lists& lists = lists_[cut.search];
       if (lists.bracket.capacity == 0) continue;
-      const ListEntries<T, Dim> entries{lists.bracket.points.data(), counter(cut.search, 0),
+      const ListEntries<T, Dim> entries{lists.bracket.points.data(),
+                                        weighted() ? lists.bracket.weights.data() : nullptr, counter(cut.search, 0),
                                         static_cast<std::uint32_t>(lists.bracket.capacity)};
       send_on_kernel<T, Dim><<<grid(lists.bracket.capacity, 4), kLocalThreads, 0, stream_.get()>>>(
           entries, lists.positions.data(), static_cast<std::uint32_t>(cut.node), cut.axis, cut.pivot, walk_tables(cell),
-          codes_.data(), counts);
+          codes_.data(), counts, weights_of(c));
       cuda_check_launch("send_on_kernel");
     } else if (range.end > range.begin) {
       halves_kernel<T, Dim><<<grid(range.end - range.begin, 4), kLocalThreads, 0, stream_.get()>>>(
@@ -206,7 +226,7 @@ void GpuPoints<T, Dim>::apply(std::span<const detail::SettledCut<T, Dim>> cuts) 
   for (std::size_t c = 0; c < cuts.size(); ++c) {
     const std::uint32_t* const counts = host_counts_.data() + c * kCodes;
     if (cuts[c].bracket) {
-      pass(cuts[c].round_cell, cuts[c].node, counts);
+      pass(cuts[c].round_cell, cuts[c].node, c);
     } else {
       Cell& cell = *cells_[cuts[c].round_cell];
       for (std::size_t code = 0; code < 2; ++code) cell.passed[2 + code] += counts[code];

@@ -98,13 +98,10 @@ WeightUnits::Findings WeightUnits::read() {
   return host_[0];
 }
 
-void WeightUnits::convert(const double* weights) {
-  const cudaStream_t stream = stream_.get();
-  const unsigned grid = grid_of(n_);
-  host_[0] = {0, n_, 0};
-  support::copy_to_device(findings_.data(), host_.data(), 1, stream_);
+/// The exponent of these weights; refuses those that are none.
+int WeightUnits::checked_exponent(const double* weights) {
   Findings* const found = findings_.data();
-  largest_weight_kernel<<<grid, kThreadsOfPass, 0, stream>>>(weights, n_, &found->largest, &found->bad);
+  largest_weight_kernel<<<grid_of(n_), kThreadsOfPass, 0, stream_.get()>>>(weights, n_, &found->largest, &found->bad);
   cuda_check_launch("largest_weight_kernel");
   const Findings first = read();
   if (first.bad < n_) {
@@ -113,9 +110,16 @@ void WeightUnits::convert(const double* weights) {
     stream_.synchronize();
     checked_largest_weight(std::span<const double>(&weight, 1), first.bad, 1);  // says so
   }
-  const int exponent = orb_weight_exponent(n_, std::bit_cast<double>(first.largest));
-  weight_units_kernel<<<grid, kThreadsOfPass, 0, stream>>>(weights, n_, exponent, units_.data(), ends_.data(),
-                                                           &found->total);
+  return orb_weight_exponent(n_, std::bit_cast<double>(first.largest));
+}
+
+void WeightUnits::convert(const double* weights, std::optional<int> exponent) {
+  const cudaStream_t stream = stream_.get();
+  host_[0] = {0, n_, 0};
+  support::copy_to_device(findings_.data(), host_.data(), 1, stream_);
+  if (!exponent) exponent = checked_exponent(weights);
+  weight_units_kernel<<<grid_of(n_), kThreadsOfPass, 0, stream>>>(weights, n_, *exponent, units_.data(), ends_.data(),
+                                                                  &findings_.data()->total);
   cuda_check_launch("weight_units_kernel");
   std::size_t bytes = 0;
   const auto groups = static_cast<std::uint32_t>(ends_.size());
@@ -124,7 +128,7 @@ void WeightUnits::convert(const double* weights) {
   cuda_check(cub::DeviceScan::InclusiveSum(temporary_.data(), bytes, ends_.data(), ends_.data(), groups, stream),
              "DeviceScan");
   total_ = read().total;
-  unit_ = std::ldexp(1.0, -exponent);
+  unit_ = std::ldexp(1.0, -*exponent);
 }
 
 template <class T, int Dim>
@@ -135,10 +139,11 @@ WeightedMultiway<T, Dim>::WeightedMultiway(std::uint64_t n, const OrbGpuOptions&
 }
 
 template <class T, int Dim>
-void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
+void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, std::optional<int> exponent,
+                                   OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
   watch_.reset();
   watch_.mark(nullptr);
-  units_.convert(weights);
+  units_.convert(weights, exponent);
   tree.cells[1].weight = units_.total();
   tree.weight_unit = units_.unit();
   watch_.mark(&times.weights_s);

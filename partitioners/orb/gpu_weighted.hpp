@@ -2,6 +2,7 @@
 // The multiway method with weights on a GPU: a wide round where there are points enough, then whatever is left level by
 // level. The result is the CPU's. Internal to OrbGpu.
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "partitioners/orb/gpu_stopwatch.hpp"
@@ -17,9 +18,9 @@ namespace amrbench::partitioners::gpu {
 class WeightUnits {
  public:
   WeightUnits(std::uint64_t n, const support::CudaStream& stream);
-  /// From n doubles on the device. InputError with the index of the first that is negative, NaN or infinite. Waits. 24
-  /// bytes a point.
-  void convert(const double* weights);
+  /// From n doubles on the device. InputError with the index of the first that is negative, NaN or infinite, unless the
+  /// exponent is given. Waits. 24 bytes a point, 16 with an exponent.
+  void convert(const double* weights, std::optional<int> exponent);
   [[nodiscard]] const std::uint64_t* data() const { return units_.data(); }  ///< room for a multiple of 4
   [[nodiscard]] const std::uint64_t* ends() const { return ends_.data(); }   ///< as in UnitWeights
   [[nodiscard]] std::uint64_t total() const { return total_; }
@@ -31,6 +32,7 @@ class WeightUnits {
     unsigned long long largest, bad, total;
   };
   [[nodiscard]] Findings read();
+  [[nodiscard]] int checked_exponent(const double* weights);
 
   std::uint64_t n_;
   const support::CudaStream& stream_;
@@ -46,8 +48,9 @@ template <class T, int Dim>
 class WeightedMultiway {
  public:
   WeightedMultiway(std::uint64_t n, const OrbGpuOptions& options);
-  /// tree: uncut; its weight is set here.
-  void run(const T* points, const double* weights, OrbTree<T, Dim>& tree, OrbGpuTimes& times);
+  /// tree: uncut; its weight is set here. exponent: the weights', where it is not their own.
+  void run(const T* points, const double* weights, std::optional<int> exponent, OrbTree<T, Dim>& tree,
+           OrbGpuTimes& times);
 
   [[nodiscard]] const T* points() const { return points_.data(); }
   [[nodiscard]] const std::uint32_t* permutation() const { return order_; }

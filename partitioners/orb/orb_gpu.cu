@@ -60,13 +60,14 @@ template <class T, int Dim>
 OrbGpu<T, Dim>::~OrbGpu() = default;
 
 template <class T, int Dim>
-const OrbTree<T, Dim>& OrbGpu<T, Dim>::run(const T* points, const OrbBox<T, Dim>& box, const double* weights) {
+const OrbTree<T, Dim>& OrbGpu<T, Dim>::run(const T* points, const OrbBox<T, Dim>& box, const double* weights,
+                                           std::optional<int> weight_exponent) {
   if (impl_->options.weighted != (weights != nullptr))
     throw std::logic_error("OrbGpu::run: weights must be given where the options say so, and only there");
   impl_->times = {};
   impl_->tree = make_orb_tree<T, Dim>(impl_->options.leaves, box, impl_->n, impl_->n, 1);
   if (impl_->weighted)
-    impl_->weighted->run(points, weights, impl_->tree, impl_->times);
+    impl_->weighted->run(points, weights, weight_exponent, impl_->tree, impl_->times);
   else if (impl_->multiway)
     impl_->multiway->run(points, impl_->tree, impl_->times);
   else

@@ -16,6 +16,7 @@
 // (weights.hpp): fixed-point weights from outside would need the largest weight and the rounding to be right.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -68,9 +69,11 @@ class OrbGpu {
   /// points: n * Dim finite coordinates on the device, x, y, z of a point together; not changed. They
   /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
   /// holds all points. weights: n on the device, as complete, where options.weighted says so, else null; InputError
-  /// with the index of the first that is negative, NaN or infinite. Waits until done. RunError when the method cannot
-  /// find a cut among its points.
-  const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box, const double* weights = nullptr);
+  /// with the index of the first that is negative, NaN or infinite. weight_exponent: that of more weights, of which
+  /// these are some, in place of their own (orb_weight_exponent()); then they have been checked. Waits until done.
+  /// RunError when the method cannot find a cut among its points.
+  const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box, const double* weights = nullptr,
+                             std::optional<int> weight_exponent = {});
 
   [[nodiscard]] const OrbGpuTimes& times() const;
   [[nodiscard]] const T* points() const;
