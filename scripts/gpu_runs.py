@@ -10,8 +10,10 @@ Cases, each on as many ranks as GPUs of LIST (1):
   base_8, base_16              uniform meshes with as many blocks as the moving sphere has at most
   strong_8, strong_16          a uniform mesh of 16.1 GB a copy, whose sides powers of two divide; 10 variables
   weak, weak_orb               a cube of 64^3 blocks of 8^3 x 10 a GPU; placed by recursive bisection
-Of several repetitions the one with the median time is kept, with the times of all. Figures printed: share of the copy bandwidth measured in the run; between, the share of the time from the
-first stage to the last that passed between stages (device.between_s). FILE is added to when it exists.
+  weak_ragged                  58 x 58 x 60 of them, which Morton's curve does not cut evenly
+Of several repetitions the one with the median time is kept, with the times of all. Figures printed: share of the copy
+bandwidth measured in the run; between, the share of the time from the first stage to the last that passed between
+stages (device.between_s). FILE is added to when it exists.
 Exit status: 0 done, 1 a run failed, 2 bad input.
 """
 import argparse
@@ -42,8 +44,11 @@ CASES = {
     "strong_16": ("gpu_uniform", {"mesh.root": "[32,32,48]", "mesh.block": "16"}),
     "weak": ("gpu_uniform", {"run.steps": "40"}),
     "weak_orb": ("gpu_uniform", {"run.steps": "40"}),
+    "weak_ragged": ("gpu_uniform", {"run.steps": "50"}),
 }
 WEAK_ROOTS = {1: "[64,64,64]", 2: "[64,64,128]", 4: "[64,128,128]", 8: "[128,128,128]"}
+RAGGED_ROOTS = {1: "[58,58,60]", 2: "[58,58,120]", 4: "[58,116,120]", 8: "[116,116,120]"}
+ROOTS = {"weak": WEAK_ROOTS, "weak_orb": WEAK_ROOTS, "weak_ragged": RAGGED_ROOTS}
 SETTINGS = {"weak_orb": ["partition.method=orb"]}
 
 
@@ -55,7 +60,9 @@ def fail(status, text):
 def write_config(name, case, gpus, folder):
     """The case's file: that of configs/ with the case's values in place of its own."""
     base, changes = CASES[case]
-    changes = dict(changes, **({"mesh.root": WEAK_ROOTS[gpus]} if case in ("weak", "weak_orb") else {}), **{"run.name": f'"{name}"'})
+    changes = {**changes, "run.name": f'"{name}"'}
+    if case in ROOTS:
+        changes["mesh.root"] = ROOTS[case][gpus]
     with open(os.path.join(CONFIGS, base + ".toml"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     table, text = "", []

@@ -5,6 +5,7 @@ usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -183,6 +184,9 @@ class Cli(unittest.TestCase):
     def test_orb_on_ranks_is_as_on_one(self):
         for words in self.ORB_INPUTS:
             one = self.orb_says(*words)
+            if "--weights" not in words:
+                least, most = re.fullmatch(r"points a leaf (\d+) to (\d+)", one[2]).groups()
+                self.assertLessEqual(int(most) - int(least), 1)
             for ranks in (2, 3):
                 with self.subTest(words=words, ranks=ranks):
                     self.assertEqual(self.orb_says(*words, ranks=ranks), one)
