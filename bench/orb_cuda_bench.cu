@@ -1,9 +1,10 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--tuning WIDE,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
+//                  [--input KIND] [--tuning WIDE,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
-// points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 uniform points, for profilers;
+// points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 points of --input (uniform), for
+// profilers;
 // --tuning: OrbGpuTuning of the measured runs; --variants: nothing but several of them, on the headline's points, and
 // a last line that names the fastest; --no-seeds: without the document's methods.
 #include <cuda_runtime.h>
@@ -286,11 +287,11 @@ class Suite {
   Json host_to_device_;
 };
 
-int once(int log2, const OrbGpuTuning& tuning) {
+int once(int log2, const std::string& input, const OrbGpuTuning& tuning) {
   const std::size_t n = std::size_t{1} << log2;
   support::DeviceBuffer<float> device;
-  upload<float>(device, made<float, 3>(OrbInputKind::uniform, n, 1));
-  row("uniform", "multiway", "points,labels", n, kLeaves,
+  upload<float>(device, made<float, 3>(orb_input_kind(input), n, 1));
+  row(input.c_str(), "multiway", "points,labels", n, kLeaves,
       measure<float, 3>(device, n, {.leaves = kLeaves, .labels = true, .tuning = tuning}, 0), tuning);
   return 0;
 }
@@ -298,6 +299,7 @@ int once(int log2, const OrbGpuTuning& tuning) {
 struct Arguments {
   int max_log2 = 31;
   int once = 0;
+  std::string input = "uniform";
   std::string json;
   bool check_only = false;
   bool small = false;
@@ -316,7 +318,7 @@ bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
 }
 
 int run(const Arguments& arguments) {
-  if (arguments.once > 0) return once(arguments.once, arguments.tuning);
+  if (arguments.once > 0) return once(arguments.once, arguments.input, arguments.tuning);
   bool good = arguments.unchecked || arguments.variants || (arguments.small ? check_small() : check_all());
   if (!arguments.unchecked && !arguments.variants) std::printf(good ? "All checks passed.\n" : "CHECKS FAILED\n");
   if (arguments.check_only || arguments.small) return good ? 0 : 1;
@@ -348,6 +350,8 @@ int main(int argc, char** argv) {
       arguments.max_log2 = std::atoi(argv[++k]);
     else if (word == "--once" && more)
       arguments.once = std::atoi(argv[++k]);
+    else if (word == "--input" && more)
+      arguments.input = argv[++k];
     else if (word == "--json" && more)
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {

@@ -27,7 +27,7 @@ constexpr int kEntryThreads = 256;
 constexpr int kEntryItems = 8;
 
 template <class T, int Dim>
-constexpr int kItems = sizeof(T) * Dim <= 12 ? 10 : 5;
+constexpr int kItems = sizeof(T) * Dim <= 12 ? 9 : 5;
 template <class T, int Dim>
 constexpr unsigned kTile = kThreads* kItems<T, Dim>;
 
@@ -82,6 +82,18 @@ struct Lists {
 /// Asks for the 128 bytes around `from` to come into the L2 cache.
 __device__ inline void prefetch_line(const void* from) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(from)));
+}
+/// result = atomicAdd(at, amount) where `wanted`, without a branch: behind one the compiler copies the result, and so
+/// waits for it.
+__device__ inline void add_where(bool wanted, std::uint32_t* at, std::uint32_t amount, std::uint32_t& result) {
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p atom.global.add.u32 %0, [%2], %3; }"
+               : "+r"(result)
+               : "r"(wanted ? 1U : 0U), "l"(__cvta_generic_to_global(at)), "r"(amount)
+               : "memory");
+}
+/// The lowest `count` bits, fewer than 32.
+__host__ __device__ inline std::uint32_t first_bits(int count) {
+  return (1U << static_cast<unsigned>(count)) - 1U;
 }
 /// Integers in the order of coordinates; zeros of both signs are equal.
 __device__ inline std::uint32_t order_key(float x) {
@@ -200,6 +212,12 @@ __device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t
       high = middle;
   }
   return low;
+}
+
+/// The same by all threads of a block at once; a barrier follows before anyone reads what was found.
+__device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std::uint32_t tile, std::uint32_t* found) {
+  for (std::uint32_t c = threadIdx.x; c < n; c += blockDim.x)
+    if (tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
 }
 
 /// One block a tile: codes of its points, counts of codes a cell, entries of points in brackets.

@@ -1,5 +1,6 @@
 #pragma once
 // Kernels that move points to their slots, and what they share with the one that brings leaves back.
+#include "kernels/async_copy.cuh"
 #include "partitioners/orb/gpu_kernels.cuh"
 #include "partitioners/orb/gpu_steps.hpp"
 
@@ -7,30 +8,35 @@ namespace amrbench::partitioners::gpu {
 
 /// Stable places of a tile's points among the slots: per_warp[w][s] becomes the place of warp w's first point of slot
 /// s, the result is each item's place in the tile sorted by slot. All threads call; barriers inside. first[s]: where
-/// slot s begins in the sorted tile; kSlots + 1 words. An item's number in the tile is (warp * items + j) * 32 + lane.
+/// slot s begins in the sorted tile; kSlots + 1 words. An item's number in the tile is (warp * items + j) * 32 + lane;
+/// its slot is code >> shift, none where the code is negative.
 template <int Items>
-__device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place)[Items],
+__device__ inline void rank_tile(const int (&code)[Items], unsigned shift, std::uint32_t (&place)[Items],
                                  std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
   const unsigned lane = threadIdx.x & 31U;
   const unsigned warp = threadIdx.x >> 5U;
   for (unsigned k = threadIdx.x; k < kThreads / 32 * kSlots; k += kThreads) per_warp[k / kSlots][k % kSlots] = 0;
   __syncthreads();
+  std::uint32_t* const mine = per_warp[warp];
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
-    unsigned same = __ballot_sync(kFull, slot[j] >= 0);
+    const bool here = code[j] >= 0;
+    const auto slot = static_cast<std::uint32_t>(code[j]) >> shift;
+    unsigned same = __ballot_sync(kFull, here);
 #pragma unroll
-    for (int b = 0; b < 6; ++b) {
-      const bool set = ((slot[j] >> b) & 1) != 0;
+    for (unsigned b = 0; b < 6; ++b) {
+      const bool set = ((slot >> b) & 1U) != 0U;
       const unsigned with = __ballot_sync(kFull, set);
       same &= set ? with : ~with;
     }
-    if (slot[j] >= 0) {
-      const unsigned before = same & ((1U << lane) - 1U);
-      place[j] = per_warp[warp][slot[j]] + static_cast<unsigned>(__popc(before));
+    const unsigned before = same & ((1U << lane) - 1U);
+    std::uint32_t sum = 0;
+    if (here) {
+      sum = mine[slot];
+      place[j] = sum + static_cast<unsigned>(__popc(before));
     }
     __syncwarp();
-    if (slot[j] >= 0 && (same >> lane) == 1U)  // the last of its kind
-      per_warp[warp][slot[j]] += static_cast<unsigned>(__popc(same));
+    if (here && before == 0U) mine[slot] = sum + static_cast<unsigned>(__popc(same));  // the first of its kind
     __syncwarp();
   }
   __syncthreads();
@@ -61,7 +67,7 @@ __device__ inline void rank_tile(const int (&slot)[Items], std::uint32_t (&place
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < Items; ++j)
-    if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
+    if (code[j] >= 0) place[j] += first[code[j] >> shift] + mine[code[j] >> shift];
 }
 
 /// Threads of a block that counts a tile's codes. It loads all of them at first, 16 bytes a time, and each warp counts
@@ -96,7 +102,7 @@ __global__ void __launch_bounds__(kCountThreads)
   __shared__ TileCounts counts;
   __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
-  if (threadIdx.x == 0) shared_cell = cell_of_tile(cells, n_cells, blockIdx.x);
+  find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
   counts.clear();
   __syncthreads();
   const Cell cell = cells[shared_cell];
@@ -186,17 +192,24 @@ struct MoveArguments {
   std::uint8_t* digits_out;          ///< may be null: what remains of codes of two bytes below the shift
 };
 
-/// Shared memory of move_kernel besides its fixed part: the tile's points, ids and digits, sorted.
+/// Values of a tile's points in shared memory: its points begin at most 15 bytes behind a multiple of 16.
+template <class T, int Dim>
+constexpr std::size_t kRawBytes = std::size_t{kTile<T, Dim>} * sizeof(T) * Dim + 16;
+
+/// Shared memory of move_kernel besides its fixed part: the tile's points as they lie; by place in the tile sorted by
+/// slot the number of the point's first value, the id and the digit.
 template <class T, int Dim>
 constexpr std::size_t move_shared(bool ids, bool digits) {
-  return std::size_t{kTile<T, Dim>} * (sizeof(T) * Dim + (ids ? sizeof(std::uint32_t) : 0) + (digits ? 1 : 0));
+  return kRawBytes<T, Dim> +
+         std::size_t{kTile<T, Dim>} * (sizeof(std::uint16_t) + (ids ? sizeof(std::uint32_t) : 0) + (digits ? 1 : 0));
 }
 
-/// Writes a sorted tile's n points of `per` values to where their slots want them, `to` in points. Each warp takes an
-/// equal stretch of the tile and goes through the slots in it; its stores begin at multiples of 32 values.
-template <class V>
-__device__ inline void write_runs(const V* sorted, V* __restrict__ out, unsigned per, const std::uint32_t* first,
-                                  const std::uint32_t* to, std::uint32_t n) {
+/// Writes a sorted tile's n points of `Per` values to where their slots want them, `to` in points; get(k) is its k-th
+/// value. Each warp takes an equal stretch of the tile and goes through the slots in it; its stores begin at multiples
+/// of 32 values.
+template <int Per, class V, class Get>
+__device__ inline void write_runs(V* __restrict__ out, const std::uint32_t* first, const std::uint32_t* to,
+                                  std::uint32_t n, const Get& get) {
   constexpr unsigned kWarps = kThreads / 32;
   const auto lane = static_cast<int>(threadIdx.x & 31U);
   const std::uint32_t share = (n + kWarps - 1) / kWarps;
@@ -213,120 +226,112 @@ __device__ inline void write_runs(const V* sorted, V* __restrict__ out, unsigned
   for (; p < last; ++s) {
     const std::uint32_t end = min(first[s + 1], last);
     if (end <= p) continue;
-    const std::uint64_t target = std::uint64_t{to[s] + (p - first[s])} * per;
-    const V* const from = sorted + p * per;
+    const std::uint64_t target = std::uint64_t{to[s] + (p - first[s])} * Per;
     V* const run = out + target;
-    const int values = static_cast<int>((end - p) * per);
+    const int values = static_cast<int>((end - p) * Per);
 #pragma unroll 4
     for (int k = lane - static_cast<int>(target % 32); k < values; k += 32)
-      if (k >= 0) run[k] = from[k];
+      if (k >= 0) run[k] = get(p * Per + static_cast<std::uint32_t>(k));
     p = end;
   }
 }
 
-/// Asks for memory to come into the L2 cache, 128 bytes a thread at a time.
-__device__ inline void prefetch(const void* from, std::size_t bytes) {
-  const auto* const first = static_cast<const char*>(from);
-  for (std::size_t k = std::size_t{threadIdx.x} * 128; k < bytes; k += std::size_t{kThreads} * 128)
-    prefetch_line(first + k);
-}
-
-/// Brings a tile's n points to their places in shared memory. Items as in rank_tile. A warp loads its points' values
-/// in the order in which they lie, several items before the first is stored; a point's place comes from the lane that
-/// ranked it.
-template <class T, int Dim, int Items>
-__device__ inline void sort_points(const T* __restrict__ points, std::uint32_t n, const std::uint32_t (&place)[Items],
-                                   T* sorted) {
-  constexpr int kBatch = Items % 2 == 0 ? 2 : 1;  // more would not fit into the registers of three blocks
-  const unsigned lane = threadIdx.x & 31U;
-  const std::uint32_t begin = (threadIdx.x >> 5U) * (32U * Items);
-#pragma unroll
-  for (int batch = 0; batch < Items; batch += kBatch) {
-    T value[kBatch][Dim];
-#pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
-      const std::uint32_t item = begin + 32U * (batch + j);
-#pragma unroll
-      for (unsigned d = 0; d < Dim; ++d)
-        if (item + (32U * d + lane) / Dim < n) value[j][d] = __ldg(points + item * Dim + 32U * d + lane);
-    }
-#pragma unroll
-    for (int j = 0; j < kBatch; ++j) {
-      const std::uint32_t item = begin + 32U * (batch + j);
-#pragma unroll
-      for (unsigned d = 0; d < Dim; ++d) {
-        const unsigned owner = (32U * d + lane) / Dim;
-        const std::uint32_t to = __shfl_sync(kFull, place[batch + j], static_cast<int>(owner));
-        if (item + owner < n) sorted[to * Dim + (32U * d + lane) % Dim] = value[j][d];
-      }
-    }
+/// Has `count` values copied to shared memory; returns where the first one comes to lie. `raw`: aligned to 16 bytes, 16
+/// bytes more than the values need. `here`: one thread that initialised the barrier for one arrival, which comes when
+/// the values are there; before it waits for that, each thread passes a barrier of the block.
+template <class T>
+__device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
+  constexpr std::uint32_t kWord = 16 / sizeof(T);
+  const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
+  T* const tile = raw + skip;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const std::uint32_t whole = (skip + count) / kWord * kWord;  // the last few values may end where the memory does
+  if (threadIdx.x == 0) {
+    kernels::barrier_init(barrier, 1);
+    kernels::barrier_init_fence();
+    kernels::barrier_arrive_expect(barrier, whole * sizeof(T));
+    if (whole > 0) kernels::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
   }
+  const std::uint32_t rest = whole > skip ? whole - skip : 0;
+  if (threadIdx.x < kWord && rest + threadIdx.x < count) tile[rest + threadIdx.x] = from[rest + threadIdx.x];
+#else
+  for (std::uint32_t k = threadIdx.x; k < count; k += kThreads) tile[k] = from[k];
+#endif
+  return tile;
 }
 
-/// One block a tile: its points, sorted by slot in shared memory, to their places. Bytes a point of 12 without ids: 24,
-/// the code, and a digit.
+/// Waits for the values of ask_for_tile; all threads call, and a barrier of the block stands between the two.
+__device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  kernels::barrier_wait(barrier, 0);
+#endif
+}
+
+/// One block a tile: its points, which come into shared memory while they are ranked by slot, to their places. Bytes a
+/// point of 12 without ids: 24, the code, and a digit.
 template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
   constexpr bool kWide = sizeof(Code) == 2;
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
+  static_assert(kSize * Dim <= 0x10000U, "a value's number has 16 bits");
   extern __shared__ __align__(16) unsigned char memory[];
-  T* const sorted = reinterpret_cast<T*>(memory);
-  auto* const sorted_ids = reinterpret_cast<std::uint32_t*>(memory + std::size_t{kSize} * sizeof(T) * Dim);
-  auto* const sorted_digits = reinterpret_cast<std::uint8_t*>(a.ids_out != nullptr ? sorted_ids + kSize : sorted_ids);
+  auto* const sorted_ids = reinterpret_cast<std::uint32_t*>(memory + kRawBytes<T, Dim>);
+  auto* const order = reinterpret_cast<std::uint16_t*>(a.ids_in != nullptr ? sorted_ids + kSize : sorted_ids);
+  auto* const sorted_digits = reinterpret_cast<std::uint8_t*>(order + kSize);
   __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
   __shared__ std::uint32_t first[kSlots + 1];
   __shared__ std::uint32_t to[kSlots];
   __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
-  if (threadIdx.x == 0) shared_cell = cell_of_tile(a.cells, a.n_cells, blockIdx.x);
+  __shared__ std::uint64_t arrived;
+  find_cell_of_tile(a.cells, a.n_cells, blockIdx.x, &shared_cell);
   __syncthreads();
   const Cell cell = a.cells[shared_cell];
   const std::uint32_t tile = blockIdx.x - cell.first_tile;
   const std::uint32_t offset = tile * kSize;
   const std::uint32_t n = min(kSize, cell.count - offset);
   const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  prefetch(a.points + begin * Dim, std::size_t{n} * Dim * sizeof(T));
+  const T* const raw = ask_for_tile(reinterpret_cast<T*>(memory), a.points + begin * Dim, n * Dim, &arrived);
   if (!kWide && threadIdx.x < kNodes)
     slots[threadIdx.x] = a.slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
   if (threadIdx.x < kSlots)
     to[threadIdx.x] =
         a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
         cell.before + cell.begin;
-  __syncthreads();
   const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
-  int slot[kMine];
+  int code[kMine];
   std::uint32_t place[kMine];
-  std::uint32_t digits[(kMine + 3) / 4] = {};
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     const std::uint32_t i = base + 32U * j;
-    slot[j] = -1;
     place[j] = 0;
-    if (i >= n) continue;
-    if constexpr (kWide) {
-      const std::uint32_t code = codes[begin + i] - a.first;
-      slot[j] = static_cast<int>(code >> a.shift);
-      digits[j / 4] |= (code % kSlots) << (8U * (j % 4));
-    } else {
-      slot[j] = slots[codes[begin + i]];
-    }
-  }
-  rank_tile<kMine>(slot, place, per_warp, first);
-  sort_points<T, Dim>(a.points + begin * Dim, n, place, sorted);
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    if (base + 32U * j >= n) continue;
-    const std::uint64_t i = begin + base + 32U * j;
-    if (a.ids_out != nullptr)
-      sorted_ids[place[j]] = a.ids_in != nullptr ? __ldg(a.ids_in + i) : static_cast<std::uint32_t>(i);
-    if (kWide && a.digits_out != nullptr)
-      sorted_digits[place[j]] = static_cast<std::uint8_t>(digits[j / 4] >> (8U * (j % 4)));
+    code[j] = i < n ? static_cast<int>(codes[begin + i] - (kWide ? a.first : 0U)) : -1;
   }
   __syncthreads();
-  write_runs<T>(sorted, a.moved, Dim, first, to, n);
-  if (a.ids_out != nullptr) write_runs<std::uint32_t>(sorted_ids, a.ids_out, 1, first, to, n);
-  if (kWide && a.digits_out != nullptr) write_runs<std::uint8_t>(sorted_digits, a.digits_out, 1, first, to, n);
+  if constexpr (!kWide) {
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (code[j] >= 0) code[j] = slots[code[j]];
+  }
+  rank_tile<kMine>(code, kWide ? a.shift : 0U, place, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = base + 32U * j;
+    if (i >= n) continue;
+    order[place[j]] = static_cast<std::uint16_t>(i * Dim);
+    if (a.ids_in != nullptr) sorted_ids[place[j]] = __ldg(a.ids_in + begin + i);
+    if (kWide && a.digits_out != nullptr) sorted_digits[place[j]] = static_cast<std::uint8_t>(code[j] % kSlots);
+  }
+  __syncthreads();
+  wait_for_tile(&arrived);
+  write_runs<Dim>(a.moved, first, to, n, [&](std::uint32_t k) { return raw[order[k / Dim] + k % Dim]; });
+  if (a.ids_out != nullptr)
+    write_runs<1>(a.ids_out, first, to, n, [&](std::uint32_t k) {
+      return a.ids_in != nullptr ? sorted_ids[k] : static_cast<std::uint32_t>(begin) + order[k] / Dim;
+    });
+  if (kWide && a.digits_out != nullptr)
+    write_runs<1>(a.digits_out, first, to, n, [&](std::uint32_t k) { return sorted_digits[k]; });
 }
 
 /// Lets it have the shared memory that it wants.
@@ -338,7 +343,7 @@ void allow_move_shared() {
 
 template <class T, int Dim, class Code>
 void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
-  const std::size_t shared = move_shared<T, Dim>(arguments.ids_out != nullptr, arguments.digits_out != nullptr);
+  const std::size_t shared = move_shared<T, Dim>(arguments.ids_in != nullptr, arguments.digits_out != nullptr);
   move_kernel<T, Dim, Code><<<tiles, kThreads, shared, stream>>>(arguments, codes);
   support::cuda_check_launch("move_kernel");
 }

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint32_t i = base + 32U * j;
     slot[j] = i < n ? slots[codes[begin + i]] : -1;
   }
-  if (any_inner) rank_tile<kMine>(slot, place, per_warp, first);
+  if (any_inner) rank_tile<kMine>(slot, 0, place, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (slot[j] < 0) continue;

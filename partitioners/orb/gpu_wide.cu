@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "partitioners/orb/gpu_wide_again.cuh"
 #include "partitioners/orb/gpu_wide_end.cuh"
 #include "partitioners/orb/gpu_wide_sample.cuh"
 
@@ -15,8 +16,10 @@ using support::cuda_check_launch;
 
 /// Times that cells which were not cut are cut once more.
 constexpr int kAgain = 6;
-/// Brackets are wider then, by this much each time: what missed its cut would miss it again.
+/// Brackets are wider then, by this much the first times: what missed its cut would miss it again. Later ones are for
+/// cells whose axis was guessed wrong, which is not for want of width.
 constexpr float kAgainWider = 1.25F;
+constexpr int kTimesWider = 2;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -63,7 +66,7 @@ void WideRound<T, Dim>::size_lists() {
     const double size = sample_.size() / std::exp2(level);
     const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
     const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
-    const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * multiprocessors();
+    const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * kAgainBlocks * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
     lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0));
     listed_[level].resize_discard(lists_.capacity[level]);
@@ -80,8 +83,8 @@ void WideRound<T, Dim>::size_lists() {
 
 template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
-  allow_shared(wide_classify_kernel<T, Dim, WideStart::grid>, wide_shared(WideStart::grid, kWideLevels));
-  allow_shared(wide_classify_kernel<T, Dim, WideStart::again>, wide_shared(WideStart::again, kWideLevels));
+  allow_shared(wide_classify_kernel<T, Dim>, wide_shared<Dim>(kWideLevels));
+  allow_shared(wide_walk_again_kernel<T, Dim>, wide_again_shared(kWideLevels));
   allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
@@ -116,7 +119,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
       first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
     }
     if (!good || cells.empty() || k == kAgain || !options_.tuning.again) break;
-    sigmas *= kAgainWider;
+    if (k < kTimesWider) sigmas *= kAgainWider;
   }
   if (tree.cells[1].axis < 0) return false;
   make_slots(tree);
@@ -164,26 +167,23 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   const WideWalk<T, Dim> walk{points,
                               n_,
                               levels_,
-                              scale_of(box),
-                              middles_.data(),
-                              limits_.data(),
-                              grid_.data(),
-                              start_.data(),
                               codes_.data(),
                               code_counts_.data(),
                               static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
                               lists_};
-  const auto launch = [&](auto* kernel, WideStart how) {
-    kernel<<<blocks, kWalkThreads, wide_shared(how, levels_), stream>>>(walk);
-    cuda_check_launch("wide_classify_kernel");
-  };
-  if (again) return launch(wide_classify_kernel<T, Dim, WideStart::again>, WideStart::again);
+  if (again) {
+    wide_walk_again_kernel<T, Dim>
+        <<<kAgainBlocks * blocks, kWalkThreads, wide_again_shared(levels_), stream>>>(walk, start_.data());
+    return cuda_check_launch("wide_walk_again_kernel");
+  }
+  const WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
   wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
-                                                                      walk.scale, middles_.data(), limits_.data());
+                                                                      places.scale, middles_.data(), limits_.data());
   cuda_check_launch("wide_tables_kernel");
   wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("wide_grid_kernel");
-  launch(wide_classify_kernel<T, Dim, WideStart::grid>, WideStart::grid);
+  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, wide_shared<Dim>(levels_), stream>>>(walk, places);
+  cuda_check_launch("wide_classify_kernel");
 }
 
 template <class T, int Dim>

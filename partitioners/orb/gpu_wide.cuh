@@ -186,27 +186,33 @@ struct WideChunks {
   std::uint32_t next = kNone;
 
   /// Place of the lane's point, which met the bracket of v; v = 0: it has none.
-  __device__ std::uint64_t take(std::uint32_t* sizes, std::uint32_t v, int levels) {
+  __device__ std::uint64_t take(std::uint32_t* sizes, std::uint32_t v) {
+    static_assert(kWideLevels <= 16, "levels are told apart by 4 bits");
     const unsigned lane = threadIdx.x & 31U;
-    const int level = v != 0 ? level_of(v) : -1;
-    std::uint32_t rank = 0;
-    std::uint32_t count = 0;
-    for (int l = 0; l < levels; ++l) {
-      const unsigned same = __ballot_sync(kFull, level == l);
-      if (level == l) rank = static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
-      if (static_cast<int>(lane) == l) count = static_cast<unsigned>(__popc(same));
+    const unsigned listed = __ballot_sync(kFull, v != 0);
+    const unsigned level = v != 0 ? static_cast<unsigned>(level_of(v)) : 0U;
+    unsigned same = listed;                   // lanes of this lane's level
+    unsigned mine = lane < 16 ? listed : 0U;  // lanes of level `lane`
+#pragma unroll
+    for (unsigned b = 0; b < 4; ++b) {
+      const bool set = ((level >> b) & 1U) != 0U;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
+      mine &= ((lane >> b) & 1U) != 0U ? with : ~with;
     }
-    const int from = level < 0 ? 0 : level;
-    const std::uint32_t place = __shfl_sync(kFull, used, from) + rank;
-    std::uint32_t here = __shfl_sync(kFull, base, from);
-    used += count;
-    if (__any_sync(kFull, used > kWideChunk ? 1 : 0) != 0) {
-      if (used > kWideChunk) {  // only where count > 0
-        base = next != kNone ? next : atomicAdd(&sizes[lane], kWideChunk);
-        next = atomicAdd(&sizes[lane], kWideChunk);
+    const auto rank = static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1U)));
+    const std::uint32_t place = __shfl_sync(kFull, used, static_cast<int>(level)) + rank;
+    std::uint32_t here = __shfl_sync(kFull, base, static_cast<int>(level));
+    used += static_cast<std::uint32_t>(__popc(mine));
+    const bool over = used > kWideChunk;
+    if (__any_sync(kFull, over ? 1 : 0) != 0) {
+      if (over && next == kNone) next = atomicAdd(&sizes[lane], kWideChunk);  // the level's first
+      if (over) {
+        base = next;
         used -= kWideChunk;
       }
-      const std::uint32_t after = __shfl_sync(kFull, base, from);
+      add_where(over, &sizes[lane], kWideChunk, next);
+      const std::uint32_t after = __shfl_sync(kFull, base, static_cast<int>(level));
       if (place >= kWideChunk) here = after - kWideChunk;  // may wrap; place makes up for it
     }
     return static_cast<std::uint32_t>(here + place);
@@ -224,20 +230,62 @@ struct WideChunks {
   }
 };
 
-/// The stretches of points that a warp walks, one after another; all warps take equally many. A turn has 128 points.
+/// The groups of 128 points that a warp walks: stretches, one after another; all warps take equally many. A turn has a
+/// group.
 struct WideStretches {
-  std::uint64_t begin;  ///< first point of the warp's turn; those of later turns are higher
+  std::uint32_t group;  ///< those of later turns are higher
   std::uint32_t turns;  ///< in a stretch
   std::uint32_t left;   ///< of the stretch, this one included
+  std::uint32_t gap;    ///< from the end of a stretch to the warp's next
 
   __device__ WideStretches(std::uint32_t length, std::uint32_t warp)
-      : begin(std::uint64_t{warp} * length * 128), turns(length), left(length) {}
+      : group(warp * length), turns(length), left(length), gap((gridDim.x * (kWalkThreads / 32) - 1U) * length) {}
   __device__ void advance() {
-    begin += 128;
+    ++group;
     if (--left > 0) return;
     left = turns;
-    begin += (std::uint64_t{gridDim.x} * (kWalkThreads / 32) - 1U) * turns * 128;
+    group += gap;
+  }
+  /// The group some turns later, where that is in this stretch or the next.
+  [[nodiscard]] __device__ std::uint32_t ahead(std::uint32_t later) const {
+    return group + later + (later < left ? 0U : gap);
   }
 };
+
+/// What a walk works on.
+template <class T, int Dim>
+struct WideWalk {
+  const T* points;
+  std::uint64_t n;
+  int levels;
+  std::uint16_t* codes;  ///< room for a multiple of 4
+  std::uint32_t* code_counts;
+  std::uint32_t turns;  ///< in a stretch
+  WideLists<T, Dim> lists;
+};
+
+/// What follows a walk of one point a lane, where there is one: its code is written and counted, and it is listed if it
+/// met a bracket. All lanes call.
+template <class T, int Dim>
+__device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
+                                WideChunks& chunks, const float (&c)[Dim], std::uint32_t position, std::uint32_t v,
+                                bool here) {
+  if (here) {
+    a.codes[position] = static_cast<std::uint16_t>(v);
+    atomicAdd(&counts[v], 1U);
+  }
+  const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
+  const std::uint64_t at = chunks.take(a.lists.sizes, listed ? v : 0U);
+  if (!listed) return;
+  T x[Dim];
+#pragma unroll
+  for (int d = 0; d < Dim; ++d) {
+    if constexpr (sizeof(T) == sizeof(float))
+      x[d] = c[d];
+    else
+      x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
+  }
+  list_point(a.lists, table, x, position, v, at);
+}
 
 }  // namespace amrbench::partitioners::gpu

@@ -15,11 +15,8 @@ constexpr std::uint32_t kGuards = 0x80008000U;
 constexpr unsigned kGridBits = 5;
 constexpr std::uint32_t kGridCells = 1U << (3 * kGridBits);
 constexpr std::uint32_t kGridSliver = 96;
-/// Points that a warp keeps for the walk by coordinates: fewer than 32 of earlier ones, and 4 a lane.
-constexpr std::uint32_t kWideQueue = 160;
-
-/// How a launch walks: all points from where the grid says; points of some cells once more.
-enum class WideStart { grid, again };
+/// Turns from the one being walked to the one whose points are asked for to come into the L2 cache.
+constexpr std::uint32_t kWideAhead = 2;
 
 template <int Dim>
 struct WideScale {
@@ -119,29 +116,42 @@ __global__ void wide_grid_kernel(std::uint32_t first, const std::uint32_t* __res
   grid[k] = static_cast<std::uint16_t>(v);
 }
 
-/// What wide_classify_kernel works on.
-template <class T, int Dim>
-struct WideWalk {
-  const T* points;
-  std::uint64_t n;
-  int levels;
+/// What the walk by places reads.
+template <int Dim>
+struct WidePlaceTables {
   WideScale<Dim> scale;
   const std::uint32_t* middles;
   const std::uint32_t* limits;
   const std::uint16_t* grid;
-  const std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
-  std::uint16_t* codes;        ///< room for a multiple of 4
-  std::uint32_t* code_counts;
-  std::uint32_t turns;  ///< in a stretch
-  WideLists<T, Dim> lists;
 };
 
-constexpr std::size_t wide_shared(WideStart how, int levels) {
+/// Points that a warp keeps, with the leaves that their places guess, until there are enough for a walk by coordinates.
+template <int Dim>
+struct WideQueue {
+  static constexpr std::uint32_t kRoom = 60;  // what shared memory leaves; at least 32
+  static constexpr std::size_t kBytes = kRoom * ((Dim + 1) * sizeof(float) + sizeof(std::uint16_t));
+  float* x;  ///< [axis][kRoom]
+  std::uint32_t* positions;
+  std::uint16_t* guesses;
+  std::uint32_t size = 0;
+
+  __device__ explicit WideQueue(unsigned char* memory)
+      : x(reinterpret_cast<float*>(memory)),
+        positions(reinterpret_cast<std::uint32_t*>(x + std::size_t{Dim} * kRoom)),
+        guesses(reinterpret_cast<std::uint16_t*>(positions + kRoom)) {}
+  __device__ void put(std::uint32_t at, const float (&c)[Dim], std::uint32_t position, std::uint32_t guess) const {
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) x[a * kRoom + at] = c[a];
+    positions[at] = position;
+    guesses[at] = static_cast<std::uint16_t>(guess);
+  }
+};
+
+template <int Dim>
+constexpr std::size_t wide_shared(int levels) {
   const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
-  const std::size_t both =
-      first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kWalkThreads / 32 * kWideQueue * sizeof(std::uint32_t);
-  if (how == WideStart::again) return both + 2 * first * sizeof(std::uint16_t);
-  return both + 4 * first * sizeof(std::uint32_t) + kGridCells * sizeof(std::uint16_t);
+  return first * (sizeof(float2) + 6 * sizeof(std::uint32_t)) + kGridCells * sizeof(std::uint16_t) +
+         kWalkThreads / 32 * WideQueue<Dim>::kBytes;
 }
 
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
@@ -171,27 +181,34 @@ __device__ inline void load_four(const T* __restrict__ points, std::uint64_t fir
 /// Shared memory of wide_classify_kernel.
 struct WideMemory {
   float2* table;          ///< brackets
-  std::uint32_t* counts;  ///< by code
-  std::uint32_t* queue;   ///< of the warp
+  std::uint32_t* counts;  ///< by code; of 0 those that no code is known of yet
   std::uint32_t *middles, *limits;
-  std::uint16_t *grid, *start;
+  std::uint16_t* grid;
+  unsigned char* queues;
 
   __device__ WideMemory(unsigned char* memory, std::uint32_t first) {
     table = reinterpret_cast<float2*>(memory);
     counts = reinterpret_cast<std::uint32_t*>(table + first);
-    auto* const queues = counts + 2 * first;
-    queue = queues + threadIdx.x / 32 * kWideQueue;
-    middles = queues + kWalkThreads / 32 * kWideQueue;
+    middles = counts + 2 * first;
     limits = middles + first;
     grid = reinterpret_cast<std::uint16_t*>(limits + 3 * first);
-    start = reinterpret_cast<std::uint16_t*>(middles);
+    queues = reinterpret_cast<unsigned char*>(grid + kGridCells);
+  }
+  template <class T, int Dim>
+  __device__ void load(const WideWalk<T, Dim>& a, const WidePlaceTables<Dim>& places, std::uint32_t first) const {
+    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
+    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
+    for (std::uint32_t v = threadIdx.x; v < 3 * first; v += kWalkThreads) limits[v] = places.limits[v];
+    for (std::uint32_t k = threadIdx.x; k < kGridCells; k += kWalkThreads) grid[k] = places.grid[k];
+    __syncthreads();
   }
 };
 
-/// Walks four points by places; codes of those that meet no bracket, 0 for others.
+/// Walks four points by places to the leaves that they guess, v; of these, 0 in `codes` for what is not proven.
 template <int Dim>
 __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
-                                      const std::uint32_t (&z)[4], std::uint32_t (&v)[4]) {
+                                      const std::uint32_t (&z)[4], std::uint32_t (&v)[4], std::uint32_t (&codes)[4]) {
   constexpr unsigned kShift = 15 - kGridBits;
   constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
   bool more = false;
@@ -218,47 +235,8 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
     const std::uint32_t both = (z[j] | kPlaces) - (z[j] << 16U);
     const std::uint32_t inside =
         ((xy[j] | kGuards) - s.limits[k]) & (s.limits[first + k] - xy[j]) & (s.limits[2 * first + k] + both);
-    if ((inside & kGuards) != kGuards) v[j] = 0;
+    codes[j] = (inside & kGuards) == kGuards ? v[j] : 0U;
   }
-}
-
-/// Points, one a lane, on their way from memory: a warp asks for them a turn before it walks them by coordinates.
-template <class T, int Dim>
-struct WidePending {
-  T x[Dim];
-  std::uint32_t position = 0;
-  std::uint32_t code = 0;  ///< where a walk is once more
-  bool any = false;        ///< of the warp
-
-  template <WideStart How>
-  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at) {
-    any = true;
-    position = at;
-#pragma unroll
-    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{at} * Dim + d);
-    if constexpr (How == WideStart::again) code = a.codes[at];
-  }
-};
-
-/// Walks one point a lane by coordinates from the root, or from its cell; lists those in brackets. All lanes call.
-template <class T, int Dim, WideStart How>
-__device__ inline void walk_by_coordinates(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
-                                           WidePending<T, Dim>& pending, bool here) {
-  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  float c[Dim];
-  as_floats(pending.x, c);
-  std::uint32_t v = first;
-  if (here) v = How == WideStart::again ? s.start[pending.code] : 1U;
-  for (int level = 0; level < a.levels; ++level)
-    if (v < first) step_down<Dim>(s.table, c, v);
-  if (here) {
-    a.codes[pending.position] = static_cast<std::uint16_t>(v);
-    atomicAdd(&s.counts[v], 1U);
-  }
-  const bool listed = here && v < first;
-  const std::uint64_t at = chunks.take(a.lists.sizes, listed ? v : 0U, a.levels);
-  if (listed) list_point(a.lists, s.table, pending.x, pending.position, v, at);
-  pending.any = false;
 }
 
 /// Places of four points.
@@ -276,102 +254,133 @@ __device__ inline void places_of(const T (&x)[4][Dim], const WideScale<Dim>& sca
   }
 }
 
-template <class T, int Dim, WideStart How>
-__device__ inline void load_memory(const WideWalk<T, Dim>& a, const WideMemory& s, std::uint32_t first) {
-  for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) s.table[v] = a.lists.table[v];
-  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) s.counts[v] = 0;
-  if constexpr (How == WideStart::again) {
-    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) s.start[v] = a.start[v];
-  } else {
-    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) s.middles[v] = a.middles[v];
-    for (std::uint32_t v = threadIdx.x; v < 3 * first; v += kWalkThreads) s.limits[v] = a.limits[v];
+/// Walks a point down from the root. It is looked for on the way to leaf `guess` at all levels at once, so that the
+/// brackets' loads do not wait for each other; where it leaves that way it goes on step by step. All lanes call.
+template <int Dim>
+__device__ inline std::uint32_t walk_along(const float2* table, const float (&c)[Dim], std::uint32_t guess,
+                                           int levels) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  const std::uint32_t way = guess << static_cast<unsigned>(kWideLevels - levels);
+  std::uint32_t leaves_it = 0;  // a bit a level
+#pragma unroll
+  for (int level = 0; level < kWideLevels; ++level) {
+    const float2 bracket = table[min(way >> static_cast<unsigned>(kWideLevels - level), first - 1U)];
+    const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
+    const bool right = ((way >> static_cast<unsigned>(kWideLevels - 1 - level)) & 1U) != 0U;
+    const bool stays = right ? x > bracket.y : x < bracket.x;
+    if (!stays) leaves_it |= 1U << static_cast<unsigned>(level);
   }
-  if constexpr (How != WideStart::again)
-    for (std::uint32_t k = threadIdx.x; k < kGridCells; k += kWalkThreads) s.grid[k] = a.grid[k];
-  __syncthreads();
+  leaves_it &= first_bits(levels);
+  std::uint32_t v = guess;
+  bool moves = leaves_it != 0U;
+  if (moves) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
+  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
+    const std::uint32_t from = v;
+    if (moves) step_down<Dim>(table, c, v);
+    moves = v != from && v < first;
+  }
+  return v;
 }
 
-/// Codes of a lane's four points from `i` on; 0 past the end.
+/// Walks the last `count` points of the queue, at most 32.
 template <class T, int Dim>
-__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint64_t i) {
-  return i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
+__device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
+                                   WideQueue<Dim>& queue, std::uint32_t count) {
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const bool here = lane < count;
+  queue.size -= count;
+  const std::uint32_t at = queue.size + (here ? lane : 0U);
+  float c[Dim];
+#pragma unroll
+  for (int d = 0; d < Dim; ++d) c[d] = queue.x[d * WideQueue<Dim>::kRoom + at];
+  const std::uint32_t position = queue.positions[at];
+  const std::uint32_t v = walk_along<Dim>(s.table, c, queue.guesses[at], a.levels);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, c, position, v, here);
+  __syncwarp();  // the places in the queue are free
 }
 
-/// Puts those of a warp's points that are to be walked by coordinates (v = 0) into its queue, and walks full ones.
-template <class T, int Dim, WideStart How>
-__device__ inline void queue_points(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
-                                    WidePending<T, Dim>& pending, std::uint64_t i, const std::uint32_t (&v)[4],
-                                    std::uint32_t& queued) {
-  const unsigned lane = threadIdx.x & 31U;
+/// Puts those of a lane's four points whose codes are 0 into the queue, as many of them as fit; from point `from` on.
+/// The first that did not fit.
+template <int Dim>
+__device__ inline int put_into_queue(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
+                                     const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
+  const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
+  int next = from;
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const bool wanted = i + j < a.n && v[j] == 0;
-    const unsigned all = __ballot_sync(kFull, wanted);
-    if (wanted)
-      s.queue[queued + static_cast<unsigned>(__popc(all & ((1U << lane) - 1U)))] = static_cast<std::uint32_t>(i + j);
-    queued += static_cast<unsigned>(__popc(all));
+    const unsigned all = __ballot_sync(kFull, codes[j] == 0);
+    const auto count = static_cast<std::uint32_t>(__popc(all));
+    if (next != j || queue.size + count > WideQueue<Dim>::kRoom) continue;
+    if (codes[j] == 0)
+      queue.put(queue.size + static_cast<std::uint32_t>(__popc(all & lower)), c[j], position + j, guess[j]);
+    queue.size += count;
+    next = j + 1;
   }
-  __syncwarp();  // the queue and the codes of the turn are there
-  while (queued >= 32) {
-    if (pending.any) walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, true);
-    queued -= 32;
-    pending.template ask<How>(a, s.queue[queued + lane]);
-    __syncwarp();
+  __syncwarp();  // the queue, and the codes of the turn, are there
+  return next;
+}
+
+/// Walks the points behind the last whole group, at most 127, by coordinates. One warp calls.
+template <class T, int Dim>
+__device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks) {
+  const std::uint64_t lane = threadIdx.x & 31U;
+  for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
+    const bool here = begin + lane < a.n;
+    const std::uint64_t i = here ? begin + lane : begin;
+    float c[Dim];
+#pragma unroll
+    for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
+    const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
+    end_walk<T, Dim>(a, s.table, s.counts, chunks, c, static_cast<std::uint32_t>(i), v, here);
   }
 }
 
-/// Walks points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry;
-/// once more: 2, and 14 and 18 for those of the cells in question. `points` and `codes` aligned to 16 bytes. Warps stay
-/// and take 128 points at a time, 4 a lane; no barrier between them.
-template <class T, int Dim, WideStart How>
-__global__ void __launch_bounds__(kWalkThreads, 1) wide_classify_kernel(const WideWalk<T, Dim> a) {
+/// Walks all points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry.
+/// `points` and `codes` aligned to 16 bytes. Warps stay and take 128 points at a time, 4 a lane; no barrier between
+/// them.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kWalkThreads, 1)
+    wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   const WideMemory s(memory, first);
-  load_memory<T, Dim, How>(a, s, first);
-  const unsigned lane = threadIdx.x & 31U;
-  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + threadIdx.x / 32);
+  s.load(a, places, first);
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
+  const auto groups = static_cast<std::uint32_t>(a.n / 128);
+  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
+  WideQueue<Dim> queue(s.queues + warp * WideQueue<Dim>::kBytes);
   WideChunks chunks;
-  WidePending<T, Dim> pending;
-  std::uint32_t queued = 0;
   T x[4][Dim];
-  uint2 codes;
-  if constexpr (How == WideStart::again)
-    codes = load_codes(a, stretches.begin + 4 * lane);
-  else
-    load_four<T, Dim>(a.points, stretches.begin + 4 * lane, a.n, x);
-  while (stretches.begin < a.n) {
-    const std::uint64_t i = stretches.begin + 4 * lane;
-    stretches.advance();  // the next turn's points and codes are asked for below
-    std::uint32_t v[4];
-    if constexpr (How == WideStart::again) {
-      const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
-      codes = load_codes(a, stretches.begin + 4 * lane);
+  if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
+  while (stretches.group < groups) {
+    const std::uint32_t ahead = stretches.ahead(kWideAhead);
+    if (ahead < groups && lane < Dim * sizeof(T))
+      prefetch_line(a.points + std::uint64_t{ahead} * 128 * Dim + lane * (128 / sizeof(T)));
+    const std::uint32_t i = stretches.group * 128 + 4 * lane;
+    std::uint32_t xy[4], z[4], guess[4], code[4];
+    places_of<T, Dim>(x, places.scale, xy, z);
+    walk_by_places<Dim>(s, first, xy, z, guess, code);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) v[j] = i + j < a.n && s.start[code[j]] != 0 ? 0U : 1U;
-    } else {
-      std::uint32_t xy[4];
-      std::uint32_t z[4];
-      places_of<T, Dim>(x, a.scale, xy, z);
-      load_four<T, Dim>(a.points, stretches.begin + 4 * lane, a.n, x);
-      walk_by_places<Dim>(s, first, xy, z, v);
+    for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
+    reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
+    float c[4][Dim];
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (i + j < a.n && v[j] != 0) atomicAdd(&s.counts[v[j]], 1U);
-      if (i < a.n) reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+    for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
+    for (int next = put_into_queue<Dim>(queue, 0, c, i, guess, code); next < 4;) {
+      walk_queued<T, Dim>(a, s, chunks, queue, min(queue.size, 32U));
+      next = put_into_queue<Dim>(queue, next, c, i, guess, code);
     }
-    queue_points<T, Dim, How>(a, s, chunks, pending, i, v, queued);
+    stretches.advance();
+    if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
+    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, queue, 32);
   }
-  __syncwarp();
-  if (pending.any) walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, true);
-  if (queued > 0) {
-    pending.template ask<How>(a, s.queue[lane < queued ? lane : 0]);
-    walk_by_coordinates<T, Dim, How>(a, s, chunks, pending, lane < queued);
-  }
+  if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, queue, queue.size);
+  if (blockIdx.x == 0 && warp == 0) walk_rest<T, Dim>(a, s, chunks);
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
-    if (s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
+    if (v > 0 && s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,129 @@
+#pragma once
+// The kernel of gpu_wide.cu that walks the points of some cells once more, by their coordinates.
+#include "partitioners/orb/gpu_wide.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Thread blocks of a multiprocessor.
+constexpr int kAgainBlocks = 2;
+/// Points that a warp keeps: fewer than 32 of earlier ones, and 4 a lane.
+constexpr std::uint32_t kAgainQueue = 160;
+
+constexpr std::size_t wide_again_shared(int levels) {
+  const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
+  return first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + 2 * first * sizeof(std::uint16_t) +
+         kWalkThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
+}
+
+/// Points, one a lane, on their way from memory: a warp asks for them before it walks those it asked for earlier.
+template <class T, int Dim>
+struct WidePending {
+  T x[Dim];
+  std::uint32_t position = 0;
+  std::uint32_t code = 0;
+  bool any = false;  ///< of the warp
+
+  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at) {
+    any = true;
+    position = at;
+#pragma unroll
+    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{at} * Dim + d);
+    code = a.codes[at];
+  }
+};
+
+/// Shared memory of wide_walk_again_kernel.
+struct WideAgainMemory {
+  float2* table;          ///< brackets
+  std::uint32_t* counts;  ///< by code
+  std::uint32_t* queues;
+  std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
+
+  __device__ WideAgainMemory(unsigned char* memory, std::uint32_t first) {
+    table = reinterpret_cast<float2*>(memory);
+    counts = reinterpret_cast<std::uint32_t*>(table + first);
+    queues = counts + 2 * first;
+    start = reinterpret_cast<std::uint16_t*>(queues + kWalkThreads / 32 * kAgainQueue);
+  }
+  template <class T, int Dim>
+  __device__ void load(const WideWalk<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
+    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) start[v] = cells[v];
+    __syncthreads();
+  }
+};
+
+/// Walks the points that were asked for down from their cells. All lanes call.
+template <class T, int Dim>
+__device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
+                                    WidePending<T, Dim>& pending, bool here) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  float c[Dim];
+  as_floats(pending.x, c);
+  std::uint32_t v = here ? s.start[pending.code] : first;
+  for (int level = 0; level < a.levels; ++level)
+    if (v < first) step_down<Dim>(s.table, c, v);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, c, pending.position, v, here);
+  pending.any = false;
+  __syncwarp();
+}
+
+/// Codes of a lane's four points of a group; 0 past the end.
+template <class T, int Dim>
+__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group) {
+  const std::uint64_t i = std::uint64_t{group} * 128 + 4 * (threadIdx.x & 31U);
+  return i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
+}
+
+/// As wide_classify_kernel for the points whose code `cells` names a cell for, from that cell on. Bytes a point: 2, and
+/// 14 and 18 for those of the cells in question.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
+    wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  const WideAgainMemory s(memory, first);
+  s.load(a, cells, first);
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const std::uint32_t lower = (1U << lane) - 1U;
+  const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
+  auto* const queue = s.queues + warp * kAgainQueue;
+  const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
+  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
+  WideChunks chunks;
+  WidePending<T, Dim> pending;
+  std::uint32_t queued = 0;
+  uint2 codes = load_codes(a, stretches.group);
+  while (stretches.group < groups) {
+    const std::uint64_t i = std::uint64_t{stretches.group} * 128 + 4 * lane;
+    const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
+    stretches.advance();
+    codes = load_codes(a, stretches.group);  // no other warp's walk changes them
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const bool wanted = i + j < a.n && s.start[code[j]] != 0;
+      const unsigned all = __ballot_sync(kFull, wanted);
+      if (wanted) queue[queued + static_cast<unsigned>(__popc(all & lower))] = static_cast<std::uint32_t>(i + j);
+      queued += static_cast<unsigned>(__popc(all));
+    }
+    __syncwarp();
+    while (queued >= 32) {
+      if (pending.any) walk_pending(a, s, chunks, pending, true);
+      queued -= 32;
+      pending.ask(a, queue[queued + lane]);
+      __syncwarp();
+    }
+  }
+  if (pending.any) walk_pending(a, s, chunks, pending, true);
+  if (queued > 0) {
+    pending.ask(a, queue[lane < queued ? lane : 0]);
+    walk_pending(a, s, chunks, pending, lane < queued);
+  }
+  chunks.close(a.lists);
+  __syncthreads();
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
+    if (s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
+}
+
+}  // namespace amrbench::partitioners::gpu
