@@ -15,6 +15,7 @@ constexpr std::uint32_t kGroupBins = static_cast<std::uint32_t>(kGuessBins) / kG
 /// served together read different banks: 8 for its 16 bytes; 16 for the 8 bytes of a node above.
 constexpr std::uint32_t kGroupNodes = 1U << static_cast<unsigned>(kWideLevels - 1 - kGroupLevel);
 constexpr std::uint32_t kOwnCopies = 8, kAboveCopies = 16;
+/// Shared memory of a block that counts groups: 152 KB.
 constexpr std::size_t kGroupShared =
     std::size_t{kGroupNodes} * (kOwnCopies * sizeof(float4) + kAboveCopies / 2 * sizeof(float2)) +
     std::size_t{kGroupBins} / 2 * sizeof(std::uint32_t);
@@ -29,10 +30,10 @@ __device__ inline std::uint32_t group_of(std::uint32_t v) {
 /// Reads four points; those above the groups' level go a level down.
 template <int Dim>
 __device__ inline void read_for_groups(const float* __restrict__ sample, const std::uint16_t* __restrict__ node,
-                                       std::uint32_t group, const WideSplit* __restrict__ splits, FourPoints<Dim>& c,
+                                       std::uint32_t four, const WideSplit* __restrict__ splits, FourPoints<Dim>& c,
                                        std::uint32_t (&v)[4]) {
-  unpack_nodes(reinterpret_cast<const uint2*>(node)[group], v);
-  read_four<Dim>(sample, group, c);
+  unpack_nodes(reinterpret_cast<const uint2*>(node)[four], v);
+  read_four<Dim>(sample, four, c);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
     if (v[j] - kGroups / 2 >= kGroups / 2) continue;
@@ -45,16 +46,15 @@ __device__ inline void read_for_groups(const float* __restrict__ sample, const s
 template <int Dim>
 __global__ void __launch_bounds__(kSortThreads)
     wide_group_counts_kernel(const float* __restrict__ sample, const std::uint16_t* __restrict__ node,
-                             std::uint32_t groups, const WideSplit* __restrict__ splits, SampleGroups* to) {
+                             std::uint32_t fours, const WideSplit* __restrict__ splits, SampleGroups* to) {
   __shared__ std::uint32_t mine[(kGroups + 1) * 32];  // a word a lane: no two lanes of a warp meet
   const unsigned lane = threadIdx.x & 31U;
   for (std::uint32_t k = threadIdx.x; k < (kGroups + 1) * 32; k += kSortThreads) mine[k] = 0;
   __syncthreads();
-  for (std::uint32_t group = blockIdx.x * kSortThreads + threadIdx.x; group < groups;
-       group += gridDim.x * kSortThreads) {
+  for (std::uint32_t four = blockIdx.x * kSortThreads + threadIdx.x; four < fours; four += gridDim.x * kSortThreads) {
     std::uint32_t v[4];
     FourPoints<Dim> c;
-    read_for_groups<Dim>(sample, node, group, splits, c, v);
+    read_for_groups<Dim>(sample, node, four, splits, c, v);
 #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (v[j] > 0) atomicAdd(&mine[group_of(v[j]) * 32 + lane], 1U);
@@ -83,20 +83,20 @@ __global__ void wide_group_begins_kernel(SampleGroups* to, std::uint32_t capacit
 template <int Dim>
 __global__ void __launch_bounds__(kSortThreads, 3)
     wide_group_sort_kernel(const float* __restrict__ sample, const std::uint16_t* __restrict__ node,
-                           std::uint32_t groups, const WideSplit* __restrict__ splits, SampleGroups* to,
+                           std::uint32_t fours, const WideSplit* __restrict__ splits, SampleGroups* to,
                            float* __restrict__ sorted, std::uint16_t* __restrict__ sorted_node) {
   __shared__ float tile[4 * kSortThreads * Dim];
   __shared__ std::uint16_t tile_node[4 * kSortThreads];
   __shared__ std::uint32_t counts[kGroups + 1];  // then where each group begins in the tile
   __shared__ std::uint32_t shift[kGroups + 1];   // from the tile to where the points go; may wrap
   __shared__ std::uint32_t shared_total;
-  for (std::uint32_t first = blockIdx.x * kSortThreads; first < groups; first += gridDim.x * kSortThreads) {
+  for (std::uint32_t first = blockIdx.x * kSortThreads; first < fours; first += gridDim.x * kSortThreads) {
     if (threadIdx.x <= kGroups) counts[threadIdx.x] = 0;
     __syncthreads();
     std::uint32_t v[4] = {0, 0, 0, 0};
     std::uint32_t place[4];
     FourPoints<Dim> c;
-    if (first + threadIdx.x < groups) read_for_groups<Dim>(sample, node, first + threadIdx.x, splits, c, v);
+    if (first + threadIdx.x < fours) read_for_groups<Dim>(sample, node, first + threadIdx.x, splits, c, v);
 #pragma unroll
     for (int j = 0; j < 4; ++j)
       if (v[j] > 0) place[j] = atomicAdd(&counts[group_of(v[j])], 1U);
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
     const LevelNodes nodes = group_nodes(g, level);
     if (__syncthreads_or(mine.load(splits, nodes) ? 1 : 0) == 0) continue;
     const HalfBins counts{words, bins + std::uint64_t{g} * kGroupBins};
-    count_groups<Dim>(sample, begin + threadIdx.x, end, kUpperThreads, nodes, guess_bins(level), mine, node, counts);
+    count_fours<Dim>(sample, begin + threadIdx.x, end, kUpperThreads, nodes, guess_bins(level), mine, node, counts);
     __syncthreads();  // before the next group's splits too
     counts.add_up();
   }

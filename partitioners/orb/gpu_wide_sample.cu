@@ -31,16 +31,16 @@ std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
 }
 
 /// The sample goes back up to the cells that are cut once more; 0: no such cell is above. Four points a thread.
-__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t groups,
+__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t fours,
                                     std::uint16_t* __restrict__ node) {
-  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
-  if (group >= groups) return;
-  const uint2 packed = reinterpret_cast<const uint2*>(node)[group];
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
+  if (four >= fours) return;
+  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
   std::uint32_t v[4];
   unpack_nodes(packed, v);
 #pragma unroll
   for (int j = 0; j < 4; ++j) v[j] = v[j] > 0 ? start[v[j]] : 0U;
-  reinterpret_cast<uint2*>(node)[group] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
 }
 
 }  // namespace

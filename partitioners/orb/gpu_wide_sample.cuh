@@ -124,9 +124,9 @@ union FourPoints {
 };
 
 template <int Dim>
-__device__ inline void read_four(const float* __restrict__ sample, std::uint32_t group, FourPoints<Dim>& c) {
+__device__ inline void read_four(const float* __restrict__ sample, std::uint32_t four, FourPoints<Dim>& c) {
 #pragma unroll
-  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{group} * Dim + w];
+  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{four} * Dim + w];
 }
 __device__ inline void unpack_nodes(uint2 packed, std::uint32_t (&v)[4]) {
   v[0] = packed.x & 0xffffU;
@@ -146,14 +146,14 @@ __device__ inline std::uint32_t stepped(const float (&x)[Dim], std::uint32_t v, 
 /// Four points of the sample, those above the level: a level down. Counts those at the level: add(bin) for each, bins
 /// of the k-th node from k * n on. packed: their nodes. Bytes a point of the sample: 4 Dim + 4.
 template <int Dim, class Splits, class Add>
-__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t group, uint2 packed,
+__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, uint2 packed,
                                   const LevelNodes& nodes, std::uint32_t n, const Splits& splits, std::uint16_t* node,
                                   const Add& add) {
   std::uint32_t v[4];
   unpack_nodes(packed, v);
   if (!nodes.has_any(v)) return;
   FourPoints<Dim> c;
-  read_four<Dim>(sample, group, c);
+  read_four<Dim>(sample, four, c);
   const auto last = static_cast<float>(n - 1U);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -166,21 +166,21 @@ __device__ inline void count_four(const float* __restrict__ sample, std::uint32_
     const float position = (on_axis<Dim>(c.x[j], split.state) - split.low) * split.scale;
     add(k * n + static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
   }
-  reinterpret_cast<uint2*>(node)[group] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
 }
 
-/// Groups of four points from `begin` to `end`, `step` apart: nodes are fetched one group ahead, points with them
-/// known.
+/// Fours of points from `begin` to `end`, `step` apart. Nodes are read one four ahead, for they say whether the points
+/// are needed.
 template <int Dim, class Splits, class Add>
-__device__ inline void count_groups(const float* __restrict__ sample, std::uint32_t begin, std::uint32_t end,
-                                    std::uint32_t step, const LevelNodes& nodes, std::uint32_t n, const Splits& splits,
-                                    std::uint16_t* node, const Add& add) {
+__device__ inline void count_fours(const float* __restrict__ sample, std::uint32_t begin, std::uint32_t end,
+                                   std::uint32_t step, const LevelNodes& nodes, std::uint32_t n, const Splits& splits,
+                                   std::uint16_t* node, const Add& add) {
   const auto* const packed = reinterpret_cast<const uint2*>(node);
   uint2 next = begin < end ? packed[begin] : make_uint2(0, 0);
-  for (std::uint32_t group = begin; group < end; group += step) {
+  for (std::uint32_t four = begin; four < end; four += step) {
     const uint2 here = next;
-    if (group + step < end) next = packed[group + step];
-    count_four<Dim>(sample, group, here, nodes, n, splits, node, add);
+    if (four + step < end) next = packed[four + step];
+    count_four<Dim>(sample, four, here, nodes, n, splits, node, add);
   }
 }
 
@@ -188,13 +188,13 @@ __device__ inline void count_groups(const float* __restrict__ sample, std::uint3
 /// for a multiple of 4; nodes of what is no point are 0.
 template <int Dim>
 __global__ void __launch_bounds__(256)
-    wide_count_kernel(const float* __restrict__ sample, std::uint32_t groups, int level,
+    wide_count_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
                       const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                       std::uint32_t* __restrict__ bins) {
-  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
   const LevelNodes nodes = level_nodes(level);
-  if (group < groups)
-    count_four<Dim>(sample, group, reinterpret_cast<const uint2*>(node)[group], nodes, guess_bins(level),
+  if (four < fours)
+    count_four<Dim>(sample, four, reinterpret_cast<const uint2*>(node)[four], nodes, guess_bins(level),
                     GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
                     [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
 }
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(256)
 /// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
 template <int Dim>
 __global__ void __launch_bounds__(kUpperThreads, 1)
-    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t groups, int level,
+    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
                             const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                             std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -210,9 +210,9 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
   __syncthreads();
   const LevelNodes nodes = level_nodes(level);
-  count_groups<Dim>(sample, blockIdx.x * kUpperThreads + threadIdx.x, groups, gridDim.x * kUpperThreads, nodes,
-                    guess_bins(level), GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
-                    [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
+  count_fours<Dim>(sample, blockIdx.x * kUpperThreads + threadIdx.x, fours, gridDim.x * kUpperThreads, nodes,
+                   guess_bins(level), GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
+                   [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
   __syncthreads();
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
     if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
