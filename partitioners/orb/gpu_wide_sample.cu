@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "partitioners/orb/gpu_wide_groups.cuh"
 #include "partitioners/orb/gpu_wide_sample.cuh"
 #include "partitioners/orb/gpu_wide_sample.hpp"
 
@@ -7,10 +8,15 @@ namespace amrbench::partitioners::gpu {
 
 namespace {
 
+using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Points from which on the blocks' own histograms of the upper levels are worth adding up.
 constexpr std::uint32_t kManySamples = 1U << 15U;
+/// Points and levels from which on it is worth sorting the sample, and points up to which their numbers fit 32 bits.
+constexpr std::uint32_t kSortedSamples = 1U << 22U;
+constexpr std::uint32_t kMostSorted = 1U << 31U;
+constexpr int kSortedLevels = kGroupLevel + 3;
 
 std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
@@ -24,11 +30,17 @@ std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
-/// The sample goes back up to the cells that are cut once more; 0: no such cell is above.
-__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t m,
+/// The sample goes back up to the cells that are cut once more; 0: no such cell is above. Four points a thread.
+__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t fours,
                                     std::uint16_t* __restrict__ node) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < m) node[i] = start[node[i]];
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
+  if (four >= fours) return;
+  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
+  std::uint32_t v[4];
+  unpack_nodes(packed, v);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) v[j] = v[j] > 0 ? start[v[j]] : 0U;
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
 }
 
 }  // namespace
@@ -44,22 +56,31 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
       side_tolerance_(options.side_tolerance),
       stream_(stream),
       levels_(wide_levels(options.leaves)),
-      size_(samples_of(n, levels_, options.tuning.samples)) {
-  const std::size_t padded = (std::size_t{size_} + 3) / 4 * 4;
-  points_.resize_discard(padded * Dim);
-  nodes_.resize_discard(padded);
+      size_(samples_of(n, levels_, options.tuning.samples)),
+      grouped_(levels_ >= kSortedLevels && size_ >= kSortedSamples && size_ <= kMostSorted) {
+  const std::size_t padded = ((std::size_t{size_} + 3) / 4 + (grouped_ ? kGroups : 0)) * 4;
+  fours_ = static_cast<std::uint32_t>(padded / 4);
+  for (int k = 0; k < (grouped_ ? 2 : 1); ++k) {
+    points_[k].resize_discard(padded * Dim);
+    nodes_[k].resize_discard(padded);
+  }
+  groups_.resize_discard(1);
   bins_.resize_discard(kGuessBins);
   table_.resize_discard(kWideInner);
   splits_.resize_discard(kWideNodes);
   guesses_.resize_discard(kWideNodes);
   allow_shared(wide_count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
+  allow_shared(wide_count_groups_kernel<Dim>, kGroupShared);
 }
 
 template <class T, int Dim>
 void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves) {
   clear(guesses_, kWideNodes, stream_);
   clear(splits_, kWideNodes, stream_);
-  clear(nodes_, nodes_.size(), stream_);
+  clear(bins_, kGuessBins, stream_);
+  at_ = 0;
+  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
       box, leaves, side_tolerance_, guesses_.data(), splits_.data(), table_.data());
   cuda_check_launch("wide_start_kernel");
@@ -68,31 +89,57 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves) 
 template <class T, int Dim>
 void WideSample<T, Dim>::take(const T* points) {
   wide_sample_kernel<T, Dim>
-      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, points_.data(), nodes_.data());
+      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, this->points(), nodes());
   cuda_check_launch("wide_sample_kernel");
 }
 
 template <class T, int Dim>
 void WideSample<T, Dim>::restart(const std::uint16_t* start) {
-  wide_restart_kernel<<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(start, size_, nodes_.data());
+  wide_restart_kernel<<<blocks_of(fours_, 256), 256, 0, stream_.get()>>>(start, fours_, nodes());
   cuda_check_launch("wide_restart_kernel");
+}
+
+/// Sorts the sample into groups. Points of node 0 take no part any more.
+template <class T, int Dim>
+void WideSample<T, Dim>::sort() {
+  const cudaStream_t stream = stream_.get();
+  const int to = 1 - at_;
+  clear(groups_, 1, stream_);
+  const unsigned tiles = blocks_of(fours_, kSortThreads);
+  wide_group_counts_kernel<Dim><<<std::min(tiles, 4 * multiprocessors()), kSortThreads, 0, stream>>>(
+      points(), nodes(), fours_, splits_.data(), groups_.data());
+  cuda_check_launch("wide_group_counts_kernel");
+  wide_group_begins_kernel<<<multiprocessors(), 256, 0, stream>>>(groups_.data(), 4 * fours_, nodes_[to].data());
+  cuda_check_launch("wide_group_begins_kernel");
+  wide_group_sort_kernel<Dim><<<std::min(tiles, 3 * multiprocessors()), kSortThreads, 0, stream>>>(
+      points(), nodes(), fours_, splits_.data(), groups_.data(), points_[to].data(), nodes_[to].data());
+  cuda_check_launch("wide_group_sort_kernel");
+  at_ = to;
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::count(int level) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  if (grouped_ && level >= kGroupLevel)
+    wide_count_groups_kernel<Dim><<<blocks, kUpperThreads, kGroupShared, stream>>>(
+        points(), groups_.data(), level, splits_.data(), nodes(), bins_.data());
+  else if (level < kUpperLevels && size_ >= kManySamples)
+    wide_count_upper_kernel<Dim><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
+        points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  else
+    wide_count_kernel<Dim>
+        <<<blocks_of(fours_, 256), 256, 0, stream>>>(points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  cuda_check_launch("wide_count_kernel");
 }
 
 template <class T, int Dim>
 void WideSample<T, Dim>::guess(int first_level, float sigmas) {
-  const cudaStream_t stream = stream_.get();
   for (int level = first_level; level < levels_; ++level) {
-    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    clear(bins_, std::size_t{level_nodes} * guess_bins(level), stream_);
-    if (level < kUpperLevels && size_ >= kManySamples)
-      wide_count_upper_kernel<Dim><<<std::min(blocks_of(size_, 4 * kUpperThreads), multiprocessors()), kUpperThreads,
-                                     kUpperBins * sizeof(std::uint32_t), stream>>>(
-          points_.data(), size_, level, splits_.data(), nodes_.data(), bins_.data());
-    else
-      wide_count_kernel<Dim><<<blocks_of(size_, 4 * 256), 256, 0, stream>>>(
-          points_.data(), size_, level, splits_.data(), nodes_.data(), bins_.data());
-    cuda_check_launch("wide_count_kernel");
-    wide_guess_kernel<T, Dim><<<level_nodes, kGuessThreads, 0, stream>>>(
+    // Cells from the groups' level on that are cut once more keep their points in their groups; others do not.
+    if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
+    count(level);
+    wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
         level, sigmas, side_tolerance_, bins_.data(), guesses_.data(), splits_.data(), table_.data());
     cuda_check_launch("wide_guess_kernel");
   }

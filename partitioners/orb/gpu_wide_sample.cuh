@@ -87,68 +87,132 @@ __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n
   node[i] = 1;
 }
 
-/// Four points of the sample, those at the level above: a level down. Counts those at the level. sample and node have
-/// room for a multiple of 4; nodes of what is no point are 0. Bytes a point of the sample: 4 Dim + 4.
-template <int Dim>
-__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t group, int level,
-                                  const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
-                                  std::uint32_t* bins) {
-  const uint2 packed = reinterpret_cast<const uint2*>(node)[group];
-  std::uint32_t v[4] = {packed.x & 0xffffU, packed.x >> 16U, packed.y & 0xffffU, packed.y >> 16U};
+/// Nodes of a level that a histogram covers, and the nodes above them, whose points come down first. Node 0 is none.
+struct LevelNodes {
+  std::uint32_t above_first, above;
+  std::uint32_t first, count;
+
+  [[nodiscard]] __device__ bool has_any(const std::uint32_t (&v)[4]) const {
+    bool any = false;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) any = any || v[j] - above_first < above || v[j] - first < count;
+    return any;
+  }
+};
+
+/// All nodes of a level.
+__device__ inline LevelNodes level_nodes(int level) {
   const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  bool any = false;
+  return {first / 2, first / 2, first, first};
+}
+
+/// What counting reads of nodes: where it lies for all, entry k that of the k-th of LevelNodes.
+struct GlobalSplits {
+  const WideSplit* above;
+  const WideSplit* own;
+
+  [[nodiscard]] __device__ float2 cut(std::uint32_t k) const {
+    return make_float2(above[k].plane, __uint_as_float(above[k].state));
+  }
+  [[nodiscard]] __device__ WideSplit split(std::uint32_t k) const { return own[k]; }
+};
+
+template <int Dim>
+union FourPoints {
+  float4 words[Dim];
+  float x[4][Dim];
+};
+
+template <int Dim>
+__device__ inline void read_four(const float* __restrict__ sample, std::uint32_t four, FourPoints<Dim>& c) {
 #pragma unroll
-  for (int j = 0; j < 4; ++j) any = any || (v[j] >= first / 2 && v[j] > 0 && v[j] < 2 * first);
-  if (!any) return;
-  union {
-    float4 words[Dim];
-    float x[4][Dim];
-  } c;
-#pragma unroll
-  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{group} * Dim + w];
-  const std::uint32_t n = guess_bins(level);
+  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{four} * Dim + w];
+}
+__device__ inline void unpack_nodes(uint2 packed, std::uint32_t (&v)[4]) {
+  v[0] = packed.x & 0xffffU;
+  v[1] = packed.x >> 16U;
+  v[2] = packed.y & 0xffffU;
+  v[3] = packed.y >> 16U;
+}
+
+/// A level down, if the node of the point, cut.x its plane and cut.y its state, is cut.
+template <int Dim>
+__device__ inline std::uint32_t stepped(const float (&x)[Dim], std::uint32_t v, float2 cut) {
+  const std::uint32_t state = __float_as_uint(cut.y);
+  if ((state & WideSplit::kCut) == 0U) return v;
+  return 2 * v + (on_axis<Dim>(x, state) >= cut.x ? 1U : 0U);
+}
+
+/// Four points of the sample, those above the level: a level down. Counts those at the level: add(bin) for each, bins
+/// of the k-th node from k * n on. packed: their nodes. Bytes a point of the sample: 4 Dim + 4.
+template <int Dim, class Splits, class Add>
+__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, uint2 packed,
+                                  const LevelNodes& nodes, std::uint32_t n, const Splits& splits, std::uint16_t* node,
+                                  const Add& add) {
+  std::uint32_t v[4];
+  unpack_nodes(packed, v);
+  if (!nodes.has_any(v)) return;
+  FourPoints<Dim> c;
+  read_four<Dim>(sample, four, c);
   const auto last = static_cast<float>(n - 1U);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    if (v[j] > 0 && v[j] >= first / 2 && v[j] < first) {
-      const WideSplit split = splits[v[j]];
-      if ((split.state & WideSplit::kCut) != 0U)
-        v[j] = 2 * v[j] + (on_axis<Dim>(c.x[j], split.state) >= split.plane ? 1U : 0U);
-    }
-    if (v[j] < first || v[j] >= 2 * first) continue;
-    const WideSplit split = splits[v[j]];
+    const std::uint32_t above = v[j] - nodes.above_first;
+    if (above < nodes.above) v[j] = stepped<Dim>(c.x[j], v[j], splits.cut(above));
+    const std::uint32_t k = v[j] - nodes.first;
+    if (k >= nodes.count) continue;
+    const WideSplit split = splits.split(k);
     if ((split.state & WideSplit::kCounted) == 0U) continue;
     const float position = (on_axis<Dim>(c.x[j], split.state) - split.low) * split.scale;
-    const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
-    atomicAdd(&bins[std::uint64_t{v[j] - first} * n + bin], 1U);
+    add(k * n + static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
   }
-  reinterpret_cast<uint2*>(node)[group] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
 }
 
-/// Four points of the sample a thread, counted where the histogram lies: an atomic a point.
+/// Fours of points from `begin` to `end`, `step` apart. Nodes are read one four ahead, for they say whether the points
+/// are needed.
+template <int Dim, class Splits, class Add>
+__device__ inline void count_fours(const float* __restrict__ sample, std::uint32_t begin, std::uint32_t end,
+                                   std::uint32_t step, const LevelNodes& nodes, std::uint32_t n, const Splits& splits,
+                                   std::uint16_t* node, const Add& add) {
+  const auto* const packed = reinterpret_cast<const uint2*>(node);
+  uint2 next = begin < end ? packed[begin] : make_uint2(0, 0);
+  for (std::uint32_t four = begin; four < end; four += step) {
+    const uint2 here = next;
+    if (four + step < end) next = packed[four + step];
+    count_four<Dim>(sample, four, here, nodes, n, splits, node, add);
+  }
+}
+
+/// Four points of the sample a thread, counted where the histogram lies: an atomic a point. sample and node have room
+/// for a multiple of 4; nodes of what is no point are 0.
 template <int Dim>
 __global__ void __launch_bounds__(256)
-    wide_count_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
+    wide_count_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
                       const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                       std::uint32_t* __restrict__ bins) {
-  const std::uint32_t group = blockIdx.x * blockDim.x + threadIdx.x;
-  if (4 * std::uint64_t{group} < m) count_four<Dim>(sample, group, level, splits, node, bins);
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
+  const LevelNodes nodes = level_nodes(level);
+  if (four < fours)
+    count_four<Dim>(sample, four, reinterpret_cast<const uint2*>(node)[four], nodes, guess_bins(level),
+                    GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
+                    [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
 }
 
 /// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
 template <int Dim>
 __global__ void __launch_bounds__(kUpperThreads, 1)
-    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t m, int level,
+    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
                             const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                             std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
   __syncthreads();
-  const std::uint32_t groups = m / 4 + (m % 4 != 0 ? 1U : 0U);
-  for (std::uint32_t group = blockIdx.x * kUpperThreads + threadIdx.x; group < groups;
-       group += gridDim.x * kUpperThreads)
-    count_four<Dim>(sample, group, level, splits, node, mine);
+  const LevelNodes nodes = level_nodes(level);
+  count_fours<Dim>(sample, blockIdx.x * kUpperThreads + threadIdx.x, fours, gridDim.x * kUpperThreads, nodes,
+                   guess_bins(level), GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
+                   [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
   __syncthreads();
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
     if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
@@ -198,11 +262,11 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
     splits[child] = counted_split(guesses[child], level + 1);
 }
 
-/// One block a node of the level: its bracket from the sample's histogram, whole bins.
+/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    wide_guess_kernel(int level, float sigmas, double side_tolerance, const std::uint32_t* __restrict__ bins,
-                      WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
+    wide_guess_kernel(int level, float sigmas, double side_tolerance, std::uint32_t* bins, WideGuess<T, Dim>* guesses,
+                      WideSplit* splits, float2* table) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
   __shared__ std::uint32_t shared_size;
   __shared__ GuessBins at;
@@ -211,16 +275,28 @@ __global__ void __launch_bounds__(kGuessThreads)
   if ((splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
   const std::uint32_t n = guess_bins(level);
   const std::uint32_t mine = n / kGuessThreads;
-  const std::uint32_t* const from = bins + std::uint64_t{blockIdx.x} * n + std::uint64_t{threadIdx.x} * mine;
+  std::uint32_t* const all = bins + std::uint64_t{blockIdx.x} * n;
+  const std::uint32_t* const from = all + std::uint64_t{threadIdx.x} * mine;
   std::uint32_t sum = 0;
+  if (mine % 4 == 0) {
 #pragma unroll 8
-  for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+    for (std::uint32_t b = 0; b < mine / 4; ++b) {
+      const uint4 four = reinterpret_cast<const uint4*>(from)[b];
+      sum += four.x + four.y + four.z + four.w;
+    }
+  } else {
+    for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+  }
   const std::uint32_t behind = sum_up_to(sum, sums);
   const std::uint32_t before = behind - sum;
   if (threadIdx.x == kGuessThreads - 1) shared_size = behind;
   __syncthreads();
   const std::uint32_t size = shared_size;
-  if (size < kWideSegment) return;
+  const auto clear_bins = [&] {
+    for (std::uint32_t b = threadIdx.x; b < n / 4; b += kGuessThreads)
+      reinterpret_cast<uint4*>(all)[b] = make_uint4(0, 0, 0, 0);
+  };
+  if (size < kWideSegment) return clear_bins();
   const double share = static_cast<double>(left_leaves(guess.leaves)) / guess.leaves;
   const auto reach = static_cast<std::uint32_t>(sigmas * sqrt(size * share * (1 - share))) + 2;
   const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
@@ -238,6 +314,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   find(cut, at.cut, &at.within);
   if (!high_open) find(cut + reach, at.high, nullptr);
   __syncthreads();
+  clear_bins();
   if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table);
 }
 

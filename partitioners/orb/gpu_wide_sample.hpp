@@ -11,6 +11,19 @@ namespace amrbench::partitioners::gpu {
 /// Errors of the cuts above on the same axis add some 7 % to that deviation: about 1 cut in 100000 is missed.
 constexpr double kWideSigmas = 4.75;
 
+/// The level by whose nodes a large sample is sorted: groups. Points in none of them, in cells that end above, come
+/// last.
+constexpr int kGroupLevel = 4;
+constexpr std::uint32_t kGroups = 1U << static_cast<unsigned>(kGroupLevel);
+
+/// Where the sample's groups are: points in each of them, and of the rest; where they begin, at multiples of 4, and
+/// where the next point goes. All zero before counting.
+struct SampleGroups {
+  std::uint32_t counts[kGroups + 1];
+  std::uint32_t begins[kGroups + 1];
+  std::uint32_t next[kGroups + 1];
+};
+
 /// Levels that a wide round cuts.
 inline int wide_levels(std::uint32_t leaves) {
   return std::min(orb_depth(leaves), kWideLevels);
@@ -34,21 +47,28 @@ class WideSample {
   void guess(int first_level, float sigmas);
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] float* points() { return points_.data(); }                ///< Dim values each
-  [[nodiscard]] std::uint16_t* nodes() { return nodes_.data(); }          ///< of each point; 1 at first
+  [[nodiscard]] float* points() { return points_[at_].data(); }           ///< Dim values each
+  [[nodiscard]] std::uint16_t* nodes() { return nodes_[at_].data(); }     ///< of each point; 1 at first
   [[nodiscard]] float2* table() { return table_.data(); }                 ///< as in WideLists
   [[nodiscard]] WideSplit* splits() { return splits_.data(); }            ///< [node]
   [[nodiscard]] WideGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
 
  private:
+  void sort();
+  void count(int level);
+
   std::uint64_t n_;
   double side_tolerance_;
   const support::CudaStream& stream_;
   int levels_;
   std::uint32_t size_;
-  support::DeviceBuffer<float> points_;
-  support::DeviceBuffer<std::uint16_t> nodes_;
-  support::DeviceBuffer<std::uint32_t> bins_;
+  bool grouped_;             ///< the sample is sorted before lower levels
+  std::uint32_t fours_ = 0;  ///< groups of four points, with room between sorted groups
+  int at_ = 0;               ///< the buffers that have it
+  support::DeviceBuffer<float> points_[2];
+  support::DeviceBuffer<std::uint16_t> nodes_[2];
+  support::DeviceBuffer<SampleGroups> groups_;
+  support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
