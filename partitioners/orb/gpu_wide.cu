@@ -82,6 +82,7 @@ template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
   allow_shared(wide_classify_kernel<T, Dim, WideStart::grid>, wide_shared(WideStart::grid, kWideLevels));
   allow_shared(wide_classify_kernel<T, Dim, WideStart::again>, wide_shared(WideStart::again, kWideLevels));
+  allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
   allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
@@ -198,7 +199,7 @@ void WideRound<T, Dim>::resolve(int first_level) {
                                                                          nodes_.data(), cuts_.data());
     cuda_check_launch("wide_prepare_kernel");
     const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
-    route<<<grid, kRouteThreads, last ? 0 : first_ * sizeof(float2), stream>>>(
+    route<<<grid, kRouteThreads, route_shared(level, levels_), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
