@@ -200,13 +200,15 @@ void WideRound<T, Dim>::resolve(int first_level) {
     cuda_check_launch("wide_prepare_kernel");
     const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
     route<<<grid, kRouteThreads, route_shared(level, levels_), stream>>>(
-        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
+        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
-        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(),
-        code_counts_.data());
+        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
+  wide_settle_kernel<T, Dim>
+      <<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(levels_, lists_, codes_.data());
+  cuda_check_launch("wide_settle_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.

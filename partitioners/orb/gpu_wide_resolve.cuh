@@ -1,7 +1,8 @@
 #pragma once
 // Kernels of gpu_wide.cu that resolve the brackets exactly, level by level: which bin holds the cut; the level's
 // entries outside it go on down; those inside are ordered, and then go on too. An entry carries its point, so that
-// nothing is gathered; its code is written where it ends.
+// nothing is gathered. Where it ends stands in its list; 0 there: in another list, further down. Codes are written at
+// the end, for all levels together, so that those of neighbours are written together.
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 
@@ -227,14 +228,12 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
   }
 }
 
-/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay, and their warps take
-/// turns through the list side by side, so that the codes they write lie close together; no barrier between them.
-/// Bytes an entry of 18: 18, 2 of code, 18 where it meets another bracket (none at the last level).
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; no barrier between
+/// their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets another bracket (none at the last level).
 template <class T, int Dim, bool Last>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
-                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes,
-                      std::uint32_t* code_counts) {
+                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint32_t* code_counts) {
   using Turn = RouteTurn<T, Dim>;
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t taken[kWideLevels];
@@ -254,12 +253,10 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   for (; begin < n; begin += stride) {
     const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
     float c[Turn::kMine][Dim];
-    std::uint32_t position[Turn::kMine];
     std::uint32_t node[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
       as_floats(turn.point[j].x, c[j]);
-      position[j] = turn.point[j].position;
       node[j] = turn.node[j];
     }
     turn.load(lists.points[level], lists.nodes[level], begin + stride, n);  // of the next turn
@@ -270,9 +267,9 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
-      if (to[j] == 0) continue;
-      codes[position[j]] = static_cast<std::uint16_t>(to[j]);
-      if (!Last) atomicAdd(&s.counts[to[j]], 1U);
+      const std::uint32_t end = to[j] == 0 ? node[j] : to[j] < first ? 0U : to[j];
+      if (begin + j * 32 + (threadIdx.x & 31U) < n) lists.nodes[level][mine + j * 32] = static_cast<std::uint16_t>(end);
+      if (!Last && to[j] != 0) atomicAdd(&s.counts[to[j]], 1U);
     }
     if constexpr (!Last) {
       queue_entries(s, mine, to, first, queued);
@@ -290,7 +287,7 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     wide_select_kernel(int level, int levels, const WideLists<T, Dim> lists,
                        const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                       Node<T, Dim>* nodes, std::uint16_t* codes, std::uint32_t* code_counts) {
+                       Node<T, Dim>* nodes, std::uint32_t* code_counts) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const found = reinterpret_cast<OrbPoint<T, Dim>*>(memory);
   __shared__ T last_left;
@@ -325,12 +322,68 @@ __global__ void __launch_bounds__(kCutThreads)
     if (i < n) {
       const std::uint32_t child = 2 * v + (orb_before(p, pivot, axis) ? 0U : 1U);
       to = wide_walk<T, Dim>(lists.table, p.x, child, level + 1, levels);
-      codes[p.id] = static_cast<std::uint16_t>(to);
+      lists.nodes[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]] =
+          static_cast<std::uint16_t>(to < first ? 0U : to);
       atomicAdd(&code_counts[to], 1U);
       if (to < first) place = places.take(to);
     }
     places.reserve(lists.sizes);
     if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
+  }
+}
+
+/// Threads and blocks a multiprocessor that write codes; entries of a warp's step, less what rounding may add.
+constexpr int kSettleThreads = 256;
+constexpr int kSettleBlocks = 6;
+constexpr std::uint32_t kSettleStep = 128 - 2 * kWideLevels;
+
+/// Writes the codes of all lists' entries. Lists are more or less in the order of positions, so a step takes an equal
+/// part of each, and warps take steps side by side: codes that share a sector meet in the cache. Bytes an entry of 18:
+/// 18 and a sector of codes, which 16 points share.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
+    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, std::uint16_t* codes) {
+  constexpr int kMine = 4;
+  const unsigned lane = threadIdx.x & 31U;
+  const int own = min(static_cast<int>(lane), kWideLevels - 1);  // the level whose part the lane works out
+  const std::uint32_t size = static_cast<int>(lane) < levels ? min(lists.sizes[own], lists.capacity[own]) : 0U;
+  std::uint64_t steps = 1;
+  for (int l = 0; l < levels; ++l) steps += __shfl_sync(kFull, size, l);
+  steps = steps / kSettleStep + 1;
+  const std::uint64_t part = (std::uint64_t{size} << 32U) / steps;  // entries of a step, and 32 bits of a fraction
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kSettleThreads / 32);
+  for (std::uint64_t step = std::uint64_t{blockIdx.x} * (kSettleThreads / 32) + threadIdx.x / 32; step < steps;
+       step += warps) {
+    const auto begin = static_cast<std::uint32_t>((part * step) >> 32U);
+    const std::uint32_t end = step + 1 == steps ? size : static_cast<std::uint32_t>((part * (step + 1)) >> 32U);
+    std::uint32_t behind = end - begin;  // the step's entries up to the lane's level
+#pragma unroll
+    for (unsigned distance = 1; distance < 16; distance *= 2) {
+      const std::uint32_t other = __shfl_up_sync(kFull, behind, distance);
+      if (lane >= distance) behind += other;
+    }
+    const std::uint32_t shift =
+        end - behind;  // from a number among the step's entries to a place in the list; may wrap
+    int level[kMine] = {};
+    for (int l = 0; l < levels; ++l) {
+      const std::uint32_t up_to = __shfl_sync(kFull, behind, l);
+#pragma unroll
+      for (int j = 0; j < kMine; ++j) level[j] += j * 32 + lane >= up_to ? 1 : 0;
+    }
+    std::uint32_t at[kMine];
+    std::uint32_t code[kMine];
+    std::uint32_t position[kMine];
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) at[j] = __shfl_sync(kFull, shift, level[j]) + j * 32 + lane;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const bool any = level[j] < levels;
+      code[j] = any ? std::uint32_t{__ldcs(lists.nodes[level[j]] + at[j])} : 0U;
+      position[j] = any ? __ldcs(&lists.points[level[j]][at[j]].position) : 0U;
+    }
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (code[j] != 0) codes[position[j]] = static_cast<std::uint16_t>(code[j]);
   }
 }
 
