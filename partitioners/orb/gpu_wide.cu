@@ -85,6 +85,7 @@ template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
   allow_shared(wide_classify_kernel<T, Dim>, wide_shared<Dim>(kWideLevels));
   allow_shared(wide_walk_again_kernel<T, Dim>, wide_again_shared(kWideLevels));
+  allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
   allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
@@ -198,14 +199,16 @@ void WideRound<T, Dim>::resolve(int first_level) {
                                                                          nodes_.data(), cuts_.data());
     cuda_check_launch("wide_prepare_kernel");
     const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
-    route<<<grid, kRouteThreads, last ? 0 : first_ * sizeof(float2), stream>>>(
-        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), code_counts_.data());
+    route<<<grid, kRouteThreads, route_shared(level, levels_), stream>>>(
+        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
-        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(),
-        code_counts_.data());
+        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
+  wide_settle_kernel<T, Dim>
+      <<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(levels_, lists_, codes_.data());
+  cuda_check_launch("wide_settle_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.

@@ -1,14 +1,23 @@
 #pragma once
 // Kernels of gpu_wide.cu that resolve the brackets exactly, level by level: which bin holds the cut; the level's
 // entries outside it go on down; those inside are ordered, and then go on too. An entry carries its point, so that
-// nothing is gathered; its code is written where it ends.
+// nothing is gathered. Where it ends stands in its list; 0 there: in another list, further down. Codes are written at
+// the end, for all levels together, so that those of neighbours are written together.
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {
 
-/// Blocks of a multiprocessor that send entries on.
-constexpr int kRouteBlocks = 3;
+/// Blocks of a multiprocessor that send entries on, and warps of each.
+constexpr int kRouteBlocks = 2;
+constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
+/// Entries a lane has under way at a time.
+template <class T, int Dim>
+constexpr int kRouteEach = sizeof(WidePoint<T, Dim>) == 16 ? 4 : 2;
+/// A warp lists so many entries at once, for a level's size is one word that all ask; it keeps fewer until it has a
+/// turn more.
+constexpr std::uint32_t kRouteTogether = 64;
+constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
 
 /// One block a node of the level: can it be cut (known, guessed on the right axis, target inside the bracket), and
 /// between which bins does the cut lie.
@@ -44,79 +53,233 @@ __global__ void __launch_bounds__(kCutThreads)
              static_cast<std::uint16_t>(found.last), 1U};
 }
 
-/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; shared memory for
-/// the brackets below (none at the last level). Bytes an entry of 18: 18, 2 of code, 18 where it meets another.
+/// Shared memory of wide_route_kernel.
+struct RouteMemory {
+  WideCut* cuts;          ///< of the level's nodes
+  float2* table;          ///< brackets
+  std::uint32_t* counts;  ///< by code
+  uint2* queue;           ///< of the warp, entries to list again: place in the level's list, and node
+
+  __device__ RouteMemory(unsigned char* memory, int level, int levels) {
+    const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+    cuts = reinterpret_cast<WideCut*>(memory);
+    table = reinterpret_cast<float2*>(cuts + (1U << static_cast<unsigned>(level)));
+    counts = reinterpret_cast<std::uint32_t*>(table + first);
+    queue = reinterpret_cast<uint2*>(counts + 2 * first) + threadIdx.x / 32 * kRouteQueue;
+  }
+};
+/// Its bytes; at the last level there are no brackets below, so nothing is counted or listed.
+constexpr std::size_t route_shared(int level, int levels) {
+  const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
+  const std::size_t below =
+      first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kRouteWarps * kRouteQueue * sizeof(uint2);
+  return (sizeof(WideCut) << static_cast<unsigned>(level)) + (level + 1 < levels ? below : 0);
+}
+
+/// An entry's point by 16-byte loads; it is not needed again soon.
+template <class T, int Dim>
+__device__ inline WidePoint<T, Dim> load_listed(const WidePoint<T, Dim>* from) {
+  constexpr int kWords = static_cast<int>(sizeof(WidePoint<T, Dim>) / sizeof(uint4));
+  union {
+    uint4 words[kWords];
+    WidePoint<T, Dim> point;
+  } loaded;
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) loaded.words[w] = __ldcs(reinterpret_cast<const uint4*>(from) + w);
+  return loaded.point;
+}
+
+/// The entries of a warp's turn: entry 32 j + lane of it is the lane's j-th. Past the list's end: of node 0.
+template <class T, int Dim>
+struct RouteTurn {
+  static constexpr int kMine = kRouteEach<T, Dim>;
+  static constexpr std::uint32_t kSize = 32 * kMine;
+  std::uint32_t node[kMine];
+  WidePoint<T, Dim> point[kMine];
+
+  /// n > 0.
+  __device__ void load(const WidePoint<T, Dim>* points, const std::uint16_t* nodes, std::uint64_t begin,
+                       std::uint32_t n) {
+    const std::uint64_t lane = threadIdx.x & 31U;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = begin + j * 32 + lane;
+      node[j] = i < n ? std::uint32_t{__ldcs(nodes + i)} : 0U;
+      point[j] = load_listed(points + (i < n ? i : 0));
+    }
+  }
+};
+
+/// The child that an entry of node v goes to; 0: its node is not cut (or it is a hole), or it is a candidate, which is
+/// noted.
+template <class T, int Dim>
+__device__ inline std::uint32_t route_child(const RouteMemory& s, int level, const float (&c)[Dim], std::uint32_t v,
+                                            std::uint32_t at, Node<T, Dim>* nodes, std::uint32_t* candidates) {
+  const std::uint32_t k = v & ((1U << static_cast<unsigned>(level)) - 1U);  // of the level's nodes
+  const WideCut cut = s.cuts[k];
+  if (v == 0 || cut.active == 0U) return 0;
+  const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
+  if (bin < cut.first_bin) return 2 * v;
+  if (bin > cut.last_bin) return 2 * v + 1;
+  const std::uint32_t rank = atomicAdd(&nodes[v].candidates, 1U);
+  if (rank < kCandidates) candidates[std::uint64_t{k} * kCandidates + rank] = at;
+  return 0;
+}
+
+/// Walks a lane's entries down from a level on, all at a time; those at 0 stay.
+template <int Dim, int Mine>
+__device__ inline void walk_together(const float2* table, const float (&c)[Mine][Dim], std::uint32_t (&to)[Mine],
+                                     int from, int levels) {
+  std::uint32_t v[Mine];
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) v[j] = max(to[j], 1U);
+  for (int level = from; level < levels; ++level)
+#pragma unroll
+    for (int j = 0; j < Mine; ++j) step_down<Dim>(table, c[j], v[j]);
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) to[j] = to[j] != 0 ? v[j] : 0U;
+}
+
+/// Puts those of a warp's entries that met another bracket into its queue. All lanes call.
+template <int Mine>
+__device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, const std::uint32_t (&to)[Mine],
+                                     std::uint32_t first, std::uint32_t& queued) {
+  const unsigned below = (1U << (threadIdx.x & 31U)) - 1U;
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) {
+    const bool met = to[j] != 0 && to[j] < first;
+    const unsigned all = __ballot_sync(kFull, met);
+    if (met) s.queue[queued + static_cast<unsigned>(__popc(all & below))] = make_uint2(at + j * 32, to[j]);
+    queued += static_cast<unsigned>(__popc(all));
+  }
+  __syncwarp();
+}
+
+/// Lists entries of a warp again, kRouteTogether of them, by one global atomic a level. All lanes call.
+template <class T, int Dim>
+__device__ inline void list_together(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+                                     const uint2* queue) {
+  constexpr int kMine = kRouteTogether / 32;
+  const unsigned lane = threadIdx.x & 31U;
+  uint2 entry[kMine];
+  int below[kMine];
+  std::uint32_t rank[kMine] = {};
+  std::uint32_t count = 0;  // of the level that is the lane's number
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    entry[j] = queue[j * 32 + lane];
+    below[j] = level_of(entry[j].y);
+  }
+  for (int l = level + 1; l < levels; ++l) {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const unsigned same = __ballot_sync(kFull, below[j] == l);
+      if (below[j] == l) rank[j] = all + static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
+      all += static_cast<unsigned>(__popc(same));
+    }
+    if (static_cast<int>(lane) == l) count = all;
+  }
+  const std::uint32_t base = count > 0 ? atomicAdd(&lists.sizes[lane], count) : 0;
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint64_t at = std::uint64_t{__shfl_sync(kFull, base, below[j])} + rank[j];
+    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
+    list_point(lists, s.table, point.x, point.position, entry[j].y, at);
+  }
+  __syncwarp();  // what comes next may overwrite the queue
+}
+
+/// Lists what the block's warps have left, by one global atomic a level, and adds up what it counted. All call.
+template <class T, int Dim>
+__device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+                                 std::uint32_t queued, WidePlaces places, std::uint32_t* code_counts) {
+  constexpr int kMine = kRouteTogether / 32;
+  uint2 entry[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t k = j * 32 + (threadIdx.x & 31U);
+    entry[j] = k < queued ? s.queue[k] : make_uint2(0, 0);
+    place[j] = entry[j].y != 0 ? places.take(entry[j].y) : 0;
+  }
+  places.reserve(lists.sizes);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (entry[j].y == 0) continue;
+    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
+    list_point(lists, s.table, point.x, point.position, entry[j].y, places.at(entry[j].y, place[j]));
+  }
+  for (std::uint32_t v = threadIdx.x; v < 2U << static_cast<unsigned>(levels); v += kRouteThreads)
+    if (s.counts[v] > 0) atomicAdd(&code_counts[v], s.counts[v]);
+}
+
+/// Fills the block's tables. The caller has a barrier follow.
+template <bool Last>
+__device__ inline void load_tables(const RouteMemory& s, int level, int levels, const float2* __restrict__ table,
+                                   const WideCut* __restrict__ cuts) {
+  const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  for (std::uint32_t k = threadIdx.x; k < level_first; k += kRouteThreads) s.cuts[k] = cuts[level_first + k];
+  if constexpr (!Last) {
+    for (std::uint32_t k = threadIdx.x; k < first / 2; k += kRouteThreads)
+      reinterpret_cast<float4*>(s.table)[k] = reinterpret_cast<const float4*>(table)[k];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kRouteThreads) s.counts[v] = 0;
+  }
+}
+
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; no barrier between
+/// their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets another bracket (none at the last level).
 template <class T, int Dim, bool Last>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
-                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes,
-                      std::uint32_t* code_counts) {
-  constexpr int kMine = 2;
-  constexpr std::uint64_t kChunk = std::uint64_t{kRouteThreads} * kMine;
+                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint32_t* code_counts) {
+  using Turn = RouteTurn<T, Dim>;
   extern __shared__ __align__(16) unsigned char memory[];
-  auto* const table = reinterpret_cast<float2*>(memory);
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
   const std::uint32_t n = min(lists.sizes[level], lists.capacity[level]);
-  if (blockIdx.x * kChunk >= n) return;
+  if (std::uint64_t{blockIdx.x} * kRouteWarps * Turn::kSize >= n) return;
+  const RouteMemory s(memory, level, levels);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
-  if (!Last)
-    for (std::uint32_t v = threadIdx.x; v < first; v += kRouteThreads) table[v] = lists.table[v];
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kRouteWarps * Turn::kSize;
+  std::uint64_t begin = (std::uint64_t{blockIdx.x} * kRouteWarps + threadIdx.x / 32) * Turn::kSize;
+  Turn turn;
+  turn.load(lists.points[level], lists.nodes[level], begin, n);
+  load_tables<Last>(s, level, levels, lists.table, cuts);
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  WidePlaces places{taken, base};
-  const WidePoint<T, Dim>* __restrict__ points = lists.points[level];
-  const std::uint16_t* __restrict__ from = lists.nodes[level];
-  for (std::uint64_t chunk = blockIdx.x * kChunk; chunk < n; chunk += gridDim.x * kChunk) {
-    const std::uint64_t ahead = chunk + gridDim.x * kChunk;  // the block's next chunk, into L2
-    for (std::uint64_t i = threadIdx.x * 128ULL / sizeof(*points); i < kChunk;
-         i += kRouteThreads * 128ULL / sizeof(*points))
-      if (ahead + i < n) prefetch_line(points + ahead + i);
-    if (threadIdx.x < kChunk / 64 && ahead + threadIdx.x * 64ULL < n) prefetch_line(from + ahead + threadIdx.x * 64ULL);
-    WidePoint<T, Dim> point[kMine];
-    std::uint32_t node[kMine];
-    WideCut cut[kMine];
+  std::uint32_t queued = 0;
+  for (; begin < n; begin += stride) {
+    const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
+    float c[Turn::kMine][Dim];
+    std::uint32_t node[Turn::kMine];
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      const std::uint64_t i = chunk + j * kRouteThreads + threadIdx.x;
-      node[j] = i < n ? from[i] : 0U;
-      point[j] = points[i < n ? i : chunk];
+    for (int j = 0; j < Turn::kMine; ++j) {
+      as_floats(turn.point[j].x, c[j]);
+      node[j] = turn.node[j];
     }
+    turn.load(lists.points[level], lists.nodes[level], begin + stride, n);  // of the next turn
+    std::uint32_t to[Turn::kMine];
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) cut[j] = cuts[node[j]];  // of node 0: not active
+    for (int j = 0; j < Turn::kMine; ++j)
+      to[j] = route_child<T, Dim>(s, level, c[j], node[j], mine + j * 32, nodes, candidates);
+    if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      const std::uint32_t v = node[j];
-      node[j] = first;  // not in a bracket
-      if (cut[j].active == 0U) continue;
-      float c[Dim];
-      as_floats(point[j].x, c);
-      const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut[j].low)), cut[j].low, cut[j].scale, level);
-      if (bin >= cut[j].first_bin && bin <= cut[j].last_bin) {
-        const std::uint32_t k = atomicAdd(&nodes[v].candidates, 1U);
-        const std::uint64_t begin = std::uint64_t{v - level_first} * kCandidates;
-        if (k < kCandidates)
-          candidates[begin + k] = static_cast<std::uint32_t>(chunk + j * kRouteThreads + threadIdx.x);
-        continue;
-      }
-      std::uint32_t to = 2 * v + (bin > cut[j].last_bin ? 1U : 0U);
-      if (!Last) to = wide_walk<T, Dim>(table, point[j].x, to, level + 1, levels);
-      codes[point[j].position] = static_cast<std::uint16_t>(to);
-      if (!Last) atomicAdd(&code_counts[to], 1U);
-      node[j] = to;
+    for (int j = 0; j < Turn::kMine; ++j) {
+      const std::uint32_t end = to[j] == 0 ? node[j] : to[j] < first ? 0U : to[j];
+      if (begin + j * 32 + (threadIdx.x & 31U) < n) lists.nodes[level][mine + j * 32] = static_cast<std::uint16_t>(end);
+      if (!Last && to[j] != 0) atomicAdd(&s.counts[to[j]], 1U);
     }
     if constexpr (!Last) {
-      std::uint32_t place[kMine];
-#pragma unroll
-      for (int j = 0; j < kMine; ++j) place[j] = node[j] < first ? places.take(node[j]) : 0;
-      places.reserve(lists.sizes);
-#pragma unroll
-      for (int j = 0; j < kMine; ++j)
-        if (node[j] < first)
-          list_point(lists, table, point[j].x, point[j].position, node[j], places.at(node[j], place[j]));
+      queue_entries(s, mine, to, first, queued);
+      while (queued >= kRouteTogether) {
+        queued -= kRouteTogether;
+        list_together(lists, s, level, levels, s.queue + queued);
+      }
     }
   }
+  if constexpr (!Last) route_end(lists, s, level, levels, queued, WidePlaces{taken, base}, code_counts);
 }
 
 /// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on.
@@ -124,7 +287,7 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     wide_select_kernel(int level, int levels, const WideLists<T, Dim> lists,
                        const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                       Node<T, Dim>* nodes, std::uint16_t* codes, std::uint32_t* code_counts) {
+                       Node<T, Dim>* nodes, std::uint32_t* code_counts) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const found = reinterpret_cast<OrbPoint<T, Dim>*>(memory);
   __shared__ T last_left;
@@ -159,12 +322,68 @@ __global__ void __launch_bounds__(kCutThreads)
     if (i < n) {
       const std::uint32_t child = 2 * v + (orb_before(p, pivot, axis) ? 0U : 1U);
       to = wide_walk<T, Dim>(lists.table, p.x, child, level + 1, levels);
-      codes[p.id] = static_cast<std::uint16_t>(to);
+      lists.nodes[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]] =
+          static_cast<std::uint16_t>(to < first ? 0U : to);
       atomicAdd(&code_counts[to], 1U);
       if (to < first) place = places.take(to);
     }
     places.reserve(lists.sizes);
     if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
+  }
+}
+
+/// Threads and blocks a multiprocessor that write codes; entries of a warp's step, less what rounding may add.
+constexpr int kSettleThreads = 256;
+constexpr int kSettleBlocks = 6;
+constexpr std::uint32_t kSettleStep = 128 - 2 * kWideLevels;
+
+/// Writes the codes of all lists' entries. Lists are more or less in the order of positions, so a step takes an equal
+/// part of each, and warps take steps side by side: codes that share a sector meet in the cache. Bytes an entry of 18:
+/// 18 and a sector of codes, which 16 points share.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
+    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, std::uint16_t* codes) {
+  constexpr int kMine = 4;
+  const unsigned lane = threadIdx.x & 31U;
+  const int own = min(static_cast<int>(lane), kWideLevels - 1);  // the level whose part the lane works out
+  const std::uint32_t size = static_cast<int>(lane) < levels ? min(lists.sizes[own], lists.capacity[own]) : 0U;
+  std::uint64_t steps = 1;
+  for (int l = 0; l < levels; ++l) steps += __shfl_sync(kFull, size, l);
+  steps = steps / kSettleStep + 1;
+  const std::uint64_t part = (std::uint64_t{size} << 32U) / steps;  // entries of a step, and 32 bits of a fraction
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kSettleThreads / 32);
+  for (std::uint64_t step = std::uint64_t{blockIdx.x} * (kSettleThreads / 32) + threadIdx.x / 32; step < steps;
+       step += warps) {
+    const auto begin = static_cast<std::uint32_t>((part * step) >> 32U);
+    const std::uint32_t end = step + 1 == steps ? size : static_cast<std::uint32_t>((part * (step + 1)) >> 32U);
+    std::uint32_t behind = end - begin;  // the step's entries up to the lane's level
+#pragma unroll
+    for (unsigned distance = 1; distance < 16; distance *= 2) {
+      const std::uint32_t other = __shfl_up_sync(kFull, behind, distance);
+      if (lane >= distance) behind += other;
+    }
+    const std::uint32_t shift =
+        end - behind;  // from a number among the step's entries to a place in the list; may wrap
+    int level[kMine] = {};
+    for (int l = 0; l < levels; ++l) {
+      const std::uint32_t up_to = __shfl_sync(kFull, behind, l);
+#pragma unroll
+      for (int j = 0; j < kMine; ++j) level[j] += j * 32 + lane >= up_to ? 1 : 0;
+    }
+    std::uint32_t at[kMine];
+    std::uint32_t code[kMine];
+    std::uint32_t position[kMine];
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) at[j] = __shfl_sync(kFull, shift, level[j]) + j * 32 + lane;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const bool any = level[j] < levels;
+      code[j] = any ? std::uint32_t{__ldcs(lists.nodes[level[j]] + at[j])} : 0U;
+      position[j] = any ? __ldcs(&lists.points[level[j]][at[j]].position) : 0U;
+    }
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (code[j] != 0) codes[position[j]] = static_cast<std::uint16_t>(code[j]);
   }
 }
 
