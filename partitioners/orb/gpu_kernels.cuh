@@ -27,7 +27,7 @@ constexpr int kEntryThreads = 256;
 constexpr int kEntryItems = 8;
 
 template <class T, int Dim>
-constexpr int kItems = sizeof(T) * Dim <= 12 ? 9 : 5;
+constexpr int kItems = sizeof(T) * Dim <= 12 ? 8 : 5;
 template <class T, int Dim>
 constexpr unsigned kTile = kThreads* kItems<T, Dim>;
 

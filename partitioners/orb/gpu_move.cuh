@@ -6,23 +6,23 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Stable places of a tile's points among the slots: per_warp[w][s] becomes the place of warp w's first point of slot
-/// s, the result is each item's place in the tile sorted by slot. All threads call; barriers inside. first[s]: where
-/// slot s begins in the sorted tile; kSlots + 1 words. An item's number in the tile is (warp * items + j) * 32 + lane;
-/// its slot is code >> shift, none where the code is negative.
+/// Stable places of a tile's points among the slots: adds to each item's code, of 16 bits, 65536 times its place in the
+/// tile sorted by slot. All threads call; barriers inside. first[s]: where slot s begins in the sorted tile. An item's
+/// number in the tile is (warp * items + j) * 32 + lane; its slot is code >> shift. What is past the tile's end must be
+/// of the last slot, so that it comes last.
 template <int Items>
-__device__ inline void rank_tile(const int (&code)[Items], unsigned shift, std::uint32_t (&place)[Items],
-                                 std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
+__device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, std::uint32_t (*per_warp)[kSlots],
+                                 std::uint32_t* first) {
   const unsigned lane = threadIdx.x & 31U;
   const unsigned warp = threadIdx.x >> 5U;
-  for (unsigned k = threadIdx.x; k < kThreads / 32 * kSlots; k += kThreads) per_warp[k / kSlots][k % kSlots] = 0;
-  __syncthreads();
   std::uint32_t* const mine = per_warp[warp];
+  mine[lane] = 0;
+  mine[lane + 32] = 0;
+  __syncwarp();
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
-    const bool here = code[j] >= 0;
-    const auto slot = static_cast<std::uint32_t>(code[j]) >> shift;
-    unsigned same = __ballot_sync(kFull, here);
+    const std::uint32_t slot = item[j] >> shift;
+    unsigned same = kFull;  // lanes of the same slot
 #pragma unroll
     for (unsigned b = 0; b < 6; ++b) {
       const bool set = ((slot >> b) & 1U) != 0U;
@@ -30,13 +30,10 @@ __device__ inline void rank_tile(const int (&code)[Items], unsigned shift, std::
       same &= set ? with : ~with;
     }
     const unsigned before = same & ((1U << lane) - 1U);
-    std::uint32_t sum = 0;
-    if (here) {
-      sum = mine[slot];
-      place[j] = sum + static_cast<unsigned>(__popc(before));
-    }
+    const std::uint32_t sum = mine[slot];
+    item[j] |= (sum + static_cast<unsigned>(__popc(before))) << 16U;
     __syncwarp();
-    if (here && before == 0U) mine[slot] = sum + static_cast<unsigned>(__popc(same));  // the first of its kind
+    if (before == 0U) mine[slot] = sum + static_cast<unsigned>(__popc(same));  // the first of its kind
     __syncwarp();
   }
   __syncthreads();
@@ -48,26 +45,27 @@ __device__ inline void rank_tile(const int (&code)[Items], unsigned shift, std::
       per_warp[w][threadIdx.x] = sum;
       sum += count;
     }
-    first[threadIdx.x + 1] = sum;
+    first[threadIdx.x] = sum;
   }
   __syncthreads();
   if (warp == 0) {  // two slots a lane
-    const std::uint32_t left = first[2 * lane + 1];
-    const std::uint32_t both = left + first[2 * lane + 2];
+    const std::uint32_t left = first[2 * lane];
+    const std::uint32_t both = left + first[2 * lane + 1];
     std::uint32_t sum = both;
 #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
       const std::uint32_t other = __shfl_up_sync(kFull, sum, step);
       if (lane >= step) sum += other;
     }
+    first[2 * lane] = sum - both;
     first[2 * lane + 1] = sum - both + left;
-    first[2 * lane + 2] = sum;
-    if (lane == 0) first[0] = 0;
   }
   __syncthreads();
+  mine[lane] += first[lane];
+  mine[lane + 32] += first[lane + 32];
+  __syncwarp();
 #pragma unroll
-  for (int j = 0; j < Items; ++j)
-    if (code[j] >= 0) place[j] += first[code[j] >> shift] + mine[code[j] >> shift];
+  for (int j = 0; j < Items; ++j) item[j] += mine[(item[j] & 0xffffU) >> shift] << 16U;
 }
 
 /// Threads of a block that counts a tile's codes. It loads all of them at first, 16 bytes a time, and each warp counts
@@ -196,45 +194,25 @@ struct MoveArguments {
 template <class T, int Dim>
 constexpr std::size_t kRawBytes = std::size_t{kTile<T, Dim>} * sizeof(T) * Dim + 16;
 
-/// Shared memory of move_kernel besides its fixed part: the tile's points as they lie; by place in the tile sorted by
-/// slot the number of the point's first value, the id and the digit.
+/// Shared memory of move_kernel besides its fixed part: the tile's points as they lie; by place in the sorted tile a
+/// MovedItem, and the id.
 template <class T, int Dim>
-constexpr std::size_t move_shared(bool ids, bool digits) {
-  return kRawBytes<T, Dim> +
-         std::size_t{kTile<T, Dim>} * (sizeof(std::uint16_t) + (ids ? sizeof(std::uint32_t) : 0) + (digits ? 1 : 0));
+constexpr std::size_t move_shared(bool ids) {
+  return kRawBytes<T, Dim> + std::size_t{kTile<T, Dim>} * (ids ? 2 : 1) * sizeof(std::uint32_t);
 }
 
-/// Writes a sorted tile's n points of `Per` values to where their slots want them, `to` in points; get(k) is its k-th
-/// value. Each warp takes an equal stretch of the tile and goes through the slots in it; its stores begin at multiples
-/// of 32 values.
-template <int Per, class V, class Get>
-__device__ inline void write_runs(V* __restrict__ out, const std::uint32_t* first, const std::uint32_t* to,
-                                  std::uint32_t n, const Get& get) {
-  constexpr unsigned kWarps = kThreads / 32;
-  const auto lane = static_cast<int>(threadIdx.x & 31U);
-  const std::uint32_t share = (n + kWarps - 1) / kWarps;
-  std::uint32_t p = threadIdx.x / 32 * share;
-  const std::uint32_t last = min(n, p + share);
-  std::uint32_t s = 0;
-  for (std::uint32_t end = kSlots; end - s > 1;) {
-    const std::uint32_t middle = (s + end) / 2;
-    if (first[middle] <= p)
-      s = middle;
-    else
-      end = middle;
+/// An item at its place in a sorted tile, in one word: its number in the tile, slot and digit.
+struct MovedItem {
+  static constexpr unsigned kSlotBit = 16, kDigitBit = 24;
+  std::uint32_t word;
+
+  static __device__ MovedItem of(std::uint32_t number, std::uint32_t slot, std::uint32_t digit) {
+    return {number | slot << kSlotBit | digit << kDigitBit};
   }
-  for (; p < last; ++s) {
-    const std::uint32_t end = min(first[s + 1], last);
-    if (end <= p) continue;
-    const std::uint64_t target = std::uint64_t{to[s] + (p - first[s])} * Per;
-    V* const run = out + target;
-    const int values = static_cast<int>((end - p) * Per);
-#pragma unroll 4
-    for (int k = lane - static_cast<int>(target % 32); k < values; k += 32)
-      if (k >= 0) run[k] = get(p * Per + static_cast<std::uint32_t>(k));
-    p = end;
-  }
-}
+  __device__ std::uint32_t number() const { return word & 0xffffU; }
+  __device__ std::uint32_t slot() const { return (word >> kSlotBit) & (kSlots - 1U); }
+  __device__ std::uint32_t digit() const { return word >> kDigitBit; }
+};
 
 /// Has `count` values copied to shared memory; returns where the first one comes to lie. `raw`: aligned to 16 bytes, 16
 /// bytes more than the values need. `here`: one thread that initialised the barrier for one arrival, which comes when
@@ -267,6 +245,27 @@ __device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
 #endif
 }
 
+/// Writes a sorted tile: `way[slot]` more than an item's place in the tile is its place in `moved`. Neighbours of a
+/// slot are neighbours there, so a warp's stores are whole but at the slots' ends.
+template <class T, int Dim>
+__device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const MovedItem* items,
+                                  const std::uint32_t* ids, const std::uint32_t* way, std::uint32_t n,
+                                  std::uint32_t begin) {
+#pragma unroll 4
+  for (std::uint32_t k = threadIdx.x; k < n * Dim; k += kThreads) {
+    const std::uint32_t place = k / Dim;
+    const std::uint32_t axis = k - place * Dim;
+    const MovedItem item = items[place];
+    a.moved[std::uint64_t{place + way[item.slot()]} * Dim + axis] = raw[item.number() * Dim + axis];
+  }
+  if (a.digits_out != nullptr)
+    for (std::uint32_t place = threadIdx.x; place < n; place += kThreads)
+      a.digits_out[place + way[items[place].slot()]] = static_cast<std::uint8_t>(items[place].digit());
+  if (a.ids_out != nullptr)
+    for (std::uint32_t place = threadIdx.x; place < n; place += kThreads)
+      a.ids_out[place + way[items[place].slot()]] = a.ids_in != nullptr ? ids[place] : begin + items[place].number();
+}
+
 /// One block a tile: its points, which come into shared memory while they are ranked by slot, to their places. Bytes a
 /// point of 12 without ids: 24, the code, and a digit.
 template <class T, int Dim, class Code>
@@ -274,14 +273,12 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   constexpr bool kWide = sizeof(Code) == 2;
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
-  static_assert(kSize * Dim <= 0x10000U, "a value's number has 16 bits");
   extern __shared__ __align__(16) unsigned char memory[];
-  auto* const sorted_ids = reinterpret_cast<std::uint32_t*>(memory + kRawBytes<T, Dim>);
-  auto* const order = reinterpret_cast<std::uint16_t*>(a.ids_in != nullptr ? sorted_ids + kSize : sorted_ids);
-  auto* const sorted_digits = reinterpret_cast<std::uint8_t*>(order + kSize);
+  auto* const items = reinterpret_cast<MovedItem*>(memory + kRawBytes<T, Dim>);
+  auto* const ids = reinterpret_cast<std::uint32_t*>(items + kSize);
   __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
-  __shared__ std::uint32_t first[kSlots + 1];
-  __shared__ std::uint32_t to[kSlots];
+  __shared__ std::uint32_t first[kSlots];
+  __shared__ std::uint32_t way[kSlots];
   __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
   __shared__ std::uint64_t arrived;
@@ -291,60 +288,58 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const std::uint32_t tile = blockIdx.x - cell.first_tile;
   const std::uint32_t offset = tile * kSize;
   const std::uint32_t n = min(kSize, cell.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  const T* const raw = ask_for_tile(reinterpret_cast<T*>(memory), a.points + begin * Dim, n * Dim, &arrived);
+  const std::uint32_t begin = cell.begin + offset;
+  const T* const raw =
+      ask_for_tile(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
   if (!kWide && threadIdx.x < kNodes)
     slots[threadIdx.x] = a.slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
   if (threadIdx.x < kSlots)
-    to[threadIdx.x] =
+    way[threadIdx.x] =
         a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
         cell.before + cell.begin;
-  const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
-  int code[kMine];
-  std::uint32_t place[kMine];
+  const std::uint32_t number = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
+  std::uint32_t item[kMine];
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
-    const std::uint32_t i = base + 32U * j;
-    place[j] = 0;
-    code[j] = i < n ? static_cast<int>(codes[begin + i] - (kWide ? a.first : 0U)) : -1;
+    const std::uint32_t i = number + 32U * j;
+    item[j] = i < n ? std::uint32_t{codes[std::uint64_t{begin} + i]} : ~0U;
   }
   __syncthreads();
-  if constexpr (!kWide) {
+  const unsigned shift = kWide ? a.shift : 0U;
+  const std::uint32_t last = ((kSlots - 1U) << shift) | ((1U << shift) - 1U);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if constexpr (kWide)
+      item[j] = min(item[j] - a.first, last);  // past the end too
+    else
+      item[j] = item[j] == ~0U ? last : slots[item[j]];
+  }
+  rank_tile<kMine>(item, shift, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j)
+    items[item[j] >> 16U] = MovedItem::of(number + 32U * j, (item[j] & 0xffffU) >> shift, item[j] % kSlots);
+  if (a.ids_in != nullptr) {
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
-      if (code[j] >= 0) code[j] = slots[code[j]];
+      if (number + 32U * j < n) ids[item[j] >> 16U] = __ldg(a.ids_in + begin + number + 32U * j);
   }
-  rank_tile<kMine>(code, kWide ? a.shift : 0U, place, per_warp, first);
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    const std::uint32_t i = base + 32U * j;
-    if (i >= n) continue;
-    order[place[j]] = static_cast<std::uint16_t>(i * Dim);
-    if (a.ids_in != nullptr) sorted_ids[place[j]] = __ldg(a.ids_in + begin + i);
-    if (kWide && a.digits_out != nullptr) sorted_digits[place[j]] = static_cast<std::uint8_t>(code[j] % kSlots);
-  }
+  if (threadIdx.x < kSlots) way[threadIdx.x] -= first[threadIdx.x];
   __syncthreads();
   wait_for_tile(&arrived);
-  write_runs<Dim>(a.moved, first, to, n, [&](std::uint32_t k) { return raw[order[k / Dim] + k % Dim]; });
-  if (a.ids_out != nullptr)
-    write_runs<1>(a.ids_out, first, to, n, [&](std::uint32_t k) {
-      return a.ids_in != nullptr ? sorted_ids[k] : static_cast<std::uint32_t>(begin) + order[k] / Dim;
-    });
-  if (kWide && a.digits_out != nullptr)
-    write_runs<1>(a.digits_out, first, to, n, [&](std::uint32_t k) { return sorted_digits[k]; });
+  write_tile<T, Dim>(a, raw, items, ids, way, n, begin);
 }
 
 /// Lets it have the shared memory that it wants.
 template <class T, int Dim>
 void allow_move_shared() {
-  allow_shared(move_kernel<T, Dim, std::uint8_t>, move_shared<T, Dim>(true, true));
-  allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true, true));
+  allow_shared(move_kernel<T, Dim, std::uint8_t>, move_shared<T, Dim>(true));
+  allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true));
 }
 
 template <class T, int Dim, class Code>
 void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
-  const std::size_t shared = move_shared<T, Dim>(arguments.ids_in != nullptr, arguments.digits_out != nullptr);
-  move_kernel<T, Dim, Code><<<tiles, kThreads, shared, stream>>>(arguments, codes);
+  move_kernel<T, Dim, Code>
+      <<<tiles, kThreads, move_shared<T, Dim>(arguments.ids_in != nullptr), stream>>>(arguments, codes);
   support::cuda_check_launch("move_kernel");
 }
 

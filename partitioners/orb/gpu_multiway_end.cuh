@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
   __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
-  __shared__ std::uint32_t first[kSlots + 1];
+  __shared__ std::uint32_t first[kSlots];
   __shared__ std::uint32_t to[kSlots];
   __shared__ std::uint32_t leaf[kSlots];
   __shared__ std::uint8_t slots[kNodes];
@@ -41,20 +41,19 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t n = min(kSize, cell.count - offset);
   const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   const unsigned base = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
-  int slot[kMine];
-  std::uint32_t place[kMine];
+  std::uint32_t item[kMine];  // its slot, and above 16 bits its place
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     const std::uint32_t i = base + 32U * j;
-    slot[j] = i < n ? slots[codes[begin + i]] : -1;
+    item[j] = i < n ? slots[codes[begin + i]] : kSlots - 1U;
   }
-  if (any_inner) rank_tile<kMine>(slot, 0, place, per_warp, first);
+  if (any_inner) rank_tile<kMine>(item, 0, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
-    if (slot[j] < 0) continue;
-    const int s = slot[j];
+    if (base + 32U * j >= n) continue;
+    const std::uint32_t s = item[j] & 0xffffU;
     std::uint32_t label = leaf[s];
-    if (label == ~0U) label = moved_labels[std::uint64_t{to[s]} + (place[j] - first[s])];
+    if (label == ~0U) label = moved_labels[std::uint64_t{to[s]} + (item[j] >> 16U) - first[s]];
     labels[begin + base + 32U * j] = label;
   }
 }

@@ -49,7 +49,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
   codes_.resize_discard((n + 7) / 8 * 8);
   nodes_.resize_discard(kWideNodes);
   middles_.resize_discard(first_);
-  limits_.resize_discard(std::size_t{3} * first_);
+  limits_.resize_discard(first_);
   grid_.resize_discard(kGridCells);
   start_.resize_discard(kWideNodes);
   bins_.resize_discard(wide_bins_begin(levels_));

@@ -17,7 +17,7 @@ constexpr std::uint32_t kWideNodes = 2 * kWideInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kWideSegment = 128;
 /// Threads of a block that walks points, and of one that sends entries of lists on.
-constexpr int kWalkThreads = 1024;
+constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;
 /// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
 constexpr std::uint32_t kWideChunk = 64;
@@ -246,10 +246,6 @@ struct WideStretches {
     left = turns;
     group += gap;
   }
-  /// The group some turns later, where that is in this stretch or the next.
-  [[nodiscard]] __device__ std::uint32_t ahead(std::uint32_t later) const {
-    return group + later + (later < left ? 0U : gap);
-  }
 };
 
 /// What a walk works on.
@@ -264,17 +260,15 @@ struct WideWalk {
   WideLists<T, Dim> lists;
 };
 
-/// What follows a walk of one point a lane, where there is one: its code is written and counted, and it is listed if it
-/// met a bracket. All lanes call.
+/// What follows a walk of one point a lane, where there is one: its code is counted and written, or it is listed if it
+/// met a bracket: then its code is written from the list. All lanes call.
 template <class T, int Dim>
 __device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
                                 WideChunks& chunks, const float (&c)[Dim], std::uint32_t position, std::uint32_t v,
                                 bool here) {
-  if (here) {
-    a.codes[position] = static_cast<std::uint16_t>(v);
-    atomicAdd(&counts[v], 1U);
-  }
   const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
+  if (here) atomicAdd(&counts[v], 1U);
+  if (here && !listed) a.codes[position] = static_cast<std::uint16_t>(v);
   const std::uint64_t at = chunks.take(a.lists.sizes, listed ? v : 0U);
   if (!listed) return;
   T x[Dim];

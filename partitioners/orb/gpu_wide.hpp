@@ -62,7 +62,8 @@ class WideRound {
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
-  support::DeviceBuffer<std::uint32_t> middles_, limits_;  ///< for the walk by places
+  support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
+  support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;
   support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];

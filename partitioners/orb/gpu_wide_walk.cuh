@@ -15,8 +15,6 @@ constexpr std::uint32_t kGuards = 0x80008000U;
 constexpr unsigned kGridBits = 5;
 constexpr std::uint32_t kGridCells = 1U << (3 * kGridBits);
 constexpr std::uint32_t kGridSliver = 96;
-/// Turns from the one being walked to the one whose points are asked for to come into the L2 cache.
-constexpr std::uint32_t kWideAhead = 2;
 
 template <int Dim>
 struct WideScale {
@@ -43,13 +41,13 @@ __device__ inline std::uint32_t select_bytes(std::uint32_t low, std::uint32_t hi
   return result;
 }
 
-/// One thread a node: middles[node], the last place that goes left above the selector of its axis; limits, by three
-/// arrays over the nodes of the last level: lowest places on x and y; highest with guards; highest on z, guarded, less
-/// the lowest.
+/// One thread a node: middles[node], the last place that goes left above the selector of its axis; limits of the k-th
+/// node of the last level: x, lowest places on x and y; y, highest with guards; z, highest on z, guarded, less the
+/// lowest.
 template <int Dim>
 __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restrict__ splits,
                                    const float2* __restrict__ table, const WideScale<Dim> scale, std::uint32_t* middles,
-                                   std::uint32_t* limits) {
+                                   uint4* limits) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= first) return;
   const WideSplit split = splits[k];
@@ -84,9 +82,9 @@ __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restr
       high[d] = kPlaces - 1;
     }
   }
-  limits[k] = static_cast<std::uint32_t>(low[0]) | static_cast<std::uint32_t>(low[1]) << 16U;
-  limits[first + k] = (static_cast<std::uint32_t>(high[0]) | static_cast<std::uint32_t>(high[1]) << 16U) | kGuards;
-  limits[2 * first + k] = ((static_cast<std::uint32_t>(high[2]) | kPlaces) << 16U) - static_cast<std::uint32_t>(low[2]);
+  limits[k] = {static_cast<std::uint32_t>(low[0]) | static_cast<std::uint32_t>(low[1]) << 16U,
+               (static_cast<std::uint32_t>(high[0]) | static_cast<std::uint32_t>(high[1]) << 16U) | kGuards,
+               ((static_cast<std::uint32_t>(high[2]) | kPlaces) << 16U) - static_cast<std::uint32_t>(low[2]), 0};
 }
 
 /// One thread a cell of the grid: the deepest node that holds it but for a sliver.
@@ -121,36 +119,41 @@ template <int Dim>
 struct WidePlaceTables {
   WideScale<Dim> scale;
   const std::uint32_t* middles;
-  const std::uint32_t* limits;
+  const uint4* limits;
   const std::uint16_t* grid;
 };
 
 /// Points that a warp keeps, with the leaves that their places guess, until there are enough for a walk by coordinates.
 template <int Dim>
 struct WideQueue {
-  static constexpr std::uint32_t kRoom = 60;  // what shared memory leaves; at least 32
-  static constexpr std::size_t kBytes = kRoom * ((Dim + 1) * sizeof(float) + sizeof(std::uint16_t));
-  float* x;  ///< [axis][kRoom]
-  std::uint32_t* positions;
+  static constexpr std::uint32_t kRoom = 44;  // what shared memory leaves; at least 32
+  static constexpr std::size_t kBytes = kRoom * (sizeof(float4) + sizeof(std::uint16_t));
+  float4* points;  ///< coordinates, and the position in the last word
   std::uint16_t* guesses;
   std::uint32_t size = 0;
 
-  __device__ explicit WideQueue(unsigned char* memory)
-      : x(reinterpret_cast<float*>(memory)),
-        positions(reinterpret_cast<std::uint32_t*>(x + std::size_t{Dim} * kRoom)),
-        guesses(reinterpret_cast<std::uint16_t*>(positions + kRoom)) {}
+  /// The points of all `warps` come first, so that they are aligned.
+  __device__ WideQueue(unsigned char* memory, std::uint32_t warp, std::uint32_t warps)
+      : points(reinterpret_cast<float4*>(memory) + warp * kRoom),
+        guesses(reinterpret_cast<std::uint16_t*>(reinterpret_cast<float4*>(memory) + warps * kRoom) + warp * kRoom) {}
   __device__ void put(std::uint32_t at, const float (&c)[Dim], std::uint32_t position, std::uint32_t guess) const {
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) x[a * kRoom + at] = c[a];
-    positions[at] = position;
+    points[at] = make_float4(c[0], c[1], Dim == 3 ? c[Dim - 1] : 0.0F, __uint_as_float(position));
     guesses[at] = static_cast<std::uint16_t>(guess);
+  }
+  __device__ std::uint32_t get(std::uint32_t at, float (&c)[Dim], std::uint32_t& guess) const {
+    const float4 point = points[at];
+    c[0] = point.x;
+    c[1] = point.y;
+    if constexpr (Dim == 3) c[2] = point.z;
+    guess = guesses[at];
+    return __float_as_uint(point.w);
   }
 };
 
 template <int Dim>
 constexpr std::size_t wide_shared(int levels) {
   const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
-  return first * (sizeof(float2) + 6 * sizeof(std::uint32_t)) + kGridCells * sizeof(std::uint16_t) +
+  return first * (sizeof(uint4) + sizeof(float2) + 3 * sizeof(std::uint32_t)) + kGridCells * sizeof(std::uint16_t) +
          kWalkThreads / 32 * WideQueue<Dim>::kBytes;
 }
 
@@ -180,26 +183,27 @@ __device__ inline void load_four(const T* __restrict__ points, std::uint64_t fir
 
 /// Shared memory of wide_classify_kernel.
 struct WideMemory {
+  uint4* limits;
+  unsigned char* queues;
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code; of 0 those that no code is known of yet
-  std::uint32_t *middles, *limits;
+  std::uint32_t* middles;
   std::uint16_t* grid;
-  unsigned char* queues;
 
-  __device__ WideMemory(unsigned char* memory, std::uint32_t first) {
-    table = reinterpret_cast<float2*>(memory);
+  __device__ WideMemory(unsigned char* memory, std::uint32_t first, std::size_t queue_bytes) {
+    limits = reinterpret_cast<uint4*>(memory);
+    queues = reinterpret_cast<unsigned char*>(limits + first);
+    table = reinterpret_cast<float2*>(queues + kWalkThreads / 32 * queue_bytes);
     counts = reinterpret_cast<std::uint32_t*>(table + first);
     middles = counts + 2 * first;
-    limits = middles + first;
-    grid = reinterpret_cast<std::uint16_t*>(limits + 3 * first);
-    queues = reinterpret_cast<unsigned char*>(grid + kGridCells);
+    grid = reinterpret_cast<std::uint16_t*>(middles + first);
   }
   template <class T, int Dim>
   __device__ void load(const WideWalk<T, Dim>& a, const WidePlaceTables<Dim>& places, std::uint32_t first) const {
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
-    for (std::uint32_t v = threadIdx.x; v < 3 * first; v += kWalkThreads) limits[v] = places.limits[v];
+    for (std::uint32_t k = threadIdx.x; k < first; k += kWalkThreads) limits[k] = places.limits[k];
     for (std::uint32_t k = threadIdx.x; k < kGridCells; k += kWalkThreads) grid[k] = places.grid[k];
     __syncthreads();
   }
@@ -231,26 +235,23 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
   }
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const std::uint32_t k = v[j] - first;
+    const uint4 limits = s.limits[v[j] - first];
     const std::uint32_t both = (z[j] | kPlaces) - (z[j] << 16U);
-    const std::uint32_t inside =
-        ((xy[j] | kGuards) - s.limits[k]) & (s.limits[first + k] - xy[j]) & (s.limits[2 * first + k] + both);
+    const std::uint32_t inside = ((xy[j] | kGuards) - limits.x) & (limits.y - xy[j]) & (limits.z + both);
     codes[j] = (inside & kGuards) == kGuards ? v[j] : 0U;
   }
 }
 
 /// Places of four points.
-template <class T, int Dim>
-__device__ inline void places_of(const T (&x)[4][Dim], const WideScale<Dim>& scale, std::uint32_t (&xy)[4],
+template <int Dim>
+__device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>& scale, std::uint32_t (&xy)[4],
                                  std::uint32_t (&z)[4]) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    float c[Dim];
-    as_floats(x[j], c);
-    xy[j] = select_bytes(place_bits(c[0], scale.scale[0], scale.offset[0]),
-                         place_bits(c[1], scale.scale[1], scale.offset[1]), 0x5410U);
+    xy[j] = select_bytes(place_bits(c[j][0], scale.scale[0], scale.offset[0]),
+                         place_bits(c[j][1], scale.scale[1], scale.offset[1]), 0x5410U);
     z[j] = 0;
-    if constexpr (Dim == 3) z[j] = place_of<Dim>(c[2], scale, 2);
+    if constexpr (Dim == 3) z[j] = place_of<Dim>(c[j][2], scale, 2);
   }
 }
 
@@ -291,10 +292,9 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
   queue.size -= count;
   const std::uint32_t at = queue.size + (here ? lane : 0U);
   float c[Dim];
-#pragma unroll
-  for (int d = 0; d < Dim; ++d) c[d] = queue.x[d * WideQueue<Dim>::kRoom + at];
-  const std::uint32_t position = queue.positions[at];
-  const std::uint32_t v = walk_along<Dim>(s.table, c, queue.guesses[at], a.levels);
+  std::uint32_t guess = 0;
+  const std::uint32_t position = queue.get(at, c, guess);
+  const std::uint32_t v = walk_along<Dim>(s.table, c, guess, a.levels);
   end_walk<T, Dim>(a, s.table, s.counts, chunks, c, position, v, here);
   __syncwarp();  // the places in the queue are free
 }
@@ -342,37 +342,35 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kWalkThreads, 1)
     wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
   extern __shared__ __align__(16) unsigned char memory[];
+  constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideMemory s(memory, first);
+  const WideMemory s(memory, first, WideQueue<Dim>::kBytes);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
-  WideQueue<Dim> queue(s.queues + warp * WideQueue<Dim>::kBytes);
+  WideStretches stretches(a.turns, blockIdx.x * kWarps + warp);
+  WideQueue<Dim> queue(s.queues, warp, kWarps);
   WideChunks chunks;
   T x[4][Dim];
   if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
   while (stretches.group < groups) {
-    const std::uint32_t ahead = stretches.ahead(kWideAhead);
-    if (ahead < groups && lane < Dim * sizeof(T))
-      prefetch_line(a.points + std::uint64_t{ahead} * 128 * Dim + lane * (128 / sizeof(T)));
     const std::uint32_t i = stretches.group * 128 + 4 * lane;
+    float c[4][Dim];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
+    stretches.advance();  // the next turn's points are under way during this one
+    if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
     std::uint32_t xy[4], z[4], guess[4], code[4];
-    places_of<T, Dim>(x, places.scale, xy, z);
+    places_of<Dim>(c, places.scale, xy, z);
     walk_by_places<Dim>(s, first, xy, z, guess, code);
 #pragma unroll
     for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
     reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
-    float c[4][Dim];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
     for (int next = put_into_queue<Dim>(queue, 0, c, i, guess, code); next < 4;) {
       walk_queued<T, Dim>(a, s, chunks, queue, min(queue.size, 32U));
       next = put_into_queue<Dim>(queue, next, c, i, guess, code);
     }
-    stretches.advance();
-    if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
     if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, queue, 32);
   }
   if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, queue, queue.size);
