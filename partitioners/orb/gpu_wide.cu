@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "partitioners/orb/gpu_wide_again.cuh"
 #include "partitioners/orb/gpu_wide_end.cuh"
@@ -12,6 +13,7 @@ namespace {
 
 using support::copy_to_device;
 using support::copy_to_host;
+using support::cuda_check;
 using support::cuda_check_launch;
 
 /// Times that cells which were not cut are cut once more.
@@ -20,6 +22,8 @@ constexpr int kAgain = 6;
 /// cells whose axis was guessed wrong, which is not for want of width.
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
+/// Where points move anyway, cells with a smaller share of them than one in this are left to a further round.
+constexpr std::uint64_t kFewLeft = 50;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -47,6 +51,8 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
       sample_(n, options, stream),
       host_nodes_(kWideNodes) {
   codes_.resize_discard((n + 7) / 8 * 8);
+  cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
   nodes_.resize_discard(kWideNodes);
   middles_.resize_discard(first_);
   limits_.resize_discard(first_);
@@ -60,7 +66,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
 
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
-  list_state_.resize_discard(kWideLevels + 2);
+  list_state_.resize_discard(kWideLevels + 3);
   const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
   for (int level = 0; level < levels_; ++level) {
     const double size = sample_.size() / std::exp2(level);
@@ -110,22 +116,35 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
     watch.mark(&times.resolve_s);
     if (k == 0 && !good) return false;
     times.again = k;
-    cells.clear();
+    const std::vector<std::size_t> before = std::exchange(cells, cells_to_cut_again(tree));
+    const bool stuck = k > 0 && cells == before;
+    if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
     first_level = kWideLevels;
-    for (const std::size_t v : left_) {
-      // Cells too small for a sample, and those below the last level, take further rounds.
-      const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
-      if (v >= first_ || size < 2 * kWideSegment) continue;
-      cells.push_back(v);
-      first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
-    }
-    if (!good || cells.empty() || k == kAgain || !options_.tuning.again) break;
+    for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
     if (k < kTimesWider) sigmas *= kAgainWider;
   }
   if (tree.cells[1].axis < 0) return false;
   make_slots(tree);
   watch.mark(&times.resolve_s);
   return true;
+}
+
+/// Of the cells left those that are better cut once more than in a further round, in ascending order.
+template <class T, int Dim>
+std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
+  std::vector<std::size_t> cells;
+  std::uint64_t points = 0;
+  for (const std::size_t v : left_) {
+    points += tree.cells[v].count;
+    // Cells too small for a sample, and those below the last level, take further rounds.
+    const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
+    if (v < first_ && size >= 2 * kWideSegment) cells.push_back(v);
+  }
+  // A further round works on those cells alone, but asks for all points to move, and with their numbers for labels.
+  const bool moves = options_.permutation || (options_.points && !options_.labels);
+  if (moves && points < n_ / kFewLeft) cells.clear();
+  std::sort(cells.begin(), cells.end());
+  return cells;
 }
 
 /// Clears what a run counts in, sets the root, and takes the sample.
@@ -161,7 +180,7 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
 template <class T, int Dim>
 void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
-  clear(list_state_, kWideLevels + 2, stream_);
+  clear(list_state_, kWideLevels + 3, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
   const std::uint64_t turns = n_ / 128 / (std::uint64_t{32} * blocks * (kWalkThreads / 32));
@@ -170,7 +189,8 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
                               levels_,
                               codes_.data(),
                               code_counts_.data(),
-                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 16)),
+                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 4)),
+                              list_state_.data() + kWideLevels + 2,
                               lists_};
   if (again) {
     wide_walk_again_kernel<T, Dim>

@@ -19,8 +19,9 @@ constexpr std::uint32_t kWideSegment = 128;
 /// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;
-/// Entries that a warp of the walk takes from a list at a time. What it does not fill are holes: entries of node 0.
-constexpr std::uint32_t kWideChunk = 64;
+/// Entries that a warp of the walk takes from a list at a time; it may have 32 at once. What it does not fill are
+/// holes: entries of node 0.
+constexpr std::uint32_t kWideChunk = 32;
 
 /// How entries of a node being cut are told apart.
 struct __align__(16) WideCut {
@@ -230,22 +231,30 @@ struct WideChunks {
   }
 };
 
-/// The groups of 128 points that a warp walks: stretches, one after another; all warps take equally many. A turn has a
-/// group.
+/// The groups of 128 points that a warp walks, one a turn: stretches, which warps take in order as they need them. So
+/// all are near each other at any time, and lists are nearly in the order of positions. All lanes call.
 struct WideStretches {
-  std::uint32_t group;  ///< those of later turns are higher
-  std::uint32_t turns;  ///< in a stretch
-  std::uint32_t left;   ///< of the stretch, this one included
-  std::uint32_t gap;    ///< from the end of a stretch to the warp's next
+  std::uint32_t group;     ///< those of later turns are higher
+  std::uint32_t turns;     ///< in a stretch
+  std::uint32_t left;      ///< of the stretch, this one included
+  std::uint32_t next = 0;  ///< of lane 0: how many stretches were taken before the warp's next, but for the first ones
+  std::uint32_t* taken;    ///< 0 at first
 
-  __device__ WideStretches(std::uint32_t length, std::uint32_t warp)
-      : group(warp * length), turns(length), left(length), gap((gridDim.x * (kWalkThreads / 32) - 1U) * length) {}
+  __device__ WideStretches(std::uint32_t length, std::uint32_t warp, std::uint32_t* counter)
+      : group(warp * length), turns(length), left(length), taken(counter) {
+    ask();
+  }
   __device__ void advance() {
     ++group;
     if (--left > 0) return;
     left = turns;
-    group += gap;
+    group = (gridDim.x * (kWalkThreads / 32) + __shfl_sync(kFull, next, 0)) * turns;
+    ask();
   }
+
+ private:
+  /// Long before it is needed, so that nobody waits for it.
+  __device__ void ask() { add_where((threadIdx.x & 31U) == 0, taken, 1, next); }
 };
 
 /// What a walk works on.
@@ -256,7 +265,8 @@ struct WideWalk {
   int levels;
   std::uint16_t* codes;  ///< room for a multiple of 4
   std::uint32_t* code_counts;
-  std::uint32_t turns;  ///< in a stretch
+  std::uint32_t turns;       ///< in a stretch
+  std::uint32_t* stretches;  ///< taken, 0 at first
   WideLists<T, Dim> lists;
 };
 

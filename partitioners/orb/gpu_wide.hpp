@@ -44,6 +44,7 @@ class WideRound {
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void resolve(int first_level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
+  [[nodiscard]] std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const;
   void make_slots(const OrbTree<T, Dim>& tree);
   void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
 

@@ -62,14 +62,18 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
   float c[Dim];
   as_floats(pending.x, c);
   std::uint32_t v = here ? s.start[pending.code] : first;
-  for (int level = 0; level < a.levels; ++level)
-    if (v < first) step_down<Dim>(s.table, c, v);
+  bool moves = here;
+  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
+    const std::uint32_t from = v;
+    if (moves) step_down<Dim>(s.table, c, v);
+    moves = v != from && v < first;
+  }
   end_walk<T, Dim>(a, s.table, s.counts, chunks, c, pending.position, v, here);
   pending.any = false;
   __syncwarp();
 }
 
-/// Codes of a lane's four points of a group; 0 past the end.
+/// Codes of a lane's four points of a group; 0 past the end, and in the room behind it.
 template <class T, int Dim>
 __device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group) {
   const std::uint64_t i = std::uint64_t{group} * 128 + 4 * (threadIdx.x & 31U);
@@ -90,21 +94,28 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
+  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp, a.stretches);
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
   uint2 codes = load_codes(a, stretches.group);
   while (stretches.group < groups) {
-    const std::uint64_t i = std::uint64_t{stretches.group} * 128 + 4 * lane;
+    const std::uint32_t i = stretches.group * 128 + 4 * lane;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
     stretches.advance();
     codes = load_codes(a, stretches.group);  // no other warp's walk changes them
+    bool wanted[4];
+    bool any = false;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const bool wanted = i + j < a.n && s.start[code[j]] != 0;
-      const unsigned all = __ballot_sync(kFull, wanted);
-      if (wanted) queue[queued + static_cast<unsigned>(__popc(all & lower))] = static_cast<std::uint32_t>(i + j);
+      wanted[j] = s.start[code[j]] != 0;
+      any = any || wanted[j];
+    }
+    if (__any_sync(kFull, any ? 1 : 0) == 0) continue;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const unsigned all = __ballot_sync(kFull, wanted[j]);
+      if (wanted[j]) queue[queued + static_cast<unsigned>(__popc(all & lower))] = i + j;
       queued += static_cast<unsigned>(__popc(all));
     }
     __syncwarp();

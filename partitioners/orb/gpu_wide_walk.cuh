@@ -349,7 +349,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideStretches stretches(a.turns, blockIdx.x * kWarps + warp);
+  WideStretches stretches(a.turns, blockIdx.x * kWarps + warp, a.stretches);
   WideQueue<Dim> queue(s.queues, warp, kWarps);
   WideChunks chunks;
   T x[4][Dim];
