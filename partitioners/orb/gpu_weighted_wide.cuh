@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kWeightedThreads<T>, 1)
       }
       place[j] = v[j] < first ? places.take(v[j]) : 0;
     }
-    places.reserve(lists.sizes);
+    places.reserve(lists.sizes, 1);
     if (i < n) __stcs(reinterpret_cast<uint2*>(codes + i), make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U));
 #pragma unroll
     for (int j = 0; j < 4; ++j) {

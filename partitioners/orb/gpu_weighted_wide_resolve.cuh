@@ -212,7 +212,7 @@ __global__ void __launch_bounds__(kCutThreads)
     if (last) continue;
 #pragma unroll
     for (int j = 0; j < kMine; ++j) place[j] = entry[j].node < first ? places.take(entry[j].node) : 0;
-    places.reserve(lists.sizes);
+    places.reserve(lists.sizes, 1);
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
       if (entry[j].node < first) list_entry(lists, table, entry[j], places.at(entry[j].node, place[j]));
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(kCutThreads)
       add_weight(&sums.weights[entry.node], entry.weight);
       if (entry.node < first) place = places.take(entry.node);
     }
-    places.reserve(lists.sizes);
+    places.reserve(lists.sizes, 1);
     if (entry.node < first) list_entry(lists, lists.table, entry, places.at(entry.node, place));
   }
 }

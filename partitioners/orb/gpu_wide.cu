@@ -6,6 +6,7 @@
 #include "partitioners/orb/gpu_wide_again.cuh"
 #include "partitioners/orb/gpu_wide_end.cuh"
 #include "partitioners/orb/gpu_wide_sample.cuh"
+#include "partitioners/orb/gpu_wide_settle.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -16,6 +17,10 @@ using support::copy_to_host;
 using support::cuda_check;
 using support::cuda_check_launch;
 
+/// Sizes of lists, whether entries were lost, and holes.
+constexpr std::size_t kListState = std::size_t{kWideLevels} * kSizesApart + 2;
+/// Turns of a region, at most: its codes should stay in a small part of the cache.
+constexpr std::uint64_t kRegionTurns = 256;
 /// Times that cells which were not cut are cut once more.
 constexpr int kAgain = 6;
 /// Brackets are wider then, by this much the first times: what missed its cut would miss it again. Later ones are for
@@ -66,23 +71,39 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
 
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
-  list_state_.resize_discard(kWideLevels + 3);
+  list_state_.resize_discard(kListState);
   const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
+  std::size_t chunks = 0;
   for (int level = 0; level < levels_; ++level) {
     const double size = sample_.size() / std::exp2(level);
     const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
     const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
     const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * kAgainBlocks * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
-    lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0));
+    lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kWideChunk * kWideChunk;
     listed_[level].resize_discard(lists_.capacity[level]);
     listed_nodes_[level].resize_discard(lists_.capacity[level]);
     lists_.points[level] = listed_[level].data();
     lists_.nodes[level] = listed_nodes_[level].data();
+    chunks += lists_.capacity[level] / kWideChunk;
   }
+  chunk_regions_.resize_discard(chunks);
+  chunk_order_.resize_discard(chunks);
+  chunk_ends_.resize_discard(kWideLevels);
+  chunks = 0;
+  for (int level = 0; level < levels_; ++level) {
+    lists_.regions[level] = chunk_regions_.data() + chunks;
+    chunks += lists_.capacity[level] / kWideChunk;
+  }
+  const std::uint64_t groups = (n_ + 127) / 128;
+  const std::uint64_t turns = groups / (std::uint64_t{8} * WideRegions::kWarps * multiprocessors());
+  region_turns_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, kRegionTurns));
+  regions_ = static_cast<std::uint32_t>((groups - 1) / (region_turns_ * WideRegions::kWarps) + 1);
+  region_chunks_.resize_discard(std::size_t{regions_} + 1);
+  lists_.region_chunks = region_chunks_.data();
   lists_.sizes = list_state_.data();
-  lists_.overflow = list_state_.data() + kWideLevels;
-  lists_.holes = list_state_.data() + kWideLevels + 1;
+  lists_.overflow = list_state_.data() + kListState - 2;
+  lists_.holes = list_state_.data() + kListState - 1;
   lists_.bins = bins_.data();
   lists_.table = sample_.table();
 }
@@ -180,18 +201,13 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
 template <class T, int Dim>
 void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
-  clear(list_state_, kWideLevels + 3, stream_);
+  clear(list_state_, kListState, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
+  clear(region_chunks_, std::size_t{regions_} + 1, stream_);
+  cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
+             "cudaMemsetAsync");
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-  const std::uint64_t turns = n_ / 128 / (std::uint64_t{32} * blocks * (kWalkThreads / 32));
-  const WideWalk<T, Dim> walk{points,
-                              n_,
-                              levels_,
-                              codes_.data(),
-                              code_counts_.data(),
-                              static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, 4)),
-                              list_state_.data() + kWideLevels + 2,
-                              lists_};
+  const WideWalk<T, Dim> walk{points, n_, levels_, codes_.data(), code_counts_.data(), region_turns_, lists_};
   if (again) {
     wide_walk_again_kernel<T, Dim>
         <<<kAgainBlocks * blocks, kWalkThreads, wide_again_shared(levels_), stream>>>(walk, start_.data());
@@ -211,6 +227,10 @@ template <class T, int Dim>
 void WideRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
   const unsigned grid = kRouteBlocks * multiprocessors();
+  sums_before(region_chunks_.data(), region_chunks_.data(), std::size_t{regions_} + 1, temporary_, stream_);
+  wide_order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+      levels_, lists_, region_chunks_.data(), chunk_order_.data(), chunk_ends_.data());
+  cuda_check_launch("wide_order_chunks_kernel");
   for (int level = first_level; level < levels_; ++level) {
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     const bool last = level + 1 == levels_;
@@ -226,21 +246,21 @@ void WideRound<T, Dim>::resolve(int first_level) {
         level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
-  wide_settle_kernel<T, Dim>
-      <<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(levels_, lists_, codes_.data());
+  wide_settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+      levels_, lists_, region_chunks_.data() + regions_, chunk_order_.data(), chunk_ends_.data(), codes_.data());
   cuda_check_launch("wide_settle_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
 template <class T, int Dim>
 bool WideRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
-  std::uint32_t state[kWideLevels + 2] = {};
+  std::uint32_t state[kListState] = {};
   copy_to_host(host_nodes_.data(), nodes_.data(), kWideNodes, stream_);
-  copy_to_host(state, list_state_.data(), kWideLevels + 2, stream_);
+  copy_to_host(state, list_state_.data(), kListState, stream_);
   stream_.synchronize();
-  if (state[kWideLevels] != 0) return false;
-  for (int level = 0; level < levels_; ++level) times.stopped += state[level];
-  times.stopped -= state[kWideLevels + 1];
+  if (state[kListState - 2] != 0) return false;
+  for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
+  times.stopped -= state[kListState - 1];
   // Others stay left.
   std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
   const Node<T, Dim>* nodes = host_nodes_.data();

@@ -21,7 +21,11 @@ constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;
 /// Entries that a warp of the walk takes from a list at a time; it may have 32 at once. What it does not fill are
 /// holes: entries of node 0.
-constexpr std::uint32_t kWideChunk = 32;
+constexpr std::uint32_t kWideChunk = 64;
+/// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
+constexpr std::uint32_t kSizesApart = 32;
+/// A chunk that no warp has taken for good is in no region.
+constexpr std::uint16_t kNoRegion = 0xffff;
 
 /// How entries of a node being cut are told apart.
 struct __align__(16) WideCut {
@@ -66,13 +70,19 @@ __host__ __device__ constexpr std::uint32_t wide_bins_begin(int level) {
 template <class T, int Dim>
 struct WideLists {
   WidePoint<T, Dim>* points[kWideLevels];
-  std::uint16_t* nodes[kWideLevels];  ///< whose bracket each point met
+  std::uint16_t* nodes[kWideLevels];    ///< whose bracket each point met
+  std::uint16_t* regions[kWideLevels];  ///< where each chunk's first points are; of whole chunks within the capacity
   std::uint32_t capacity[kWideLevels];
-  std::uint32_t* sizes;     ///< [level]
-  std::uint32_t* overflow;  ///< set when an entry had no room
-  std::uint32_t* holes;     ///< entries of node 0, over all levels
+  std::uint32_t* sizes;          ///< [level * kSizesApart]
+  std::uint32_t* region_chunks;  ///< chunks of each region
+  std::uint32_t* overflow;       ///< set when an entry had no room
+  std::uint32_t* holes;          ///< entries of node 0, over all levels
   std::uint32_t* bins;
   const float2* table;  ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
+
+  [[nodiscard]] __device__ std::uint32_t size(int level) const {
+    return min(sizes[static_cast<std::uint32_t>(level) * kSizesApart], capacity[level]);
+  }
 };
 
 /// Bins by coordinate of a bracket at a level.
@@ -164,11 +174,12 @@ struct WidePlaces {
   std::uint32_t* base;   ///< shared, [kWideLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
-  __device__ void reserve(std::uint32_t* sizes) {
+  /// sizes: those of levels are `apart` words from each other.
+  __device__ void reserve(std::uint32_t* sizes, std::uint32_t apart) {
     __syncthreads();
     if (threadIdx.x < kWideLevels) {
       const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x], n) : 0;
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * apart], n) : 0;
       taken[threadIdx.x] = 0;
     }
     __syncthreads();
@@ -186,8 +197,9 @@ struct WideChunks {
   std::uint32_t used = kWideChunk;
   std::uint32_t next = kNone;
 
-  /// Place of the lane's point, which met the bracket of v; v = 0: it has none.
-  __device__ std::uint64_t take(std::uint32_t* sizes, std::uint32_t v) {
+  /// Place of the lane's point, which met the bracket of v; v = 0: it has none. region: that of the warp's turn.
+  template <class T, int Dim>
+  __device__ std::uint64_t take(const WideLists<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
     static_assert(kWideLevels <= 16, "levels are told apart by 4 bits");
     const unsigned lane = threadIdx.x & 31U;
     const unsigned listed = __ballot_sync(kFull, v != 0);
@@ -207,12 +219,17 @@ struct WideChunks {
     used += static_cast<std::uint32_t>(__popc(mine));
     const bool over = used > kWideChunk;
     if (__any_sync(kFull, over ? 1 : 0) != 0) {
-      if (over && next == kNone) next = atomicAdd(&sizes[lane], kWideChunk);  // the level's first
+      std::uint32_t* const size = &lists.sizes[lane * kSizesApart];   // read by lanes of levels only
+      if (over && next == kNone) next = atomicAdd(size, kWideChunk);  // the level's first
       if (over) {
         base = next;
         used -= kWideChunk;
+        if (base + kWideChunk <= lists.capacity[lane]) {
+          lists.regions[lane][base / kWideChunk] = static_cast<std::uint16_t>(region);
+          atomicAdd(&lists.region_chunks[region], 1U);
+        }
       }
-      add_where(over, &sizes[lane], kWideChunk, next);
+      add_where(over, size, kWideChunk, next);
       const std::uint32_t after = __shfl_sync(kFull, base, static_cast<int>(level));
       if (place >= kWideChunk) here = after - kWideChunk;  // may wrap; place makes up for it
     }
@@ -231,30 +248,24 @@ struct WideChunks {
   }
 };
 
-/// The groups of 128 points that a warp walks, one a turn: stretches, which warps take in order as they need them. So
-/// all are near each other at any time, and lists are nearly in the order of positions. All lanes call.
-struct WideStretches {
-  std::uint32_t group;     ///< those of later turns are higher
-  std::uint32_t turns;     ///< in a stretch
-  std::uint32_t left;      ///< of the stretch, this one included
-  std::uint32_t next = 0;  ///< of lane 0: how many stretches were taken before the warp's next, but for the first ones
-  std::uint32_t* taken;    ///< 0 at first
+/// The groups of 128 points that a warp walks, one a turn. Blocks take regions of neighbouring groups, one after
+/// another, and share each among their warps, group by group: so an entry's region says where its point is.
+struct WideRegions {
+  static constexpr std::uint32_t kWarps = kWalkThreads / 32;
+  std::uint32_t turns;   ///< in a region
+  std::uint32_t region;  ///< of this turn
+  std::uint32_t group;   ///< of this turn; those of later turns are higher
+  std::uint32_t left;    ///< turns in the region, this one included
 
-  __device__ WideStretches(std::uint32_t length, std::uint32_t warp, std::uint32_t* counter)
-      : group(warp * length), turns(length), left(length), taken(counter) {
-    ask();
-  }
+  __device__ WideRegions(std::uint32_t length, std::uint32_t warp)
+      : turns(length), region(blockIdx.x), group(blockIdx.x * length * kWarps + warp), left(length) {}
   __device__ void advance() {
-    ++group;
+    group += kWarps;
     if (--left > 0) return;
     left = turns;
-    group = (gridDim.x * (kWalkThreads / 32) + __shfl_sync(kFull, next, 0)) * turns;
-    ask();
+    region += gridDim.x;
+    group += (gridDim.x - 1U) * turns * kWarps;
   }
-
- private:
-  /// Long before it is needed, so that nobody waits for it.
-  __device__ void ask() { add_where((threadIdx.x & 31U) == 0, taken, 1, next); }
 };
 
 /// What a walk works on.
@@ -265,8 +276,7 @@ struct WideWalk {
   int levels;
   std::uint16_t* codes;  ///< room for a multiple of 4
   std::uint32_t* code_counts;
-  std::uint32_t turns;       ///< in a stretch
-  std::uint32_t* stretches;  ///< taken, 0 at first
+  std::uint32_t turns;  ///< in a region
   WideLists<T, Dim> lists;
 };
 
@@ -274,12 +284,12 @@ struct WideWalk {
 /// met a bracket: then its code is written from the list. All lanes call.
 template <class T, int Dim>
 __device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
-                                WideChunks& chunks, const float (&c)[Dim], std::uint32_t position, std::uint32_t v,
-                                bool here) {
+                                WideChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
+                                std::uint32_t v, bool here) {
   const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
   if (here) atomicAdd(&counts[v], 1U);
   if (here && !listed) a.codes[position] = static_cast<std::uint16_t>(v);
-  const std::uint64_t at = chunks.take(a.lists.sizes, listed ? v : 0U);
+  const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U, region);
   if (!listed) return;
   T x[Dim];
 #pragma unroll

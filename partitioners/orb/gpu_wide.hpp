@@ -52,8 +52,9 @@ class WideRound {
   OrbGpuOptions options_;
   const support::CudaStream& stream_;
   int levels_;
-  std::uint32_t first_;  ///< node of the last level
-  bool direct_ = false;  ///< a code names its slot
+  std::uint32_t first_;                           ///< node of the last level
+  bool direct_ = false;                           ///< a code names its slot
+  std::uint32_t region_turns_ = 1, regions_ = 1;  ///< of the walk
   std::vector<std::size_t> left_;
   std::vector<Cell> buckets_;  ///< cells of the second move
 
@@ -63,6 +64,8 @@ class WideRound {
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
+  support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_order_, chunk_ends_;
+  support::DeviceBuffer<std::uint16_t> chunk_regions_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;

@@ -57,7 +57,7 @@ struct WideAgainMemory {
 /// Walks the points that were asked for down from their cells. All lanes call.
 template <class T, int Dim>
 __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
-                                    WidePending<T, Dim>& pending, bool here) {
+                                    std::uint32_t region, WidePending<T, Dim>& pending, bool here) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
   as_floats(pending.x, c);
@@ -68,7 +68,7 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
     if (moves) step_down<Dim>(s.table, c, v);
     moves = v != from && v < first;
   }
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, c, pending.position, v, here);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, here);
   pending.any = false;
   __syncwarp();
 }
@@ -94,16 +94,17 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WideStretches stretches(a.turns, blockIdx.x * (kWalkThreads / 32) + warp, a.stretches);
+  WideRegions regions(a.turns, warp);
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
-  uint2 codes = load_codes(a, stretches.group);
-  while (stretches.group < groups) {
-    const std::uint32_t i = stretches.group * 128 + 4 * lane;
+  uint2 codes = load_codes(a, regions.group);
+  while (regions.group < groups) {
+    const std::uint32_t i = regions.group * 128 + 4 * lane;
+    const std::uint32_t region = regions.region;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
-    stretches.advance();
-    codes = load_codes(a, stretches.group);  // no other warp's walk changes them
+    regions.advance();
+    codes = load_codes(a, regions.group);  // no other warp's walk changes them
     bool wanted[4];
     bool any = false;
 #pragma unroll
@@ -120,16 +121,16 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
     }
     __syncwarp();
     while (queued >= 32) {
-      if (pending.any) walk_pending(a, s, chunks, pending, true);
+      if (pending.any) walk_pending(a, s, chunks, region, pending, true);
       queued -= 32;
       pending.ask(a, queue[queued + lane]);
       __syncwarp();
     }
   }
-  if (pending.any) walk_pending(a, s, chunks, pending, true);
+  if (pending.any) walk_pending(a, s, chunks, 0, pending, true);
   if (queued > 0) {
     pending.ask(a, queue[lane < queued ? lane : 0]);
-    walk_pending(a, s, chunks, pending, lane < queued);
+    walk_pending(a, s, chunks, 0, pending, lane < queued);
   }
   chunks.close(a.lists);
   __syncthreads();

@@ -2,7 +2,7 @@
 // Kernels of gpu_wide.cu that resolve the brackets exactly, level by level: which bin holds the cut; the level's
 // entries outside it go on down; those inside are ordered, and then go on too. An entry carries its point, so that
 // nothing is gathered. Where it ends stands in its list; 0 there: in another list, further down. Codes are written at
-// the end, for all levels together, so that those of neighbours are written together.
+// the end (gpu_wide_settle.cuh).
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 
@@ -180,7 +180,7 @@ __device__ inline void list_together(const WideLists<T, Dim>& lists, const Route
     }
     if (static_cast<int>(lane) == l) count = all;
   }
-  const std::uint32_t base = count > 0 ? atomicAdd(&lists.sizes[lane], count) : 0;
+  const std::uint32_t base = count > 0 ? atomicAdd(&lists.sizes[lane * kSizesApart], count) : 0;
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     const std::uint64_t at = std::uint64_t{__shfl_sync(kFull, base, below[j])} + rank[j];
@@ -203,7 +203,7 @@ __device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemo
     entry[j] = k < queued ? s.queue[k] : make_uint2(0, 0);
     place[j] = entry[j].y != 0 ? places.take(entry[j].y) : 0;
   }
-  places.reserve(lists.sizes);
+  places.reserve(lists.sizes, kSizesApart);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (entry[j].y == 0) continue;
@@ -238,7 +238,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
-  const std::uint32_t n = min(lists.sizes[level], lists.capacity[level]);
+  const std::uint32_t n = lists.size(level);
   if (std::uint64_t{blockIdx.x} * kRouteWarps * Turn::kSize >= n) return;
   const RouteMemory s(memory, level, levels);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
@@ -327,63 +327,8 @@ __global__ void __launch_bounds__(kCutThreads)
       atomicAdd(&code_counts[to], 1U);
       if (to < first) place = places.take(to);
     }
-    places.reserve(lists.sizes);
+    places.reserve(lists.sizes, kSizesApart);
     if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
-  }
-}
-
-/// Threads and blocks a multiprocessor that write codes; entries of a warp's step, less what rounding may add.
-constexpr int kSettleThreads = 256;
-constexpr int kSettleBlocks = 6;
-constexpr std::uint32_t kSettleStep = 128 - 2 * kWideLevels;
-
-/// Writes the codes of all lists' entries. Lists are more or less in the order of positions, so a step takes an equal
-/// part of each, and warps take steps side by side: codes that share a sector meet in the cache. Bytes an entry of 18:
-/// 18 and a sector of codes, which 16 points share.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
-    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, std::uint16_t* codes) {
-  constexpr int kMine = 4;
-  const unsigned lane = threadIdx.x & 31U;
-  const int own = min(static_cast<int>(lane), kWideLevels - 1);  // the level whose part the lane works out
-  const std::uint32_t size = static_cast<int>(lane) < levels ? min(lists.sizes[own], lists.capacity[own]) : 0U;
-  std::uint64_t steps = 1;
-  for (int l = 0; l < levels; ++l) steps += __shfl_sync(kFull, size, l);
-  steps = steps / kSettleStep + 1;
-  const std::uint64_t part = (std::uint64_t{size} << 32U) / steps;  // entries of a step, and 32 bits of a fraction
-  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kSettleThreads / 32);
-  for (std::uint64_t step = std::uint64_t{blockIdx.x} * (kSettleThreads / 32) + threadIdx.x / 32; step < steps;
-       step += warps) {
-    const auto begin = static_cast<std::uint32_t>((part * step) >> 32U);
-    const std::uint32_t end = step + 1 == steps ? size : static_cast<std::uint32_t>((part * (step + 1)) >> 32U);
-    std::uint32_t behind = end - begin;  // the step's entries up to the lane's level
-#pragma unroll
-    for (unsigned distance = 1; distance < 16; distance *= 2) {
-      const std::uint32_t other = __shfl_up_sync(kFull, behind, distance);
-      if (lane >= distance) behind += other;
-    }
-    const std::uint32_t shift =
-        end - behind;  // from a number among the step's entries to a place in the list; may wrap
-    int level[kMine] = {};
-    for (int l = 0; l < levels; ++l) {
-      const std::uint32_t up_to = __shfl_sync(kFull, behind, l);
-#pragma unroll
-      for (int j = 0; j < kMine; ++j) level[j] += j * 32 + lane >= up_to ? 1 : 0;
-    }
-    std::uint32_t at[kMine];
-    std::uint32_t code[kMine];
-    std::uint32_t position[kMine];
-#pragma unroll
-    for (int j = 0; j < kMine; ++j) at[j] = __shfl_sync(kFull, shift, level[j]) + j * 32 + lane;
-#pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      const bool any = level[j] < levels;
-      code[j] = any ? std::uint32_t{__ldcs(lists.nodes[level[j]] + at[j])} : 0U;
-      position[j] = any ? __ldcs(&lists.points[level[j]][at[j]].position) : 0U;
-    }
-#pragma unroll
-    for (int j = 0; j < kMine; ++j)
-      if (code[j] != 0) codes[position[j]] = static_cast<std::uint16_t>(code[j]);
   }
 }
 

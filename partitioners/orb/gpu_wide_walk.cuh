@@ -286,7 +286,7 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
 /// Walks the last `count` points of the queue, at most 32.
 template <class T, int Dim>
 __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
-                                   WideQueue<Dim>& queue, std::uint32_t count) {
+                                   std::uint32_t region, WideQueue<Dim>& queue, std::uint32_t count) {
   const std::uint32_t lane = threadIdx.x & 31U;
   const bool here = lane < count;
   queue.size -= count;
@@ -295,7 +295,7 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
   std::uint32_t guess = 0;
   const std::uint32_t position = queue.get(at, c, guess);
   const std::uint32_t v = walk_along<Dim>(s.table, c, guess, a.levels);
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, c, position, v, here);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, position, v, here);
   __syncwarp();  // the places in the queue are free
 }
 
@@ -331,7 +331,7 @@ __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s,
 #pragma unroll
     for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
     const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
-    end_walk<T, Dim>(a, s.table, s.counts, chunks, c, static_cast<std::uint32_t>(i), v, here);
+    end_walk<T, Dim>(a, s.table, s.counts, chunks, 0, c, static_cast<std::uint32_t>(i), v, here);
   }
 }
 
@@ -342,25 +342,26 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kWalkThreads, 1)
     wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
   extern __shared__ __align__(16) unsigned char memory[];
-  constexpr std::uint32_t kWarps = kWalkThreads / 32;
+  constexpr std::uint32_t kWarps = WideRegions::kWarps;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   const WideMemory s(memory, first, WideQueue<Dim>::kBytes);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideStretches stretches(a.turns, blockIdx.x * kWarps + warp, a.stretches);
+  WideRegions regions(a.turns, warp);
   WideQueue<Dim> queue(s.queues, warp, kWarps);
   WideChunks chunks;
   T x[4][Dim];
-  if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
-  while (stretches.group < groups) {
-    const std::uint32_t i = stretches.group * 128 + 4 * lane;
+  if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
+  while (regions.group < groups) {
+    const std::uint32_t i = regions.group * 128 + 4 * lane;
+    const std::uint32_t region = regions.region;
     float c[4][Dim];
 #pragma unroll
     for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
-    stretches.advance();  // the next turn's points are under way during this one
-    if (stretches.group < groups) load_four<T, Dim>(a.points, std::uint64_t{stretches.group} * 128 + 4 * lane, a.n, x);
+    regions.advance();  // the next turn's points are under way during this one
+    if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
     std::uint32_t xy[4], z[4], guess[4], code[4];
     places_of<Dim>(c, places.scale, xy, z);
     walk_by_places<Dim>(s, first, xy, z, guess, code);
@@ -368,12 +369,12 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
     for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
     reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
     for (int next = put_into_queue<Dim>(queue, 0, c, i, guess, code); next < 4;) {
-      walk_queued<T, Dim>(a, s, chunks, queue, min(queue.size, 32U));
+      walk_queued<T, Dim>(a, s, chunks, region, queue, min(queue.size, 32U));
       next = put_into_queue<Dim>(queue, next, c, i, guess, code);
     }
-    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, queue, 32);
+    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, region, queue, 32);
   }
-  if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, queue, queue.size);
+  if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, 0, queue, queue.size);
   if (blockIdx.x == 0 && warp == 0) walk_rest<T, Dim>(a, s, chunks);
   chunks.close(a.lists);
   __syncthreads();
