@@ -45,6 +45,7 @@ class DeviceGrid {
       : layout_(layout), in_(layout.block_values()), out_(layout.block_values()), sum_(layout) {
     const double block_bytes = static_cast<double>(layout.block_values() * sizeof(double));
     edge_ = static_cast<std::uint32_t>(std::ceil(std::cbrt(kMeshBytes / block_bytes)));
+    edge_ += edge_ % 2;  // blocks of refined meshes come in eights
     std::vector<std::array<std::uint32_t, 3>> coords;
     for (std::uint32_t z = 0; z < edge_; ++z)
       for (std::uint32_t y = 0; y < edge_; ++y)

@@ -160,7 +160,7 @@ template <int Lanes, int Cells>
 int call_march_cells(const Average7Call& call) {
   using Usual = Settings<MarchTeam<0, 0>>;
   using Small5 = Settings<MarchTeam<0, 0>, MarchTeam<8, 2>>;
-  using Small8 = Settings<MarchTeam<0, 5>, MarchTeam<0, 6>, MarchTeam<8, 2>, MarchTeam<8, 3>>;
+  using Small8 = Settings<MarchTeam<0, 5>, MarchTeam<0, 6>, MarchTeam<8, 2>, MarchTeam<4, 4>>;
   using Small = std::conditional_t<Lanes == 8, Small8, std::conditional_t<Lanes == 5, Small5, Usual>>;
   using Teams = std::conditional_t<Cells == 4, Small, Usual>;
   return call_setting(Teams{}, call, [&]<class Team, bool Sum>() { call_march_kernel<Lanes, Cells, Team, Sum>(call); });

@@ -28,7 +28,7 @@ constexpr int kAgain = 6;
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
 /// Where points move anyway, cells with a smaller share of them than one in this are left to a further round.
-constexpr std::uint64_t kFewLeft = 50;
+constexpr std::uint64_t kFewLeft = 2;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -38,8 +38,8 @@ WideScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
     const auto low = static_cast<float>(box.lower[a]);
     const float inverse = 1.0F / (static_cast<float>(box.upper[a]) - low);
     if (!(inverse > 0.0F && inverse < 1e30F)) continue;  // all have the same place
-    scale.scale[a] = inverse;
-    scale.offset[a] = -low * inverse;
+    scale.axis[a].scale = inverse;
+    scale.axis[a].offset = -low * inverse;
   }
   return scale;
 }
@@ -54,7 +54,8 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
       levels_(wide_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
       sample_(n, options, stream),
-      host_nodes_(kWideNodes) {
+      host_nodes_(kWideNodes),
+      host_density_(std::size_t{Dim} * kDenseBins) {
   codes_.resize_discard((n + 7) / 8 * 8);
   cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
@@ -96,8 +97,9 @@ void WideRound<T, Dim>::size_lists() {
     chunks += lists_.capacity[level] / kWideChunk;
   }
   const std::uint64_t groups = (n_ + 127) / 128;
-  const std::uint64_t turns = groups / (std::uint64_t{8} * WideRegions::kWarps * multiprocessors());
-  region_turns_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(turns, 1, kRegionTurns));
+  const std::uint64_t each = (groups - 1) / (std::uint64_t{WideRegions::kWarps} * multiprocessors()) + 1;  // turns
+  const std::uint64_t regions = (each - 1) / kRegionTurns + 1;  // of a block: equally many for all
+  region_turns_ = static_cast<std::uint32_t>((each - 1) / regions + 1);
   regions_ = static_cast<std::uint32_t>((groups - 1) / (region_turns_ * WideRegions::kWarps) + 1);
   region_chunks_.resize_discard(std::size_t{regions_} + 1);
   lists_.region_chunks = region_chunks_.data();
@@ -161,7 +163,8 @@ std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, 
     const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
     if (v < first_ && size >= 2 * kWideSegment) cells.push_back(v);
   }
-  // A further round works on those cells alone, but asks for all points to move, and with their numbers for labels.
+  // A further round has those cells' points together, but asks for all points to move, and with their numbers for
+  // labels.
   const bool moves = options_.permutation || (options_.points && !options_.labels);
   if (moves && points < n_ / kFewLeft) cells.clear();
   std::sort(cells.begin(), cells.end());
@@ -182,6 +185,12 @@ void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
   copy_to_device(nodes_.data() + 1, &root, 1, stream_);
   sample_.start(root.box, root.leaves);
   sample_.take(points);
+  clear(density_, Dim * kDenseBins, stream_);
+  wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
+      sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(root.box), density_.data());
+  cuda_check_launch("wide_density_kernel");
+  copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
+  density_came_.record(stream_);
 }
 
 /// Takes back what was guessed below cells that were not cut.
@@ -213,7 +222,9 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
         <<<kAgainBlocks * blocks, kWalkThreads, wide_again_shared(levels_), stream>>>(walk, start_.data());
     return cuda_check_launch("wide_walk_again_kernel");
   }
-  const WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
+  WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
+  density_came_.synchronize();  // long ago: the guesses are under way
+  for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
   wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
                                                                       places.scale, middles_.data(), limits_.data());
   cuda_check_launch("wide_tables_kernel");
@@ -246,8 +257,9 @@ void WideRound<T, Dim>::resolve(int first_level) {
         level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
+  const SettleRegions regions{region_chunks_.data(), regions_, region_turns_ * WideRegions::kWarps * 128};
   wide_settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
-      levels_, lists_, region_chunks_.data() + regions_, chunk_order_.data(), chunk_ends_.data(), codes_.data());
+      levels_, lists_, regions, chunk_order_.data(), chunk_ends_.data(), codes_.data(), n_);
   cuda_check_launch("wide_settle_kernel");
 }
 

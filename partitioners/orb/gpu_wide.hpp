@@ -73,6 +73,9 @@ class WideRound {
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
+  support::DeviceBuffer<std::uint32_t> density_;
+  support::PinnedBuffer<std::uint32_t> host_density_;
+  support::CudaEvent density_came_;
   support::DeviceBuffer<std::uint16_t> slot_of_code_;
   support::DeviceBuffer<std::uint32_t> leaf_of_code_, tile_table_;
   support::DeviceBuffer<Cell> device_cells_;

@@ -1,127 +1,11 @@
 #pragma once
-// Kernels of gpu_wide.cu that walk all points down.
-//
-// Most points meet no bracket. For them a walk over whole numbers suffices: a place is a coordinate's number, of 15
-// bits, between the sides of the root's box, made by operations that never fall as the coordinate rises. The walk by
-// places guesses a node of the last level; places between its limits prove that the point lies outside all brackets on
-// the way there. So no guess needs to be right. Points without that proof are walked by their coordinates.
-#include "partitioners/orb/gpu_wide.cuh"
+// The kernel of gpu_wide.cu that walks all points down. Most points meet no bracket. For them a walk over places
+// suffices (gpu_wide_places.cuh): it guesses a node of the last level, and places between that node's limits prove that
+// the point lies outside all brackets on the way there. So no guess needs to be right. Points without that proof are
+// walked by their coordinates.
+#include "partitioners/orb/gpu_wide_places.cuh"
 
 namespace amrbench::partitioners::gpu {
-
-constexpr std::uint32_t kPlaces = 1U << 15U;
-constexpr std::uint32_t kGuards = 0x80008000U;
-/// Cells of the grid that says where a walk may begin: bits an axis, and how far planes may reach into a cell.
-constexpr unsigned kGridBits = 5;
-constexpr std::uint32_t kGridCells = 1U << (3 * kGridBits);
-constexpr std::uint32_t kGridSliver = 96;
-
-template <int Dim>
-struct WideScale {
-  float scale[Dim], offset[Dim];
-};
-
-/// Never falls as c rises: additions and products round so. In the low 15 bits; others are set too.
-__device__ inline std::uint32_t place_bits(float c, float scale, float offset) {
-  const float share = __saturatef(__fmaf_rn(c, scale, offset));
-  return __float_as_uint(__fmaf_rn(share, static_cast<float>(kPlaces - 1U), 8388608.0F));
-}
-template <int Dim>
-__device__ inline std::uint32_t place_of(float c, const WideScale<Dim>& scale, int axis) {
-  return place_bits(c, scale.scale[axis], scale.offset[axis]) & (kPlaces - 1U);
-}
-
-/// What to take from places {x, y} and {z, 0} so that the place on an axis stands above 16 bits of zero.
-__device__ inline std::uint32_t place_selector(std::uint32_t axis) {
-  return axis == 0 ? 0x1066U : axis == 1 ? 0x3266U : 0x5466U;
-}
-__device__ inline std::uint32_t select_bytes(std::uint32_t low, std::uint32_t high, std::uint32_t selector) {
-  std::uint32_t result = 0;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(low), "r"(high), "r"(selector));
-  return result;
-}
-
-/// One thread a node: middles[node], the last place that goes left above the selector of its axis; limits of the k-th
-/// node of the last level: x, lowest places on x and y; y, highest with guards; z, highest on z, guarded, less the
-/// lowest.
-template <int Dim>
-__global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restrict__ splits,
-                                   const float2* __restrict__ table, const WideScale<Dim> scale, std::uint32_t* middles,
-                                   uint4* limits) {
-  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
-  if (k >= first) return;
-  const WideSplit split = splits[k];
-  const bool inner = k > 0 && (split.state & WideSplit::kCut) != 0U;
-  const std::uint32_t axis = split.state & WideSplit::kAxis;
-  middles[k] = inner ? place_of<Dim>(split.plane, scale, static_cast<int>(axis)) << 16U | place_selector(axis)
-                     : 0xffff0000U | place_selector(0);  // all go left
-  std::int32_t low[3] = {0, 0, 0};
-  std::int32_t high[3] = {kPlaces - 1, kPlaces - 1, kPlaces - 1};
-  bool reachable = true;
-  for (std::uint32_t v = first + k; v > 1; v /= 2) {
-    const float2 bracket = table[v / 2];
-    if (isinf(bracket.x)) {
-      reachable = reachable && v % 2 == 0;
-      continue;
-    }
-    const auto a = static_cast<int>(__float_as_uint(bracket.x) & 3U);
-    for (int d = 0; d < Dim; ++d) {
-      if (d != a) continue;
-      if (v % 2 == 0)
-        high[d] = min(high[d], static_cast<std::int32_t>(place_of<Dim>(bracket.x, scale, d)) - 1);
-      else
-        low[d] = max(low[d], static_cast<std::int32_t>(place_of<Dim>(bracket.y, scale, d)) + 1);
-    }
-  }
-  for (int d = 0; d < 3; ++d) reachable = reachable && low[d] <= high[d];
-  if (!reachable) {  // no place passes
-    low[0] = kPlaces - 1;
-    high[0] = 0;
-    for (int d = 1; d < 3; ++d) {
-      low[d] = 0;
-      high[d] = kPlaces - 1;
-    }
-  }
-  limits[k] = {static_cast<std::uint32_t>(low[0]) | static_cast<std::uint32_t>(low[1]) << 16U,
-               (static_cast<std::uint32_t>(high[0]) | static_cast<std::uint32_t>(high[1]) << 16U) | kGuards,
-               ((static_cast<std::uint32_t>(high[2]) | kPlaces) << 16U) - static_cast<std::uint32_t>(low[2]), 0};
-}
-
-/// One thread a cell of the grid: the deepest node that holds it but for a sliver.
-template <int Dim>
-__global__ void wide_grid_kernel(std::uint32_t first, const std::uint32_t* __restrict__ middles, std::uint16_t* grid) {
-  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
-  if (k >= kGridCells) return;
-  constexpr unsigned kInCell = 15 - kGridBits;
-  constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
-  const std::uint32_t begin[3] = {(k & kMask) << kInCell, ((k >> kGridBits) & kMask) << kInCell,
-                                  (k >> (2 * kGridBits)) << kInCell};
-  std::uint32_t v = 1;
-  while (v < first) {
-    const std::uint32_t middle = middles[v] >> 16U;
-    const std::uint32_t selector = middles[v] & 0xffffU;
-    const std::uint32_t from = selector == place_selector(0)   ? begin[0]
-                               : selector == place_selector(1) ? begin[1]
-                                                               : begin[2];
-    const std::uint32_t last = from + (1U << kInCell) - 1U;
-    if (last <= middle + kGridSliver)
-      v = 2 * v;
-    else if (from + kGridSliver > middle)
-      v = 2 * v + 1;
-    else
-      break;
-  }
-  grid[k] = static_cast<std::uint16_t>(v);
-}
-
-/// What the walk by places reads.
-template <int Dim>
-struct WidePlaceTables {
-  WideScale<Dim> scale;
-  const std::uint32_t* middles;
-  const uint4* limits;
-  const std::uint16_t* grid;
-};
 
 /// Points that a warp keeps, with the leaves that their places guess, until there are enough for a walk by coordinates.
 template <int Dim>
@@ -248,10 +132,9 @@ __device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>&
                                  std::uint32_t (&z)[4]) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    xy[j] = select_bytes(place_bits(c[j][0], scale.scale[0], scale.offset[0]),
-                         place_bits(c[j][1], scale.scale[1], scale.offset[1]), 0x5410U);
+    xy[j] = select_bytes(place_bits(c[j][0], scale.axis[0]), place_bits(c[j][1], scale.axis[1]), 0x5410U);
     z[j] = 0;
-    if constexpr (Dim == 3) z[j] = place_of<Dim>(c[j][2], scale, 2);
+    if constexpr (Dim == 3) z[j] = place_of(c[j][Dim - 1], scale.axis[Dim - 1]);
   }
 }
 
