@@ -33,7 +33,7 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   };
   static constexpr Choice kChoices[] = {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
-      {4, 8, {kMarch, 2, 6 * kMega, 1}, {kMarch, 0, 2 * kMega, 1}},
+      {4, 8, {kMarch, 3, 6 * kMega, 8}, {kMarch, 0, 2 * kMega, 1}},
       {8, 1, {kGroup, 1, 0, 1}, {kMarch, 0, 4 * kMega, 0}},
       {8, 5, {kPlanes, 0, 0, 1}, {kPlanes, 0, 4 * kMega, 1}},
       {8, 8, {kPlanes, 0, 0, 1}, {kPlanes, 0, 4 * kMega, 0}},

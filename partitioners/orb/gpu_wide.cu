@@ -257,9 +257,8 @@ void WideRound<T, Dim>::resolve(int first_level) {
         level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
-  const SettleRegions regions{region_chunks_.data(), regions_, region_turns_ * WideRegions::kWarps * 128};
   wide_settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
-      levels_, lists_, regions, chunk_order_.data(), chunk_ends_.data(), codes_.data(), n_);
+      levels_, lists_, region_chunks_.data() + regions_, chunk_order_.data(), chunk_ends_.data(), codes_.data());
   cuda_check_launch("wide_settle_kernel");
 }
 

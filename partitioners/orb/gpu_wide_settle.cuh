@@ -44,49 +44,19 @@ __device__ inline void settle(const WideLists<T, Dim>& lists, const int (&level)
     if (code[j] != 0) codes[position[j]] = static_cast<std::uint16_t>(code[j]);
 }
 
-/// The regions' chunks: where each region's end in their order, and the codes of a region.
-struct SettleRegions {
-  const std::uint32_t* ends;  ///< [n + 1], the last is that of all
-  std::uint32_t n, span;
-};
-
-/// Asks for the codes near those of chunks k and k + 1 to come into the L2 cache, by a share of their region, where it
-/// has about a point or more of a chunk in each line.
-__device__ inline void prefetch_codes(const SettleRegions& regions, std::uint32_t k, const std::uint16_t* codes,
-                                      std::uint64_t points) {
-  constexpr std::uint32_t kLine = 128 / sizeof(std::uint16_t);
-  std::uint32_t low = 0;  // the first region that ends behind chunk k
-  std::uint32_t high = regions.n - 1;
-  while (low < high) {
-    const std::uint32_t middle = (low + high) / 2;
-    if (regions.ends[middle] <= k)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  const std::uint32_t first = low > 0 ? regions.ends[low - 1] : 0;
-  const std::uint32_t chunks = regions.ends[low] - first;
-  if (std::uint64_t{chunks} * kWideChunk * kLine < regions.span) return;
-  const std::uint64_t begin = std::uint64_t{low} * regions.span + std::uint64_t{regions.span} * (k - first) / chunks;
-  const std::uint64_t end = std::uint64_t{low} * regions.span + std::uint64_t{regions.span} * (k + 2 - first) / chunks;
-  for (std::uint64_t i = begin / kLine * kLine + (threadIdx.x & 31U) * kLine; i < min(end, points); i += 32 * kLine)
-    prefetch_line(codes + i);
-}
-
-/// Two chunks a warp at a time; then what stands behind the chunks, listed when brackets were resolved. Bytes an entry
-/// of 18: 18; and all codes, twice, where there are entries enough.
+/// Two chunks a warp at a time; then what stands behind the chunks, listed when brackets were resolved. chunks: of all
+/// regions. Bytes an entry of 18: 18, and its share of a sector of codes.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
-    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, const SettleRegions regions,
+    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, const std::uint32_t* __restrict__ chunks,
                        const std::uint32_t* __restrict__ order, const std::uint32_t* __restrict__ ends,
-                       std::uint16_t* codes, std::uint64_t points) {
+                       std::uint16_t* codes) {
   constexpr int kMine = 4;
   static_assert(2 * kWideChunk == 32 * kMine);
   const std::uint32_t lane = threadIdx.x & 31U;
-  const std::uint32_t n = regions.ends[regions.n];
+  const std::uint32_t n = *chunks;
   const std::uint32_t warps = gridDim.x * (kSettleThreads / 32);
   for (std::uint32_t k = 2 * (blockIdx.x * (kSettleThreads / 32) + threadIdx.x / 32); k < n; k += 2 * warps) {
-    if (k + 2 * warps < n) prefetch_codes(regions, k + 2 * warps, codes, points);
     int level[kMine];
     std::uint32_t at[kMine];
     bool any[kMine];
