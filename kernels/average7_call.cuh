@@ -2,9 +2,9 @@
 // What the files of average7 on a GPU tell each other; included by average7_*.cu and average7_*.cuh only.
 #include <algorithm>
 
-#include "kernels/async_copy.cuh"
 #include "kernels/average7_cuda.hpp"
 #include "kernels/device_vector.cuh"
+#include "support/async_copy.cuh"
 
 namespace amrbench::kernels::detail {
 
@@ -77,7 +77,8 @@ __device__ inline void prefetch_piece(const PieceParameters& p, unsigned int pie
   const int block = place.group * blocks_a_piece + item, values = chunk_values / parts;
   if (block >= p.job.count) return;
   const long long first = static_cast<long long>(place.chunk) * chunk_values + part * values;
-  prefetch_bulk(p.job.in.at(p.job.blocks[block].in) + first, static_cast<std::uint32_t>(values * sizeof(double)));
+  support::prefetch_bulk(p.job.in.at(p.job.blocks[block].in) + first,
+                         static_cast<std::uint32_t>(values * sizeof(double)));
 }
 
 template <class Kernel>

@@ -54,9 +54,9 @@ struct GroupOfBlocks {
     const int g = static_cast<int>(threadIdx.x);
     if (g >= S::kGroup || entries[g * 8] < 0) return;
     constexpr auto kBytes = static_cast<std::uint32_t>(S::kChunk * sizeof(double));
-    barrier_expect(barrier, kBytes);
-    copy_bulk(values + g * S::kChunk, p.job.in.at(entries[g * 8]) + static_cast<long long>(chunk) * S::kChunk, kBytes,
-              barrier);
+    support::barrier_expect(barrier, kBytes);
+    support::copy_bulk(values + g * S::kChunk, p.job.in.at(entries[g * 8]) + static_cast<long long>(chunk) * S::kChunk,
+                       kBytes, barrier);
   }
   [[nodiscard]] __device__ bool outside(int g, int face) const {
     return entries[g * 8] >= 0 && inside[g * 8 + 1 + face] < 0;
@@ -68,15 +68,15 @@ struct GroupOfBlocks {
       const int g = k / (4 * kPerFace), face = 2 + k / kPerFace % 4, e = k % kPerFace, row = e / kPerRow;
       if (!outside(g, face)) continue;
       const auto layer = S::behind(p.job, entries[g * 8 + 1 + face], face, chunk);
-      copy_small<16>(values + S::kFaces + (g * 6 + face) * S::kFace + e * 2,
-                     layer.at + row * (face < 4 ? layer.plane : layer.row) + e % kPerRow * 2);
+      support::copy_small<16>(values + S::kFaces + (g * 6 + face) * S::kFace + e * 2,
+                              layer.at + row * (face < 4 ? layer.plane : layer.row) + e % kPerRow * 2);
     }
     constexpr int kPerCell = S::kLanes / W, kPerX = S::kFace / W;
     for (int k = static_cast<int>(threadIdx.x); k < S::kGroup * 2 * kPerX; k += S::kThreads) {
       const int g = k / (2 * kPerX), face = k / kPerX % 2, e = k % kPerX, cell = e / kPerCell;
       if (!outside(g, face)) continue;
       const auto layer = S::behind(p.job, entries[g * 8 + 1 + face], face, chunk);
-      copy_small<W * sizeof(double)>(
+      support::copy_small<W * sizeof(double)>(
           values + S::kFaces + (g * 6 + face) * S::kFace + e * W,
           layer.at + cell / S::kCells * layer.plane + cell % S::kCells * layer.row + e % kPerCell * W);
     }
@@ -149,19 +149,19 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
     entries[t] = block < p.job.count ? reinterpret_cast<const int*>(p.job.blocks)[block * 8 + t % 8] : -1;
   }
   if (t == 0) {
-    barrier_init(barrier, S::kThreads);
-    barrier_init_fence();
+    support::barrier_init(barrier, S::kThreads);
+    support::barrier_init_fence();
   }
   __syncthreads();
   group.copy_blocks();
   group.find_inside();
   __syncthreads();
   group.copy_faces();
-  barrier_arrive_after_copies(barrier);
+  support::barrier_arrive_after_copies(barrier);
   constexpr int kLastWarp = S::kThreads - 32;
   if (t >= kLastWarp && t - kLastWarp < S::kGroup) prefetch_piece(p, blockIdx.x, S::kGroup, t - kLastWarp, S::kChunk);
   CellSum sums[S::kWidth];
-  barrier_wait(barrier, 0);
+  support::barrier_wait(barrier, 0);
   group.template compute<Sum>(sums);
   if constexpr (Sum) {
     const int cells = min(S::kGroup, p.job.count - first) * S::kChunk / S::kLanes;

@@ -56,31 +56,32 @@ struct PlaneRing {
 
   __device__ void init() const {
     for (int slot = 0; slot < S::kRing; ++slot) {
-      barrier_init(full + slot, 32 + 1);
-      barrier_init(empty + slot, each_arrives ? S::kWorkers : S::kWorkers / 32);
+      support::barrier_init(full + slot, 32 + 1);
+      support::barrier_init(empty + slot, each_arrives ? S::kWorkers : S::kWorkers / 32);
     }
-    barrier_init_fence();
+    support::barrier_init_fence();
   }
   __device__ const double* wait_full(int k) const {
-    barrier_wait(full + k % S::kRing, k / S::kRing & 1);
+    support::barrier_wait(full + k % S::kRing, k / S::kRing & 1);
     return values + k % S::kRing * S::kSlot;
   }
   /// The calling warp has read layer k.
   __device__ void release(int k) const {
     if (k + S::kRing >= S::kLayers) return;  // nothing comes there any more
-    reads_before_bulk_copies();
+    support::reads_before_bulk_copies();
     __syncwarp();
-    if (each_arrives || threadIdx.x % 32 == 0) barrier_arrive(empty + k % S::kRing);
+    if (each_arrives || threadIdx.x % 32 == 0) support::barrier_arrive(empty + k % S::kRing);
   }
   __device__ static void copy_values(double* to, const double* from, int count, std::uint64_t* barrier) {
-    copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
+    support::copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
   }
   /// Asks for planes [first, last) of the chunk, as far as there are such.
   __device__ static void prefetch_planes(const double* own, int first, int last) {
     last = min(last, S::kCells);
     if (first < last)
-      prefetch_bulk(own + first * S::kPlane,
-                    static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
+      support::prefetch_bulk(
+          own + first * S::kPlane,
+          static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
   }
 
   /// The work of the warp that copies: all layers of a block's chunk.
@@ -108,12 +109,12 @@ struct PlaneRing {
     for (int k = 0; k < S::kLayers; ++k) {
       const int slot = k % S::kRing;
       const bool rim = k > 0 && k + 1 < S::kLayers;
-      if (k >= S::kRing) barrier_wait(empty + slot, (k / S::kRing - 1) & 1);
+      if (k >= S::kRing) support::barrier_wait(empty + slot, (k / S::kRing - 1) & 1);
       double* const to = values + slot * S::kSlot;
       if (lane == 0) {
         const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
-        barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
-        copy_bulk(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, kPlaneBytes, full + slot);
+        support::barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
+        support::copy_bulk(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, kPlaneBytes, full + slot);
         if (k >= S::kRing && window > 0) prefetch_planes(own, k - 1 + window, k + window);
         if (rim) {
           copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);
@@ -124,12 +125,12 @@ struct PlaneRing {
 #pragma unroll
         for (int i = 0; i < S::kCopiesEach; ++i) {
           if (lane + i * 32 < S::kCopies)
-            copy_small<W * sizeof(double)>(to + S::kAtX + (lane + i * 32) * W, from[i] + (k - 1) * step[i]);
+            support::copy_small<W * sizeof(double)>(to + S::kAtX + (lane + i * 32) * W, from[i] + (k - 1) * step[i]);
         }
       }
-      barrier_arrive_after_copies(full + slot);
+      support::barrier_arrive_after_copies(full + slot);
     }
-    copies_wait();
+    support::copies_wait();
   }
 
   /// Offsets of a column and of what is beside it, in a slot.

@@ -79,10 +79,6 @@ struct Lists {
   std::uint32_t* overflow;  ///< set when an entry had no room
 };
 
-/// Asks for the 128 bytes around `from` to come into the L2 cache.
-__device__ inline void prefetch_line(const void* from) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(from)));
-}
 /// result = atomicAdd(at, amount) where `wanted`, without a branch: behind one the compiler copies the result, and so
 /// waits for it.
 __device__ inline void add_where(bool wanted, std::uint32_t* at, std::uint32_t amount, std::uint32_t& result) {

@@ -1,8 +1,8 @@
 #pragma once
 // Kernels that move points to their slots, and what they share with the one that brings leaves back.
-#include "kernels/async_copy.cuh"
 #include "partitioners/orb/gpu_kernels.cuh"
 #include "partitioners/orb/gpu_steps.hpp"
+#include "support/async_copy.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -219,16 +219,16 @@ struct MovedItem {
 /// the values are there; before it waits for that, each thread passes a barrier of the block.
 template <class T>
 __device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
-  constexpr std::uint32_t kWord = 16 / sizeof(T);
   const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
   T* const tile = raw + skip;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr std::uint32_t kWord = 16 / sizeof(T);
   const std::uint32_t whole = (skip + count) / kWord * kWord;  // the last few values may end where the memory does
   if (threadIdx.x == 0) {
-    kernels::barrier_init(barrier, 1);
-    kernels::barrier_init_fence();
-    kernels::barrier_arrive_expect(barrier, whole * sizeof(T));
-    if (whole > 0) kernels::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
+    support::barrier_init(barrier, 1);
+    support::barrier_init_fence();
+    support::barrier_arrive_expect(barrier, whole * sizeof(T));
+    if (whole > 0) support::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
   }
   const std::uint32_t rest = whole > skip ? whole - skip : 0;
   if (threadIdx.x < kWord && rest + threadIdx.x < count) tile[rest + threadIdx.x] = from[rest + threadIdx.x];
@@ -241,7 +241,7 @@ __device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[
 /// Waits for the values of ask_for_tile; all threads call, and a barrier of the block stands between the two.
 __device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  kernels::barrier_wait(barrier, 0);
+  support::barrier_wait(barrier, 0);
 #endif
 }
 

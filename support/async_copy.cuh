@@ -7,7 +7,7 @@
 // k passes parity k % 2.
 #include <cstdint>
 
-namespace amrbench::kernels {
+namespace amrbench::support {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
@@ -95,4 +95,4 @@ __device__ inline void prefetch_bulk([[maybe_unused]] const void* from, [[maybe_
 #endif
 }
 
-}  // namespace amrbench::kernels
+}  // namespace amrbench::support
