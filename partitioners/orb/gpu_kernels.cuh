@@ -87,10 +87,6 @@ __device__ inline void add_where(bool wanted, std::uint32_t* at, std::uint32_t a
                : "r"(wanted ? 1U : 0U), "l"(__cvta_generic_to_global(at)), "r"(amount)
                : "memory");
 }
-/// The lowest `count` bits, fewer than 32.
-__host__ __device__ inline std::uint32_t first_bits(int count) {
-  return (1U << static_cast<unsigned>(count)) - 1U;
-}
 /// Integers in the order of coordinates; zeros of both signs are equal.
 __device__ inline std::uint32_t order_key(float x) {
   const std::uint32_t bits = __float_as_uint(x + 0.0F);
@@ -210,10 +206,15 @@ __device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t
   return low;
 }
 
-/// The same by all threads of a block at once; a barrier follows before anyone reads what was found.
+/// The same for a block, whose threads look at a cell each where there are no more: one read in place of several that
+/// wait for each other. All threads call; a barrier follows before anyone reads what was found.
 __device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std::uint32_t tile, std::uint32_t* found) {
-  for (std::uint32_t c = threadIdx.x; c < n; c += blockDim.x)
-    if (tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
+  if (n > blockDim.x) {
+    if (threadIdx.x == 0) *found = cell_of_tile(cells, n, tile);
+    return;
+  }
+  const std::uint32_t c = threadIdx.x;
+  if (c < n && tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
 }
 
 /// One block a tile: codes of its points, counts of codes a cell, entries of points in brackets.

@@ -215,8 +215,8 @@ struct MovedItem {
 };
 
 /// Has `count` values copied to shared memory; returns where the first one comes to lie. `raw`: aligned to 16 bytes, 16
-/// bytes more than the values need. `here`: one thread that initialised the barrier for one arrival, which comes when
-/// the values are there; before it waits for that, each thread passes a barrier of the block.
+/// bytes more than the values need. All threads call, and pass a barrier of the block before wait_for_tile. Reads whole
+/// 16 bytes, so up to 12 in front of `from`, but none behind the last value.
 template <class T>
 __device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
   const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));

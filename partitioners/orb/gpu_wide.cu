@@ -111,7 +111,7 @@ void WideRound<T, Dim>::size_lists() {
 
 template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
-  allow_shared(wide_classify_kernel<T, Dim>, wide_shared<Dim>(kWideLevels));
+  allow_shared(wide_classify_kernel<T, Dim>, wide_shared(kWideLevels));
   allow_shared(wide_walk_again_kernel<T, Dim>, wide_again_shared(kWideLevels));
   allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
   allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
@@ -230,7 +230,7 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   cuda_check_launch("wide_tables_kernel");
   wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("wide_grid_kernel");
-  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, wide_shared<Dim>(levels_), stream>>>(walk, places);
+  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, wide_shared(levels_), stream>>>(walk, places);
   cuda_check_launch("wide_classify_kernel");
 }
 

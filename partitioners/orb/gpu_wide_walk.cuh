@@ -7,11 +7,14 @@
 
 namespace amrbench::partitioners::gpu {
 
+/// Points that a warp keeps: as many as shared memory leaves room for, at least 32; and their bytes.
+constexpr std::uint32_t kQueueRoom = 44;
+constexpr std::size_t kQueueBytes = kQueueRoom * (sizeof(float4) + sizeof(std::uint16_t));
+
 /// Points that a warp keeps, with the leaves that their places guess, until there are enough for a walk by coordinates.
 template <int Dim>
 struct WideQueue {
-  static constexpr std::uint32_t kRoom = 44;  // what shared memory leaves; at least 32
-  static constexpr std::size_t kBytes = kRoom * (sizeof(float4) + sizeof(std::uint16_t));
+  static constexpr std::uint32_t kRoom = kQueueRoom;
   float4* points;  ///< coordinates, and the position in the last word
   std::uint16_t* guesses;
   std::uint32_t size = 0;
@@ -34,11 +37,10 @@ struct WideQueue {
   }
 };
 
-template <int Dim>
 constexpr std::size_t wide_shared(int levels) {
   const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
   return first * (sizeof(uint4) + sizeof(float2) + 3 * sizeof(std::uint32_t)) + kGridCells * sizeof(std::uint16_t) +
-         kWalkThreads / 32 * WideQueue<Dim>::kBytes;
+         kWalkThreads / 32 * kQueueBytes;
 }
 
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
@@ -74,10 +76,10 @@ struct WideMemory {
   std::uint32_t* middles;
   std::uint16_t* grid;
 
-  __device__ WideMemory(unsigned char* memory, std::uint32_t first, std::size_t queue_bytes) {
+  __device__ WideMemory(unsigned char* memory, std::uint32_t first) {
     limits = reinterpret_cast<uint4*>(memory);
     queues = reinterpret_cast<unsigned char*>(limits + first);
-    table = reinterpret_cast<float2*>(queues + kWalkThreads / 32 * queue_bytes);
+    table = reinterpret_cast<float2*>(queues + kWalkThreads / 32 * kQueueBytes);
     counts = reinterpret_cast<std::uint32_t*>(table + first);
     middles = counts + 2 * first;
     grid = reinterpret_cast<std::uint16_t*>(middles + first);
@@ -154,7 +156,7 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
     const bool stays = right ? x > bracket.y : x < bracket.x;
     if (!stays) leaves_it |= 1U << static_cast<unsigned>(level);
   }
-  leaves_it &= first_bits(levels);
+  leaves_it &= first - 1U;
   std::uint32_t v = guess;
   bool moves = leaves_it != 0U;
   if (moves) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
@@ -228,7 +230,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideMemory s(memory, first, WideQueue<Dim>::kBytes);
+  const WideMemory s(memory, first);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
