@@ -19,8 +19,6 @@ using support::cuda_check_launch;
 
 /// Sizes of lists, whether entries were lost, and holes.
 constexpr std::size_t kListState = std::size_t{kWideLevels} * kSizesApart + 2;
-/// Turns of a region, at most: its codes should stay in a small part of the cache.
-constexpr std::uint64_t kRegionTurns = 256;
 /// Times that cells which were not cut are cut once more.
 constexpr int kAgain = 6;
 /// Brackets are wider then, by this much the first times: what missed its cut would miss it again. Later ones are for
@@ -28,7 +26,7 @@ constexpr int kAgain = 6;
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
 /// Where points move anyway, cells with a smaller share of them than one in this are left to a further round.
-constexpr std::uint64_t kFewLeft = 2;
+constexpr std::uint64_t kFewLeft = 50;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -97,10 +95,11 @@ void WideRound<T, Dim>::size_lists() {
     chunks += lists_.capacity[level] / kWideChunk;
   }
   const std::uint64_t groups = (n_ + 127) / 128;
-  const std::uint64_t each = (groups - 1) / (std::uint64_t{WideRegions::kWarps} * multiprocessors()) + 1;  // turns
-  const std::uint64_t regions = (each - 1) / kRegionTurns + 1;  // of a block: equally many for all
+  const std::uint64_t warps = std::uint64_t{kWalkThreads / 32} * multiprocessors();
+  const std::uint64_t each = (groups - 1) / warps + 1;          // turns of a warp
+  const std::uint64_t regions = (each - 1) / kRegionTurns + 1;  // of a warp: equally many for all
   region_turns_ = static_cast<std::uint32_t>((each - 1) / regions + 1);
-  regions_ = static_cast<std::uint32_t>((groups - 1) / (region_turns_ * WideRegions::kWarps) + 1);
+  regions_ = static_cast<std::uint32_t>((groups - 1) / region_turns_ + 1);
   region_chunks_.resize_discard(std::size_t{regions_} + 1);
   lists_.region_chunks = region_chunks_.data();
   lists_.sizes = list_state_.data();
@@ -115,6 +114,7 @@ void WideRound<T, Dim>::allow_kernels() {
   allow_shared(wide_classify_kernel<T, Dim>, wide_shared(kWideLevels));
   allow_shared(wide_walk_again_kernel<T, Dim>, wide_again_shared(kWideLevels));
   allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
+  allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
   allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
@@ -257,9 +257,14 @@ void WideRound<T, Dim>::resolve(int first_level) {
         level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
-  wide_settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
-      levels_, lists_, region_chunks_.data() + regions_, chunk_order_.data(), chunk_ends_.data(), codes_.data());
+  const std::uint32_t span = region_turns_ * 128;
+  wide_settle_kernel<T, Dim>
+      <<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
+          lists_, regions_, span, chunk_order_.data(), region_chunks_.data(), n_, codes_.data());
   cuda_check_launch("wide_settle_kernel");
+  wide_settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+      levels_, lists_, chunk_ends_.data(), codes_.data());
+  cuda_check_launch("wide_settle_rest_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.

@@ -25,7 +25,7 @@ constexpr std::uint32_t kWideChunk = 64;
 /// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
 constexpr std::uint32_t kSizesApart = 32;
 /// A chunk that no warp has taken for good is in no region.
-constexpr std::uint16_t kNoRegion = 0xffff;
+constexpr std::uint32_t kNoRegion = ~0U;
 
 /// How entries of a node being cut are told apart.
 struct __align__(16) WideCut {
@@ -71,7 +71,7 @@ template <class T, int Dim>
 struct WideLists {
   WidePoint<T, Dim>* points[kWideLevels];
   std::uint16_t* nodes[kWideLevels];    ///< whose bracket each point met
-  std::uint16_t* regions[kWideLevels];  ///< where each chunk's first points are; of whole chunks within the capacity
+  std::uint32_t* regions[kWideLevels];  ///< whose points each chunk has; of whole chunks within the capacity
   std::uint32_t capacity[kWideLevels];
   std::uint32_t* sizes;          ///< [level * kSizesApart]
   std::uint32_t* region_chunks;  ///< chunks of each region
@@ -225,7 +225,7 @@ struct WideChunks {
         base = next;
         used -= kWideChunk;
         if (base + kWideChunk <= lists.capacity[lane]) {
-          lists.regions[lane][base / kWideChunk] = static_cast<std::uint16_t>(region);
+          lists.regions[lane][base / kWideChunk] = region;
           atomicAdd(&lists.region_chunks[region], 1U);
         }
       }
@@ -235,36 +235,46 @@ struct WideChunks {
     }
     return static_cast<std::uint32_t>(here + place);
   }
-  /// What is left of the chunks becomes holes.
+  /// Begins new chunks: what is left of the present ones becomes holes.
   template <class T, int Dim>
-  __device__ void close(const WideLists<T, Dim>& lists) const {
+  __device__ void leave(const WideLists<T, Dim>& lists) {
     const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kWideLevels || next == kNone) return;
+    if (lane >= kWideLevels || used == kWideChunk) return;
     for (std::uint32_t k = used; k < kWideChunk; ++k)
       if (std::uint64_t{base} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{base} + k] = 0;
+    atomicAdd(lists.holes, kWideChunk - used);
+    used = kWideChunk;
+  }
+  /// The last call: no chunk is left open.
+  template <class T, int Dim>
+  __device__ void close(const WideLists<T, Dim>& lists) {
+    leave(lists);
+    const unsigned lane = threadIdx.x & 31U;
+    if (lane >= kWideLevels || next == kNone) return;
     for (std::uint32_t k = 0; k < kWideChunk; ++k)
       if (std::uint64_t{next} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{next} + k] = 0;
-    atomicAdd(lists.holes, 2 * kWideChunk - used);
+    atomicAdd(lists.holes, kWideChunk);
   }
 };
 
-/// The groups of 128 points that a warp walks, one a turn. Blocks take regions of neighbouring groups, one after
-/// another, and share each among their warps, group by group: so an entry's region says where its point is.
+/// The groups of 128 points that a warp walks, one a turn: regions of neighbouring groups, each a warp's own.
 struct WideRegions {
-  static constexpr std::uint32_t kWarps = kWalkThreads / 32;
   std::uint32_t turns;   ///< in a region
   std::uint32_t region;  ///< of this turn
   std::uint32_t group;   ///< of this turn; those of later turns are higher
   std::uint32_t left;    ///< turns in the region, this one included
 
   __device__ WideRegions(std::uint32_t length, std::uint32_t warp)
-      : turns(length), region(blockIdx.x), group(blockIdx.x * length * kWarps + warp), left(length) {}
-  __device__ void advance() {
-    group += kWarps;
-    if (--left > 0) return;
+      : turns(length), region(warp), group(warp * length), left(length) {}
+  /// Is the next turn in another region?
+  __device__ bool advance() {
+    ++group;
+    if (--left > 0) return false;
     left = turns;
-    region += gridDim.x;
-    group += (gridDim.x - 1U) * turns * kWarps;
+    const std::uint32_t warps = gridDim.x * (kWalkThreads / 32);
+    region += warps;
+    group += (warps - 1U) * turns;
+    return true;
   }
 };
 

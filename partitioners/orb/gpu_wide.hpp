@@ -64,8 +64,7 @@ class WideRound {
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
-  support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_order_, chunk_ends_;
-  support::DeviceBuffer<std::uint16_t> chunk_regions_;
+  support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_regions_, chunk_order_, chunk_ends_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;

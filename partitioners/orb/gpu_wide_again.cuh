@@ -21,10 +21,12 @@ struct WidePending {
   T x[Dim];
   std::uint32_t position = 0;
   std::uint32_t code = 0;
+  bool here = false;
   bool any = false;  ///< of the warp
 
-  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at) {
+  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at, bool wanted) {
     any = true;
+    here = wanted;
     position = at;
 #pragma unroll
     for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{at} * Dim + d);
@@ -57,18 +59,18 @@ struct WideAgainMemory {
 /// Walks the points that were asked for down from their cells. All lanes call.
 template <class T, int Dim>
 __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
-                                    std::uint32_t region, WidePending<T, Dim>& pending, bool here) {
+                                    std::uint32_t region, WidePending<T, Dim>& pending) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
   as_floats(pending.x, c);
-  std::uint32_t v = here ? s.start[pending.code] : first;
-  bool moves = here;
+  std::uint32_t v = pending.here ? s.start[pending.code] : first;
+  bool moves = pending.here;
   while (__any_sync(kFull, moves ? 1 : 0) != 0) {
     const std::uint32_t from = v;
     if (moves) step_down<Dim>(s.table, c, v);
     moves = v != from && v < first;
   }
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, here);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, pending.here);
   pending.any = false;
   __syncwarp();
 }
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WideRegions regions(a.turns, warp);
+  WideRegions regions(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
@@ -103,10 +105,10 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
     const std::uint32_t i = regions.group * 128 + 4 * lane;
     const std::uint32_t region = regions.region;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
-    regions.advance();
+    const bool last = regions.advance() || regions.group >= groups;
     codes = load_codes(a, regions.group);  // no other warp's walk changes them
     bool wanted[4];
-    bool any = false;
+    bool any = last;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       wanted[j] = s.start[code[j]] != 0;
@@ -120,17 +122,16 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
       queued += static_cast<unsigned>(__popc(all));
     }
     __syncwarp();
-    while (queued >= 32) {
-      if (pending.any) walk_pending(a, s, chunks, region, pending, true);
-      queued -= 32;
-      pending.ask(a, queue[queued + lane]);
+    while (queued >= 32 || (last && queued > 0)) {
+      if (pending.any) walk_pending(a, s, chunks, region, pending);
+      const std::uint32_t count = min(queued, 32U);
+      queued -= count;
+      pending.ask(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
       __syncwarp();
     }
-  }
-  if (pending.any) walk_pending(a, s, chunks, 0, pending, true);
-  if (queued > 0) {
-    pending.ask(a, queue[lane < queued ? lane : 0]);
-    walk_pending(a, s, chunks, 0, pending, lane < queued);
+    if (!last) continue;  // all of a region goes into chunks of its own
+    if (pending.any) walk_pending(a, s, chunks, region, pending);
+    chunks.leave(a.lists);
   }
   chunks.close(a.lists);
   __syncthreads();

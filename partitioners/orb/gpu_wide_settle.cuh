@@ -1,13 +1,17 @@
 #pragma once
 // Kernels of gpu_wide.cu that write the codes of all lists' entries. A code alone in its part of memory costs a read
-// and a write of 64 bytes, so chunks are taken region by region: then codes of neighbours meet in the cache, whatever
-// their levels.
+// and a write of 64 bytes, and most such parts have one. So a block takes all codes of a region to its shared memory,
+// where the entries of the region's chunks find them.
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {
 
-constexpr int kSettleThreads = 256;
-constexpr int kSettleBlocks = 6;
+constexpr int kSettleThreads = 512;
+constexpr int kSettleBlocks = 3;
+/// Turns of a region at most: its codes are 64 KB.
+constexpr std::uint32_t kRegionTurns = 256;
+/// A region with fewer chunks leaves its codes where they are.
+constexpr std::uint32_t kSettleChunks = 8;
 /// A chunk's level stands above its number.
 constexpr unsigned kChunkBits = 27;
 
@@ -21,59 +25,81 @@ __global__ void wide_order_chunks_kernel(int levels, const WideLists<T, Dim> lis
     const std::uint32_t chunks = lists.size(level) / kWideChunk;
     if (thread == 0) ends[level] = chunks * kWideChunk;
     for (std::uint32_t k = thread; k < chunks; k += gridDim.x * blockDim.x) {
-      const std::uint16_t region = lists.regions[level][k];
+      const std::uint32_t region = lists.regions[level][k];
       if (region != kNoRegion)
         order[atomicAdd(&begins[region], 1U)] = static_cast<std::uint32_t>(level) << kChunkBits | k;
     }
   }
 }
 
-/// Writes the codes of entries `at` of list `level`, where there are any.
-template <class T, int Dim, int Mine>
-__device__ inline void settle(const WideLists<T, Dim>& lists, const int (&level)[Mine], const std::uint32_t (&at)[Mine],
-                              const bool (&any)[Mine], std::uint16_t* codes) {
-  std::uint32_t code[Mine];
-  std::uint32_t position[Mine];
-#pragma unroll
-  for (int j = 0; j < Mine; ++j) {
-    code[j] = any[j] ? std::uint32_t{__ldcs(lists.nodes[level[j]] + at[j])} : 0U;
-    position[j] = any[j] ? __ldcs(&lists.points[level[j]][at[j]].position) : 0U;
-  }
-#pragma unroll
-  for (int j = 0; j < Mine; ++j)
-    if (code[j] != 0) codes[position[j]] = static_cast<std::uint16_t>(code[j]);
-}
-
-/// Two chunks a warp at a time; then what stands behind the chunks, listed when brackets were resolved. chunks: of all
-/// regions. Bytes an entry of 18: 18, and its share of a sector of codes.
+/// Writes the codes of the entries of chunks begin to end, two chunks a warp at a time, to codes[position - first].
 template <class T, int Dim>
-__global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
-    wide_settle_kernel(int levels, const WideLists<T, Dim> lists, const std::uint32_t* __restrict__ chunks,
-                       const std::uint32_t* __restrict__ order, const std::uint32_t* __restrict__ ends,
-                       std::uint16_t* codes) {
+__device__ inline void settle_chunks(const WideLists<T, Dim>& lists, const std::uint32_t* order, std::uint32_t begin,
+                                     std::uint32_t end, std::uint32_t first, std::uint16_t* codes) {
   constexpr int kMine = 4;
   static_assert(2 * kWideChunk == 32 * kMine);
   const std::uint32_t lane = threadIdx.x & 31U;
-  const std::uint32_t n = *chunks;
-  const std::uint32_t warps = gridDim.x * (kSettleThreads / 32);
-  for (std::uint32_t k = 2 * (blockIdx.x * (kSettleThreads / 32) + threadIdx.x / 32); k < n; k += 2 * warps) {
-    int level[kMine];
-    std::uint32_t at[kMine];
-    bool any[kMine];
+  for (std::uint32_t k = begin + threadIdx.x / 32 * 2; k < end; k += kSettleThreads / 32 * 2) {
+    std::uint32_t code[kMine];
+    std::uint32_t position[kMine];
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
-      any[j] = k + j / 2 < n;
-      const std::uint32_t chunk = order[any[j] ? k + j / 2 : k];
-      level[j] = static_cast<int>(chunk >> kChunkBits);
-      at[j] = (chunk & ((1U << kChunkBits) - 1U)) * kWideChunk + j % 2 * 32 + lane;
+      const bool any = k + j / 2 < end;
+      const std::uint32_t chunk = order[any ? k + j / 2 : k];
+      const std::uint32_t level = chunk >> kChunkBits;
+      const std::uint32_t at = (chunk & ((1U << kChunkBits) - 1U)) * kWideChunk + j % 2 * 32 + lane;
+      code[j] = any ? std::uint32_t{__ldcs(lists.nodes[level] + at)} : 0U;
+      position[j] = any ? __ldcs(&lists.points[level][at].position) : 0U;
     }
-    settle(lists, level, at, any, codes);
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (code[j] != 0) codes[position[j] - first] = static_cast<std::uint16_t>(code[j]);
   }
-  for (int l = 0; l < levels; ++l) {
-    const std::uint64_t size = lists.size(l);
-    const std::uint64_t stride = std::uint64_t{gridDim.x} * kSettleThreads;
-    for (std::uint64_t i = ends[l] + std::uint64_t{blockIdx.x} * kSettleThreads + threadIdx.x; i < size; i += stride)
-      settle<T, Dim, 1>(lists, {l}, {static_cast<std::uint32_t>(i)}, {true}, codes);
+}
+
+/// A block a region at a time. ends: in `order`, of each region's chunks. span: points of a region, a multiple of 8;
+/// shared memory for as many codes. Bytes a point: 4, and 18 for each entry.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
+    wide_settle_kernel(const WideLists<T, Dim> lists, std::uint32_t regions, std::uint32_t span,
+                       const std::uint32_t* __restrict__ order, const std::uint32_t* __restrict__ ends,
+                       std::uint64_t points, std::uint16_t* codes) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const mine = reinterpret_cast<std::uint16_t*>(memory);
+  auto* const words = reinterpret_cast<uint4*>(memory);
+  for (std::uint32_t region = blockIdx.x; region < regions; region += gridDim.x) {
+    const std::uint32_t begin = region > 0 ? ends[region - 1] : 0U;
+    const std::uint32_t end = ends[region];
+    if (end - begin < kSettleChunks) {
+      settle_chunks(lists, order, begin, end, 0, codes);
+      continue;
+    }
+    const std::uint64_t first = std::uint64_t{region} * span;
+    const auto n = static_cast<std::uint32_t>((min(std::uint64_t{span}, points - first) + 7) / 8);  // there is room
+    auto* const all = reinterpret_cast<uint4*>(codes + first);
+    for (std::uint32_t k = threadIdx.x; k < n; k += kSettleThreads) words[k] = all[k];
+    __syncthreads();
+    settle_chunks(lists, order, begin, end, static_cast<std::uint32_t>(first), mine);
+    __syncthreads();
+    for (std::uint32_t k = threadIdx.x; k < n; k += kSettleThreads) all[k] = words[k];
+    __syncthreads();  // before the next region's codes
+  }
+}
+
+/// What stands behind the chunks, listed when brackets were resolved, after wide_settle_kernel. ends: as
+/// wide_order_chunks_kernel leaves them. Bytes an entry of 18: 18 and a sector of codes, read and written.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSettleThreads)
+    wide_settle_rest_kernel(int levels, const WideLists<T, Dim> lists, const std::uint32_t* __restrict__ ends,
+                            std::uint16_t* codes) {
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kSettleThreads;
+  for (int level = 0; level < levels; ++level) {
+    const std::uint64_t size = lists.size(level);
+    for (std::uint64_t i = ends[level] + std::uint64_t{blockIdx.x} * kSettleThreads + threadIdx.x; i < size;
+         i += stride) {
+      const std::uint32_t code = __ldcs(lists.nodes[level] + i);
+      if (code != 0) codes[lists.points[level][i].position] = static_cast<std::uint16_t>(code);
+    }
   }
 }
 

@@ -208,6 +208,7 @@ __device__ inline int put_into_queue(WideQueue<Dim>& queue, int from, const floa
 /// Walks the points behind the last whole group, at most 127, by coordinates. One warp calls.
 template <class T, int Dim>
 __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks) {
+  const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
   const std::uint64_t lane = threadIdx.x & 31U;
   for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
     const bool here = begin + lane < a.n;
@@ -216,7 +217,7 @@ __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s,
 #pragma unroll
     for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
     const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
-    end_walk<T, Dim>(a, s.table, s.counts, chunks, 0, c, static_cast<std::uint32_t>(i), v, here);
+    end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, static_cast<std::uint32_t>(i), v, here);
   }
 }
 
@@ -227,14 +228,14 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kWalkThreads, 1)
     wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
   extern __shared__ __align__(16) unsigned char memory[];
-  constexpr std::uint32_t kWarps = WideRegions::kWarps;
+  constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   const WideMemory s(memory, first);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideRegions regions(a.turns, warp);
+  WideRegions regions(a.turns, blockIdx.x * kWarps + warp);
   WideQueue<Dim> queue(s.queues, warp, kWarps);
   WideChunks chunks;
   T x[4][Dim];
@@ -245,7 +246,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
     float c[4][Dim];
 #pragma unroll
     for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
-    regions.advance();  // the next turn's points are under way during this one
+    const bool last = regions.advance();  // the next turn's points are under way during this one
     if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
     std::uint32_t xy[4], z[4], guess[4], code[4];
     places_of<Dim>(c, places.scale, xy, z);
@@ -258,8 +259,10 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
       next = put_into_queue<Dim>(queue, next, c, i, guess, code);
     }
     if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, region, queue, 32);
+    if (!last && regions.group < groups) continue;  // all of a region goes into chunks of its own
+    if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, region, queue, queue.size);
+    chunks.leave(a.lists);
   }
-  if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, 0, queue, queue.size);
   if (blockIdx.x == 0 && warp == 0) walk_rest<T, Dim>(a, s, chunks);
   chunks.close(a.lists);
   __syncthreads();
