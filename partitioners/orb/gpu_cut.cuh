@@ -66,12 +66,76 @@ __device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, st
   return before;
 }
 
-/// The cut among a node's n candidates, of which `rank` go left: pivot and the last left coordinate, shared. A block
-/// calls; both are there after a barrier.
+/// Candidates up to which each is compared with all others.
+constexpr std::uint32_t kFewCandidates = 256;
+
+/// A node's candidates that have the same coordinate as the one of a rank, and that one's rank among them.
+template <class Key>
+struct EqualKeys {
+  Key key;
+  std::uint32_t rank;
+};
+
+/// The key of the point of a rank among n, 8 bits at a time: 3 barriers for each 8 bits. A block of kCutThreads calls.
+template <class T, int Dim>
+__device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t n, std::uint32_t rank, int axis) {
+  using Key = decltype(order_key(T{}));
+  constexpr int kBits = 8 * static_cast<int>(sizeof(Key));
+  static_assert(kCutThreads == 256, "a thread a value of 8 bits");
+  __shared__ std::uint32_t counts[kCutThreads];
+  __shared__ std::uint32_t sums[kCutThreads / 32];
+  __shared__ EqualKeys<Key> found;
+  if (threadIdx.x == 0) found = {0, rank};
+  for (int shift = kBits - 8; shift >= 0; shift -= 8) {
+    counts[threadIdx.x] = 0;
+    __syncthreads();
+    const EqualKeys<Key> upper = found;
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+      const Key key = order_key(points[i].x[axis]);
+      const bool same = shift == kBits - 8 || (key ^ upper.key) >> static_cast<unsigned>(shift + 8) == 0;
+      if (same) atomicAdd(&counts[(key >> static_cast<unsigned>(shift)) & 255U], 1U);
+    }
+    __syncthreads();
+    const std::uint32_t mine = counts[threadIdx.x];
+    const std::uint32_t behind = sum_up_to(mine, sums);  // its barrier: all have read `found`
+    if (behind - mine <= upper.rank && upper.rank < behind)
+      found = {upper.key | Key{threadIdx.x} << static_cast<unsigned>(shift), upper.rank - (behind - mine)};
+    __syncthreads();
+  }
+  const EqualKeys<Key> result = found;
+  __syncthreads();  // before a next call
+  return result;
+}
+
+/// order_candidates() for many: the pivot's coordinate by its key, then its place among those that share it.
+template <class T, int Dim>
+__device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
+                                         OrbPoint<T, Dim>* pivot, T* last_left) {
+  const auto equal = key_of_rank(found, n, rank, axis);
+  // The one before has the same key, or the largest below it.
+  const auto before = equal.rank > 0 ? equal : key_of_rank(found, n, rank - 1, axis);
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = found[i];
+    const auto key = order_key(p.x[axis]);
+    if (key == before.key) *last_left = p.x[axis];  // zeros of both signs are the same to a cut
+    if (key != equal.key) continue;
+    std::uint32_t smaller = 0;
+    for (std::uint32_t k = 0; k < n; ++k)
+      if (order_key(found[k].x[axis]) == equal.key && orb_before(found[k], p, axis)) ++smaller;
+    if (smaller == equal.rank) *pivot = p;
+  }
+}
+
+/// The cut among a node's n candidates, of which `rank` >= 1 go left: pivot and the last left coordinate, shared. A
+/// block of kCutThreads calls; both are there after a barrier.
 template <class T, int Dim>
 __device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
                                         OrbPoint<T, Dim>* pivot, T* last_left) {
-  for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) {
+  if (n > kFewCandidates) {
+    select_candidates(found, n, rank, axis, pivot, last_left);
+    return;
+  }
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
     const OrbPoint<T, Dim> p = found[i];
     const std::uint32_t before = points_before(found, n, p, axis);
     if (before == rank) *pivot = p;

@@ -111,8 +111,8 @@ void WideRound<T, Dim>::size_lists() {
 
 template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
-  allow_shared(wide_classify_kernel<T, Dim>, wide_shared(kWideLevels));
-  allow_shared(wide_walk_again_kernel<T, Dim>, wide_again_shared(kWideLevels));
+  allow_shared(wide_classify_kernel<T, Dim>, WideMemory::kBytes);
+  allow_shared(wide_walk_again_kernel<T, Dim>, WideAgainMemory::kBytes);
   allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
   allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
   allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
@@ -219,7 +219,7 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   const WideWalk<T, Dim> walk{points, n_, levels_, codes_.data(), code_counts_.data(), region_turns_, lists_};
   if (again) {
     wide_walk_again_kernel<T, Dim>
-        <<<kAgainBlocks * blocks, kWalkThreads, wide_again_shared(levels_), stream>>>(walk, start_.data());
+        <<<kAgainBlocks * blocks, kWalkThreads, WideAgainMemory::kBytes, stream>>>(walk, start_.data());
     return cuda_check_launch("wide_walk_again_kernel");
   }
   WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
@@ -230,7 +230,7 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   cuda_check_launch("wide_tables_kernel");
   wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("wide_grid_kernel");
-  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, wide_shared(levels_), stream>>>(walk, places);
+  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, WideMemory::kBytes, stream>>>(walk, places);
   cuda_check_launch("wide_classify_kernel");
 }
 

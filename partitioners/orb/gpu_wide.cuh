@@ -121,10 +121,26 @@ template <int Dim>
 __device__ inline void step_down(const float2* table, const float (&c)[Dim], std::uint32_t& v) {
   const float2 bracket = table[v];
   const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
-  if (x < bracket.x)
-    v = 2 * v;
-  else if (x > bracket.y)
-    v = 2 * v + 1;
+  const bool right = x > bracket.y;
+  if (right || x < bracket.x) v = 2 * v + (right ? 1U : 0U);
+}
+
+/// Goes on down until each lane's point meets a bracket or a leaf, first or more; `moves`: those not there yet. Two
+/// levels a turn. All lanes call.
+template <int Dim>
+__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first,
+                                   bool moves) {
+  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
+    std::uint32_t from = v;
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn) {
+      from = v;
+      std::uint32_t to = min(v, first - 1U);  // a leaf has no bracket
+      step_down<Dim>(table, c, to);
+      if (v < first) v = to;
+    }
+    moves = v != from && v < first;
+  }
 }
 
 /// Walks a point of node v down from level `from`.

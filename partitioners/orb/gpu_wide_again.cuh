@@ -9,12 +9,6 @@ constexpr int kAgainBlocks = 2;
 /// Points that a warp keeps: fewer than 32 of earlier ones, and 4 a lane.
 constexpr std::uint32_t kAgainQueue = 160;
 
-constexpr std::size_t wide_again_shared(int levels) {
-  const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
-  return first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + 2 * first * sizeof(std::uint16_t) +
-         kWalkThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
-}
-
 /// Points, one a lane, on their way from memory: a warp asks for them before it walks those it asked for earlier.
 template <class T, int Dim>
 struct WidePending {
@@ -34,19 +28,22 @@ struct WidePending {
   }
 };
 
-/// Shared memory of wide_walk_again_kernel.
+/// Shared memory of wide_walk_again_kernel. Where its parts begin does not depend on the number of levels.
 struct WideAgainMemory {
+  static constexpr std::size_t kCounts = kWideInner * sizeof(float2);
+  static constexpr std::size_t kQueues = kCounts + kWideNodes * sizeof(std::uint32_t);
+  static constexpr std::size_t kStart = kQueues + kWalkThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
+  static constexpr std::size_t kBytes = kStart + kWideNodes * sizeof(std::uint16_t);
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
   std::uint32_t* queues;
   std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
 
-  __device__ WideAgainMemory(unsigned char* memory, std::uint32_t first) {
-    table = reinterpret_cast<float2*>(memory);
-    counts = reinterpret_cast<std::uint32_t*>(table + first);
-    queues = counts + 2 * first;
-    start = reinterpret_cast<std::uint16_t*>(queues + kWalkThreads / 32 * kAgainQueue);
-  }
+  __device__ explicit WideAgainMemory(unsigned char* memory)
+      : table(reinterpret_cast<float2*>(memory)),
+        counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
+        queues(reinterpret_cast<std::uint32_t*>(memory + kQueues)),
+        start(reinterpret_cast<std::uint16_t*>(memory + kStart)) {}
   template <class T, int Dim>
   __device__ void load(const WideWalk<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
@@ -64,12 +61,7 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
   float c[Dim];
   as_floats(pending.x, c);
   std::uint32_t v = pending.here ? s.start[pending.code] : first;
-  bool moves = pending.here;
-  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
-    const std::uint32_t from = v;
-    if (moves) step_down<Dim>(s.table, c, v);
-    moves = v != from && v < first;
-  }
+  step_to_end<Dim>(s.table, c, v, first, pending.here);
   end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, pending.here);
   pending.any = false;
   __syncwarp();
@@ -89,7 +81,7 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
     wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideAgainMemory s(memory, first);
+  const WideAgainMemory s(memory);
   s.load(a, cells, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t lower = (1U << lane) - 1U;

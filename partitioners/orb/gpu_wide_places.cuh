@@ -56,7 +56,7 @@ __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restr
   const bool inner = k > 0 && (split.state & WideSplit::kCut) != 0U;
   const std::uint32_t axis = split.state & WideSplit::kAxis;
   middles[k] = inner ? place_of(split.plane, scale.axis[axis]) << 16U | place_selector(axis)
-                     : 0xffff0000U | place_selector(0);  // all go left
+                     : (kPlaces - 1U) << 16U | place_selector(0);  // all go left
   std::int32_t low[3] = {0, 0, 0};
   std::int32_t high[3] = {kPlaces - 1, kPlaces - 1, kPlaces - 1};
   bool reachable = true;

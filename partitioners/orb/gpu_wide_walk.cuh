@@ -37,12 +37,6 @@ struct WideQueue {
   }
 };
 
-constexpr std::size_t wide_shared(int levels) {
-  const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
-  return first * (sizeof(uint4) + sizeof(float2) + 3 * sizeof(std::uint32_t)) + kGridCells * sizeof(std::uint16_t) +
-         kWalkThreads / 32 * kQueueBytes;
-}
-
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
 template <class T, int Dim>
 __device__ inline void load_four(const T* __restrict__ points, std::uint64_t first, std::uint64_t n, T (&x)[4][Dim]) {
@@ -67,26 +61,32 @@ __device__ inline void load_four(const T* __restrict__ points, std::uint64_t fir
     for (int a = 0; a < Dim; ++a) x[j][a] = first + j < n ? points[(first + j) * Dim + a] : T(0);
 }
 
-/// Shared memory of wide_classify_kernel.
+/// Shared memory of wide_classify_kernel. Where its parts begin does not depend on the number of levels, so that
+/// addresses need no arithmetic.
 struct WideMemory {
+  static constexpr std::size_t kTable = kWideInner * sizeof(uint4);
+  static constexpr std::size_t kCounts = kTable + kWideInner * sizeof(float2);
+  static constexpr std::size_t kMiddles = kCounts + kWideNodes * sizeof(std::uint32_t);
+  static constexpr std::size_t kGrid = kMiddles + kWideInner * sizeof(std::uint32_t);
+  static constexpr std::size_t kQueues = kGrid + kGridCells * sizeof(std::uint16_t);
+  static constexpr std::size_t kBytes = kQueues + kWalkThreads / 32 * kQueueBytes;
   uint4* limits;
-  unsigned char* queues;
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code; of 0 those that no code is known of yet
   std::uint32_t* middles;
   std::uint16_t* grid;
+  unsigned char* queues;
 
-  __device__ WideMemory(unsigned char* memory, std::uint32_t first) {
-    limits = reinterpret_cast<uint4*>(memory);
-    queues = reinterpret_cast<unsigned char*>(limits + first);
-    table = reinterpret_cast<float2*>(queues + kWalkThreads / 32 * kQueueBytes);
-    counts = reinterpret_cast<std::uint32_t*>(table + first);
-    middles = counts + 2 * first;
-    grid = reinterpret_cast<std::uint16_t*>(middles + first);
-  }
+  __device__ explicit WideMemory(unsigned char* memory)
+      : limits(reinterpret_cast<uint4*>(memory)),
+        table(reinterpret_cast<float2*>(memory + kTable)),
+        counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
+        middles(reinterpret_cast<std::uint32_t*>(memory + kMiddles)),
+        grid(reinterpret_cast<std::uint16_t*>(memory + kGrid)),
+        queues(memory + kQueues) {}
   template <class T, int Dim>
   __device__ void load(const WideWalk<T, Dim>& a, const WidePlaceTables<Dim>& places, std::uint32_t first) const {
-    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < kWideInner; v += kWalkThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
     for (std::uint32_t k = threadIdx.x; k < first; k += kWalkThreads) limits[k] = places.limits[k];
@@ -110,14 +110,19 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
     more = more || v[j] < first;
   }
   while (__any_sync(kFull, more ? 1 : 0) != 0) {
+    // Two levels, without branches: all four points are under way at a time. For a leaf what stands behind the middles
+    // is read, and not used.
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const std::uint32_t middle = s.middles[v[j]];
+        const std::uint32_t left = middle - select_bytes(xy[j], z[j], middle);  // its sign: right
+        if (v[j] < first) v[j] = __funnelshift_l(left, v[j], 1);
+      }
     more = false;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      if (v[j] >= first) continue;
-      const std::uint32_t middle = s.middles[v[j]];
-      v[j] = 2 * v[j] + (select_bytes(xy[j], z[j], middle) > middle ? 1U : 0U);
-      more = more || v[j] < first;
-    }
+    for (int j = 0; j < 4; ++j) more = more || v[j] < first;
   }
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -141,7 +146,8 @@ __device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>&
 }
 
 /// Walks a point down from the root. It is looked for on the way to leaf `guess` at all levels at once, so that the
-/// brackets' loads do not wait for each other; where it leaves that way it goes on step by step. All lanes call.
+/// brackets' loads do not wait for each other; where it leaves that way it goes on step by step. table: of kWideInner
+/// nodes, whatever the levels. All lanes call.
 template <int Dim>
 __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)[Dim], std::uint32_t guess,
                                            int levels) {
@@ -150,7 +156,7 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
   std::uint32_t leaves_it = 0;  // a bit a level
 #pragma unroll
   for (int level = 0; level < kWideLevels; ++level) {
-    const float2 bracket = table[min(way >> static_cast<unsigned>(kWideLevels - level), first - 1U)];
+    const float2 bracket = table[way >> static_cast<unsigned>(kWideLevels - level)];
     const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
     const bool right = ((way >> static_cast<unsigned>(kWideLevels - 1 - level)) & 1U) != 0U;
     const bool stays = right ? x > bracket.y : x < bracket.x;
@@ -158,13 +164,8 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
   }
   leaves_it &= first - 1U;
   std::uint32_t v = guess;
-  bool moves = leaves_it != 0U;
-  if (moves) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
-  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
-    const std::uint32_t from = v;
-    if (moves) step_down<Dim>(table, c, v);
-    moves = v != from && v < first;
-  }
+  if (leaves_it != 0U) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
+  step_to_end<Dim>(table, c, v, first, leaves_it != 0U);
   return v;
 }
 
@@ -230,7 +231,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideMemory s(memory, first);
+  const WideMemory s(memory);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
