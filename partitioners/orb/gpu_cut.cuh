@@ -111,17 +111,23 @@ __device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t
 template <class T, int Dim>
 __device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
                                          OrbPoint<T, Dim>* pivot, T* last_left) {
+  __shared__ std::uint16_t same[kCandidates];
+  __shared__ std::uint32_t n_same, n_before;
+  if (threadIdx.x == 0) n_same = n_before = 0;
   const auto equal = key_of_rank(found, n, rank, axis);
   // The one before has the same key, or the largest below it.
   const auto before = equal.rank > 0 ? equal : key_of_rank(found, n, rank - 1, axis);
   for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = found[i];
-    const auto key = order_key(p.x[axis]);
-    if (key == before.key) *last_left = p.x[axis];  // zeros of both signs are the same to a cut
-    if (key != equal.key) continue;
+    const auto key = order_key(found[i].x[axis]);
+    if (key == equal.key) same[atomicAdd(&n_same, 1U)] = static_cast<std::uint16_t>(i);
+    // One of several writes; zeros of both signs are the same to a cut.
+    if (key == before.key && atomicAdd(&n_before, 1U) == 0) *last_left = found[i].x[axis];
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < n_same; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = found[same[i]];
     std::uint32_t smaller = 0;
-    for (std::uint32_t k = 0; k < n; ++k)
-      if (order_key(found[k].x[axis]) == equal.key && orb_before(found[k], p, axis)) ++smaller;
+    for (std::uint32_t k = 0; k < n_same; ++k) smaller += orb_before(found[same[k]], p, axis) ? 1U : 0U;
     if (smaller == equal.rank) *pivot = p;
   }
 }

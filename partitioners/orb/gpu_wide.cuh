@@ -143,6 +143,27 @@ __device__ inline void step_to_end(const float2* table, const float (&c)[Dim], s
   }
 }
 
+/// Of those among each lane's four points that are wanted: how many all lanes have, and how many lower lanes. All lanes
+/// call.
+struct LaneRanks {
+  std::uint32_t before, all;
+
+  __device__ explicit LaneRanks(const bool (&wanted)[4]) {
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) mine += wanted[j] ? 1U : 0U;
+    const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
+    before = 0;
+    all = 0;
+#pragma unroll
+    for (unsigned b = 0; b < 3; ++b) {  // the count's bits
+      const unsigned with = __ballot_sync(kFull, ((mine >> b) & 1U) != 0U);
+      before += static_cast<std::uint32_t>(__popc(with & lower)) << b;
+      all += static_cast<std::uint32_t>(__popc(with)) << b;
+    }
+  }
+};
+
 /// Walks a point of node v down from level `from`.
 template <class T, int Dim>
 __device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,

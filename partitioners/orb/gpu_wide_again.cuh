@@ -84,7 +84,6 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   const WideAgainMemory s(memory);
   s.load(a, cells, first);
   const std::uint32_t lane = threadIdx.x & 31U;
-  const std::uint32_t lower = (1U << lane) - 1U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
@@ -107,12 +106,14 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
       any = any || wanted[j];
     }
     if (__any_sync(kFull, any ? 1 : 0) == 0) continue;
+    const LaneRanks ranks(wanted);
+    std::uint32_t at = queued + ranks.before;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const unsigned all = __ballot_sync(kFull, wanted[j]);
-      if (wanted[j]) queue[queued + static_cast<unsigned>(__popc(all & lower))] = i + j;
-      queued += static_cast<unsigned>(__popc(all));
+      if (wanted[j]) queue[at] = i + j;
+      at += wanted[j] ? 1U : 0U;
     }
+    queued += ranks.all;
     __syncwarp();
     while (queued >= 32 || (last && queued > 0)) {
       if (pending.any) walk_pending(a, s, chunks, region, pending);

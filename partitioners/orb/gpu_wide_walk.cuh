@@ -110,15 +110,15 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
     more = more || v[j] < first;
   }
   while (__any_sync(kFull, more ? 1 : 0) != 0) {
-    // Two levels, without branches: all four points are under way at a time. For a leaf what stands behind the middles
-    // is read, and not used.
+    // Two levels, without branches: all four points are under way at a time. Leaves read one word together.
 #pragma unroll
     for (int turn = 0; turn < 2; ++turn)
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        const std::uint32_t middle = s.middles[v[j]];
+        const bool inner = v[j] < first;
+        const std::uint32_t middle = s.middles[inner ? v[j] : 0U];
         const std::uint32_t left = middle - select_bytes(xy[j], z[j], middle);  // its sign: right
-        if (v[j] < first) v[j] = __funnelshift_l(left, v[j], 1);
+        if (inner) v[j] = __funnelshift_l(left, v[j], 1);
       }
     more = false;
 #pragma unroll
@@ -185,11 +185,11 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
   __syncwarp();  // the places in the queue are free
 }
 
-/// Puts those of a lane's four points whose codes are 0 into the queue, as many of them as fit; from point `from` on.
-/// The first that did not fit.
+/// Puts those of a lane's four points from number `from` on whose codes are 0 into the queue, as many of them as fit;
+/// one number at a time. The first that did not fit.
 template <int Dim>
-__device__ inline int put_into_queue(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
-                                     const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
+__device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
+                                   const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
   const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
   int next = from;
 #pragma unroll
@@ -204,6 +204,24 @@ __device__ inline int put_into_queue(WideQueue<Dim>& queue, int from, const floa
   }
   __syncwarp();  // the queue, and the codes of the turn, are there
   return next;
+}
+
+/// The same from the first point on, all at once where they fit: a lane's stand together, lanes one after another.
+template <int Dim>
+__device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][Dim], std::uint32_t position,
+                                     const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
+  const bool wanted[4] = {codes[0] == 0, codes[1] == 0, codes[2] == 0, codes[3] == 0};
+  const LaneRanks ranks(wanted);
+  if (queue.size + ranks.all > WideQueue<Dim>::kRoom) return put_by_turns(queue, 0, c, position, guess, codes);
+  std::uint32_t at = queue.size + ranks.before;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    if (wanted[j]) queue.put(at, c[j], position + j, guess[j]);
+    at += wanted[j] ? 1U : 0U;
+  }
+  queue.size += ranks.all;
+  __syncwarp();  // the queue, and the codes of the turn, are there
+  return 4;
 }
 
 /// Walks the points behind the last whole group, at most 127, by coordinates. One warp calls.
@@ -255,9 +273,9 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
 #pragma unroll
     for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
     reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
-    for (int next = put_into_queue<Dim>(queue, 0, c, i, guess, code); next < 4;) {
+    for (int next = put_into_queue<Dim>(queue, c, i, guess, code); next < 4;) {
       walk_queued<T, Dim>(a, s, chunks, region, queue, min(queue.size, 32U));
-      next = put_into_queue<Dim>(queue, next, c, i, guess, code);
+      next = put_by_turns<Dim>(queue, next, c, i, guess, code);
     }
     if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, region, queue, 32);
     if (!last && regions.group < groups) continue;  // all of a region goes into chunks of its own
