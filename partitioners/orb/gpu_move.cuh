@@ -169,7 +169,9 @@ __global__ void __launch_bounds__(kCountThreads)
       }
       counts.add((code - first) >> shift);
     }
-    if (slot_of_code != nullptr && 8 * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
+    const bool changed =
+        parts[0] != word[w].x || parts[1] != word[w].y || parts[2] != word[w].z || parts[3] != word[w].w;
+    if (changed && 8 * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
   }
   __syncthreads();
   if (threadIdx.x < kSlots) table[std::uint64_t{threadIdx.x} * tiles + blockIdx.x] = counts.sum(threadIdx.x);

@@ -77,7 +77,7 @@ void WideRound<T, Dim>::size_lists() {
     const double size = sample_.size() / std::exp2(level);
     const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
     const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
-    const double holes = 2.0 * kWideChunk * (kWalkThreads / 32) * kAgainBlocks * multiprocessors();
+    const double holes = 2.0 * kWideChunk * (kAgainThreads / 32) * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
     lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kWideChunk * kWideChunk;
     listed_[level].resize_discard(lists_.capacity[level]);
@@ -129,7 +129,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
     if (k == 0)
       sample(points, tree);
     else
-      restart(cells);
+      restart(cells, first_level);
     sample_.guess(first_level, sigmas);
     watch.mark(&times.sample_s);
     classify(points, tree.cells[1].box, k > 0);
@@ -195,7 +195,7 @@ void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
 
 /// Takes back what was guessed below cells that were not cut.
 template <class T, int Dim>
-void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
+void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells, int first_level) {
   std::vector<std::uint16_t> start(kWideNodes, 0);
   for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
   copy_to_device(start_.data(), start.data(), start.size(), stream_);
@@ -204,7 +204,7 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells) {
       start_.data(), options_.side_tolerance, sample_.guesses(), nodes_.data(), sample_.splits(), sample_.table(),
       code_counts_.data());
   cuda_check_launch("wide_again_kernel");
-  sample_.restart(start_.data());
+  sample_.restart(start_.data(), first_level);
 }
 
 template <class T, int Dim>
@@ -218,8 +218,7 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
   const WideWalk<T, Dim> walk{points, n_, levels_, codes_.data(), code_counts_.data(), region_turns_, lists_};
   if (again) {
-    wide_walk_again_kernel<T, Dim>
-        <<<kAgainBlocks * blocks, kWalkThreads, WideAgainMemory::kBytes, stream>>>(walk, start_.data());
+    wide_walk_again_kernel<T, Dim><<<blocks, kAgainThreads, WideAgainMemory::kBytes, stream>>>(walk, start_.data());
     return cuda_check_launch("wide_walk_again_kernel");
   }
   WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};

@@ -125,11 +125,11 @@ __device__ inline void step_down(const float2* table, const float (&c)[Dim], std
   if (right || x < bracket.x) v = 2 * v + (right ? 1U : 0U);
 }
 
-/// Goes on down until each lane's point meets a bracket or a leaf, first or more; `moves`: those not there yet. Two
-/// levels a turn. All lanes call.
+/// Goes on down until each lane's point meets a bracket or is at a leaf, first or more. Two levels a turn. All lanes
+/// call.
 template <int Dim>
-__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first,
-                                   bool moves) {
+__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
+  bool moves = v < first;
   while (__any_sync(kFull, moves ? 1 : 0) != 0) {
     std::uint32_t from = v;
 #pragma unroll
@@ -301,14 +301,15 @@ struct WideRegions {
   std::uint32_t group;   ///< of this turn; those of later turns are higher
   std::uint32_t left;    ///< turns in the region, this one included
 
-  __device__ WideRegions(std::uint32_t length, std::uint32_t warp)
-      : turns(length), region(warp), group(warp * length), left(length) {}
+  std::uint32_t warps;  ///< that share them
+
+  __device__ WideRegions(std::uint32_t length, std::uint32_t warp, std::uint32_t all)
+      : turns(length), region(warp), group(warp * length), left(length), warps(all) {}
   /// Is the next turn in another region?
   __device__ bool advance() {
     ++group;
     if (--left > 0) return false;
     left = turns;
-    const std::uint32_t warps = gridDim.x * (kWalkThreads / 32);
     region += warps;
     group += (warps - 1U) * turns;
     return true;

@@ -40,7 +40,7 @@ class WideRound {
   void allow_kernels();
   void size_lists();
   void sample(const T* points, const OrbTree<T, Dim>& tree);
-  void restart(const std::vector<std::size_t>& cells);
+  void restart(const std::vector<std::size_t>& cells, int first_level);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void resolve(int first_level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);

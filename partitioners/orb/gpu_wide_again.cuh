@@ -4,8 +4,8 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Thread blocks of a multiprocessor.
-constexpr int kAgainBlocks = 2;
+/// One block a multiprocessor: what shared memory leaves of the first-level cache is for points on their way.
+constexpr int kAgainThreads = 1024;
 /// Points that a warp keeps: fewer than 32 of earlier ones, and 4 a lane.
 constexpr std::uint32_t kAgainQueue = 160;
 
@@ -14,17 +14,16 @@ template <class T, int Dim>
 struct WidePending {
   T x[Dim];
   std::uint32_t position = 0;
-  std::uint32_t code = 0;
-  bool here = false;
-  bool any = false;  ///< of the warp
+  std::uint32_t start = 0;  ///< the cell it is in; 0: no point
+  bool any = false;         ///< of the warp
 
-  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t at, bool wanted) {
+  /// entry: as queues have them. region_first: the first point of their region.
+  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t entry, std::uint32_t region_first, bool wanted) {
     any = true;
-    here = wanted;
-    position = at;
+    position = region_first + (entry & 0xffffU);
+    start = wanted ? entry >> 16U : 0U;
 #pragma unroll
-    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{at} * Dim + d);
-    code = a.codes[at];
+    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
   }
 };
 
@@ -32,12 +31,12 @@ struct WidePending {
 struct WideAgainMemory {
   static constexpr std::size_t kCounts = kWideInner * sizeof(float2);
   static constexpr std::size_t kQueues = kCounts + kWideNodes * sizeof(std::uint32_t);
-  static constexpr std::size_t kStart = kQueues + kWalkThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
+  static constexpr std::size_t kStart = kQueues + kAgainThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
   static constexpr std::size_t kBytes = kStart + kWideNodes * sizeof(std::uint16_t);
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
-  std::uint32_t* queues;
-  std::uint16_t* start;  ///< of each code the cell that is cut once more; else 0
+  std::uint32_t* queues;  ///< entries: the point's number in its region, and above 16 bits the cell
+  std::uint16_t* start;   ///< of each code the cell that is cut once more; else 0
 
   __device__ explicit WideAgainMemory(unsigned char* memory)
       : table(reinterpret_cast<float2*>(memory)),
@@ -46,9 +45,9 @@ struct WideAgainMemory {
         start(reinterpret_cast<std::uint16_t*>(memory + kStart)) {}
   template <class T, int Dim>
   __device__ void load(const WideWalk<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
-    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) table[v] = a.lists.table[v];
-    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
-    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) start[v] = cells[v];
+    for (std::uint32_t v = threadIdx.x; v < first; v += kAgainThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) counts[v] = 0;
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) start[v] = cells[v];
     __syncthreads();
   }
 };
@@ -60,9 +59,10 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
   as_floats(pending.x, c);
-  std::uint32_t v = pending.here ? s.start[pending.code] : first;
-  step_to_end<Dim>(s.table, c, v, first, pending.here);
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, pending.here);
+  const bool here = pending.start != 0;
+  std::uint32_t v = here ? pending.start : first;
+  step_to_end<Dim>(s.table, c, v, first);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, here);
   pending.any = false;
   __syncwarp();
 }
@@ -77,7 +77,7 @@ __device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t grou
 /// As wide_classify_kernel for the points whose code `cells` names a cell for, from that cell on. Bytes a point: 2, and
 /// 14 and 18 for those of the cells in question.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
+__global__ void __launch_bounds__(kAgainThreads, 1)
     wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
@@ -87,22 +87,25 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WideRegions regions(a.turns, blockIdx.x * (kWalkThreads / 32) + warp);
+  WideRegions regions(a.turns, blockIdx.x * (kAgainThreads / 32) + warp, gridDim.x * (kAgainThreads / 32));
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
   uint2 codes = load_codes(a, regions.group);
   while (regions.group < groups) {
-    const std::uint32_t i = regions.group * 128 + 4 * lane;
     const std::uint32_t region = regions.region;
+    const std::uint32_t region_first = region * a.turns * 128;
+    const std::uint32_t i = regions.group * 128 + 4 * lane - region_first;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
     const bool last = regions.advance() || regions.group >= groups;
     codes = load_codes(a, regions.group);  // no other warp's walk changes them
+    std::uint32_t start[4];
     bool wanted[4];
     bool any = last;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      wanted[j] = s.start[code[j]] != 0;
+      start[j] = s.start[code[j]];
+      wanted[j] = start[j] != 0;
       any = any || wanted[j];
     }
     if (__any_sync(kFull, any ? 1 : 0) == 0) continue;
@@ -110,7 +113,7 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
     std::uint32_t at = queued + ranks.before;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (wanted[j]) queue[at] = i + j;
+      if (wanted[j]) queue[at] = (i + j) | start[j] << 16U;
       at += wanted[j] ? 1U : 0U;
     }
     queued += ranks.all;
@@ -119,7 +122,7 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
       if (pending.any) walk_pending(a, s, chunks, region, pending);
       const std::uint32_t count = min(queued, 32U);
       queued -= count;
-      pending.ask(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
+      pending.ask(a, queue[queued + (lane < count ? lane : 0U)], region_first, lane < count);
       __syncwarp();
     }
     if (!last) continue;  // all of a region goes into chunks of its own
@@ -128,7 +131,7 @@ __global__ void __launch_bounds__(kWalkThreads, kAgainBlocks)
   }
   chunks.close(a.lists);
   __syncthreads();
-  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads)
     if (s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
 }
 

@@ -27,12 +27,14 @@ __device__ inline std::uint32_t group_of(std::uint32_t v) {
   return v < kGroups ? kGroups : (v >> static_cast<unsigned>(level_of(v) - kGroupLevel)) - kGroups;
 }
 
-/// Reads four points; those above the groups' level go a level down.
+/// Reads four points, unless all are of node 0; those above the groups' level go a level down.
 template <int Dim>
 __device__ inline void read_for_groups(const float* __restrict__ sample, const std::uint16_t* __restrict__ node,
                                        std::uint32_t four, const WideSplit* __restrict__ splits, FourPoints<Dim>& c,
                                        std::uint32_t (&v)[4]) {
-  unpack_nodes(reinterpret_cast<const uint2*>(node)[four], v);
+  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
+  unpack_nodes(packed, v);
+  if ((packed.x | packed.y) == 0U) return;
   read_four<Dim>(sample, four, c);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -42,7 +44,7 @@ __device__ inline void read_for_groups(const float* __restrict__ sample, const s
   }
 }
 
-/// How many points go to each group.
+/// How many points go to each group. A pass that follows a sort sorts out what has node 0 since.
 template <int Dim>
 __global__ void __launch_bounds__(kSortThreads)
     wide_group_counts_kernel(const float* __restrict__ sample, const std::uint16_t* __restrict__ node,

@@ -41,8 +41,9 @@ class WideSample {
   void start(const OrbBox<T, Dim>& box, std::uint32_t leaves);
   /// A point out of each of equal stretches.
   void take(const T* points);
-  /// Sends the sample back up to the cells that are cut once more. start: of each node that cell, or 0.
-  void restart(const std::uint16_t* start);
+  /// Sends the sample back up to the cells that are cut once more, all from a level on; the rest of it is not used any
+  /// more. start: of each node that cell, or 0.
+  void restart(const std::uint16_t* start, int first_level);
   /// Brackets of the nodes from a level on; half-width in standard deviations.
   void guess(int first_level, float sigmas);
 

@@ -165,7 +165,7 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
   leaves_it &= first - 1U;
   std::uint32_t v = guess;
   if (leaves_it != 0U) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
-  step_to_end<Dim>(table, c, v, first, leaves_it != 0U);
+  step_to_end<Dim>(table, c, v, first);
   return v;
 }
 
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideRegions regions(a.turns, blockIdx.x * kWarps + warp);
+  WideRegions regions(a.turns, blockIdx.x * kWarps + warp, gridDim.x * kWarps);
   WideQueue<Dim> queue(s.queues, warp, kWarps);
   WideChunks chunks;
   T x[4][Dim];
