@@ -27,6 +27,7 @@ constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
 /// Where points move anyway, cells with a smaller share of them than one in this are left to a further round.
 constexpr std::uint64_t kFewLeft = 50;
+static_assert(kRegionTurns * 128 <= 1U << 16U && kWideInner <= 1U << 16U, "a word has a point's number and its cell");
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
