@@ -81,6 +81,31 @@ __device__ inline void prefetch_piece(const PieceParameters& p, unsigned int pie
                          static_cast<std::uint32_t>(values * sizeof(double)));
 }
 
+/// Launches `grid` thread blocks, in clusters where options ask for them and the device has such. The last cluster is
+/// whole: kernels leave what is beyond their last piece alone. By the policy "load balancing" clusters start as soon as
+/// there is room; by the default they wait longer.
+template <class Kernel, class Parameters>
+void launch_pieces(const Average7Call& call, Kernel kernel, const Parameters& p, unsigned int grid, int threads,
+                   std::size_t bytes) {
+  constexpr int kHasClusters = 90;  // compute capability, times ten
+  const bool clusters = call.options.cluster > 1 && support::current_device_shape().capability >= kHasClusters;
+  const auto cluster = static_cast<unsigned int>(clusters ? call.options.cluster : 1);
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim.x = cluster;
+  attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+  attributes[1].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+  attributes[1].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicyLoadBalancing;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3((grid + cluster - 1) / cluster * cluster);
+  config.blockDim = dim3(static_cast<unsigned int>(threads));
+  config.dynamicSmemBytes = bytes;
+  config.stream = call.stream;
+  config.attrs = attributes;
+  config.numAttrs = clusters ? 2 : 0;
+  support::cuda_check(cudaLaunchKernelEx(&config, kernel, p), "cudaLaunchKernelEx");
+}
+
 template <class Kernel>
 void fill_facts(Average7Facts& facts, Kernel kernel, int threads, std::size_t shared_bytes) {
   cudaFuncAttributes attributes{};

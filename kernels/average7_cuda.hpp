@@ -9,6 +9,10 @@
 // order (ones that stay drift apart, and their faces are gone from the cache), and the first thing each does is to ask
 // for the values of one that comes some way behind it: memory's latency is behind it when it starts.
 //
+// A large GPU's second-level cache has two halves, each beside half of the multiprocessors, and what one half asks of
+// the other passes a link that is as good as full. Thread blocks of a cluster run beside one half: neighbours in a
+// cluster fetch the faces between them over that link once at most. Larger clusters save more, but wait for room.
+//
 // Three kernels; a kernel's settings for a layout are numbered from 0:
 //   march    a thread owns a column of cells along z (16 bytes of lanes), holds three planes in registers, and reads
 //            its in-plane neighbours through the first-level cache. Every layout, every device
@@ -36,6 +40,7 @@ struct Average7Options {
   int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = every piece with all its chunks
   int resident = 0;           ///< group, planes: thread blocks a multiprocessor at most; 0 = as many as fit
   int window_bytes = 0;       ///< planes: how much of its own chunk is prefetched behind the ring; 0 = nothing
+  int cluster = 1;            ///< thread blocks that start together, beside one half of the second-level cache: 1 to 8
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };
 

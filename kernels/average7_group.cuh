@@ -141,6 +141,7 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
   auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kValues);
   auto* const barrier = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
   int* const entries = reinterpret_cast<int*>(barrier + 1);
+  if (blockIdx.x >= p.pieces) return;
   const WorkOrder::Place place = p.order.place(blockIdx.x);
   const GroupOfBlocks<S> group{p, place.chunk, values, barrier, entries, entries + S::kGroup * 8};
   const int t = static_cast<int>(threadIdx.x), first = place.group * S::kGroup;
@@ -187,7 +188,7 @@ void call_group_kernel(const Average7Call& call) {
     return;
   }
   const PieceParameters p = piece_parameters(call, S::kGroup);
-  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, bytes, call.stream>>>(p);
+  if (p.pieces > 0) launch_pieces(call, kernel, p, p.pieces, S::kThreads, bytes);
 }
 
 }  // namespace amrbench::kernels::detail

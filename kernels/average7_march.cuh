@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(kMarchThreads<Lanes, Cells, Team>, Team::resid
   const MarchShape shape = Cells > 0 ? march_shape(Cells, Cells * Lanes / W, Team::kItems) : all.shape;
   const int part = static_cast<int>(blockIdx.x % shape.parts);
   const unsigned int piece = blockIdx.x / shape.parts;
+  if (piece >= p.pieces) return;
   const WorkOrder::Place place = p.order.place(piece);
   if (threadIdx.x < shape.items)
     prefetch_piece(p, piece, shape.items, static_cast<int>(threadIdx.x), s.chunk(), part, shape.parts);
@@ -153,7 +154,7 @@ void call_march_kernel(const Average7Call& call) {
     return;
   }
   const auto grid = static_cast<unsigned int>(checked_pieces(static_cast<long long>(p.pieces.pieces) * p.shape.parts));
-  if (grid > 0) kernel<<<grid, p.shape.threads, scratch, call.stream>>>(p);
+  if (grid > 0) launch_pieces(call, kernel, p, grid, p.shape.threads, scratch);
 }
 
 template <int Lanes, int Cells>

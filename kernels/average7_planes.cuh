@@ -197,6 +197,7 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
   auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kRing * S::kSlot);
   auto* const barriers = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
   const PlaneRing<S> ring{values, barriers, barriers + S::kRing, p.each_arrives};
+  if (blockIdx.x >= p.pieces) return;
   const WorkOrder::Place place = p.order.place(blockIdx.x);
   if (threadIdx.x == S::kWorkers) ring.init();
   const BlockEntry entry = p.job.blocks[place.group];
@@ -231,7 +232,7 @@ void call_planes_kernel(const Average7Call& call) {
     return;
   }
   const PieceParameters p = piece_parameters(call, 1);
-  if (p.pieces > 0) kernel<<<p.pieces, S::kThreads, bytes, call.stream>>>(p);
+  if (p.pieces > 0) launch_pieces(call, kernel, p, p.pieces, S::kThreads, bytes);
 }
 
 }  // namespace amrbench::kernels::detail
