@@ -25,7 +25,7 @@ int call_variant(const detail::Average7Call& call) {
 }  // namespace
 
 Average7Options best_average7(const BlockLayout& layout, bool summing) {
-  constexpr int kKilo = 1 << 10, kMega = 1 << 20;
+  constexpr int kMega = 1 << 20;
   constexpr Variant kMarch = Variant::march, kGroup = Variant::group, kPlanes = Variant::planes;
   struct Choice {
     int edge, lanes;
@@ -37,10 +37,10 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
       {8, 1, {kGroup, 1, 0, 1, 0, 0, 4}, {kMarch, 0, 4 * kMega, 0}},
       {8, 5, {kPlanes, 1, 0, 8, 0, 0, 4}, {kPlanes, 1, 4 * kMega, 8, 0, 0, 4}},
       {8, 8, {kPlanes, 0, 0, 8, 0, 0, 2}, {kPlanes, 0, 4 * kMega, 8, 0, 0, 4}},
-      {16, 1, {kPlanes, 1, 0, 0, 0, 0, 4}, {kPlanes, 1, 0, 0, 0, 0, 4}},
-      {16, 5, {kPlanes, 0, 0, 8, 2, 0, 8}, {kPlanes, 0, 0, 8, 0, 0, 8}},
-      {16, 8, {kPlanes, 2, 0, 1, 0, 0, 2}, {kPlanes, 2, 0, 1, 0, 0, 2}},
-      {32, 1, {kPlanes, 0, 0, 0, 1, 64 * kKilo, 2}, {kPlanes, 0, 0, 0, 1}},
+      {16, 1, {kPlanes, 1, 0, 0, 0, 0, 8}, {kPlanes, 1, 0, 0, 0, 0, 4}},
+      {16, 5, {kPlanes, 1, 0, 8, 0, 0, 4}, {kPlanes, 2, 0, 8, 0, 0, 4}},
+      {16, 8, {kPlanes, 1, 0, 1, 0, 0, 8}, {kPlanes, 1, 0, 1, 0, 0, 4}},
+      {32, 1, {kPlanes, 1, 0, 0, 0, 0, 4}, {kPlanes, 1, 0, 0, 0, 0, 4}},
   };
   const auto& c = layout.cells;
   if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {

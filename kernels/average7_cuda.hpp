@@ -18,8 +18,8 @@
 //            its in-plane neighbours through the first-level cache. Every layout, every device
 //   group    one chunk of a few blocks in shared memory, by bulk copies, with the faces around; a face between two of
 //            them is there already. Small blocks
-//   planes   a thread block walks one chunk of one block along z; a warp of its own brings planes with their rims into
-//            a ring in shared memory. Large blocks
+//   planes   a thread block walks one chunk of one block, or some rows of it, along z; a warp of its own brings planes
+//            with their rims into a ring in shared memory. Large blocks
 // group and planes need compute capability 9.0 and are made for cubes of usual sizes.
 // Errors: RunError when a launch fails. Asynchronous: arguments on the device must outlive the stream's work.
 #include <cstdint>

@@ -5,14 +5,14 @@ namespace amrbench::kernels::detail {
 
 namespace {
 
-/// Shapes: lanes, cells, planes in the ring, columns a thread.
+/// Shapes: lanes, cells, planes in the ring, columns a thread, thread blocks a chunk.
 using Planes1x8 = Settings<PlanesShape<1, 8, 10, 1>>;
 using Planes1x16 = Settings<PlanesShape<1, 16, 18, 1>, PlanesShape<1, 16, 8, 2>>;
-using Planes1x32 = Settings<PlanesShape<1, 32, 12, 2>, PlanesShape<1, 32, 24, 2>>;
+using Planes1x32 = Settings<PlanesShape<1, 32, 12, 2>, PlanesShape<1, 32, 12, 2, 4>>;
 using Planes5x8 = Settings<PlanesShape<5, 8, 10, 2>, PlanesShape<5, 8, 5, 2>>;
-using Planes5x16 = Settings<PlanesShape<5, 16, 5, 4>, PlanesShape<5, 16, 8, 2>>;
+using Planes5x16 = Settings<PlanesShape<5, 16, 5, 4>, PlanesShape<5, 16, 10, 4, 2>, PlanesShape<5, 16, 8, 4, 2>>;
 using Planes8x8 = Settings<PlanesShape<8, 8, 10, 2>>;
-using Planes8x16 = Settings<PlanesShape<8, 16, 5, 2>, PlanesShape<8, 16, 10, 2>, PlanesShape<8, 16, 10, 4>>;
+using Planes8x16 = Settings<PlanesShape<8, 16, 10, 4>, PlanesShape<8, 16, 8, 2, 4>>;
 
 }  // namespace
 

@@ -1,10 +1,11 @@
 #pragma once
 // The kernel `planes` of kernels/average7_cuda.hpp. Included by average7_cuda_planes*.cu only.
 //
-// A thread block takes one chunk of one block and walks it along z. Its last warp brings plane after plane into a ring
-// in shared memory, each with what lies around it: the plane and the two rows across y by bulk copies, the runs across
-// x by small copies. The other threads own columns; a plane's place is free again when all their warps say so. The
-// layers behind the first and the last plane go the same way, without a rim.
+// A thread block takes one chunk of one block, or some rows of it, and walks it along z: of large chunks fewer are
+// under way at a time where several thread blocks share one, and more of the faces are in the cache. Its last warp
+// brings plane after plane into a ring in shared memory, each with what lies around it: the plane and the two rows
+// across y by bulk copies, the runs across x by small copies. The other threads own columns; a plane's place is free
+// again when all their warps say so. The layers behind the first and the last plane go the same way, without a rim.
 //
 // Who waits for whom. Each slot of the ring has two barriers. `full`: the 32 lanes of the copying warp arrive when
 // their small copies are complete, and lane 0 once more, as it announces the bulk copies' bytes. That is one
@@ -21,18 +22,20 @@
 
 namespace amrbench::kernels::detail {
 
-/// Sizes in doubles where not said otherwise. `Ring` planes; `Columns` a thread.
-template <int Lanes, int Cells, int Ring, int Columns>
+/// Sizes in doubles where not said otherwise. `Ring` planes; `Columns` a thread; `Parts` thread blocks a chunk.
+template <int Lanes, int Cells, int Ring, int Columns, int Parts = 1>
 struct PlanesShape : CubeChunk<Lanes, Cells> {
   using Cube = CubeChunk<Lanes, Cells>;
-  static constexpr int kRing = Ring, kColumnsEach = Columns;
-  static constexpr int kWorkers = Cube::kColumns / Columns, kThreads = kWorkers + 32;
-  static constexpr int kAtY = Cube::kPlane, kAtX = kAtY + 2 * Cube::kRow;  // of a plane in the ring
-  static constexpr int kSlot = (kAtX + 2 * Cube::kRow + 15) / 16 * 16;     // a run of lanes a row: as many as kRow
+  static constexpr int kRing = Ring, kColumnsEach = Columns, kParts = Parts;
+  static constexpr int kRows = Cells / Parts, kSlab = kRows * Cube::kRow;  // of a plane, in a thread block
+  static constexpr int kWorkers = kSlab / Cube::kWidth / Columns, kThreads = kWorkers + 32;
+  static constexpr int kRuns = kRows * Lanes;                       // across x, on one side
+  static constexpr int kAtY = kSlab, kAtX = kAtY + 2 * Cube::kRow;  // of a plane in the ring
+  static constexpr int kSlot = (kAtX + 2 * kRuns + 15) / 16 * 16;
   static constexpr int kLayers = Cells + 2;
-  static constexpr int kCopies = 2 * Cube::kRow / Cube::kWidth, kCopiesEach = (kCopies + 31) / 32;  // across x
+  static constexpr int kCopies = 2 * kRuns / Cube::kWidth, kCopiesEach = (kCopies + 31) / 32;  // across x
   static constexpr int kScratch = sum_scratch_words<Lanes, Cube::kWidth>(kThreads);
-  static_assert(Cube::kColumns % Columns == 0 && kWorkers % 32 == 0 && kThreads <= 1024);
+  static_assert(Cells % Parts == 0 && kSlab / Cube::kWidth % Columns == 0 && kWorkers % 32 == 0 && kThreads <= 1024);
   static_assert(kWorkers * Cube::kWidth % Lanes == 0, "a thread keeps its lanes");
   static_assert(Ring >= 3 && Ring <= kLayers);
   static constexpr std::size_t bytes(bool sum) {
@@ -78,21 +81,28 @@ struct PlaneRing {
   /// Asks for planes [first, last) of the chunk, as far as there are such.
   __device__ static void prefetch_planes(const double* own, int first, int last) {
     last = min(last, S::kCells);
-    if (first < last)
-      support::prefetch_bulk(
-          own + first * S::kPlane,
-          static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
+    if (S::kParts == 1) {
+      if (first < last)
+        support::prefetch_bulk(
+            own + first * S::kPlane,
+            static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
+    } else {
+      for (int z = first; z < last; ++z)
+        support::prefetch_bulk(own + z * S::kPlane, static_cast<std::uint32_t>(S::kSlab * sizeof(double)));
+    }
   }
 
-  /// The work of the warp that copies: all layers of a block's chunk.
-  __device__ void bring(const PieceParameters& p, const BlockEntry& entry, int chunk) const {
+  /// The work of the warp that copies: all layers of a part of a block's chunk.
+  __device__ void bring(const PieceParameters& p, const BlockEntry& entry, int chunk, int part) const {
     const Average7Job& job = p.job;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const double* const own = job.in.at(entry.in) + static_cast<long long>(chunk) * S::kChunk;
+    const double* const own = job.in.at(entry.in) + static_cast<long long>(chunk) * S::kChunk + part * S::kSlab;
     const auto xm = S::behind(job, entry.faces[0], 0, chunk), xp = S::behind(job, entry.faces[1], 1, chunk);
-    const auto ym = S::behind(job, entry.faces[2], 2, chunk), yp = S::behind(job, entry.faces[3], 3, chunk);
-    const double* const below = S::behind(job, entry.faces[4], 4, chunk).at;
-    const double* const above = S::behind(job, entry.faces[5], 5, chunk).at;
+    auto ym = S::behind(job, entry.faces[2], 2, chunk), yp = S::behind(job, entry.faces[3], 3, chunk);
+    if (part > 0) ym = {own - S::kRow, S::kRow, S::kPlane};
+    if (part + 1 < S::kParts) yp = {own + S::kSlab, S::kRow, S::kPlane};
+    const double* const below = S::behind(job, entry.faces[4], 4, chunk).at + part * S::kSlab;
+    const double* const above = S::behind(job, entry.faces[5], 5, chunk).at + part * S::kSlab;
     const double* from[S::kCopiesEach];
     int step[S::kCopiesEach];
 #pragma unroll
@@ -100,10 +110,10 @@ struct PlaneRing {
       const int k = lane + i * 32;
       const bool right = k >= S::kCopies / 2;
       const int e = (right ? k - S::kCopies / 2 : k) * W;
-      from[i] = (right ? xp.at : xm.at) + e / S::kLanes * (right ? xp.row : xm.row) + e % S::kLanes;
+      from[i] = (right ? xp.at : xm.at) + (part * S::kRows + e / S::kLanes) * (right ? xp.row : xm.row) + e % S::kLanes;
       step[i] = right ? xp.plane : xm.plane;
     }
-    constexpr int kPlaneBytes = static_cast<int>(S::kPlane * sizeof(double));
+    constexpr int kPlaneBytes = static_cast<int>(S::kSlab * sizeof(double));
     const int window = S::kRing < S::kLayers ? (p.window_bytes + kPlaneBytes - 1) / kPlaneBytes : 0;
     if (lane == 0) prefetch_planes(own, S::kRing - 1, S::kRing - 1 + window);
     for (int k = 0; k < S::kLayers; ++k) {
@@ -112,7 +122,7 @@ struct PlaneRing {
       if (k >= S::kRing) support::barrier_wait(empty + slot, (k / S::kRing - 1) & 1);
       double* const to = values + slot * S::kSlot;
       if (lane == 0) {
-        const int count = S::kPlane + (rim ? 2 * S::kRow : 0);
+        const int count = S::kSlab + (rim ? 2 * S::kRow : 0);
         support::barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
         support::copy_bulk(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, kPlaneBytes, full + slot);
         if (k >= S::kRing && window > 0) prefetch_planes(own, k - 1 + window, k + window);
@@ -139,13 +149,13 @@ struct PlaneRing {
     __device__ explicit Column(int column) : own(column * W) {
       const int y = own / S::kRow, e = own % S::kRow, x = e / S::kLanes, run = y * S::kLanes + e % S::kLanes;
       xm = x > 0 ? own - S::kLanes : S::kAtX + run;
-      xp = x + 1 < S::kCells ? own + S::kLanes : S::kAtX + S::kRow + run;
+      xp = x + 1 < S::kCells ? own + S::kLanes : S::kAtX + S::kRuns + run;
       ym = y > 0 ? own - S::kRow : S::kAtY + e;
-      yp = y + 1 < S::kCells ? own + S::kRow : S::kAtY + S::kRow + e;
+      yp = y + 1 < S::kRows ? own + S::kRow : S::kAtY + S::kRow + e;
     }
   };
 
-  /// The work of the others. `out`: the chunk's results.
+  /// The work of the others. `out`: the results of the chunk's part.
   template <bool Sum>
   __device__ void compute(double* out, const DeviceSumView& view, CellSum (&sums)[W]) const {
     using Vector = DeviceVector<W>;
@@ -197,22 +207,24 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
   auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kRing * S::kSlot);
   auto* const barriers = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
   const PlaneRing<S> ring{values, barriers, barriers + S::kRing, p.each_arrives};
-  if (blockIdx.x >= p.pieces) return;
-  const WorkOrder::Place place = p.order.place(blockIdx.x);
+  const unsigned int piece = blockIdx.x / S::kParts;
+  const auto part = static_cast<int>(blockIdx.x % S::kParts);
+  if (piece >= p.pieces) return;
+  const WorkOrder::Place place = p.order.place(piece);
   if (threadIdx.x == S::kWorkers) ring.init();
   const BlockEntry entry = p.job.blocks[place.group];
   __syncthreads();
   CellSum sums[S::kWidth];
   if (threadIdx.x >= S::kWorkers) {
-    ring.bring(p, entry, place.chunk);
+    ring.bring(p, entry, place.chunk, part);
   } else {
-    if (threadIdx.x == 0) prefetch_piece(p, blockIdx.x, 1, 0, S::kChunk);
-    double* const out = p.job.out.at(entry.out) + static_cast<long long>(place.chunk) * S::kChunk;
+    if (threadIdx.x == 0) prefetch_piece(p, piece, 1, 0, S::kChunk, part, S::kParts);
+    double* const out = p.job.out.at(entry.out) + static_cast<long long>(place.chunk) * S::kChunk + part * S::kSlab;
     ring.template compute<Sum>(out, p.job.sums, sums);
   }
   if constexpr (Sum) {
     __syncthreads();
-    flush_sums<S::kLanes, S::kWidth>(sums, S::kChunk / S::kLanes, place.chunk, p.job.sums, scratch);
+    flush_sums<S::kLanes, S::kWidth>(sums, S::kChunk / S::kLanes / S::kParts, place.chunk, p.job.sums, scratch);
   }
 #else
   __trap();  // call_planes() keeps older devices away
@@ -225,14 +237,15 @@ void call_planes_kernel(const Average7Call& call) {
   const std::size_t bytes = allow_shared(kernel, S::bytes(Sum), call.options.resident);
   if (call.facts != nullptr) {
     fill_facts(*call.facts, kernel, S::kThreads, bytes);
-    call.facts->l2_values = l2_values(S::kLanes, S::kCells, 1.0, 1.0, 1.0);
-    const double written = 1.0 + 6.0 / S::kCells, read = 5.0 + 2.0 / S::kCells;
+    call.facts->l2_values = l2_values(S::kLanes, S::kCells, 1.0, S::kParts, 1.0);
+    const double written = 1.0 + (4.0 + 2.0 * S::kParts) / S::kCells, read = 5.0 + 2.0 / S::kCells;
     call.facts->shared_bytes_a_value = sizeof(double) * (written + read);
     call.facts->flight_bytes = std::size_t{S::kRing} * S::kSlot * sizeof(double);
     return;
   }
   const PieceParameters p = piece_parameters(call, 1);
-  if (p.pieces > 0) launch_pieces(call, kernel, p, p.pieces, S::kThreads, bytes);
+  const auto grid = static_cast<unsigned int>(checked_pieces(static_cast<long long>(p.pieces) * S::kParts));
+  if (grid > 0) launch_pieces(call, kernel, p, grid, S::kThreads, bytes);
 }
 
 }  // namespace amrbench::kernels::detail
