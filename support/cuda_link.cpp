@@ -74,15 +74,18 @@ class StagedLink final : public CudaLink {
     uploaded_.record(*x.stream);
     mpi_check(MPI_Waitall(static_cast<int>(sending.size()), sending.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
   }
+  void reserve(std::size_t send_bytes, std::size_t receive_bytes) override {
+    // The last exchange's values may still be on their way out of the pinned memory.
+    uploaded_.synchronize();
+    in_.resize_discard(std::max(in_.size(), receive_bytes));
+    out_.resize_discard(std::max(out_.size(), send_bytes));
+  }
   [[nodiscard]] std::size_t memory_bytes() const override { return in_.bytes() + out_.bytes(); }
 
  private:
   void begin() override {
     const Exchange& x = exchange();
-    // The last exchange's values may still be on their way out of the pinned memory.
-    uploaded_.synchronize();
-    in_.resize_discard(std::max(in_.size(), reach(x.receives) * x.element));
-    out_.resize_discard(std::max(out_.size(), reach(x.sends) * x.element));
+    reserve(reach(x.sends) * x.element, reach(x.receives) * x.element);
     receiving_.assign(x.receives.size(), MPI_REQUEST_NULL);
     const BytesType type(x.element);
     for (std::size_t k = 0; k < x.receives.size(); ++k) {
@@ -106,6 +109,8 @@ class StagedLink final : public CudaLink {
 };
 
 }  // namespace
+
+void CudaLink::reserve(std::size_t /*send_bytes*/, std::size_t /*receive_bytes*/) {}
 
 void CudaLink::start_elements(const std::byte* send, std::span<const LinkPiece> sends, std::byte* receive,
                               std::span<const LinkPiece> receives, std::size_t element, const CudaStream& stream) {

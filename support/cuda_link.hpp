@@ -48,6 +48,9 @@ class CudaLink {
   }
   /// What is put into the stream from now on finds the values received. The host may wait.
   virtual void finish() = 0;
+  /// Exchanges to come reach so far in their buffers: what they need is made once, not larger and larger. No exchange
+  /// is under way.
+  virtual void reserve(std::size_t send_bytes, std::size_t receive_bytes);
 
   /// Sent so far.
   [[nodiscard]] std::int64_t bytes_sent() const { return bytes_sent_; }

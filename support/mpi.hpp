@@ -197,6 +197,17 @@ template <MpiArithmetic T>
   return comm.rank() == 0 ? T{} : before;
 }
 
+/// The same for each of some values, as many on every rank.
+template <MpiArithmetic T>
+[[nodiscard]] std::vector<T> exclusive_sums(const Communicator& comm, std::span<const T> values) {
+  std::vector<T> before(values.size());
+  mpi_check(MPI_Exscan(values.data(), before.data(), mpi_count(values.size(), "MPI_Exscan"), mpi_type<T>(), MPI_SUM,
+                       comm.get()),
+            "MPI_Exscan");
+  if (comm.rank() == 0) before.assign(values.size(), T{});
+  return before;
+}
+
 /// One value a rank, in rank order, on every rank. T may be any trivially copyable struct.
 template <Trivial T>
 [[nodiscard]] std::vector<T> all_gather(const Communicator& comm, const T& value) {

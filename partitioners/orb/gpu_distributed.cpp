@@ -28,6 +28,9 @@ using support::InputError;
 
 /// Points near the cuts of a level that all ranks order: few, for a host sorts them while the GPUs wait.
 constexpr std::uint64_t kFew = 1 << 11;
+/// Where there are many points a rank, they travel in parts, each while the next one is packed.
+constexpr std::size_t kParts = 8;
+constexpr std::uint64_t kMany = 1 << 19;
 
 }  // namespace
 
@@ -162,12 +165,16 @@ struct OrbGpus<T, Dim>::Impl {
     rounds.run();
     tell("plan");
     plan = detail::plan_leaves(comm, tree, rounds.ranges(), rounds.owners());
-    layout.set(comm, tree, rounds.ranges(), rounds.owners(), plan);
+    const bool moved = local.moved();
+    std::vector<std::uint64_t> ready;
+    if (!moved) {
+      const auto ranks = static_cast<std::uint64_t>(comm.size());
+      agreed([&] { ready = local.count_parts(tree.cells[1].count >= kMany * ranks ? kParts : 1); });
+    }
+    layout.set(comm, tree, rounds.ranges(), rounds.owners(), plan, ready);
     agreed([&] { reserve(); });
-    tell("pack");
-    pack();
-    tell("exchange");
-    exchange();
+    tell("pack and exchange");
+    pack_and_exchange();
     tell("exchange: the GPU");
     stream.synchronize();  // OrbGpu has a stream of its own
     tell("subtrees");
@@ -192,13 +199,14 @@ struct OrbGpus<T, Dim>::Impl {
     times.received = layout.received;
     times.rounds = rounds.rounds();
     times.passes = rounds.passes();
-    times.collectives = 2 + (options.weighted ? 1 : 0) + rounds.collectives() + 1 + 3 + (plan.unfinished ? 1 : 0);
+    times.collectives =
+        2 + (options.weighted ? 1 : 0) + rounds.collectives() + 1 + 3 + (moved ? 0 : 3) + (plan.unfinished ? 1 : 0);
   }
 
   void reserve() {
     const bool numbers = options.ids || options.labels;
     const std::uint64_t room = layout.room;
-    local.reserve_items(numbers);
+    local.reserve_items(numbers, layout.packed_room);
     received.resize_discard(room * Dim);
     if (options.weighted) received_weights.resize_discard(room);
     if (options.ids) {
@@ -207,7 +215,7 @@ struct OrbGpus<T, Dim>::Impl {
     }
     if (options.labels) {
       received_labels.resize_discard(room);
-      back.resize_discard(here);
+      back.resize_discard(layout.packed_room);
       own_labels.resize_discard(here);
     }
     if (solvers.size() > plan.mine.size()) solvers.resize(plan.mine.size());
@@ -226,38 +234,57 @@ struct OrbGpus<T, Dim>::Impl {
     return layout.place(static_cast<std::size_t>(comm.rank()), l.cell);
   }
 
-  /// Points by cell; those of this rank's cells where they belong.
-  void pack() {
-    const bool numbers = options.ids || options.labels;
+  /// Points by cell, to the ranks that own these; those of this rank's cells where they belong. The parts of the points
+  /// that are packed travel in a stream of their own.
+  void pack_and_exchange() {
     std::vector<gpu::PackTarget<T>> targets;
     for (const gpu::Leaving& l : layout.leaving) {
       const bool own = l.owner == comm.rank();
-      gpu::PackTarget<T> to{own ? received.data() + own_place(l) * Dim : local.items() + l.begin * Dim};
-      if (numbers) to.ids = local.ids() + l.begin;
-      if (options.weighted) to.weights = own ? received_weights.data() + own_place(l) : local.weights() + l.begin;
+      gpu::PackTarget<T> to{own ? received.data() + own_place(l) * Dim : local.items() + l.place * Dim};
+      if (options.ids || options.labels) to.ids = local.ids() + l.place;
+      if (options.weighted) to.weights = own ? received_weights.data() + own_place(l) : local.weights() + l.place;
       targets.push_back(to);
     }
-    const bool direct = local.pack(targets);
-    for (const gpu::Leaving& l : layout.leaving) {
-      if (l.owner != comm.rank()) continue;
-      if (!direct)
-        gpu::copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.begin * Dim, l.count * Dim, stream);
-      if (!direct && options.weighted)
-        gpu::copy_on_device(received_weights.data() + own_place(l), local.weights() + l.begin, l.count, stream);
-      if (options.ids) gpu::copy_on_device(received_ids.data() + own_place(l), local.ids() + l.begin, l.count, stream);
+    link->reserve(layout.packed_room * sizeof(Packed), layout.room * sizeof(Packed));
+    if (packed.size() < layout.parts.size()) packed.resize(layout.parts.size());
+    for (std::size_t part = 0; part < layout.parts.size(); ++part) {
+      if (!local.moved()) local.pack(targets, part);
+      packed[part].record(stream);
+      if (part > 0) link->finish();
+      packed[part].hold(travel);
+      send(layout.parts[part]);
     }
+    copy_own();
     watch.mark(&times.pack_s);
+    link->finish();
+    arrived.record(travel);
+    arrived.hold(stream);
+    watch.mark(&times.exchange_s);
   }
 
-  void exchange() {
-    const auto travel = [&](const auto* from, auto* to) {
-      link->start(from, layout.sends, to, layout.receives, stream);
-      link->finish();
+  /// Starts what a part has to send; all but the last exchange are finished.
+  void send(const gpu::ExchangePart& part) {
+    bool under_way = false;
+    const auto start = [&](const auto* from, auto* to) {
+      if (under_way) link->finish();
+      under_way = true;
+      link->start(from, part.sends, to, part.receives, travel);
     };
-    travel(reinterpret_cast<const Packed*>(local.items()), reinterpret_cast<Packed*>(received.data()));
-    if (options.weighted) travel(static_cast<const double*>(local.weights()), received_weights.data());
-    if (options.ids) travel(static_cast<const std::uint32_t*>(local.ids()), received_ids.data());
-    watch.mark(&times.exchange_s);
+    start(reinterpret_cast<const Packed*>(local.items()), reinterpret_cast<Packed*>(received.data()));
+    if (options.weighted) start(static_cast<const double*>(local.weights()), received_weights.data());
+    if (options.ids) start(static_cast<const std::uint32_t*>(local.ids()), received_ids.data());
+  }
+
+  /// What this rank keeps of its points, as far as it was not packed where it belongs.
+  void copy_own() {
+    for (const gpu::Leaving& l : layout.leaving) {
+      if (l.owner != comm.rank()) continue;
+      if (local.moved())
+        gpu::copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.place * Dim, l.count * Dim, stream);
+      if (local.moved() && options.weighted)
+        gpu::copy_on_device(received_weights.data() + own_place(l), local.weights() + l.place, l.count, stream);
+      if (options.ids) gpu::copy_on_device(received_ids.data() + own_place(l), local.ids() + l.place, l.count, stream);
+    }
   }
 
   /// This rank's cells, one after another.
@@ -293,12 +320,13 @@ struct OrbGpus<T, Dim>::Impl {
 
   /// Leaves go the way back that points came.
   void return_labels() {
-    link->start(received_labels.data(), layout.receives, back.data(), layout.sends, stream);
+    const gpu::ExchangePart all = layout.whole();
+    link->start(received_labels.data(), all.receives, back.data(), all.sends, stream);
     link->finish();
     for (const gpu::Leaving& l : layout.leaving) {
       const std::uint32_t* from =
-          l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.begin;
-      gpu::scatter_labels(local.ids() + l.begin, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
+          l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.place;
+      gpu::scatter_labels(local.ids() + l.place, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
                           stream);
     }
     labels = own_labels.data();
@@ -308,6 +336,9 @@ struct OrbGpus<T, Dim>::Impl {
   OrbGpusOptions options;
   OrbOptions orb_options;
   support::CudaStream stream;
+  support::CudaStream travel{support::CudaStream::Priority::high};
+  std::vector<support::CudaEvent> packed;  ///< a part each
+  support::CudaEvent arrived;
   gpu::Stopwatch watch{stream};
   gpu::LocalTimes local_times;
   gpu::GpuPoints<T, Dim> local;

@@ -100,12 +100,14 @@ void GpuPoints<T, Dim>::take_all() {
 template <class T, int Dim>
 void GpuPoints<T, Dim>::start_round(std::span<const std::unique_ptr<Cell>> cells) {
   if (!pending_.empty()) {  // a round after the first: its points must stand by cell
-    reserve_items(true);
+    reserve_items(true, n_);
     std::vector<PackTarget<T>> targets;
     for (const detail::CellRange& range : pending_[0].ranges)
       targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin,
                          weighted() ? item_weights_.data() + range.begin : nullptr});
-    static_cast<void>(pack(targets));
+    pack_cell(pending_[0], targets);
+    pending_.clear();
+    watch_.mark(&times_.pack_s);
     moved_ = true;
   }
   cells_ = cells;
@@ -221,29 +223,47 @@ void GpuPoints<T, Dim>::group(std::span<const detail::CellSlots> slots) {
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::reserve_items(bool ids) {
+void GpuPoints<T, Dim>::reserve_items(bool ids, std::uint64_t n) {
   if (moved_) return;
-  items_.resize_discard(n_ * Dim);
-  if (ids) ids_.resize_discard(n_);
-  if (weighted()) item_weights_.resize_discard(n_);
+  items_.resize_discard(n * Dim);
+  if (ids) ids_.resize_discard(n);
+  if (weighted()) item_weights_.resize_discard(n);
 }
 
 template <class T, int Dim>
-bool GpuPoints<T, Dim>::pack(std::span<const PackTarget<T>> targets) {
-  if (moved_) return false;
-  pack_cell(pending_[0], targets);
-  pending_.clear();
-  watch_.mark(&times_.pack_s);
-  return true;
+std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
+  parts_ = parts;
+  packing_ = count_slots(pending_[0]);
+  std::vector<std::uint64_t> ready(parts * packing_.slots, 0);
+  if (packing_.count == 0) return ready;
+  counts_.resize_discard(ready.size());
+  const auto blocks = static_cast<unsigned>((ready.size() + 127) / 128);
+  parts_kernel<<<blocks, 128, 0, stream_.get()>>>(packing_, table_.data(), static_cast<std::uint32_t>(parts),
+                                                  counts_.data());
+  cuda_check_launch("parts_kernel");
+  host_counts_.resize_discard(ready.size());
+  copy_to_host(host_counts_.data(), counts_.data(), ready.size(), stream_);
+  stream_.synchronize();
+  std::copy_n(host_counts_.data(), ready.size(), ready.begin());
+  return ready;
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets) {
-  PackCell cell{};
+void GpuPoints<T, Dim>::pack(std::span<const PackTarget<T>> targets, std::size_t part) {
+  const auto tile = [&](std::size_t p) {
+    return part_tile(packing_.tiles, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(parts_));
+  };
+  pack_tiles(packing_, tile(part), tile(part + 1), targets);
+}
+
+/// Counts the points of each slot in each tile into table_, scanned: all of slot 0, then those of slot 1 ...
+template <class T, int Dim>
+PackCell GpuPoints<T, Dim>::count_slots(const detail::CellSlots& slots) {
+  PackCell cell;
   cell.begin = slots.ranges.front().begin;
   cell.count = slots.ranges.back().end - cell.begin;
-  if (cell.count == 0) return;
   cell.slots = static_cast<std::uint32_t>(slots.ranges.size());
+  if (cell.count == 0) return cell;
   cell.tiles = static_cast<std::uint32_t>((cell.count - 1) / kPackTile<T> + 1);
   std::copy(slots.slot_of.begin(), slots.slot_of.end(), cell.slot_of);
   const std::size_t places = std::size_t{cell.slots} * cell.tiles;
@@ -257,12 +277,27 @@ void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<cons
   cuda_check(
       cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table_.data(), table_.data(), places, stream_.get()),
       "DeviceScan");
+  return cell;
+}
+
+/// Tiles first .. last - 1 of a cell whose slots are counted.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last,
+                                   std::span<const PackTarget<T>> targets) {
+  if (first == last) return;
+  cell.first_tile = first;
   PackTargets<T> to{};
   std::copy(targets.begin(), targets.end(), to.slot);
   auto* const kernel = weighted() ? pack_kernel<T, Dim, true> : pack_kernel<T, Dim, false>;
-  kernel<<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
-                                                          targets[0].ids != nullptr);
+  kernel<<<last - first, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
+                                                            targets[0].ids != nullptr);
   cuda_check_launch("pack_kernel");
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets) {
+  const PackCell cell = count_slots(slots);
+  pack_tiles(cell, 0, cell.tiles, targets);
 }
 
 namespace {

@@ -29,6 +29,14 @@ struct PackTarget {
   double* weights = nullptr;     ///< null where there are none
 };
 
+/// A cell's points begin .. begin + count - 1, the slots of their codes, and its tiles from the first that is packed
+/// on.
+struct PackCell {
+  std::uint64_t begin = 0, count = 0;
+  std::uint32_t slots = 0, tiles = 0, first_tile = 0;
+  std::uint8_t slot_of[256] = {};
+};
+
 /// Points in device memory; positions below 2^32.
 template <class T, int Dim>
 struct DeviceSource {
@@ -74,11 +82,15 @@ class GpuPoints {
   void apply(std::span<const detail::SettledCut<T, Dim>> cuts);
   void group(std::span<const detail::CellSlots> slots);
 
-  /// After the rounds: room for points and, with `ids`, their numbers, by cell. Not collective.
-  void reserve_items(bool ids);
-  /// Brings points to their targets, one a cell reached; or does nothing and returns false where several rounds left
-  /// them in items() already.
-  bool pack(std::span<const PackTarget<T>> targets);
+  /// Several rounds left the points in items(), by cell. The same on every rank.
+  [[nodiscard]] bool moved() const { return moved_; }
+  /// Unless moved(): of each part of the points, in their order, and each cell reached, the points in this part and
+  /// those before, [part][cell]. Waits.
+  [[nodiscard]] std::vector<std::uint64_t> count_parts(std::size_t parts);
+  /// Room for n points and, with `ids`, their numbers. Nothing where moved(). Not collective.
+  void reserve_items(bool ids, std::uint64_t n);
+  /// After count_parts(): brings a part of the points to their targets, one a cell reached.
+  void pack(std::span<const PackTarget<T>> targets, std::size_t part);
   /// By cell, places as in the cells' ranges.
   [[nodiscard]] T* items() { return items_.data(); }
   [[nodiscard]] std::uint32_t* ids() { return ids_.data(); }
@@ -117,6 +129,8 @@ class GpuPoints {
   void with_entries(const Search& search, F&& f);
   void append_inside(const Search& search, const detail::Window& window, Point* out, std::uint64_t* weights,
                      std::uint32_t* count, std::uint64_t capacity);
+  [[nodiscard]] PackCell count_slots(const detail::CellSlots& slots);
+  void pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last, std::span<const PackTarget<T>> targets);
   void pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets);
 
   const support::CudaStream& stream_;
@@ -131,6 +145,8 @@ class GpuPoints {
   std::uint32_t first_ = 0;
   bool moved_ = false;                      ///< points stand in items_
   std::vector<detail::CellSlots> pending_;  ///< of the first round, until the points move
+  PackCell packing_;                        ///< of pending_, from count_parts() on
+  std::size_t parts_ = 1;
   std::span<const std::unique_ptr<Cell>> cells_;
   std::vector<std::vector<std::uint64_t>> stopped_;  ///< points that wait at each node, by the round's cells
 

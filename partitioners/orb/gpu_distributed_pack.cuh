@@ -7,12 +7,10 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// A cell's points begin .. begin + count - 1 and the slots of their codes.
-struct PackCell {
-  std::uint64_t begin, count;
-  std::uint32_t slots, tiles;
-  std::uint8_t slot_of[256];
-};
+/// The first tile of a part.
+__host__ __device__ inline std::uint32_t part_tile(std::uint32_t tiles, std::uint32_t part, std::uint32_t parts) {
+  return static_cast<std::uint32_t>(std::uint64_t{tiles} * part / parts);
+}
 
 /// Where the slots' points go.
 template <class T>
@@ -63,6 +61,18 @@ __global__ void __launch_bounds__(kLocalThreads)
   if (threadIdx.x < cell.slots) table[std::uint64_t{threadIdx.x} * cell.tiles + blockIdx.x] = counts[threadIdx.x];
 }
 
+/// ready[part * slots + slot]: points of a slot in the tiles of the first part + 1 of `parts` parts. table: scanned.
+/// part_tile(): where a part begins.
+__global__ void parts_kernel(const PackCell cell, const std::uint32_t* __restrict__ table, std::uint32_t parts,
+                             std::uint32_t* __restrict__ ready) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  if (k >= parts * cell.slots) return;
+  const std::uint64_t slot = k % cell.slots, row = slot * cell.tiles;
+  const std::uint32_t tile = part_tile(cell.tiles, k / cell.slots + 1, parts);
+  const bool last = row + tile == std::uint64_t{cell.slots} * cell.tiles;
+  ready[k] = (last ? static_cast<std::uint32_t>(cell.count) : table[row + tile]) - table[row];
+}
+
 /// Stable places of a tile's items among the slots, -1: none. An item's number in the tile is (warp * items + j) * 32 +
 /// lane. first[s]: where slot s begins in the sorted tile. All threads call; barriers inside, the last at the end.
 template <int Items>
@@ -110,8 +120,8 @@ __device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&plac
     if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
 }
 
-/// One block a tile: its points, sorted by slot in shared memory, to their targets. table: scanned. Reads 13 bytes a
-/// point of 12, writes 12; 4 more with numbers, 8 with weights.
+/// One block a tile, from cell.first_tile on: its points, sorted by slot in shared memory, to their targets. table:
+/// scanned. Reads 13 bytes a point of 12, writes 12; 4 more with numbers, 8 with weights.
 template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kLocalThreads)
     pack_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, const PackCell cell,
@@ -129,7 +139,8 @@ __global__ void __launch_bounds__(kLocalThreads)
   __shared__ std::uint8_t slot_of[256];
   slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
   __syncthreads();
-  const std::uint64_t offset = std::uint64_t{blockIdx.x} * kSize;
+  const std::uint32_t tile = cell.first_tile + blockIdx.x;
+  const std::uint64_t offset = std::uint64_t{tile} * kSize;
   const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kSize}, cell.count - offset));
   const std::uint64_t begin = cell.begin + offset;
   const unsigned base = threadIdx.x / 32 * (32U * kMine) + (threadIdx.x & 31U);
@@ -141,7 +152,7 @@ __global__ void __launch_bounds__(kLocalThreads)
   if (threadIdx.x < cell.slots) {
     const std::uint64_t row = std::uint64_t{threadIdx.x} * cell.tiles;
     const std::int64_t shift =
-        static_cast<std::int64_t>(table[row + blockIdx.x] - table[row]) - static_cast<std::int64_t>(first[threadIdx.x]);
+        static_cast<std::int64_t>(table[row + tile] - table[row]) - static_cast<std::int64_t>(first[threadIdx.x]);
     to[threadIdx.x] = targets.slot[threadIdx.x].points + shift * Dim;
     ids_to[threadIdx.x] = with_ids ? targets.slot[threadIdx.x].ids + shift : nullptr;
     if constexpr (Weighted) weights_to[threadIdx.x] = targets.slot[threadIdx.x].weights + shift;
