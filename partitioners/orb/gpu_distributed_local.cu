@@ -268,7 +268,8 @@ PackCell GpuPoints<T, Dim>::count_slots(const detail::CellSlots& slots) {
   std::copy(slots.slot_of.begin(), slots.slot_of.end(), cell.slot_of);
   const std::size_t places = std::size_t{cell.slots} * cell.tiles;
   table_.resize_discard(places);
-  pack_counts_kernel<T><<<cell.tiles, kLocalThreads, 0, stream_.get()>>>(codes_.data(), cell, table_.data());
+  pack_counts_kernel<T>
+      <<<(cell.tiles - 1) / kLocalWarps + 1, kLocalThreads, 0, stream_.get()>>>(codes_.data(), cell, table_.data());
   cuda_check_launch("pack_counts_kernel");
   std::size_t bytes = 0;
   cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table_.data(), table_.data(), places, stream_.get()),

@@ -1,8 +1,6 @@
 #pragma once
 // Kernels of gpu_distributed_local.cu that bring a cell's points, in their order, to the slots of their codes: few
 // slots, as many as cells that ranks part, which may lie anywhere.
-#include <type_traits>
-
 #include "partitioners/orb/gpu_distributed_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -18,47 +16,56 @@ struct PackTargets {
   PackTarget<T> slot[kPackSlots];
 };
 
-/// One block a tile: its points of each slot, at table[slot * tiles + tile].
+/// One warp a tile: its points of each slot, at table[slot * tiles + tile].
 template <class T>
 __global__ void __launch_bounds__(kLocalThreads)
     pack_counts_kernel(const std::uint8_t* __restrict__ codes, const PackCell cell, std::uint32_t* __restrict__ table) {
-  constexpr int kMine = kPackItems<T>;
+  constexpr unsigned kWords = kPackTile<T> / (32 * 16);  // of 16 codes, a lane
+  static_assert(16 * kWords < 256, "counts fit a byte");
   __shared__ std::uint8_t slot_of[256];
-  __shared__ std::uint32_t counts[kPackSlots];
+  __shared__ std::uint32_t counts[kLocalWarps][kPackSlots];
   slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
-  if (threadIdx.x < kPackSlots) counts[threadIdx.x] = 0;
   __syncthreads();
-  const std::uint64_t offset = std::uint64_t{blockIdx.x} * kPackTile<T>;
+  const unsigned lane = threadIdx.x & 31U;
+  const std::uint32_t tile = blockIdx.x * kLocalWarps + threadIdx.x / 32;
+  if (tile >= cell.tiles) return;
+  std::uint32_t* const sums = counts[threadIdx.x / 32];
+  for (unsigned s = lane; s < kPackSlots; s += 32) sums[s] = 0;
+  __syncwarp();
+  const std::uint64_t offset = std::uint64_t{tile} * kPackTile<T>;
   const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kPackTile<T>}, cell.count - offset));
   const std::uint8_t* const mine = codes + cell.begin + offset;
-  std::uint8_t bytes[kMine];
-  const std::uint32_t first = threadIdx.x * kMine;
-  if (first + kMine <= n && reinterpret_cast<std::uintptr_t>(mine) % kMine == 0) {
-    using Word = std::conditional_t<kMine == 8, unsigned long long, unsigned>;
-    static_assert(sizeof(Word) == kMine);
-    const Word word = *reinterpret_cast<const Word*>(mine + first);
-    memcpy(bytes, &word, sizeof(word));
-  } else {
+  const bool whole = n == kPackTile<T> && reinterpret_cast<std::uintptr_t>(mine) % 16 == 0;
+  std::uint64_t packed = 0;  // counts of 8 slots
+  const auto add = [&](std::uint8_t code) {
+    if (cell.slots <= 8)
+      packed += std::uint64_t{1} << (8 * slot_of[code]);
+    else
+      atomicAdd(&sums[slot_of[code]], 1U);
+  };
+  if (whole) {
+    uint4 words[kWords];
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) bytes[j] = first + j < n ? mine[first + j] : 0;
-  }
-  if (cell.slots <= 8) {  // in the bytes of a word
-    std::uint64_t sums = 0;
+    for (unsigned w = 0; w < kWords; ++w) words[w] = reinterpret_cast<const uint4*>(mine)[w * 32 + lane];
 #pragma unroll
-    for (int j = 0; j < kMine; ++j)
-      if (first + j < n) sums += std::uint64_t{1} << (8 * slot_of[bytes[j]]);
+    for (unsigned w = 0; w < kWords; ++w) {
+      std::uint8_t bytes[16];
+      memcpy(bytes, &words[w], sizeof(bytes));
 #pragma unroll
-    for (unsigned s = 0; s < 8; ++s) {
-      const unsigned sum = __reduce_add_sync(kEveryLane, static_cast<unsigned>(sums >> (8 * s)) & 255U);
-      if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(&counts[s], sum);
+      for (int j = 0; j < 16; ++j) add(bytes[j]);
     }
   } else {
-#pragma unroll
-    for (int j = 0; j < kMine; ++j)
-      if (first + j < n) atomicAdd(&counts[slot_of[bytes[j]]], 1U);
+    for (std::uint32_t i = lane; i < n; i += 32) add(mine[i]);
   }
-  __syncthreads();
-  if (threadIdx.x < cell.slots) table[std::uint64_t{threadIdx.x} * cell.tiles + blockIdx.x] = counts[threadIdx.x];
+  if (cell.slots <= 8) {
+#pragma unroll
+    for (unsigned s = 0; s < 8; ++s) {
+      const unsigned sum = __reduce_add_sync(kEveryLane, static_cast<unsigned>(packed >> (8 * s)) & 255U);
+      if (lane == 0) sums[s] = sum;
+    }
+  }
+  __syncwarp();
+  for (unsigned s = lane; s < cell.slots; s += 32) table[std::uint64_t{s} * cell.tiles + tile] = sums[s];
 }
 
 /// ready[part * slots + slot]: points of a slot in the tiles of the first part + 1 of `parts` parts. table: scanned.

@@ -14,14 +14,37 @@ struct BracketLists {
   std::uint32_t capacity[kWalkNodes];
 };
 
-/// Lists the points of codes begin .. end - 1 that stopped at the nodes that are wanted. A thread looks at 16 codes,
-/// from multiples of 16 on.
+/// Of 16 codes from position `first` on, those at begin .. end - 1; others are 0.
+__device__ inline void load_codes(const std::uint8_t* codes, std::uint64_t first, std::uint64_t begin,
+                                  std::uint64_t end, std::uint8_t (&mine)[16]) {
+  if (first >= begin && first + 16 <= end) {
+    const uint4 word = *reinterpret_cast<const uint4*>(codes + first);
+    memcpy(mine, &word, sizeof(word));
+  } else {
+#pragma unroll
+    for (int j = 0; j < 16; ++j) mine[j] = first + j >= begin && first + j < end ? codes[first + j] : 0;
+  }
+}
+
+/// What a thread block of list_kernel knows of the codes it looks at: which of them are wanted.
+struct ListQueue {
+  static constexpr unsigned kWords = 2;  ///< of 16 codes, a thread
+  static constexpr unsigned kTile = kLocalThreads * 16 * kWords;
+  std::uint16_t position[kTile];  ///< in the tile
+  std::uint8_t node[kTile];
+  std::uint32_t length;
+};
+
+/// Lists the points of codes begin .. end - 1 that stopped at the nodes that are wanted. A thread looks at 16 codes at
+/// a time, from multiples of 16 on; what is found goes through a queue, so that it is shared out evenly and all points
+/// of a tile are asked for at once.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
     list_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, std::uint64_t begin,
                 std::uint64_t end, const BracketLists<T, Dim> wanted) {
   __shared__ std::uint32_t found[kWalkNodes], base[kWalkNodes];
   __shared__ BracketLists<T, Dim> lists;
+  __shared__ ListQueue queue;
   if (threadIdx.x < kWalkNodes) {
     lists.points[threadIdx.x] = wanted.points[threadIdx.x];
     lists.positions[threadIdx.x] = wanted.positions[threadIdx.x];
@@ -29,46 +52,56 @@ __global__ void __launch_bounds__(kLocalThreads)
     lists.counts[threadIdx.x] = wanted.counts[threadIdx.x];
     lists.capacity[threadIdx.x] = wanted.capacity[threadIdx.x];
   }
-  __syncthreads();
-  const std::uint64_t last = (end + 15) / 16;
-  const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
-  for (std::uint64_t block = begin / 16 + std::uint64_t{blockIdx.x} * kLocalThreads; block < last; block += stride) {
-    const std::uint64_t first = 16 * (block + threadIdx.x);
-    std::uint8_t mine[16] = {};
-    if (first >= begin && first + 16 <= end) {
-      const uint4 word = *reinterpret_cast<const uint4*>(codes + first);
-      memcpy(mine, &word, sizeof(word));
-    } else {
+  const unsigned lane = threadIdx.x & 31U;
+  for (std::uint64_t tile = begin / 16 * 16 + std::uint64_t{blockIdx.x} * ListQueue::kTile; tile < end;
+       tile += std::uint64_t{gridDim.x} * ListQueue::kTile) {
+    std::uint8_t mine[ListQueue::kWords][16];
 #pragma unroll
-      for (int j = 0; j < 16; ++j)
-        if (first + j >= begin && first + j < end) mine[j] = codes[first + j];
-    }
-    std::uint32_t hits = 0;
-#pragma unroll
-    for (int j = 0; j < 16; ++j)
-      if (mine[j] >= kStopped && lists.points[mine[j] - kStopped] != nullptr) hits |= 1U << j;
+    for (unsigned w = 0; w < ListQueue::kWords; ++w)
+      load_codes(codes, tile + 16 * (w * kLocalThreads + threadIdx.x), begin, end, mine[w]);
+    __syncthreads();  // the last tile's queue is worked off, the lists are there
+    if (threadIdx.x == 0) queue.length = 0;
     if (threadIdx.x < kWalkNodes) found[threadIdx.x] = 0;
     __syncthreads();
+    std::uint32_t hits = 0;  // a bit a code
+    static_assert(ListQueue::kWords == 2);
 #pragma unroll
-    for (int j = 0; j < 16; ++j)
-      if ((hits >> j & 1U) != 0) atomicAdd(&found[mine[j] - kStopped], 1U);
+    for (unsigned k = 0; k < 32; ++k)
+      if (mine[k / 16][k % 16] >= kStopped && lists.points[mine[k / 16][k % 16] - kStopped] != nullptr) hits |= 1U << k;
+    std::uint32_t behind = static_cast<std::uint32_t>(__popc(hits));  // places up to this lane's, then their begin
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t other = __shfl_up_sync(kEveryLane, behind, step);
+      if (lane >= step) behind += other;
+    }
+    std::uint32_t at = 0;
+    if (lane == 31 && behind > 0) at = atomicAdd(&queue.length, behind);
+    at = __shfl_sync(kEveryLane, at, 31) + behind - static_cast<std::uint32_t>(__popc(hits));
+#pragma unroll
+    for (unsigned k = 0; k < 32; ++k) {
+      if ((hits >> k & 1U) == 0) continue;
+      const unsigned v = mine[k / 16][k % 16] - kStopped;
+      queue.position[at] = static_cast<std::uint16_t>(16 * (k / 16 * kLocalThreads + threadIdx.x) + k % 16);
+      queue.node[at] = static_cast<std::uint8_t>(v);
+      atomicAdd(&found[v], 1U);
+      ++at;
+    }
     __syncthreads();
     if (threadIdx.x < kWalkNodes) {
       if (found[threadIdx.x] > 0) base[threadIdx.x] = atomicAdd(lists.counts[threadIdx.x], found[threadIdx.x]);
       found[threadIdx.x] = 0;
     }
     __syncthreads();
-#pragma unroll
-    for (int j = 0; j < 16; ++j) {
-      if ((hits >> j & 1U) == 0) continue;
-      const unsigned v = mine[j] - kStopped;
+    for (std::uint32_t k = threadIdx.x; k < queue.length; k += kLocalThreads) {
+      const unsigned v = queue.node[k];
+      const std::uint64_t position = tile + queue.position[k];
+      const OrbPoint<T, Dim> p = load(source, position);
       const std::uint32_t place = base[v] + atomicAdd(&found[v], 1U);
       if (place >= lists.capacity[v]) continue;  // cannot be: they were counted
-      lists.points[v][place] = load(source, first + j);
-      lists.positions[v][place] = static_cast<std::uint32_t>(first + j);
-      if (lists.weights[v] != nullptr) lists.weights[v][place] = load_weight(source, first + j);
+      lists.points[v][place] = p;
+      lists.positions[v][place] = static_cast<std::uint32_t>(position);
+      if (lists.weights[v] != nullptr) lists.weights[v][place] = load_weight(source, position);
     }
-    __syncthreads();  // found is cleared next
   }
 }
 

@@ -81,7 +81,7 @@ void GpuPoints<T, Dim>::list_brackets(std::size_t round_cell, std::span<const Se
   }
   if (!any) return;
   const detail::CellRange& range = cells_[round_cell]->range;
-  list_kernel<T, Dim><<<grid(range.end - range.begin, 16), kLocalThreads, 0, stream_.get()>>>(
+  list_kernel<T, Dim><<<grid(range.end - range.begin, 16 * ListQueue::kWords), kLocalThreads, 0, stream_.get()>>>(
       source(), codes_.data(), range.begin, range.end, wanted);
   cuda_check_launch("list_kernel");
 }
