@@ -18,16 +18,10 @@
 #include <vector>
 
 #include "support/cuda.hpp"
+#include "support/link_piece.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::support {
-
-/// What goes to a rank or comes from it: `count` elements from `at` on in a buffer.
-struct LinkPiece {
-  int rank = 0;
-  std::size_t at = 0;
-  std::size_t count = 0;
-};
 
 class CudaLink {
  public:

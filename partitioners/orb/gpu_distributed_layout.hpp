@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "partitioners/orb/distributed_plan.hpp"
-#include "support/cuda_link.hpp"
+#include "support/link_piece.hpp"
 
 namespace amrbench::partitioners::gpu {
 
