@@ -218,6 +218,7 @@ struct OrbGpus<T, Dim>::Impl {
       back.resize_discard(layout.packed_room);
       own_labels.resize_discard(here);
     }
+    link->reserve(layout.packed_room * sizeof(Packed), room * sizeof(Packed));
     if (solvers.size() > plan.mine.size()) solvers.resize(plan.mine.size());
     for (std::size_t s = 0; s < solvers.size(); ++s) {  // what is of no use goes before anything new is made
       const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
@@ -245,7 +246,6 @@ struct OrbGpus<T, Dim>::Impl {
       if (options.weighted) to.weights = own ? received_weights.data() + own_place(l) : local.weights() + l.place;
       targets.push_back(to);
     }
-    link->reserve(layout.packed_room * sizeof(Packed), layout.room * sizeof(Packed));
     if (packed.size() < layout.parts.size()) packed.resize(layout.parts.size());
     for (std::size_t part = 0; part < layout.parts.size(); ++part) {
       if (!local.moved()) local.pack(targets, part);

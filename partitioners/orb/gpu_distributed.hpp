@@ -49,8 +49,8 @@ struct OrbGpusTimes {
   double sample_s = 0;   ///< sample and guess, ranks together
   double walk_s = 0;
   double resolve_s = 0;  ///< exact cuts of shared cells
-  double pack_s = 0;
-  double exchange_s = 0;         ///< points, and numbers where wanted
+  double pack_s = 0;             ///< parts of the points travel meanwhile
+  double exchange_s = 0;         ///< points, and numbers where wanted: from the end of the pack on
   double subtree_s = 0;          ///< OrbGpu, and gathering the tree
   double labels_s = 0;           ///< back to the points' first ranks
   std::uint64_t bytes_sent = 0;  ///< to other ranks
