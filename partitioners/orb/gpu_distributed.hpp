@@ -48,7 +48,7 @@ struct OrbGpusTimes {
   double weights_s = 0;  ///< adding them up
   double sample_s = 0;   ///< sample and guess, ranks together
   double walk_s = 0;
-  double resolve_s = 0;  ///< exact cuts of shared cells
+  double resolve_s = 0;          ///< exact cuts of shared cells
   double pack_s = 0;             ///< parts of the points travel meanwhile
   double exchange_s = 0;         ///< points, and numbers where wanted: from the end of the pack on
   double subtree_s = 0;          ///< OrbGpu, and gathering the tree
