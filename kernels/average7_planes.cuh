@@ -78,18 +78,10 @@ struct PlaneRing {
   __device__ static void copy_values(double* to, const double* from, int count, std::uint64_t* barrier) {
     support::copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
   }
-  /// Asks for planes [first, last) of the chunk, as far as there are such.
+  /// Asks for planes [first, last) of the part, as far as there are such.
   __device__ static void prefetch_planes(const double* own, int first, int last) {
-    last = min(last, S::kCells);
-    if (S::kParts == 1) {
-      if (first < last)
-        support::prefetch_bulk(
-            own + first * S::kPlane,
-            static_cast<std::uint32_t>(static_cast<std::size_t>(last - first) * S::kPlane * sizeof(double)));
-    } else {
-      for (int z = first; z < last; ++z)
-        support::prefetch_bulk(own + z * S::kPlane, static_cast<std::uint32_t>(S::kSlab * sizeof(double)));
-    }
+    for (int z = first; z < min(last, S::kCells); ++z)
+      support::prefetch_bulk(own + z * S::kPlane, static_cast<std::uint32_t>(S::kSlab * sizeof(double)));
   }
 
   /// The work of the warp that copies: all layers of a part of a block's chunk.

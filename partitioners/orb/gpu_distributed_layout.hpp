@@ -2,7 +2,7 @@
 // Where points stand before and after they travel to the ranks that own their leaves. Internal to OrbGpus; no CUDA.
 //
 // A rank's points of a cell travel as a piece. Links copy 16 bytes at a time only where a piece begins at a multiple of
-// 16 bytes on both sides, which takes two thirds of the time. Where it is received is given by the points of the ranks
+// 16 bytes on both sides. Where it is received is given by the points of the ranks
 // before, so the sender packs it at a place that lies as that one does, modulo four points; the first points, up to a
 // multiple of four, go as a piece of their own. And the points go in parts, each while the next one is packed: the
 // parts of a piece end at multiples of four, too.
@@ -19,9 +19,8 @@ namespace amrbench::partitioners::gpu {
 /// A stretch of this rank's points that belong in one cell.
 struct Leaving {
   int owner;
-  std::uint64_t begin, count;  ///< by cell, as in the cell's range
+  std::uint64_t place, count;  ///< where they are packed, or stand by cell already
   std::size_t cell;            ///< number among this rank's cells, where it is the owner
-  std::uint64_t place = 0;     ///< where they are packed
 };
 
 /// What travels together.
@@ -74,7 +73,7 @@ struct ExchangeLayout {
     const auto before =
         packed ? support::exclusive_sums<std::uint64_t>(comm, counts) : std::vector<std::uint64_t>(ranges.size(), 0);
     for (std::size_t c = 0; c < leaving.size(); ++c) {
-      leaving[c].place = packed ? up(packed_room) + before[c] % kMultiple : leaving[c].begin;
+      if (packed) leaving[c].place = up(packed_room) + before[c] % kMultiple;
       packed_room = leaving[c].place + counts[c];
     }
     const std::size_t part_count = packed ? ready.size() / ranges.size() : 1;
