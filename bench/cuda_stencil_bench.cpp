@@ -7,7 +7,7 @@
 //
 // Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once] [--case WORDS]...
 // --once runs every case a single time, for profilers. --case replaces the list of average7 cases, in the order given:
-// edge,variables,variant,setting and any of ahead=KB tile=BLOCKS resident=N window=KB cluster=N sums=1, with commas.
+// edge,variables,variant,setting and any of ahead=KB tile=BLOCKS cluster=N sums=1, with commas.
 // Other arguments are Google Benchmark's; the context of its JSON holds the device, the copy bandwidth of the same run
 // and the command.
 #include <benchmark/benchmark.h>
@@ -178,8 +178,7 @@ void add_average7(Grids& grids, const Average7Case& c) {
   const Average7Options& o = c.options;
   std::string name = fmt::format("average7/edge:{}/variables:{}/{}/setting:{}/ahead:{}/tile:{}", c.edge, c.variables,
                                  kernels::name_of(o.variant), o.setting, o.ahead_bytes >> 10, o.tile);
-  name += fmt::format("/resident:{}/window:{}/cluster:{}/sums:{}", o.resident, o.window_bytes >> 10, o.cluster,
-                      c.summing ? 1 : 0);
+  name += fmt::format("/cluster:{}/sums:{}", o.cluster, c.summing ? 1 : 0);
   const BlockLayout layout = kernels::make_layout({c.edge, c.edge, c.edge}, c.variables);
   auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, layout, c](benchmark::State& state) {
     DeviceGrid& grid = grids.get(layout);
@@ -246,16 +245,12 @@ Average7Case read_case(const std::string& words) {
       c.options.ahead_bytes = value * kKilo;
     else if (key == "tile")
       c.options.tile = value;
-    else if (key == "resident")
-      c.options.resident = value;
-    else if (key == "window")
-      c.options.window_bytes = value * kKilo;
     else if (key == "cluster")
       c.options.cluster = value;
     else if (key == "sums")
       c.summing = value != 0;
     else
-      return fail(fmt::format("\"{}\" is none of ahead, tile, resident, window, cluster, sums", key));
+      return fail(fmt::format("\"{}\" is none of ahead, tile, cluster, sums", key));
   }
   return c;
 }

@@ -51,13 +51,12 @@ struct PieceParameters {
   WorkOrder order;
   unsigned int pieces = 0;  ///< order.count()
   unsigned int ahead = 0;   ///< pieces from the present one to the one that is prefetched; 0 = none
-  int window_bytes = 0;
   bool each_arrives = false;
 };
 
 inline PieceParameters piece_parameters(const Average7Call& call, int blocks_a_piece) {
   const Average7Options& options = call.options;
-  PieceParameters p{call.job, {}, 0, 0, options.window_bytes, options.each_arrives};
+  PieceParameters p{call.job, {}, 0, 0, options.each_arrives};
   p.order.groups = (call.job.count + blocks_a_piece - 1) / blocks_a_piece;
   p.order.chunks = call.layout.chunks;
   p.order.tile = options.tile <= 0 ? std::max(1, p.order.groups) : std::max(1, options.tile / blocks_a_piece);
@@ -119,16 +118,12 @@ void fill_facts(Average7Facts& facts, Kernel kernel, int threads, std::size_t sh
       "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
 }
 
-/// Lets a kernel have `bytes` of shared memory, or more where that keeps all but `resident` thread blocks (0 = none)
-/// away from a multiprocessor; the bytes to launch it with.
+/// Lets a kernel have `bytes` of shared memory.
 template <class Kernel>
-std::size_t allow_shared(Kernel kernel, std::size_t bytes, int resident) {
-  constexpr std::size_t kRoom = std::size_t{228} << 10, kReserved = 1024, kStep = 128;  // 9.0
-  if (resident > 0) bytes = std::max(bytes, (kRoom / (resident + 1) - kReserved) / kStep * kStep + kStep);
+void allow_shared(Kernel kernel, std::size_t bytes) {
   support::cuda_check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "cudaFuncSetAttribute");
-  return bytes;
 }
 
 /// Values that the second-level cache hands out for a value of a cube, in whole sectors of 4 doubles: the cube once,

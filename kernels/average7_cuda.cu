@@ -29,18 +29,18 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   constexpr Variant kMarch = Variant::march, kGroup = Variant::group, kPlanes = Variant::planes;
   struct Choice {
     int edge, lanes;
-    Average7Options plain, summing;  // variant, setting, ahead, tile, resident, window, cluster
+    Average7Options plain, summing;  // variant, setting, ahead, tile, cluster
   };
   static constexpr Choice kChoices[] = {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
-      {4, 8, {kMarch, 3, 4 * kMega, 32, 0, 0, 4}, {kMarch, 0, 2 * kMega, 8, 0, 0, 2}},
-      {8, 1, {kGroup, 1, 0, 1, 0, 0, 4}, {kMarch, 0, 4 * kMega, 0}},
-      {8, 5, {kPlanes, 1, 0, 8, 0, 0, 4}, {kPlanes, 1, 4 * kMega, 8, 0, 0, 4}},
-      {8, 8, {kPlanes, 0, 0, 8, 0, 0, 2}, {kPlanes, 0, 4 * kMega, 8, 0, 0, 4}},
-      {16, 1, {kPlanes, 1, 0, 0, 0, 0, 8}, {kPlanes, 1, 0, 0, 0, 0, 4}},
-      {16, 5, {kPlanes, 1, 0, 8, 0, 0, 4}, {kPlanes, 2, 0, 8, 0, 0, 4}},
-      {16, 8, {kPlanes, 1, 0, 1, 0, 0, 8}, {kPlanes, 1, 0, 1, 0, 0, 4}},
-      {32, 1, {kPlanes, 1, 0, 0, 0, 0, 4}, {kPlanes, 1, 0, 0, 0, 0, 4}},
+      {4, 8, {kMarch, 3, 4 * kMega, 32, 4}, {kMarch, 0, 2 * kMega, 8, 2}},
+      {8, 1, {kGroup, 1, 0, 1, 4}, {kMarch, 0, 4 * kMega, 0}},
+      {8, 5, {kPlanes, 1, 0, 8, 4}, {kPlanes, 1, 4 * kMega, 8, 4}},
+      {8, 8, {kPlanes, 0, 0, 8, 2}, {kPlanes, 0, 4 * kMega, 8, 4}},
+      {16, 1, {kPlanes, 1, 0, 0, 8}, {kPlanes, 1, 0, 0, 4}},
+      {16, 5, {kPlanes, 1, 0, 8, 4}, {kPlanes, 2, 0, 8, 4}},
+      {16, 8, {kPlanes, 1, 0, 1, 8}, {kPlanes, 1, 0, 1, 4}},
+      {32, 1, {kPlanes, 1, 0, 0, 4}, {kPlanes, 1, 0, 0, 4}},
   };
   const auto& c = layout.cells;
   if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {

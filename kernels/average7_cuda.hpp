@@ -38,8 +38,6 @@ struct Average7Options {
   int setting = 0;                                       ///< of the variant, below average7_settings()
   int ahead_bytes = 0;        ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
   int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = every piece with all its chunks
-  int resident = 0;           ///< group, planes: thread blocks a multiprocessor at most; 0 = as many as fit
-  int window_bytes = 0;       ///< planes: how much of its own chunk is prefetched behind the ring; 0 = nothing
   int cluster = 1;            ///< thread blocks that start together, beside one half of the second-level cache: 1 to 8
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };

@@ -176,7 +176,8 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
 template <class S, bool Sum>
 void call_group_kernel(const Average7Call& call) {
   const auto kernel = average7_group<S, Sum>;
-  const std::size_t bytes = allow_shared(kernel, S::bytes(Sum), call.options.resident);
+  constexpr std::size_t bytes = S::bytes(Sum);
+  allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
     // A group of 2, 4 or 8 on the curve is a box: siblings along x, then y, then z.
     const double x = S::kGroup >= 2 ? 0.5 : 1.0, y = S::kGroup >= 4 ? 0.5 : 1.0, z = S::kGroup >= 8 ? 0.5 : 1.0;

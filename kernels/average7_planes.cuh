@@ -78,15 +78,9 @@ struct PlaneRing {
   __device__ static void copy_values(double* to, const double* from, int count, std::uint64_t* barrier) {
     support::copy_bulk(to, from, static_cast<std::uint32_t>(count * sizeof(double)), barrier);
   }
-  /// Asks for planes [first, last) of the part, as far as there are such.
-  __device__ static void prefetch_planes(const double* own, int first, int last) {
-    for (int z = first; z < min(last, S::kCells); ++z)
-      support::prefetch_bulk(own + z * S::kPlane, static_cast<std::uint32_t>(S::kSlab * sizeof(double)));
-  }
 
   /// The work of the warp that copies: all layers of a part of a block's chunk.
-  __device__ void bring(const PieceParameters& p, const BlockEntry& entry, int chunk, int part) const {
-    const Average7Job& job = p.job;
+  __device__ void bring(const Average7Job& job, const BlockEntry& entry, int chunk, int part) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const double* const own = job.in.at(entry.in) + static_cast<long long>(chunk) * S::kChunk + part * S::kSlab;
     const auto xm = S::behind(job, entry.faces[0], 0, chunk), xp = S::behind(job, entry.faces[1], 1, chunk);
@@ -106,8 +100,6 @@ struct PlaneRing {
       step[i] = right ? xp.plane : xm.plane;
     }
     constexpr int kPlaneBytes = static_cast<int>(S::kSlab * sizeof(double));
-    const int window = S::kRing < S::kLayers ? (p.window_bytes + kPlaneBytes - 1) / kPlaneBytes : 0;
-    if (lane == 0) prefetch_planes(own, S::kRing - 1, S::kRing - 1 + window);
     for (int k = 0; k < S::kLayers; ++k) {
       const int slot = k % S::kRing;
       const bool rim = k > 0 && k + 1 < S::kLayers;
@@ -117,7 +109,6 @@ struct PlaneRing {
         const int count = S::kSlab + (rim ? 2 * S::kRow : 0);
         support::barrier_arrive_expect(full + slot, static_cast<std::uint32_t>(count * sizeof(double)));
         support::copy_bulk(to, rim ? own + (k - 1) * S::kPlane : k == 0 ? below : above, kPlaneBytes, full + slot);
-        if (k >= S::kRing && window > 0) prefetch_planes(own, k - 1 + window, k + window);
         if (rim) {
           copy_values(to + S::kAtY, ym.at + (k - 1) * ym.plane, S::kRow, full + slot);
           copy_values(to + S::kAtY + S::kRow, yp.at + (k - 1) * yp.plane, S::kRow, full + slot);
@@ -208,7 +199,7 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
   __syncthreads();
   CellSum sums[S::kWidth];
   if (threadIdx.x >= S::kWorkers) {
-    ring.bring(p, entry, place.chunk, part);
+    ring.bring(p.job, entry, place.chunk, part);
   } else {
     if (threadIdx.x == 0) prefetch_piece(p, piece, 1, 0, S::kChunk, part, S::kParts);
     double* const out = p.job.out.at(entry.out) + static_cast<long long>(place.chunk) * S::kChunk + part * S::kSlab;
@@ -226,7 +217,8 @@ __global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
 template <class S, bool Sum>
 void call_planes_kernel(const Average7Call& call) {
   const auto kernel = average7_planes<S, Sum>;
-  const std::size_t bytes = allow_shared(kernel, S::bytes(Sum), call.options.resident);
+  constexpr std::size_t bytes = S::bytes(Sum);
+  allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
     fill_facts(*call.facts, kernel, S::kThreads, bytes);
     call.facts->l2_values = l2_values(S::kLanes, S::kCells, 1.0, S::kParts, 1.0);

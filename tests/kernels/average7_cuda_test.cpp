@@ -97,9 +97,7 @@ Average7Options options_of(const BlockLayout& layout, Average7Variant variant, i
   const auto chunk_bytes = static_cast<int>(layout.chunk_values() * sizeof(double));
   options.tile = tile;
   options.ahead_bytes = tile == 0 ? 0 : 5 * tile * chunk_bytes / 8;
-  options.resident = tile == 1 ? 1 : tile == 11 ? 2 : 0;
   options.cluster = tile == 1 ? 2 : tile == 11 ? 8 : 1;
-  options.window_bytes = tile == 1 ? chunk_bytes / 4 : tile == 11 ? 2 * chunk_bytes : 0;
   return options;
 }
 
