@@ -11,6 +11,7 @@ Cases, each on as many ranks as GPUs of LIST (1):
   strong_8, strong_16          a uniform mesh of 16.1 GB a copy, whose sides powers of two divide; 10 variables
   weak, weak_orb               a cube of 64^3 blocks of 8^3 x 10 a GPU; placed by recursive bisection
   weak_ragged                  58 x 58 x 60 of them, which Morton's curve does not cut evenly
+  moving_stretched             moving_8 in a domain as many times as large as there are GPUs; the sphere stretches with it
 Of several repetitions the one with the median time is kept, with the times of all. Figures printed: share of the copy
 bandwidth measured in the run; between, the share of the time from the first stage to the last that passed between
 stages (device.between_s). FILE is added to when it exists.
@@ -45,10 +46,12 @@ CASES = {
     "weak": ("gpu_uniform", {"run.steps": "40"}),
     "weak_orb": ("gpu_uniform", {"run.steps": "40"}),
     "weak_ragged": ("gpu_uniform", {"run.steps": "50"}),
+    "moving_stretched": ("gpu_moving", {}),
 }
 WEAK_ROOTS = {1: "[64,64,64]", 2: "[64,64,128]", 4: "[64,128,128]", 8: "[128,128,128]"}
 RAGGED_ROOTS = {1: "[58,58,60]", 2: "[58,58,120]", 4: "[58,116,120]", 8: "[116,116,120]"}
-ROOTS = {"weak": WEAK_ROOTS, "weak_orb": WEAK_ROOTS, "weak_ragged": RAGGED_ROOTS}
+STRETCHED_ROOTS = {1: "[5,5,5]", 2: "[5,5,10]", 4: "[5,10,10]", 8: "[10,10,10]"}
+ROOTS = {"weak": WEAK_ROOTS, "weak_orb": WEAK_ROOTS, "weak_ragged": RAGGED_ROOTS, "moving_stretched": STRETCHED_ROOTS}
 SETTINGS = {"weak_orb": ["partition.method=orb"]}
 
 
