@@ -2,8 +2,11 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "amr/migrate.hpp"
@@ -24,24 +27,27 @@ class FamilyMove {
   FamilyMove(const Mesh<3>& mesh, Fields& fields, const std::vector<Change>& changes)
       : mesh_(mesh), fields_(fields), changes_(changes) {}
 
-  /// All blocks of this rank with whole families. Collective.
-  BlockList run() {
+  /// All blocks of this rank with whole families; nothing where they are those of the mesh. Collective.
+  std::optional<BlockList> run() {
+    if (mesh_.comm().size() == 1) return {};
+    const std::vector<Departure> departures = find_departures();
+    const std::vector<Arrival> arrivals = mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures);
+    if (departures.empty() && arrivals.empty()) return {};
     BlockList blocks{
         {mesh_.keys().begin(), mesh_.keys().end()}, changes_, {fields_.slots().begin(), fields_.slots().end()}};
-    if (mesh_.comm().size() == 1) return blocks;
-    const std::vector<Departure> departures = find_departures();
-    move_blocks(mesh_.comm(), fields_, blocks, departures,
-                mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures));
+    move_blocks(mesh_.comm(), fields_, blocks, departures, arrivals);
     return blocks;
   }
 
  private:
-  /// Members of families whose first member is elsewhere. A family's members stand together on the curve.
+  /// Members of families whose first member is elsewhere. A family's members stand together on the curve; where ranks
+  /// hold intervals of it, only the first block's family can begin elsewhere.
   std::vector<Departure> find_departures() {
     const auto& space = mesh_.space();
     std::vector<Key> firsts;
     std::vector<std::pair<std::int32_t, std::int32_t>> members;  // [begin, end)
-    for (std::int32_t i = 0; i < mesh_.size();) {
+    const std::int32_t end = mesh_.has_intervals() ? std::min(1, mesh_.size()) : mesh_.size();
+    for (std::int32_t i = 0; i < end;) {
       if (changes_[i] != Change::coarsen) {
         ++i;
         continue;
@@ -94,6 +100,14 @@ struct Plan {
   std::vector<kernels::MergeJob> merges;
 };
 
+/// Blocks as in a BlockList that need not be one.
+struct BlockView {
+  std::span<const Key> keys;
+  std::span<const Change> changes;
+  std::span<const std::int64_t> slots;
+  [[nodiscard]] std::size_t size() const { return keys.size(); }
+};
+
 /// How much of a plan a stretch of the old blocks makes.
 struct PlanSize {
   std::size_t keys = 0, splits = 0, merges = 0;
@@ -107,7 +121,9 @@ struct PlanSize {
 /// The plan, made by all threads: each counts what its stretch of blocks becomes, then writes it behind the others'.
 class Planner {
  public:
-  Planner(const sfc::KeySpace<3>& space, const BlockList& blocks) : space_(space), blocks_(blocks) {}
+  /// `memory`: of any contents.
+  Planner(const sfc::KeySpace<3>& space, const BlockView& blocks, Plan memory)
+      : space_(space), blocks_(blocks), plan_(std::move(memory)) {}
 
   Plan run() {
     const int threads = omp_get_max_threads();
@@ -172,7 +188,7 @@ class Planner {
   }
 
   const sfc::KeySpace<3>& space_;
-  const BlockList& blocks_;
+  const BlockView blocks_;
   Plan plan_;
 };
 
@@ -204,8 +220,10 @@ void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
 
 void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
-  const BlockList blocks = FamilyMove(mesh, fields, consensus.changes).run();
-  Plan plan = Planner(mesh.space(), blocks).run();
+  const std::optional<BlockList> moved = FamilyMove(mesh, fields, consensus.changes).run();
+  const BlockView blocks = moved ? BlockView{moved->keys, moved->changes, moved->slots}
+                                 : BlockView{mesh.keys(), consensus.changes, fields.slots()};
+  Plan plan = Planner(mesh.space(), blocks, {mesh.spare_keys(), fields.spare_slots(), {}, {}, {}}).run();
   merge_values(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));

@@ -1,10 +1,10 @@
 #include "amr/consensus.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
+
+#include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
 
@@ -28,6 +28,8 @@ template <int Dim>
 class Rounds {
  public:
   static constexpr int kFamily = 1 << Dim;
+  static constexpr std::size_t kSerial = 512;  ///< fewer blocks to look around at are not worth waking a team
+  using Work = std::vector<std::int32_t>;
 
   Rounds(const Mesh<Dim>& mesh, std::vector<Change> marks) : mesh_(mesh), states_(std::move(marks)) {
     ghost_states_.assign(mesh.ghost_count(), Change::coarsen);
@@ -39,9 +41,6 @@ class Rounds {
       receive_starts_.push_back(neighbor.ghosts_begin);
     }
     send_states_.assign(send_blocks_.size(), Change::coarsen);
-    for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      if (mesh.has_ghost_neighbor(i)) border_.push_back(i);
-    }
   }
 
   Consensus run() {
@@ -60,12 +59,9 @@ class Rounds {
   /// Rule 1, and rule 3 within families that stand together in the list, as nearly all do. Also fills the first work
   /// list with the blocks that ask something of others yet: those that refine, and members of other families that stay.
   void apply_first_rules() {
-#pragma omp parallel
-    {
-      std::vector<std::int32_t> mine;
-      const int t = omp_get_thread_num(), threads = omp_get_num_threads();
-      const std::int32_t end = family_begin(share(t + 1, threads));
-      for (std::int32_t i = family_begin(share(t, threads)); i < end;) {
+    support::append_by_threads(work_, states_.size(), [&](std::size_t from, std::size_t to, Work& mine) {
+      const std::int32_t end = family_begin(static_cast<std::int32_t>(to));
+      for (std::int32_t i = family_begin(static_cast<std::int32_t>(from)); i < end;) {
         const bool together = is_family(i);
         const std::int32_t next = i + (together ? kFamily : 1);
         bool coarsens = true;
@@ -78,14 +74,9 @@ class Rounds {
           if (states_[i] == Change::refine || (!together && states_[i] == Change::stay)) mine.push_back(i);
         }
       }
-#pragma omp critical
-      work_.insert(work_.end(), mine.begin(), mine.end());
-    }
+    });
   }
 
-  [[nodiscard]] std::int32_t share(int t, int threads) const {
-    return static_cast<std::int32_t>(std::int64_t{mesh_.size()} * t / threads);
-  }
   /// Are blocks i, i + 1, ... all children of one block?
   [[nodiscard]] bool is_family(std::int32_t i) const {
     if (i < 0 || i + kFamily > mesh_.size() || mesh_.level(i) == 0) return false;
@@ -116,12 +107,9 @@ class Rounds {
   void settle() {
     const auto& space = mesh_.space();
     while (!work_.empty()) {
-      std::vector<std::int32_t> next;
-#pragma omp parallel if (work_.size() > 512)
-      {
-        std::vector<std::int32_t> mine;
-#pragma omp for schedule(static) nowait
-        for (std::size_t k = 0; k < work_.size(); ++k) {
+      Work next;
+      const auto spread = [&](std::size_t begin, std::size_t end, Work& mine) {
+        for (std::size_t k = begin; k < end; ++k) {
           const std::int32_t i = work_[k];
           const Change state = std::atomic_ref<Change>(states_[i]).load(std::memory_order_relaxed);
           const auto& links = mesh_.links(i);
@@ -133,9 +121,8 @@ class Rounds {
             if (raise(j, wanted)) mine.push_back(j);
           }
         }
-#pragma omp critical
-        next.insert(next.end(), mine.begin(), mine.end());
-      }
+      };
+      support::append_by_threads(next, work_.size(), spread, kSerial);
       work_.swap(next);
     }
   }
@@ -170,24 +157,26 @@ class Rounds {
   }
 
   void pull_from_ghosts() {
-    for (const std::int32_t i : border_) {
-      const auto& links = mesh_.links(i);
-      for (int face = 0; face < 2 * Dim; ++face) {
-        for (const std::int32_t j : links.index[face]) {
-          if (j < mesh_.size()) continue;
-          const Change state = ghost_states_[j - mesh_.size()];
-          const FaceKind kind = seen_from_other_side(links.kind[face]);
-          if (raise(i, demand<Dim>(mesh_.space(), mesh_.key_of(j), state, mesh_.keys()[i], kind))) work_.push_back(i);
+    const auto pull = [&](std::size_t begin, std::size_t end, Work& mine) {
+      for (const std::int32_t i : mesh_.border().subspan(begin, end - begin)) {
+        const auto& links = mesh_.links(i);
+        for (int face = 0; face < 2 * Dim; ++face) {
+          for (const std::int32_t j : links.index[face]) {
+            if (j < mesh_.size()) continue;
+            const Change state = ghost_states_[j - mesh_.size()];
+            const FaceKind kind = seen_from_other_side(links.kind[face]);
+            if (raise(i, demand<Dim>(mesh_.space(), mesh_.key_of(j), state, mesh_.keys()[i], kind))) mine.push_back(i);
+          }
         }
       }
-    }
+    };
+    support::append_by_threads(work_, mesh_.border().size(), pull, kSerial);
   }
 
   const Mesh<Dim>& mesh_;
   std::vector<Change> states_;
   std::vector<Change> ghost_states_;
-  std::vector<std::int32_t> work_;
-  std::vector<std::int32_t> border_;
+  Work work_;
   std::vector<std::int32_t> send_blocks_;
   std::vector<Change> send_states_;
   std::vector<int> send_counts_, send_starts_, receive_counts_, receive_starts_;
@@ -212,6 +201,37 @@ void widen(Box& box, double factor, std::int64_t half, const MeshConfig& config,
   }
 }
 
+/// What the objects ask of a block.
+class Marker {
+ public:
+  Marker(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects)
+      : mesh_(mesh), config_(config), objects_(objects) {
+    for (int d = 0; d < 3; ++d)
+      extent_[d] = static_cast<double>(std::int64_t(config.root[d]) << (config.max_level + 1));
+  }
+  [[nodiscard]] Change mark(std::int32_t i) const {
+    const int level = mesh_.level(i), deepest = config_.max_level;
+    const Change deeper = level < deepest ? Change::refine : Change::stay;
+    if (config_.uniform) return deeper;
+    const std::int64_t half = std::int64_t(1) << (deepest - level);
+    std::array<std::int64_t, 3> low{};
+    for (int d = 0; d < 3; ++d) low[d] = std::int64_t(mesh_.coord(i)[d]) * 2 * half;
+    Box box = block_box(low, 2 * half, extent_);
+    if (config_.refine_ghost) widen(box, 2.0, half, config_, extent_);
+    if (any_intersects(objects_, box)) return deeper;
+    if (!config_.refine_ghost || level == 0) return Change::coarsen;
+    // Its parent would refine again at once: leave it as it is.
+    widen(box, 1.0, 2 * half, config_, extent_);
+    return any_intersects(objects_, box) ? Change::stay : Change::coarsen;
+  }
+
+ private:
+  const Mesh<3>& mesh_;
+  const MeshConfig& config_;
+  std::span<const Object> objects_;
+  std::array<double, 3> extent_{};
+};
+
 }  // namespace
 
 template <int Dim>
@@ -220,29 +240,21 @@ Consensus reach_consensus(const Mesh<Dim>& mesh, std::vector<Change> marks) {
 }
 
 std::vector<Change> mark_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects) {
-  const int deepest = config.max_level;
-  std::array<double, 3> extent{};
-  for (int d = 0; d < 3; ++d) extent[d] = static_cast<double>(std::int64_t(config.root[d]) << (deepest + 1));
-  std::vector<Change> marks(mesh.size(), Change::coarsen);
+  const Marker marker(mesh, config, objects);
+  std::vector<Change> marks(mesh.size());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) marks[i] = marker.mark(i);
+  return marks;
+}
+
+std::vector<Change> mark_new_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects,
+                                    std::span<const Change> before) {
+  const Marker marker(mesh, config, objects);
+  std::vector<Change> marks(mesh.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    const int level = mesh.level(i);
-    if (config.uniform) {
-      marks[i] = level < deepest ? Change::refine : Change::stay;
-      continue;
-    }
-    const std::int64_t half = std::int64_t(1) << (deepest - level);
-    std::array<std::int64_t, 3> low{};
-    for (int d = 0; d < 3; ++d) low[d] = std::int64_t(mesh.coord(i)[d]) * 2 * half;
-    Box box = block_box(low, 2 * half, extent);
-    if (config.refine_ghost) widen(box, 2.0, half, config, extent);
-    if (any_intersects(objects, box)) {
-      marks[i] = level < deepest ? Change::refine : Change::stay;
-    } else if (config.refine_ghost && level > 0) {
-      // Its parent would refine again at once: leave it as it is.
-      widen(box, 1.0, 2 * half, config, extent);
-      if (any_intersects(objects, box)) marks[i] = Change::stay;
-    }
+    const std::int32_t place = mesh.place_before(i);
+    marks[i] = place == Dictionary::kNone ? marker.mark(i) : before[place];
   }
   return marks;
 }

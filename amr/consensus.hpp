@@ -33,6 +33,11 @@ struct Consensus {
 /// check_objects, refine_ghost included). With config.uniform: refine everywhere above the deepest level. Local.
 std::vector<Change> mark_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects);
 
+/// The same marks where nothing has moved, neither objects nor blocks to other ranks, since mark_blocks or this gave
+/// `before`, one mark for each block before the last set_blocks(): only blocks that were not here are looked at. Local.
+std::vector<Change> mark_new_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects,
+                                    std::span<const Change> before);
+
 /// Rounds of consensus from `marks`, one a local block. A work list settles what is local; then the states of the
 /// blocks that other ranks see go out in one message a neighbour rank, beside one reduction that tells whether anybody
 /// has news. O(changed blocks) work and O(border blocks) bytes a round. Collective.

@@ -132,11 +132,12 @@ class DeviceList {
     }
     return data();
   }
-  /// Both, for a list that lies elsewhere.
-  const T* store(std::span<const T> list, CudaDevice& device) {
+  /// Both, for a vector or span that lies elsewhere, of what a T can hold.
+  template <class List>
+  const T* store(const List& list, CudaDevice& device) {
     const std::span<T> to = prepare(list.size(), device);
 #pragma omp parallel for schedule(static) if (list.size() > kSerial)
-    for (std::size_t i = 0; i < list.size(); ++i) to[i] = list[i];
+    for (std::size_t i = 0; i < list.size(); ++i) to[i] = static_cast<T>(list[i]);
     return send(device);
   }
   [[nodiscard]] const T* data() const {

@@ -58,8 +58,7 @@ void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
 void CudaFaceStage::follow_slots(const CudaFields& fields) {
   ordered_ = fields.in_order();
   if (ordered_) return;
-  const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-  const std::int32_t* const list = slot_list_.store(slots, device_);
+  const std::int32_t* const list = slot_list_.store(fields.slots(), device_);
   remap(entries_, list);
   remap(packs_, list);
   remap(local_, list);

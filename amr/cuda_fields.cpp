@@ -112,8 +112,7 @@ void CudaFields::reset(std::int64_t count) {
 }
 
 const std::int32_t* CudaFields::upload_slots(std::span<const std::int64_t> slots) const {
-  const std::vector<std::int32_t> list(slots.begin(), slots.end());
-  return slot_list_.store(list, *device_);
+  return slot_list_.store(slots, *device_);
 }
 
 void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {

@@ -62,8 +62,7 @@ void CudaWideStage::launch(const Jobs& jobs, const support::CudaStream& stream) 
 
 void CudaWideStage::load_tiles(const CudaFields& fields) {
   if (!list_in_order_) {
-    const std::vector<std::int32_t> slots(fields.slots().begin(), fields.slots().end());
-    slot_list_.store(slots, device_);
+    slot_list_.store(fields.slots(), device_);
     list_in_order_ = fields.in_order();
   }
   kernels::launch_load_tiles(layout_, slot_list_.data(), blocks_, fields.input(), tiles_.data(), device_.main());

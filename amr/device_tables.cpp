@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <limits>
+#include <memory>
 
 #include "support/error.hpp"
 
@@ -64,7 +65,8 @@ void DeviceTables::place_arrivals() {
   for (auto& face : none) face.fill(kNone);
   arrivals_.assign(lists_.border.size(), none);
   if (arrivals_.empty()) return;
-  std::vector<std::int32_t> border_index(mesh_.size(), -1);
+  // Only places of border blocks are written, and only they are read.
+  const auto border_index = std::make_unique_for_overwrite<std::int32_t[]>(mesh_.size());
   for (std::size_t k = 0; k < lists_.border.size(); ++k) border_index[lists_.border[k]] = static_cast<std::int32_t>(k);
   for (const HaloPiece& p : plan_.receives.pieces)
     arrivals_[border_index[p.block]][p.face][p.transfer == Transfer::restricted ? p.part : 0] = p.at;

@@ -90,7 +90,7 @@ class Dictionary {
   }
   static constexpr std::uint32_t kUnnumbered = ~std::uint32_t{0};
   static constexpr Bucket kVacant{{}, {kUnnumbered, kUnnumbered, kUnnumbered, kUnnumbered}};
-  static constexpr std::size_t kSerial = 4096;  // fewer keys are not worth a team of threads
+  static constexpr std::size_t kSerial = 16384;  // fewer keys are not worth waking a team of threads four times
 
   void reserve(std::size_t families);
   std::uint32_t find_or_add(std::uint64_t tag, std::uint32_t entry);

@@ -62,6 +62,8 @@ class Fields {
   void give_back(std::span<const std::int64_t> slots) { book_.give_back(slots); }
   /// Says in which slots the blocks of the mesh, in its order, now are.
   void set_slots(std::vector<std::int64_t> slots) { book_.set(std::move(slots)); }
+  /// A list of any contents for set_slots(): the memory of one before.
+  [[nodiscard]] std::vector<std::int64_t> spare_slots() { return book_.spare(); }
   /// Forgets all blocks, then holds `count` of undefined values in slots 0 .. count - 1.
   virtual void reset(std::int64_t count) = 0;
 

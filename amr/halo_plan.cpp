@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "support/thread_lists.hpp"
+
 namespace amrbench::amr {
 
 namespace {
@@ -19,8 +21,33 @@ struct Entry {
   [[nodiscard]] auto order() const { return std::tie(neighbor, sender, sender_face, receiver); }
 };
 
+/// An entry that is sent, and the one that is received across the same face.
+struct Exchange {
+  Entry send, receive;
+  std::int32_t ghost;
+};
+
+/// Entries in the order of their messages: by buckets, which are in that order but for entries of one sender, which
+/// stand together then. O(n), but for the entries of a sender.
+template <class Bucket, class Of>
+std::vector<Entry> in_message_order(const std::vector<Exchange>& exchanges, std::size_t buckets, const Bucket& bucket,
+                                    const Of& entry_of) {
+  std::vector<std::size_t> next(buckets + 1, 0);
+  for (const Exchange& x : exchanges) ++next[bucket(x) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<Entry> entries(exchanges.size());
+  for (const Exchange& x : exchanges) entries[next[bucket(x)]++] = entry_of(x);
+  const auto by_order = [](const Entry& a, const Entry& b) { return a.order() < b.order(); };
+  for (auto begin = entries.begin(); begin != entries.end();) {
+    const auto of_sender = [&](const Entry& e) { return e.sender == begin->sender && e.neighbor == begin->neighbor; };
+    const auto end = std::find_if_not(begin, entries.end(), of_sender);
+    std::sort(begin, end, by_order);
+    begin = end;
+  }
+  return entries;
+}
+
 HaloMessages lay_out(std::vector<Entry> entries, const PieceSizes& sizes, std::size_t neighbors) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.order() < b.order(); });
   HaloMessages messages;
   messages.counts.assign(neighbors, 0);
   messages.pieces.reserve(entries.size());
@@ -88,37 +115,49 @@ HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
   for (std::size_t k = 0; k < neighbors.size(); ++k)
     std::fill(neighbor_of_ghost.begin() + neighbors[k].ghosts_begin,
               neighbor_of_ghost.begin() + neighbors[k].ghosts_end, k);
-  std::vector<Entry> sends, receives;
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    if (!mesh.has_ghost_neighbor(i)) continue;
-    const auto& links = mesh.links(i);
-    for (int face = 2 * axis_begin; face < 2 * axis_end; ++face) {
-      const FaceKind kind = links.kind[face];
-      for (int q = 0; q < 4; ++q) {
-        const std::int32_t j = links.index[face][q];
-        if (j < mesh.size()) continue;
-        const auto part =
-            static_cast<std::int8_t>(kind == FaceKind::coarse ? own_part(layout, mesh.coord(i), face / 2) : q);
-        const auto f = static_cast<std::int8_t>(face);
-        const std::size_t neighbor = neighbor_of_ghost[j - mesh.size()];
-        sends.push_back({neighbor, mesh.keys()[i], face, mesh.key_of(j), {i, f, part, sent(kind), 0}});
-        receives.push_back({neighbor, mesh.key_of(j), face ^ 1, mesh.keys()[i], {i, f, part, received(kind), 0}});
+  std::vector<Exchange> exchanges;  // by ascending local blocks
+  const auto list = [&](std::size_t begin, std::size_t end, std::vector<Exchange>& mine) {
+    for (const std::int32_t i : mesh.border().subspan(begin, end - begin)) {
+      const auto& links = mesh.links(i);
+      for (int face = 2 * axis_begin; face < 2 * axis_end; ++face) {
+        const FaceKind kind = links.kind[face];
+        for (int q = 0; q < 4; ++q) {
+          const std::int32_t j = links.index[face][q];
+          if (j < mesh.size()) continue;
+          const auto part =
+              static_cast<std::int8_t>(kind == FaceKind::coarse ? own_part(layout, mesh.coord(i), face / 2) : q);
+          const auto f = static_cast<std::int8_t>(face);
+          const std::int32_t ghost = j - mesh.size();
+          const std::size_t neighbor = neighbor_of_ghost[ghost];
+          mine.push_back({{neighbor, mesh.keys()[i], face, mesh.key_of(j), {i, f, part, sent(kind), 0}},
+                          {neighbor, mesh.key_of(j), face ^ 1, mesh.keys()[i], {i, f, part, received(kind), 0}},
+                          ghost});
+        }
       }
     }
-  }
-  return {lay_out(std::move(sends), sizes, neighbors.size()), lay_out(std::move(receives), sizes, neighbors.size())};
+  };
+  constexpr std::size_t kSerial = 512;  // fewer blocks are not worth waking a team
+  support::append_by_threads(exchanges, mesh.border().size(), list, kSerial);
+  // Senders of what goes to a neighbour are local blocks, in order already; those of what comes are ghosts.
+  return {lay_out(in_message_order(
+                      exchanges, neighbors.size(), [](const Exchange& x) { return x.send.neighbor; },
+                      [](const Exchange& x) { return x.send; }),
+                  sizes, neighbors.size()),
+          lay_out(in_message_order(
+                      exchanges, neighbor_of_ghost.size(), [](const Exchange& x) { return std::size_t(x.ghost); },
+                      [](const Exchange& x) { return x.receive; }),
+                  sizes, neighbors.size())};
 }
 
 BlockLists list_blocks(const Mesh<3>& mesh) {
-  BlockLists lists;
-  if (mesh.ghost_count() == 0) {
-    lists.interior.resize(mesh.size());
-    std::iota(lists.interior.begin(), lists.interior.end(), 0);
-    return lists;
-  }
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    (mesh.has_ghost_neighbor(i) ? lists.border : lists.interior).push_back(i);
-  }
+  BlockLists lists{{}, {mesh.border().begin(), mesh.border().end()}};
+  const auto n = static_cast<std::size_t>(mesh.size());
+  support::append_by_threads(
+      lists.interior, n, [&](std::size_t begin, std::size_t end, std::vector<std::int32_t>& mine) {
+        for (auto i = static_cast<std::int32_t>(begin); i < static_cast<std::int32_t>(end); ++i) {
+          if (!mesh.has_ghost_neighbor(i)) mine.push_back(i);
+        }
+      });
   return lists;
 }
 

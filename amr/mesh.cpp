@@ -76,6 +76,8 @@ void Mesh<Dim>::set_blocks(std::vector<Key> keys) {
   gather_splitters();
   exchange_ghosts();
   link_open_faces();
+  list_border();
+  spare_keys_ = std::move(keys);
 }
 
 template <int Dim>
@@ -121,10 +123,10 @@ std::vector<int> Mesh<Dim>::owners(std::span<const Key> leaves) const {
 
 template <int Dim>
 std::size_t Mesh<Dim>::memory_bytes() const {
-  std::size_t bytes = keys_.capacity() * sizeof(Key) + blocks_.bytes() + spare_.bytes() + flags_.bytes() +
-                      now_.bytes() + before_.bytes() + open_.capacity() * sizeof(Open) +
-                      ghost_keys_.capacity() * sizeof(Key) + splitters_.capacity() * sizeof(Key) +
-                      rank_sizes_.capacity() * sizeof(std::int64_t);
+  std::size_t bytes = (keys_.capacity() + spare_keys_.capacity()) * sizeof(Key) + blocks_.bytes() + spare_.bytes() +
+                      flags_.bytes() + now_.bytes() + before_.bytes() + open_.capacity() * sizeof(Open) +
+                      ghost_keys_.capacity() * sizeof(Key) + border_.capacity() * sizeof(std::int32_t) +
+                      splitters_.capacity() * sizeof(Key) + rank_sizes_.capacity() * sizeof(std::int64_t);
   for (const NeighborRank& neighbor : neighbors_) bytes += neighbor.sends.capacity() * sizeof(std::int32_t);
   return bytes;
 }

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "amr/dictionary.hpp"
@@ -65,6 +66,8 @@ class Mesh {
   /// neighbourhood exchange of keys; where ranks hold no intervals of the curve, three all-to-alls of keys at the
   /// ranks' borders besides. Throws RunError when a neighbour is missing or more than one level away. Collective.
   void set_blocks(std::vector<Key> keys);
+  /// A list of any contents for the next set_blocks(): the memory of one before.
+  [[nodiscard]] std::vector<Key> spare_keys() { return std::move(spare_keys_); }
 
   [[nodiscard]] const support::Communicator& comm() const { return comm_; }
   [[nodiscard]] const sfc::KeySpace<Dim>& space() const { return space_; }
@@ -77,6 +80,10 @@ class Mesh {
   [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
   [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }
+  /// Those with ghost neighbours, ascending.
+  [[nodiscard]] std::span<const std::int32_t> border() const { return border_; }
+  /// Where block i stood before the last set_blocks(), or Dictionary::kNone: it was not here.
+  [[nodiscard]] std::int32_t place_before(std::int32_t i) const { return before_[i]; }
 
   // Remote blocks next to ours, by owner, then by key.
   [[nodiscard]] std::int32_t ghost_count() const { return static_cast<std::int32_t>(ghost_keys_.size()); }
@@ -134,9 +141,12 @@ class Mesh {
   unsigned carry_over(const Blocks& before, std::int32_t from, std::int32_t i);
   void gather_splitters();
   void link_open_faces();
+  void list_border();
+  // Both by ascending blocks.
   std::vector<Sent> border_by_intervals() const;
   std::vector<Sent> border_by_directory();
   void exchange_ghosts();
+  void list_neighbors(std::span<const Sent> sent);
   [[nodiscard]] bool has_family(std::int32_t i) const;
   Key subface_key(std::int32_t i, int face, int part) const;
   bool link_face(std::int32_t i, int face, Key same);
@@ -144,12 +154,13 @@ class Mesh {
 
   support::Communicator comm_;
   sfc::KeySpace<Dim> space_;
-  std::vector<Key> keys_;
+  std::vector<Key> keys_, spare_keys_;
   Blocks blocks_;
   Blocks spare_;  ///< memory of the mesh before, for the next one
   support::PageBuffer<std::uint8_t> flags_;
+  std::vector<std::int32_t> border_;
   support::PageBuffer<std::int32_t> now_;     ///< while blocks change: place of each block before, and of each ghost
-  support::PageBuffer<std::int32_t> before_;  ///< and the place where each block was
+  support::PageBuffer<std::int32_t> before_;  ///< the place where each block was
   std::vector<Open> open_;                    ///< ascending blocks
   bool is_linked_ = false;                    ///< are all links those of the present blocks?
   Dictionary dictionary_;

@@ -1,10 +1,12 @@
 // Which remote blocks touch ours: the part of Mesh::set_blocks that talks to other ranks.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "amr/mesh.hpp"
 #include "support/error.hpp"
 #include "support/field_stats.hpp"
+#include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
 
@@ -14,11 +16,9 @@ auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
   const Key low = splitters_[me], high = splitters_[me + 1];
   std::vector<Sent> sent;
   if (comm_.size() == 1) return sent;
-#pragma omp parallel
-  {
-    std::vector<Sent> mine;
-#pragma omp for schedule(static) nowait
-    for (const auto [i, faces] : open_) {
+  support::append_by_threads(sent, open_.size(), [&](std::size_t begin, std::size_t end, std::vector<Sent>& mine) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const auto [i, faces] = open_[k];
       const auto same = space_.neighbors(level(i), coord(i));
       for (int face = 0; face < 2 * Dim; ++face) {
         if ((faces >> face & 1U) == 0 || same[face] == space_.kNone) continue;
@@ -27,13 +27,11 @@ auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
         const bool deepest = level(i) == space_.max_level();
         for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
           const int rank = owner(deepest ? same[face] : subface_key(i, face, part));
-          if (rank != me) mine.push_back({rank, i});
+          if (rank != me && (mine.empty() || mine.back() != Sent{rank, i})) mine.push_back({rank, i});
         }
       }
     }
-#pragma omp critical
-    sent.insert(sent.end(), mine.begin(), mine.end());
-  }
+  });
   return sent;
 }
 
@@ -96,26 +94,31 @@ auto Mesh<Dim>::border_by_directory() -> std::vector<Sent> {
   return sent;
 }
 
+/// neighbors_, with what each has as ghosts. `sent`: ascending blocks, a block for a rank more than once perhaps.
+template <int Dim>
+void Mesh<Dim>::list_neighbors(std::span<const Sent> sent) {
+  std::map<int, std::vector<std::int32_t>> lists;
+  std::vector<std::int32_t>* list = nullptr;
+  int rank = -1;
+  for (const Sent& s : sent) {
+    if (s.rank != rank) list = &lists[rank = s.rank];
+    if (list->empty() || list->back() != s.block) list->push_back(s.block);
+  }
+  neighbors_.clear();
+  for (auto& [to, blocks] : lists) neighbors_.push_back({to, std::move(blocks), 0, 0});
+}
+
 template <int Dim>
 void Mesh<Dim>::exchange_ghosts() {
   const int me = comm_.rank();
-  std::vector<Sent> sent = has_intervals_ ? border_by_intervals() : border_by_directory();
-  std::sort(sent.begin(), sent.end());
-  sent.erase(std::unique(sent.begin(), sent.end()), sent.end());
-
-  neighbors_.clear();
+  list_neighbors(has_intervals_ ? border_by_intervals() : border_by_directory());
   std::vector<int> ranks;
   std::vector<Key> send_keys;
   std::vector<std::size_t> counts;
-  for (const Sent& s : sent) {
-    if (neighbors_.empty() || neighbors_.back().rank != s.rank) {
-      neighbors_.push_back({s.rank, {}, 0, 0});
-      ranks.push_back(s.rank);
-      counts.push_back(0);
-    }
-    neighbors_.back().sends.push_back(s.block);
-    send_keys.push_back(keys_[s.block]);
-    ++counts.back();
+  for (const NeighborRank& neighbor : neighbors_) {
+    ranks.push_back(neighbor.rank);
+    counts.push_back(neighbor.sends.size());
+    for (const std::int32_t i : neighbor.sends) send_keys.push_back(keys_[i]);
   }
   const bool same_ranks =
       graph_.comm() && std::equal(ranks.begin(), ranks.end(), graph_.neighbors().begin(), graph_.neighbors().end());
@@ -144,6 +147,8 @@ template auto Mesh<2>::border_by_intervals() const -> std::vector<Sent>;
 template auto Mesh<3>::border_by_intervals() const -> std::vector<Sent>;
 template auto Mesh<2>::border_by_directory() -> std::vector<Sent>;
 template auto Mesh<3>::border_by_directory() -> std::vector<Sent>;
+template void Mesh<2>::list_neighbors(std::span<const Sent>);
+template void Mesh<3>::list_neighbors(std::span<const Sent>);
 template void Mesh<2>::exchange_ghosts();
 template void Mesh<3>::exchange_ghosts();
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "amr/mesh.hpp"
+#include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
 
@@ -96,12 +97,9 @@ void Mesh<Dim>::carry_over(const Blocks& before) {
   const auto n = keys_.size();
   blocks_.grow(n);
   flags_.grow(n);
-  std::vector<std::vector<Open>> found(omp_get_max_threads());
-#pragma omp parallel
-  {
-    std::vector<Open>& open = found[omp_get_thread_num()];
-    const Share share(n, omp_get_thread_num(), omp_get_num_threads());
-    for (std::size_t k = share.begin; k < share.end; ++k) {
+  open_.clear();
+  support::append_by_threads(open_, n, [&](std::size_t begin, std::size_t end, std::vector<Open>& open) {
+    for (std::size_t k = begin; k < end; ++k) {
       const auto i = static_cast<std::int32_t>(k);
       const std::int32_t from = before_[i];
       unsigned faces = kAllFaces;
@@ -116,9 +114,7 @@ void Mesh<Dim>::carry_over(const Blocks& before) {
       }
       if (faces != 0) open.push_back({i, faces});
     }
-  }
-  open_.clear();
-  for (const std::vector<Open>& open : found) open_.insert(open_.end(), open.begin(), open.end());
+  });
 }
 
 template <int Dim>
@@ -199,6 +195,18 @@ void Mesh<Dim>::link_open_faces() {
   is_linked_ = true;
 }
 
+template <int Dim>
+void Mesh<Dim>::list_border() {
+  border_.clear();
+  if (ghost_keys_.empty()) return;
+  support::append_by_threads(border_, keys_.size(),
+                             [&](std::size_t begin, std::size_t end, std::vector<std::int32_t>& mine) {
+                               for (std::size_t i = begin; i < end; ++i) {
+                                 if ((flags_[i] & kTouchesGhost) != 0) mine.push_back(static_cast<std::int32_t>(i));
+                               }
+                             });
+}
+
 template void Mesh<2>::Blocks::grow(std::size_t);
 template void Mesh<3>::Blocks::grow(std::size_t);
 template void Mesh<2>::match(std::span<const Key>);
@@ -215,5 +223,7 @@ template bool Mesh<2>::link_face(std::int32_t, int, Key);
 template bool Mesh<3>::link_face(std::int32_t, int, Key);
 template void Mesh<2>::link_open_faces();
 template void Mesh<3>::link_open_faces();
+template void Mesh<2>::list_border();
+template void Mesh<3>::list_border();
 
 }  // namespace amrbench::amr

@@ -40,7 +40,14 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
 
 void Simulation::count_blocks() {
   totals_.blocks_by_level.assign(config_.mesh.max_level + 1, 0);
-  for (std::int32_t i = 0; i < mesh_.size(); ++i) ++totals_.blocks_by_level[mesh_.level(i)];
+#pragma omp parallel
+  {
+    std::vector<std::int64_t> mine(totals_.blocks_by_level.size(), 0);
+#pragma omp for schedule(static) nowait
+    for (std::int32_t i = 0; i < mesh_.size(); ++i) ++mine[mesh_.level(i)];
+#pragma omp critical
+    for (std::size_t level = 0; level < mine.size(); ++level) totals_.blocks_by_level[level] += mine[level];
+  }
   support::all_sum(mesh_.comm(), std::span(totals_.blocks_by_level));
   totals_.blocks = mesh_.global_size();
   totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
@@ -49,16 +56,18 @@ void Simulation::count_blocks() {
 void Simulation::refine(int passes) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
-  bool changed = false;
+  bool changed = false, moved = true;
+  std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {
-    Consensus consensus = reach_consensus(mesh_, mark_blocks(mesh_, config_.mesh, objects_));
+    marks = moved ? mark_blocks(mesh_, config_.mesh, objects_) : mark_new_blocks(mesh_, config_.mesh, objects_, marks);
+    Consensus consensus = reach_consensus(mesh_, marks);
     totals_.consensus_rounds += consensus.rounds;
     // Objects stand still between passes: a pass without changes would repeat itself.
     if (consensus.splits + consensus.merges == 0) break;
     changed = true;
     totals_.blocks_split += consensus.splits;
     totals_.blocks_merged += consensus.merges;
-    rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
+    moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
     apply_changes(mesh_, fields_, consensus);
   }
   if (changed) rebalancer_.rebalance(mesh_, fields_, metrics_);

@@ -1,7 +1,6 @@
 #include "amr/slot_book.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace amrbench::amr {
 
@@ -17,7 +16,8 @@ std::vector<std::int64_t> SlotBook::take(std::size_t count) {
 }
 
 void SlotBook::set(std::vector<std::int64_t> slots) {
-  slots_ = std::move(slots);
+  slots_.swap(slots);
+  spare_ = std::move(slots);
   in_order_ = true;
   for (std::size_t i = 0; i < slots_.size() && in_order_; ++i) in_order_ = slots_[i] == static_cast<std::int64_t>(i);
 }
@@ -27,7 +27,8 @@ void SlotBook::reset(std::int64_t count) {
   free_.clear();
   if (in_order_ && size() == count) return;  // as after most stages
   slots_.resize(count);
-  std::iota(slots_.begin(), slots_.end(), std::int64_t{0});
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) slots_[i] = i;
   in_order_ = true;
 }
 

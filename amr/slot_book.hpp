@@ -5,6 +5,7 @@
 // 0 .. used() - 1. Slots freed first are those taken first. Plain bookkeeping: no memory of blocks is touched.
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace amrbench::amr {
@@ -24,11 +25,13 @@ class SlotBook {
   void give_back(std::span<const std::int64_t> slots) { free_.insert(free_.end(), slots.begin(), slots.end()); }
   /// Says in which slots the blocks of the mesh, in its order, now are.
   void set(std::vector<std::int64_t> slots);
+  /// A list of any contents for set(): the memory of one before.
+  [[nodiscard]] std::vector<std::int64_t> spare() { return std::move(spare_); }
   /// Forgets all slots, then has `count` blocks in slots 0 .. count - 1.
   void reset(std::int64_t count);
 
  private:
-  std::vector<std::int64_t> slots_;
+  std::vector<std::int64_t> slots_, spare_;
   std::vector<std::int64_t> free_;  ///< slots below used_ that belong to no block
   std::int64_t used_ = 0;
   bool in_order_ = true;

@@ -29,6 +29,12 @@ bool threshold(const Load& load, const amr::BalanceConfig& config) {
   return load.blocks_max > load.blocks_min + 1 && load.spread() > config.threshold;
 }
 
+constexpr std::int64_t kOne = 8;  ///< weights are eighths of a block
+/// What a block that splits, stays, or merges with seven others will weigh.
+std::int64_t weight_after(amr::Change change) {
+  return change == amr::Change::refine ? 8 * kOne : change == amr::Change::stay ? kOne : 1;
+}
+
 const PolicyEntry& find_policy(std::string_view name) {
   std::string names;
   for (const PolicyEntry& entry : policy_registry()) {
@@ -85,19 +91,17 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vec
                                support::Metrics& metrics) {
   // Below this imbalance moving ahead saves less than the second cut afterwards costs.
   constexpr double kWorthwhile = 0.05;
-  // Weights are eighths of a block: what a block that splits, stays, or merges with seven others will weigh.
-  constexpr std::int64_t kOne = 8;
   support::PhaseTimer timer(metrics, support::Phase::balance);
-  std::vector<std::int64_t> weights(changes.size());
   std::int64_t mine = 0;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    weights[i] = changes[i] == amr::Change::refine ? 8 * kOne : changes[i] == amr::Change::stay ? kOne : 1;
-    mine += weights[i];
-  }
+#pragma omp parallel for schedule(static) reduction(+ : mine)
+  for (std::size_t i = 0; i < changes.size(); ++i) mine += weight_after(changes[i]);
   std::vector<std::int64_t> blocks = support::all_gather(mesh.comm(), mine);
   for (std::int64_t& n : blocks) n /= kOne;
   const Load load = measure(blocks);
   if (!policy_->wanted(load, config_) || load.imbalance() < kWorthwhile) return false;
+  std::vector<std::int64_t> weights(changes.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < changes.size(); ++i) weights[i] = weight_after(changes[i]);
   place(mesh, fields, changes, weights, metrics);
   return true;
 }

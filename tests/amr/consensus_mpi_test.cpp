@@ -1,6 +1,7 @@
 // Consensus rounds and the changes they lead to, on random refine/coarsen sequences: against plain rules on the list of
 // all leaves, against the same sequence on one rank, and with all that must hold of a mesh after every pass.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cstdlib>
 #include <random>
@@ -218,6 +219,52 @@ TEST(Consensus, FollowsTheRulesInTwoDimensions) {
       checks::check_mesh(mesh);
     }
   }
+}
+
+/// Meshes around a sphere that moves, on `threads` threads: a digest a pass. Marks are looked up where they can be.
+std::vector<std::uint64_t> sphere_meshes(const Communicator& world, int threads) {
+  const int threads_before = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  MeshConfig config;
+  config.root = {4, 4, 4};
+  config.max_level = 4;
+  std::vector<Object> objects = make_objects(
+      std::vector{ObjectConfig{.center = {0.5, 0.47, 0.52}, .velocity = {0.01, 0, 0}, .size = {0.4, 0.4, 0.4}}});
+  Mesh<3> mesh(world, {sfc::Curve::morton, {4, 4, 4}, config.max_level});
+  FieldStore fields(kernels::make_layout({2, 2, 2}, 1));
+  set_initial_fields(mesh, {1, "random", 1}, fields);
+  std::vector<std::uint64_t> digests;
+  std::int64_t looked_up = 0;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<Change> marks = mark_blocks(mesh, config, objects);
+    for (int pass = 0; pass < config.max_level; ++pass) {
+      const Consensus consensus = reach_consensus(mesh, marks);
+      if (consensus.splits + consensus.merges == 0) break;  // the mesh stays, and its places before are older
+      apply_changes(mesh, fields, consensus);
+      for (std::int32_t i = 0; i < mesh.size(); ++i) looked_up += mesh.place_before(i) != Dictionary::kNone;
+      marks = mark_new_blocks(mesh, config, objects, marks);
+      EXPECT_EQ(marks, mark_blocks(mesh, config, objects)) << "step " << step << ", pass " << pass;
+      digests.push_back(mesh_digest(mesh));
+      // Cut anew between passes, as after a refinement: blocks have moved, so all are marked anew.
+      if (pass % 2 == 0) continue;
+      const std::int64_t n = mesh.global_size(), ranks = world.size();
+      std::vector<std::int64_t> cuts;
+      for (std::int64_t r = 0; r <= ranks; ++r) cuts.push_back(n * r / ranks);
+      migrate(mesh, fields, cuts);
+      marks = mark_blocks(mesh, config, objects);
+    }
+    move_objects(objects, 1.0);
+  }
+  EXPECT_GT(support::all_sum(world, looked_up), 10'000);
+  EXPECT_GT(mesh.global_size(), 10'000);
+  checks::check_mesh(mesh);
+  omp_set_num_threads(threads_before);
+  return digests;
+}
+
+TEST(Consensus, ManyBlocksGiveTheSameMeshOnOneThreadAndSeveral) {
+  const Communicator world = Communicator::world();
+  EXPECT_EQ(sphere_meshes(world, 4), sphere_meshes(world, 1));
 }
 
 }  // namespace

@@ -246,14 +246,17 @@ void check_mesh(const Mesh<Dim>& mesh) {
   EXPECT_EQ(painting.overlaps(), 0);
   EXPECT_EQ(painting.strays(), 0);
   std::set<Key> ghosts;
+  std::vector<std::int32_t> border;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     for (int face = 0; face < 2 * Dim; ++face) check_link(mesh, leaves, painting, i, face, ghosts);
     bool remote = false;
     for (const auto& face : mesh.links(i).index)
       for (const std::int32_t j : face) remote = remote || j >= mesh.size();
     EXPECT_EQ(mesh.has_ghost_neighbor(i), remote);
+    if (remote) border.push_back(i);
     if (::testing::Test::HasFatalFailure()) break;
   }
+  EXPECT_TRUE(::testing::Test::HasFatalFailure() || std::ranges::equal(mesh.border(), border));
   check_ghosts(mesh, leaves, ghosts);
   EXPECT_EQ(mesh.owners(mesh.ghost_keys()), ghost_owners(mesh));
 }

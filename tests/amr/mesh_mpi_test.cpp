@@ -96,6 +96,22 @@ std::vector<Key> scattered(const sfc::KeySpace<Dim>& space, const std::vector<Ke
   return mine;
 }
 
+/// set_blocks, and what the mesh then says of places before.
+template <int Dim>
+void set_and_check(Mesh<Dim>& mesh, const std::vector<Key>& keys) {
+  const std::vector<Key> before(mesh.keys().begin(), mesh.keys().end());
+  std::vector<Key> list = mesh.spare_keys();
+  list.assign(keys.begin(), keys.end());
+  mesh.set_blocks(std::move(list));
+  EXPECT_TRUE(std::ranges::equal(mesh.keys(), keys));
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const auto at = std::lower_bound(before.begin(), before.end(), mesh.keys()[i]);
+    const bool was_here = at != before.end() && *at == mesh.keys()[i];
+    EXPECT_EQ(mesh.place_before(i), was_here ? at - before.begin() : Dictionary::kNone);
+  }
+  checks::check_mesh(mesh);
+}
+
 template <int Dim>
 void check_random_meshes(const Communicator& world, std::uint64_t seed, int repeats) {
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -112,14 +128,10 @@ void check_random_meshes(const Communicator& world, std::uint64_t seed, int repe
       leaves = checks::random_refinement<Dim>(leaves, draw, {30, 40}, deepest);
       const std::vector<Key> keys = checks::keys_of<Dim>(space, leaves);
       const auto cuts = checks::random_cuts(draw, static_cast<std::int64_t>(keys.size()), world.size());
-      mesh.set_blocks(share(keys, cuts, world.rank()));
-      EXPECT_TRUE(std::ranges::equal(mesh.keys(), share(keys, cuts, world.rank())));
+      set_and_check(mesh, share(keys, cuts, world.rank()));
       EXPECT_TRUE(mesh.has_intervals());
-      checks::check_mesh(mesh);
       const int together = pass % (deepest + 1);
-      mesh.set_blocks(scattered(space, keys, draw, together, world));
-      EXPECT_TRUE(std::ranges::equal(mesh.keys(), scattered(space, keys, draw, together, world)));
-      checks::check_mesh(mesh);
+      set_and_check(mesh, scattered(space, keys, draw, together, world));
     }
   }
 }
