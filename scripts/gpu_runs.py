@@ -13,9 +13,9 @@ Cases, each on as many ranks as GPUs of LIST (1):
   weak_ragged                  58 x 58 x 60 of them, which Morton's curve does not cut evenly
   moving_stretched             moving_8 in a domain as many times as large as there are GPUs; the sphere stretches with it
 A rank has three fourths of the cores there are for a GPU as threads, 12 at most; while they wait they spin, unless
-OMP_WAIT_POLICY says otherwise. Of several repetitions the one with the median time is kept, with the times of all. Figures printed: share of the copy
-bandwidth measured in the run; between, the share of the time from the first stage to the last that passed between
-stages (device.between_s). FILE is added to when it exists.
+OMP_WAIT_POLICY says otherwise. Of several repetitions the one with the median time is kept, with the times of all.
+Figures printed: share of the copy bandwidth measured in the run; between, the share of the time from the first stage to
+the last that passed between stages (device.between_s). FILE is added to when it exists.
 Exit status: 0 done, 1 a run failed, 2 bad input.
 """
 import argparse
