@@ -12,10 +12,11 @@ Cases, each on as many ranks as GPUs of LIST (1):
   weak, weak_orb               a cube of 64^3 blocks of 8^3 x 10 a GPU; placed by recursive bisection
   weak_ragged                  58 x 58 x 60 of them, which Morton's curve does not cut evenly
   moving_stretched             moving_8 in a domain as many times as large as there are GPUs; the sphere stretches with it
-A rank has three fourths of the cores there are for a GPU as threads, 12 at most; while they wait they spin, unless
-OMP_WAIT_POLICY says otherwise. Of several repetitions the one with the median time is kept, with the times of all.
-Figures printed: share of the copy bandwidth measured in the run; between, the share of the time from the first stage to
-the last that passed between stages (device.between_s). FILE is added to when it exists.
+A rank has three fourths of the cores there are for a GPU as threads, 12 at most. OMP_WAIT_POLICY is best left unset:
+threads then spin between the short loops of a refinement, and sleep beside stages. Of several repetitions the one with
+the median time is kept, with the times of all. Figures printed: share of the copy bandwidth measured in the run; between,
+the share of the time from the first stage to the last that passed between stages (device.between_s). FILE is added to
+when it exists.
 Exit status: 0 done, 1 a run failed, 2 bad input.
 """
 import argparse
@@ -87,8 +88,6 @@ def run(program, case, gpus):
     """The run record of one run."""
     folder = tempfile.mkdtemp(prefix="gpu-runs-")
     env = dict(os.environ)
-    # Refinements on the host are hundreds of short parallel loops; threads that sleep in between take longer to wake.
-    env.setdefault("OMP_WAIT_POLICY", "active")
     if os.getuid() == 0:
         env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     # A fourth of the cores stays for threads of MPI, NCCL and CUDA.
