@@ -134,7 +134,7 @@ class Mesh {
   struct Sent {
     int rank;
     std::int32_t block;
-    auto operator<=>(const Sent&) const = default;
+    bool operator==(const Sent&) const = default;
   };
   void match(std::span<const Key> before);
   void carry_over(const Blocks& before);

@@ -56,7 +56,7 @@ void Simulation::count_blocks() {
 void Simulation::refine(int passes) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
-  bool changed = false, moved = true;
+  bool changed = false, moved = true;  // moved: marks of the pass before are of no use
   std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {
     marks = moved ? mark_blocks(mesh_, config_.mesh, objects_) : mark_new_blocks(mesh_, config_.mesh, objects_, marks);
