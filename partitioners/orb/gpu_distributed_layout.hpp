@@ -2,10 +2,10 @@
 // Where points stand before and after they travel to the ranks that own their leaves. Internal to OrbGpus; no CUDA.
 //
 // A rank's points of a cell travel as a piece. Links copy 16 bytes at a time only where a piece begins at a multiple of
-// 16 bytes on both sides. Where it is received is given by the points of the ranks
-// before, so the sender packs it at a place that lies as that one does, modulo four points; the first points, up to a
-// multiple of four, go as a piece of their own. And the points go in parts, each while the next one is packed: the
-// parts of a piece end at multiples of four, too.
+// 16 bytes on both sides. Where it is received is given by the points of the ranks before, so the sender packs it at a
+// place that lies as that one does, modulo four points; the first points, up to a multiple of four, go as a piece of
+// their own. And the points go in parts, each while the next one is packed: the parts of a piece end at multiples of
+// four, too.
 #include <algorithm>
 #include <cstdint>
 #include <span>
