@@ -1,5 +1,7 @@
 #pragma once
-// What the files of average7 on a GPU tell each other; included by average7_*.cu and average7_*.cuh only.
+// What the files of the 7-point average on a GPU share on the host side: how a setting is found, how the pieces of work
+// are numbered, how a kernel is launched. Included by average7_*.cu and average7_*.cuh only; words as in
+// average7_cuda.hpp.
 #include <algorithm>
 
 #include "kernels/average7_cuda.hpp"

@@ -1,5 +1,6 @@
 #pragma once
-// A cube's chunk as kernels see it that bring it into shared memory: sizes, and where its faces lie. Sizes in doubles.
+// The sizes of a cube's chunk as `group` and `planes` need them, which bring it to shared memory, and where what lies
+// behind its faces is found. Sizes in doubles.
 #include "kernels/average7_call.cuh"
 
 namespace amrbench::kernels::detail {

@@ -1,26 +1,47 @@
 #pragma once
-// The 7-point average on a GPU: all blocks of a list in one launch (the twin of kernels/average7.hpp).
+// The 7-point average on a GPU: one launch computes a stage of all blocks of a list (the twin of kernels/average7.hpp).
 //
-// Same cell function, same order of operations, no contraction: the bits of the CPU's kernels. Faces are read where
-// they lie; faces that cross a level are packed ones, made before (kernels/faces_cuda.hpp).
-// Bytes a block must move: one read and one write of each value; faces come out of the second-level cache when blocks
-// are in curve order. So a launch walks tiles of blocks, and each tile chunk by chunk: the blocks in flight at a time
-// then cover a larger part of the domain, and fewer faces are read twice from memory. Thread blocks come and go in that
-// order (ones that stay drift apart, and their faces are gone from the cache), and the first thing each does is to ask
-// for the values of one that comes some way behind it: memory's latency is behind it when it starts.
+// In:  a list of blocks (BlockEntry: the slot of a block, what lies behind its six faces, the slot of its result); the
+//      input buffer, a block a slot, each [chunk][z][y][x][lane]; packed faces, made before by kernels/faces_cuda.hpp.
+// Out: the new values in the output buffer, in the same layout; with sums the exact totals of the variables.
+// Each value becomes the average of itself and its six neighbours, by the CPU's cell function in the CPU's order of
+// operations and without contraction: the bits are the CPU's.
 //
-// A large GPU's second-level cache has two halves, each beside half of the multiprocessors, and what one half asks of
-// the other passes a link that is as good as full. Thread blocks of a cluster run beside one half: neighbours in a
-// cluster fetch the faces between them over that link once at most. Larger clusters save more, but wait for room.
+// The idea. A stage must read and write every value once, 16 bytes, and memory bandwidth is what limits it. Faces are
+// read where they lie, in the neighbours' blocks; they are free as long as they are found in the second-level cache.
+// Blocks come in curve order, so most neighbours are near in the list. The work is ordered such that the blocks under
+// way at a time fill as large a part of the domain as they can (tiles), every thread block starts with a prefetch of
+// values needed a little later, and neighbouring thread blocks start together (clusters).
 //
-// Three kernels; a kernel's settings for a layout are numbered from 0:
-//   march    a thread owns a column of cells along z (16 bytes of lanes), holds three planes in registers, and reads
-//            its in-plane neighbours through the first-level cache. Every layout, every device
-//   group    one chunk of a few blocks in shared memory, by bulk copies, with the faces around; a face between two of
-//            them is there already. Small blocks
-//   planes   a thread block walks one chunk of one block, or some rows of it, along z; a warp of its own brings planes
-//            with their rims into a ring in shared memory. Large blocks
-// group and planes need compute capability 9.0 and are made for cubes of usual sizes.
+// Words:
+//   slot, chunk, lane   a block's place in a buffer; all cells of a block for `lanes` variables; one of these variables
+//                       (kernels/layout.hpp). A lane is never a thread of a warp here
+//   packed face         a copy of a face's values, where what lies behind the face is of another rank or level
+//   group, piece        consecutive blocks of the list that a thread block takes together; one chunk of a group: the
+//                       unit of work. Several thread blocks may share a piece whose chunks are large
+//   tile                consecutive groups: chunk 0 of all of them is done first, then chunk 1, and so on. With fewer
+//                       chunks of a block under way, more blocks are, and fewer faces are read from memory twice
+//   cluster             1 to 8 thread blocks that the hardware starts together on one part of the GPU
+//   march, group, planes  the three kernels
+// A kernel's settings for a layout are numbered from 0.
+//
+// Three kernels; best_average7() has the table that chooses by block and lanes:
+//   march    every layout, every device. A thread owns a column of cells along z (16 bytes of lanes), keeps three
+//            planes in registers, and reads its neighbours in x and y through the first-level cache
+//   group    small blocks. A thread block copies one chunk of a few blocks, and the faces around, to shared memory; a
+//            face between two blocks of the group is there already
+//   planes   large blocks. A thread block walks one chunk of one block (or some rows of it) along z. One warp copies
+//            plane after plane, each with the cells around it, to a ring of planes in shared memory; the other warps
+//            compute
+// group and planes need compute capability 9.0 (bulk copies) and are compiled for cubes of usual sizes.
+//
+// Why prefetches and clusters. Thread blocks come and go in the order of the pieces: ones that stay would drift apart,
+// and the faces between them would be gone from the cache. A new thread block waits for memory first, so each
+// prefetches what one some way behind it will need. And the second-level cache of a large GPU has two halves, each
+// beside half of the multiprocessors; what one half asks of the other passes a link that is nearly always full. Thread
+// blocks of a cluster run beside one half, so a face between them passes the link once at most. Larger clusters save
+// more but wait for room. Figures: docs/gpu.md.
+//
 // Errors: RunError when a launch fails. Asynchronous: arguments on the device must outlive the stream's work.
 #include <cstdint>
 
@@ -37,7 +58,7 @@ struct Average7Options {
   Average7Variant variant = Average7Variant::automatic;  ///< automatic: the table decides all below but each_arrives
   int setting = 0;                                       ///< of the variant, below average7_settings()
   int ahead_bytes = 0;        ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
-  int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = every piece with all its chunks
+  int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = all chunks of a group one after another
   int cluster = 1;            ///< thread blocks that start together, beside one half of the second-level cache: 1 to 8
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };

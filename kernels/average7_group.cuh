@@ -1,10 +1,15 @@
 #pragma once
 // The kernel `group` of kernels/average7_cuda.hpp. Included by average7_cuda_group.cu only.
 //
-// A thread block takes one chunk of `Group` blocks that follow each other on the curve: their cells by one bulk copy
-// each, the faces around by copies of 16 bytes (across x, where lanes are odd, 8). A face whose block is in the group
-// is read where that block lies: of eight siblings half of the faces. Then a thread takes a column along z.
-// Counts a value: shared memory 8 (1 + faces) bytes written, 40 read; second-level cache: facts.
+// Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
+//
+// The idea. A thread block takes one chunk of `Group` blocks that follow each other in the list, so on the curve. It
+// copies their cells to shared memory, one bulk copy a block, then the faces around them by copies of 16 bytes (across
+// x, where lanes are odd, of 8). One barrier says that all has come. A face whose block belongs to the group is not
+// copied: it is read where that block lies in shared memory. Of eight siblings these are half of all faces. Then a
+// thread takes a column along z, as in `march`.
+//
+// Counts a value: shared memory 8 (1 + faces copied / cells) bytes written, 40 read; second-level cache: facts.
 #include "kernels/average7_cube.cuh"
 #include "kernels/device_sum.cuh"
 

@@ -1,10 +1,17 @@
 #pragma once
 // The kernel `march` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes and cubes of `Cells` cells (0 = any
-// block). Included by average7_cuda_*.cu only.
+// block). Included by average7_cuda_march_*.cu only.
 //
-// A plane of a chunk is cut into columns of one vector each; a thread block takes the columns of a few blocks, or some
-// rows of a large block. A thread's neighbours in x and y come through pointers that go on by a constant step a plane:
-// its own block inside, a neighbour's block or a packed face at the rim. No thread waits for another.
+// Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
+//
+// The idea. A plane of a chunk is a grid of ny rows of nx * Lanes values; a column is one vector of it (8 or 16 bytes),
+// followed through all planes. One thread takes one column and walks along z: the values below, at and above the cell
+// stay in registers and move down by one each step, so each plane is read once. Its four neighbours in the plane come
+// through pointers found before the walk: into its own block, or at the rim into the neighbour's block or a packed
+// face. Each goes on by a constant step a plane. No thread waits for another, and there is no shared memory but for
+// sums.
+//
+// A thread block takes the columns of a few small blocks, or some rows of the planes of a large one.
 #include <type_traits>
 
 #include "kernels/average7_call.cuh"

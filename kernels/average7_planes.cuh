@@ -1,22 +1,29 @@
 #pragma once
-// The kernel `planes` of kernels/average7_cuda.hpp. Included by average7_cuda_planes*.cu only.
+// The kernel `planes` of kernels/average7_cuda.hpp. Included by average7_cuda_planes.cu only.
 //
-// A thread block takes one chunk of one block, or some rows of it, and walks it along z: of large chunks fewer are
-// under way at a time where several thread blocks share one, and more of the faces are in the cache. Its last warp
-// brings plane after plane into a ring in shared memory, each with what lies around it: the plane and the two rows
-// across y by bulk copies, the runs across x by small copies. The other threads own columns; a plane's place is free
-// again when all their warps say so. The layers behind the first and the last plane go the same way, without a rim.
+// Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
-// Who waits for whom. Each slot of the ring has two barriers. `full`: the 32 lanes of the copying warp arrive when
-// their small copies are complete, and lane 0 once more, as it announces the bulk copies' bytes. That is one
-// instruction: with an announcement of its own a phase could end before it, as the arrivals behind small copies are not
-// ordered with it. `empty`: each reading warp arrives when all its lanes have read. Between its reads and that arrival
-// every thread puts a proxy fence: bulk copies are not ordered with a thread's loads by a barrier alone, so the next
-// plane could come into the slot while loads whose values nobody has asked for yet are under way (the layer behind the
-// first plane goes into registers and is let go at once). The warp's arrival is one lane's, after __syncwarp, which
-// orders the reads of the others before it; compute-sanitizer's racecheck does not follow that and reports each read
-// but lane 0's, so with each_arrives all lanes arrive. Counts a value: shared memory 8 (1 + faces) bytes written, 40
-// read; second-level cache: facts.
+// The idea. A thread block takes one chunk of one block, or `1 / Parts` of its rows, and walks it along z. Its last
+// warp, the copying warp, brings plane after plane to a ring of `Ring` planes in shared memory, while the other warps
+// compute the planes that have come: memory is never waited for as long as the ring is not empty. A plane comes with
+// its rim: the rows before and behind it in y (bulk copies, as the plane itself) and the cells before and behind each
+// row in x (small copies of 8 or 16 bytes). The layers below the first and above the last plane of the block go through
+// the ring in the same way, without a rim. Several thread blocks share a large chunk so that fewer chunks are under way
+// at a time and more of their faces are in the second-level cache.
+//
+// How the warps wait for each other. Each place of the ring has two barriers (mbarrier, support/async_copy.cuh):
+//   full    "the plane has come". 33 arrivals: each of the 32 threads of the copying warp when its small copies are
+//           complete, and its first thread once more, together with the number of bytes that its bulk copies will
+//           bring. That arrival and that number are one instruction. If they were two, the phase could end between
+//           them, for the arrivals behind small copies are not ordered with the number
+//   empty   "the plane has been read". One arrival a computing warp, when all its threads have read
+// Between its reads and that arrival every thread executes a proxy fence. Bulk copies are not ordered with ordinary
+// loads by a barrier alone, so without the fence the next plane could overwrite the place while a load is still under
+// way. The warp's arrival is made by one thread behind __syncwarp, which orders the other threads' reads before it.
+// compute-sanitizer's racecheck does not understand that and reports their reads; with each_arrives all threads arrive.
+//
+// Counts a value: shared memory 8 (1 + cells of rims and layers / cells) bytes written, 40 read; second-level cache:
+// facts.
 #include "kernels/average7_cube.cuh"
 #include "kernels/device_sum.cuh"
 

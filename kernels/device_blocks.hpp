@@ -1,7 +1,7 @@
 #pragma once
-// How CUDA kernels are told of blocks: one entry of 32 bytes a block, one launch for all of them.
+// How CUDA kernels are told of blocks: a list with one entry of 32 bytes a block, and one launch for all of them.
 //
-// An entry names slots and faces by numbers, not by addresses, so that it stays valid while the two field buffers swap.
+// An entry names slots and faces by numbers, not by addresses, so it stays valid while the two field buffers swap.
 // Plain data for host and device; no CUDA header needed.
 #include <array>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
-// The device side of kernels/device_sum.hpp.
+// The device side of kernels/device_sum.hpp: CellSum is what a thread adds up in registers, flush_sums() what its
+// thread block does with it at the end.
 #include "kernels/device_sum.hpp"
 
 namespace amrbench::kernels {

@@ -1,10 +1,15 @@
 #pragma once
 // Exact sums of all variables over a stage, added up on the GPU (the twin of kernels/stage_sum.hpp).
 //
-// Threads add raw bit patterns as the CPU's kernels do (support/fixed_point_sum.hpp has the arithmetic). A thread block
-// turns what it has into a 128-bit integer a variable before 2^15 cells could overflow the raw sums, and adds its four
-// 32-bit digits to 64-bit words in device memory by atomics. Integer sums: any order, number of thread blocks or GPUs
-// gives the bits of the CPU.
+// In:  every value that a stage computes, one call a value in its kernel (device_sum.cuh).
+// Out: one exact total a variable.
+//
+// The idea. Each value becomes integers, as on the CPU (support/fixed_point_sum.hpp has the arithmetic), and integers
+// may be added in any order. A thread adds up the values of its lanes in registers. A thread block adds up its threads,
+// through warp shuffles and shared memory, to a 128-bit integer a variable, before 2^15 cells could overflow a raw sum.
+// It adds the four 32-bit digits of that to 64-bit words in device memory by atomics. There are several copies of the
+// words, so that atomics seldom meet; the host adds up the copies. Any order, number of thread blocks or GPUs gives the
+// bits of the CPU.
 #include <cstdint>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #pragma once
-// A few doubles that move as one: 16-byte accesses where lanes are even in number.
+// Small things that stencil kernels share: vectors of one or two doubles that are loaded and stored as one (16 bytes
+// where the number of lanes is even), the extents of a chunk, and the order in which pieces of work are done.
 #include "kernels/average.hpp"
 #include "kernels/device_blocks.hpp"
 #include "support/error.hpp"

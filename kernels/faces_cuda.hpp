@@ -1,6 +1,11 @@
 #pragma once
-// Faces that cross a rank or a change of level on a GPU: any number of them in one launch (the twin of
-// kernels/faces.hpp, whose definitions hold here too).
+// Faces that cross a rank or a change of level on a GPU (the twin of kernels/faces.hpp, whose definitions hold here
+// too).
+//
+// In:  jobs, each of which says what to do with one face: pack it for another rank, make it finer or coarser, put a
+//      received part in its place.
+// Out: packed faces.
+// One launch does any number of jobs, a thread block each.
 #include "kernels/face_jobs.hpp"
 #include "kernels/layout.hpp"
 #include "support/cuda.hpp"

@@ -1,9 +1,13 @@
 #pragma once
 // Statistics of fields on a GPU: the exact sums, extremes and hashes of support/field_stats.hpp, to the bit.
 //
-// A thread keeps one lane and adds mantissas as integers to three 32-bit digits of the exact sum, which it hands over
-// to words in device memory when a value's exponent leaves their window, and at the end. Integer sums need no order.
-// Bytes: one read of each value.
+// In:  the blocks in a list of slots.
+// Out: sums, sums of squares, least and greatest values and a hash, for each variable.
+//
+// The idea. An exact sum of any doubles is a long integer of 32-bit digits (support/superaccumulator.hpp). Neighbouring
+// values have much the same exponent, so a thread keeps just three digits of that integer in registers, adds mantissas
+// to them, and hands them over to words in device memory when a value's exponent lies outside of them, and at the end.
+// A thread keeps to one lane, so to one variable. Integer sums need no order. Bytes: one read of each value.
 #include <cstdint>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #pragma once
 // Values of blocks that split, merge or move on a GPU: all of them in one launch (the twin of kernels/refine_data.hpp).
-// Lists of jobs and slots are device memory.
+// Lists of jobs and slots are device memory. Each function takes a list and does one job a thread block and chunk, in
+// any order. Asynchronous. Errors: RunError when a launch fails.
 #include <cstdint>
 
 #include "kernels/layout.hpp"

@@ -1,6 +1,9 @@
 #pragma once
-// Tables made for blocks in curve order, put to use while blocks stand elsewhere: after a refinement or a migration,
-// for one stage. So a table is made and copied once a mesh, and not again for the stage after.
+// Tables of blocks and of face jobs with other slots in them.
+//
+// Tables are made for blocks in curve order. After a refinement or a migration blocks stand elsewhere for one stage,
+// which then writes them to where they belong. Instead of making and copying each table twice, the GPU makes a copy of
+// it in which every slot that is read, n, has become slots[n].
 #include <cstdint>
 
 #include "kernels/device_blocks.hpp"

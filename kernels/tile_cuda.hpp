@@ -1,6 +1,8 @@
 #pragma once
-// Tiles on a GPU: all blocks or all faces of an axis in one launch (the twin of kernels/tile.hpp, which defines them).
-// Tile i lies at tiles + i * layout.values(); all pointers are device memory.
+// Tiles on a GPU (the twin of kernels/tile.hpp, which defines them): copies blocks into tiles and fills ghosts.
+//
+// Tile i lies at tiles + i * layout.values(); all pointers are device memory. Ghosts are filled axis by axis: one
+// launch does all faces of an axis, a thread block a job and chunk. Asynchronous. Errors: RunError when a launch fails.
 #include <cstdint>
 
 #include "kernels/tile.hpp"

@@ -1,6 +1,16 @@
 #pragma once
-// Stencils that need edges and corners on a GPU: all tiles in one launch (the twin of kernels/average27.hpp and
-// kernels/mixed.hpp), and exact sums of their results.
+// Stencils that need edges and corners on a GPU (the twin of kernels/average27.hpp and kernels/mixed.hpp), and exact
+// sums of their results.
+//
+// In:  tiles, which are blocks with one layer of ghosts around them (kernels/tile.hpp), all ghosts filled; tile i lies
+//      at tiles + i * layout.values().
+// Out: the new values without ghosts, [chunk][z][y][x][lane], those of tile i in slot i of a buffer.
+//
+// average27: one launch, a thread block a tile and chunk; a thread takes cell after cell and reads its 27 values
+// through the caches. mixed: one launch, a thread block a tile at a time. The variables of a tile depend on one
+// another, so they are computed one after the other, with all threads on the cells or lines of one variable and a
+// barrier behind each. The bits are the CPU's: same functions, same order of operations.
+// All pointers are device memory. Errors: RunError when a launch fails. Asynchronous.
 #include <cstdint>
 
 #include "kernels/device_sum.hpp"

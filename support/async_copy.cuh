@@ -1,10 +1,12 @@
 #pragma once
-// Copies from global to shared memory that run by themselves, and the barrier that says when they have come. Compute
-// capability 9.0: bulk copies of the tensor memory unit; small ones by cp.async. Source: PTX ISA 8.x, "cp.async.bulk",
-// "mbarrier".
+// Copies from global to shared memory that run by themselves, and the barrier that says when they have come; thin
+// wrappers around PTX instructions of compute capability 9.0. Bulk copies (cp.async.bulk) are one instruction for any
+// number of bytes, done by the tensor memory unit; small ones (cp.async) are 8 or 16 bytes a thread.
 //
-// A barrier's phase ends when all its threads have arrived and all announced bytes have come. One that waits for phase
-// k passes parity k % 2.
+// A barrier (mbarrier) counts two things: arrivals of threads, whose number barrier_init() sets, and bytes announced
+// but not yet copied. When none of either is left a phase ends and the next one begins. Phases are numbered from 0; who
+// waits for the end of phase k passes the parity k % 2.
+// Source: PTX ISA 8.x, "cp.async.bulk", "mbarrier".
 #include <cstdint>
 
 namespace amrbench::support {

@@ -1,6 +1,11 @@
 #pragma once
-// What rounds share to cut a node: the bins of its bracket's histogram that hold the cut, the order of the points in
-// them, and what follows for the children.
+// What all rounds share to cut one node, once its entries are counted in bins: finding the bins beside the cut,
+// ordering the points in them, and what follows for the node's children. Every function is called by one thread block
+// for one node.
+//
+// In:  the histogram of a node's bracket, the rank of the first point that goes right, the candidates.
+// Out: the pivot, the last point that goes left, box, count, leaves and axis of the two children.
+// Words as in gpu_kernels.cuh.
 #include "partitioners/orb/gpu_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,5 +1,7 @@
 #pragma once
-// Kernels of gpu_distributed_local.cu. Positions and counts of a rank's points are below 2^32; loops run in 64 bits.
+// Kernels of gpu_distributed_local.cu that go over all of a rank's points: boxes and bad values, sums of weights,
+// samples, and the walk, which gives each point a code of a byte and counts (and weighs) the points of each code.
+// Positions and counts of a rank's points are below 2^32; loops run in 64 bits.
 #include <cstdint>
 #include <cstring>
 #include <limits>

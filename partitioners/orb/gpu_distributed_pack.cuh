@@ -1,6 +1,7 @@
 #pragma once
-// Kernels of gpu_distributed_local.cu that bring a cell's points, in their order, to the slots of their codes: few
-// slots, as many as cells that ranks part, which may lie anywhere.
+// Kernels of gpu_distributed_local.cu that bring a cell's points, in their order, to the slots of their codes: a stable
+// partition to few slots, as many as cells that ranks part, which may lie anywhere in memory. As in gpu_move.cuh: count
+// each tile's points by slot, prefix sum, sort each tile in shared memory and write it.
 #include "partitioners/orb/gpu_distributed_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,5 +1,6 @@
 #pragma once
-// Kernels of gpu_distributed_search_impl.cuh: lists of points near a cut, and where they go once it is known.
+// Kernels of gpu_distributed_search_impl.cuh: they list the points near a cut, add them up in 256 bins by their keys,
+// keep those inside a window, and send all of them on once the cut is known.
 #include "partitioners/orb/gpu_distributed_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {

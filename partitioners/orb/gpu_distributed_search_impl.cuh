@@ -1,6 +1,6 @@
 #pragma once
-// Bodies of gpu_distributed_local.hpp that search cuts; the rest stands in gpu_distributed_local.cu, which includes
-// this.
+// Bodies of gpu_distributed_local.hpp that search cuts exactly, by sums of bins over ranks (distributed_search.hpp
+// decides); the rest stands in gpu_distributed_local.cu, which includes this.
 #include <algorithm>
 #include <limits>
 

@@ -1,11 +1,33 @@
 #pragma once
-// Types of the multiway method on a GPU (gpu_multiway.cu), and the kernel that sorts points out. A round cuts up to 6
-// levels of every active cell.
+// Types of the multiway method on a GPU, shared by all its rounds, and the kernel of a further round (gpu_multiway.cu)
+// that walks points down the guessed tree.
 //
-// Points lie as in the input, x, y, z of a point together. A tile is a stretch of one cell's points that one block
-// works on; block, tile and slot orders are those of the points, so the move keeps order within a slot. Codes: 0 .. 63
-// the node reached at the round's last level, 64 + v a point that stopped at the bracket of node v. Nodes of a round
-// are a heap of 128 a cell: node v of cell c has number 128 c + v.
+// The method. A round cuts several levels of the tree in one pass over the points. It takes a sample, guesses from it
+// where each cut lies, and puts an interval around each guess that is wide enough to hold the true cut nearly always.
+// One pass sends every point down this guessed tree. Most points lie outside all intervals on their way: where they
+// belong is certain. The few inside are listed, counted in histograms and, beside the cut, ordered, which gives the
+// exact cuts. An interval that missed its cut costs its cell another round, never the result.
+//
+// In:  points as in the input, x, y, z of a point together; the cells to cut, each a stretch of consecutive points.
+// Out: the exact cuts, and a code for each point that says in which new cell it is.
+//
+// Words:
+//   round      the work above. The first one cuts up to 12 levels below the root (gpu_wide.hpp); further ones cut up to
+//              6 levels of each cell that is left, all cells together
+//   node       a cell of the guessed tree. Nodes of a round are a heap: children of v are 2v and 2v + 1. Here 128 a
+//              cell: node v of cell c has number 128 c + v. An outer node has no cut and passes its points on to the
+//              left
+//   bracket    the interval of coordinates around a guessed cut, on the node's axis. A point inside it stops there
+//   entry      a point that stopped at a bracket, in the list of the node's level
+//   code       of a point: 0 .. 63, the node of the last level that it reached; 64 + v, it stopped at the bracket of
+//              node v
+//   rank       how many of the points at hand stand before a point in the order of rule 1 (rules.hpp)
+//   candidates the entries in the one or two bins of a bracket's histogram between which the cut lies. They are ordered
+//   pivot      the first point right of a cut
+//   resolve    to find a node's exact cut from its bracket's entries and send these on
+//   tile       a stretch of one cell's points that one thread block works on
+//   slot       a cell at the end of a round. Thread blocks, tiles and slots are in the order of the points, so the move
+//              to slots is stable
 #include <cstdint>
 
 #include "partitioners/orb/rules.hpp"

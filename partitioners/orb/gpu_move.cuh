@@ -1,5 +1,13 @@
 #pragma once
-// Kernels that move points to their slots, and what they share with the one that brings leaves back.
+// Kernels that move points to their slots, in the order they have (a stable partition by 6 bits), and what they share
+// with the kernel that brings leaves back.
+//
+// In:  points, and a code for each of them that names its slot.
+// Out: the points, and their numbers where wanted, slot by slot.
+// The idea, as in a radix sort. A first kernel counts the points of each slot in each tile. A prefix sum over these
+// counts, slot by slot, says where every tile's points of a slot begin. The second kernel ranks a tile's points by slot
+// within the thread block, sorts them in shared memory, and writes each slot's points as one run. Words as in
+// gpu_kernels.cuh.
 #include "partitioners/orb/gpu_kernels.cuh"
 #include "partitioners/orb/gpu_steps.hpp"
 #include "support/async_copy.cuh"

@@ -1,5 +1,10 @@
 #pragma once
-// The multiway method on a GPU, one call a run; buffers live between runs. Internal to OrbGpu.
+// The multiway method on a GPU without weights; one call a run, and buffers live between runs. Internal to OrbGpu.
+//
+// In:  n points on the device, and the tree's root with box and leaves.
+// Out: the tree on the host; on the device the points, their numbers and labels, as options ask.
+// First the wide round (gpu_wide.hpp), where there are points enough, then further rounds of up to 6 levels over the
+// cells that are left. A cell that makes no progress is cut on the host.
 #include <cub/device/device_radix_sort.cuh>
 #include <map>
 

@@ -1,5 +1,6 @@
 #pragma once
-// What follows the rounds of gpu_multiway.cu, its only user: cells that the host cuts, labels, points in one buffer.
+// What follows the rounds of gpu_multiway.cu, its only user: cells that the host cuts; labels, which go back through
+// the moves of all rounds to the points' first places; and all points in one of the two buffers.
 #include <bit>
 
 #include "partitioners/orb/gpu_move.cuh"

@@ -1,5 +1,13 @@
 #pragma once
-// Kernels of gpu_multiway.cu that guess a round's cuts from a sample and resolve them exactly.
+// Kernels of a further round (gpu_multiway.cu): guess its cuts from a sample, and resolve them exactly. Words as in
+// gpu_kernels.cuh.
+//
+// Sample, level by level: sort the sample's points by node and by coordinate on the node's axis; the wanted rank of
+// each node is its guess, ranks a few standard deviations to either side are its bracket; send the sample down a level.
+//
+// Resolve, level by level: count each node's entries in a histogram over its bracket; find the bin that holds the first
+// point right of the cut and the one before it; order the candidates in these bins, which gives the cut; send the
+// node's entries on, to a node of the last level or to a bracket further down.
 #include "partitioners/orb/gpu_cut.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,6 +1,6 @@
-// The kernels (gpu_seed_kernels.cuh) are the document's. What differs: values and
-// counts have the types that 2^32 points need; a search ends as soon as few points are left between the guesses, which
-// the host orders, so the cuts are exact; the order of rule 1 decides the partition.
+// The kernels (gpu_seed_kernels.cuh) are the document's. What differs: values and counts have the types that 2^32
+// points need; a search ends as soon as few points are left between the guesses, which the host orders, so the cuts are
+// exact; the order of rule 1 decides the partition.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,8 @@
 #pragma once
-// The document's bisection on a GPU (000, 6.4-6.7). Internal to OrbGpu.
+// The document's bisection on a GPU (document 000, 6.4-6.7), to compare with. Internal to OrbGpu.
+//
+// Level by level: each cell's cut coordinate is copied to a column; all cuts are bisected by passes that count the
+// points below a guess, until few points are left between two guesses, which the host orders; then a partition in two.
 #include "partitioners/orb/orb_gpu.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"

@@ -1,5 +1,6 @@
 #pragma once
-// Small steps that the rounds of ORB on a GPU share. All are put into the given stream. Internal to OrbGpu.
+// Small steps that the rounds of ORB on a GPU share: prefix sums, numbers, labels. All are put into the given stream.
+// Internal to OrbGpu.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,10 @@
 #pragma once
-// The multiway method with weights on a GPU: a wide round where there are points enough, then whatever is left level by
-// level. The result is the CPU's. Internal to OrbGpu.
+// The multiway method with weights on a GPU. Internal to OrbGpu.
+//
+// In:  n points and n weights (doubles) on the device, the tree's root.
+// Out: the tree on the host; points, numbers and labels on the device, as options ask. The result is the CPU's.
+// Weights become integers first, so that sums do not depend on order. Then a wide round (gpu_weighted_wide.hpp), where
+// there are points enough, and whatever that leaves level by level (gpu_weighted_levels.hpp).
 #include <memory>
 #include <optional>
 #include <vector>

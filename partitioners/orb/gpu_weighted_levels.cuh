@@ -1,12 +1,13 @@
 #pragma once
 // Kernels of gpu_weighted_levels.cu: a level of weighted cells cut exactly, all cells at once. Points of a cell lie
-// together, in ascending order of ids; a tile is a stretch of one cell's points that one block works on.
+// together, in ascending order of ids; a tile is a stretch of one cell's points that one thread block works on.
 //
-// A cell's cut is searched for (weight_search.hpp) through windows of points that follow one another in rule 1's order:
-// stage 0 tells points apart by their key on the cell's axis, further stages, where very many of those are equal, by
-// their keys on the other axes, the last one by their position. A key is a coordinate's bits as an integer that keeps
-// order. A pass counts and weighs the window's points in equal ranges of keys; the one that the search ends in is the
-// next window. Few points are collected and ordered. Sums are integers, so that their order does not matter.
+// A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
+// points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
+// points in equal ranges of keys; a key is a coordinate's bits as an integer that keeps order. The range in which the
+// sum reaches its target is the next window. Stage 0 goes by keys on the cell's axis; where very many of those are
+// equal, the next stages go by the keys on the other axes and the last one by position. When few points are left they
+// are collected and ordered. Sums are integers, so their order does not matter.
 #include <cstdint>
 
 #include "partitioners/orb/gpu_cut.cuh"

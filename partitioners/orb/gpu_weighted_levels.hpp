@@ -1,6 +1,11 @@
 #pragma once
 // Weighted cells cut level by level on a GPU, whatever their points and weights are. Internal to OrbGpu.
 //
+// In:  cells to cut, each a stretch of points in an order; points, weights. Out: all cuts below them, numbers, labels.
+// A level searches the cuts of all its cells together by histograms of weights, whose range narrows from pass to pass,
+// then moves all points once (gpu_weighted_levels.cuh says how). It needs no sample and is never wrong; the wide round
+// is faster.
+//
 // Bytes a point of 12 and level: 20 a histogram, of which a level takes one or two where coordinates are spread out; 12
 // to collect; 12 to count; 72 to move with weights of 8 and numbers of 4.
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// Kernels of gpu_weighted_levels.cu that part the points of cells at their cuts, in the order they have.
+// Kernels of gpu_weighted_levels.cu that part the points of all cells at their cuts, in the order they have: count the
+// left points of each tile, add up (prefix sum), move. Points whose cell has become a leaf get their labels instead.
 #include "partitioners/orb/gpu_weighted_levels.cuh"
 
 namespace amrbench::partitioners::gpu {

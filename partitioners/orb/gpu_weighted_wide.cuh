@@ -1,6 +1,7 @@
 #pragma once
-// Kernels of gpu_weighted_wide.cu: the wide round of gpu_wide.cuh with weights. The sample has points by their weights,
-// the walk weighs what it counts, and entries of points in brackets carry their weights.
+// Kernels of gpu_weighted_wide.cu: sample and walk of the wide round with weights. The sample has points by their
+// weights, the walk weighs what it counts, and entries of points in brackets carry their weights. Words as in
+// gpu_wide.cuh.
 #include "partitioners/orb/gpu_weighted_levels.cuh"
 #include "partitioners/orb/gpu_wide_walk.cuh"
 

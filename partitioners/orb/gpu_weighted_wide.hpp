@@ -1,6 +1,10 @@
 #pragma once
 // The first round with weights on a GPU: up to 12 levels below the root in one pass over points and weights, as
-// WideRound does without. Internal to OrbGpu.
+// WideRound (gpu_wide.hpp) does without. Internal to OrbGpu.
+//
+// What differs: the sample has points in proportion to their weights; the walk adds up weights besides counting; a cut
+// is where the sum of weights reaches its target; a cell whose cut cannot be told from its bracket is left to
+// WeightedLevels.
 //
 // Bytes a point of 12, for 12 levels: walk 12 + 8 + 2; resolution of the quarter of the points that meet a bracket,
 // some 90 each. The points are then sorted by the cell that they are in: 2 passes of 16 to 24, and a gather.

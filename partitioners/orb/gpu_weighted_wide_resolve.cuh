@@ -1,8 +1,8 @@
 #pragma once
-// Kernels of gpu_weighted_wide.cu that resolve the brackets exactly, level by level, as those of
-// gpu_wide_resolve.cuh do, by weight: which bin the search for the cut ends in; the level's entries outside that bin
-// and its neighbours go on down; those inside are ordered, the cut is read off them, and then they go on too. A node
-// whose cut cannot be told from its bracket is left to WeightedLevels.
+// Kernels of gpu_weighted_wide.cu that resolve the brackets exactly, level by level, as those of gpu_wide_resolve.cuh
+// do, by weight: find the bin in which the sum of weights reaches its target; entries outside that bin and its
+// neighbours go on down; those inside are ordered, the cut is read off them, and then they go on, too. A node whose cut
+// cannot be told from its bracket is left to WeightedLevels.
 #include "partitioners/orb/gpu_weighted_wide.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,9 +1,20 @@
 #pragma once
-// Types of the wide round on a GPU (gpu_wide.cu), and how points in brackets are listed.
+// Types of the wide round on a GPU (gpu_wide.hpp), and how points in brackets are listed. Words as in gpu_kernels.cuh,
+// but:
 //
-// Nodes are a heap: root 1, children 2v and 2v + 1. A point's code is the node at which its walk ended: one of the last
-// level, 2^levels or more, or one above, whose bracket it met. Coordinates are compared as floats, doubles rounded to
-// them: rounding keeps order, so what lies left of a bracket, in it and right of it is in order too.
+//   node, code  nodes are one heap with root 1; a point's code is the node at which its walk ended: one of the last
+//               level, that is 2^levels or more, or one above, whose bracket it met
+//   list        the entries of one level, with their coordinates, so that resolving them gathers nothing. There is a
+//               histogram of each bracket too, counted as entries are listed
+//   chunk       64 consecutive places of a list. A warp takes whole chunks, by one atomic each, and fills them on its
+//               own
+//   hole        a place of a chunk that was left empty: an entry of node 0
+//   group, turn 128 consecutive points, 4 a thread of a warp; what a warp walks at a time
+//   region      neighbouring groups that one warp walks one after another. Its chunks hold points of one region only,
+//               so that codes can be written region by region (gpu_wide_settle.cuh)
+//
+// Coordinates are compared as floats, doubles rounded to them: rounding keeps order, so what lies left of a bracket, in
+// it and right of it is in order too.
 #include <cfloat>
 
 #include "partitioners/orb/gpu_kernels.cuh"

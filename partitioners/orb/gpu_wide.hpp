@@ -1,8 +1,21 @@
 #pragma once
-// The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points, for the
-// brackets of all 4095 cuts fit into shared memory. Cells that were not cut (an axis or a bracket was guessed wrong)
-// are cut once more, their points alone walked again. Two stable moves by 64 follow where points are wanted; labels
-// need none. Internal to OrbGpu.
+// The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points. Internal
+// to OrbGpu.
+//
+// In:  n points on the device, the root's box and leaves.
+// Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
+// How it is done, and in which files:
+// 1. sample (gpu_wide_sample.*, gpu_wide_groups.cuh): guess all 4095 cuts level by level from histograms of a sample.
+//    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices;
+// 2. walk (gpu_wide_places.cuh, gpu_wide_walk.cuh): every point goes down to a leaf or to a bracket and gets a code of
+//    16 bits; those in brackets are listed with their coordinates;
+// 3. resolve (gpu_wide_resolve.cuh): the exact cuts, level by level, from the lists; codes of the listed points
+//    (gpu_wide_settle.cuh);
+// 4. again (gpu_wide_again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their
+//    points alone;
+// 5. end (gpu_wide_end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by
+//    6 bits of the code each.
+// Words are in gpu_kernels.cuh and gpu_wide.cuh.
 //
 // Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
 // Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +

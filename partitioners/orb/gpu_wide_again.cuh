@@ -1,5 +1,6 @@
 #pragma once
-// The kernel of gpu_wide.cu that walks the points of some cells once more, by their coordinates.
+// The kernel of gpu_wide.cu that walks the points of some cells once more, by their coordinates, after new guesses for
+// these cells. It reads all codes to find those points, and only their coordinates.
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,5 +1,6 @@
 #pragma once
-// What follows the cuts of gpu_wide.cu, its only user: labels, and two moves.
+// What follows the cuts of gpu_wide.cu, its only user: labels from codes, and the two moves that bring points into the
+// order of the cells, by the upper and by the lower 6 bits of their slots.
 #include <bit>
 
 #include "partitioners/orb/gpu_move.cuh"

@@ -1,7 +1,10 @@
 #pragma once
-// Kernels of gpu_wide_sample.cu that sort a large sample by its nodes of one level, in any order within them, and count
-// the levels below: the histogram of the nodes below one such node fits into a thread block's shared memory, where
-// counting is no atomic in memory for each point.
+// Kernels of gpu_wide_sample.cu for the lower levels of a large sample.
+//
+// The idea. The histograms of all nodes of a lower level are too large for shared memory, and an atomic in memory for
+// each point is slow. So the sample is sorted once by its node of level 4, in any order within a node: 16 groups. The
+// histograms of the nodes below one such node fit into shared memory, and a thread block counts group after group
+// there.
 #include "partitioners/orb/gpu_wide_sample.cuh"
 #include "partitioners/orb/gpu_wide_sample.hpp"
 

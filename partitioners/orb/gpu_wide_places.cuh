@@ -1,6 +1,20 @@
 #pragma once
-// Places: numbers of 15 bits for coordinates between the sides of the root's box, made by operations that never fall as
-// the coordinate rises; and the tables of a walk over them, for gpu_wide_walk.cuh.
+// Places: coordinates as numbers of 15 bits, and the tables of a walk over them, for gpu_wide_walk.cuh.
+//
+// Why. Comparing places is much cheaper than comparing coordinates with brackets: the three places of a point fit into
+// two words, and a comparison is an integer subtraction. Places are coarse, so what they give is a guess, but one that
+// can be checked: a place never falls as its coordinate rises, so a point whose places lie between those of a leaf's
+// limits lies inside these limits itself, and outside of all brackets on the way to the leaf.
+//
+// Words:
+//   place    a coordinate's number of 15 bits between the sides of the root's box. Even over the side; or where half of
+//            the points lie within an eighth of it, half of the places go to that stretch
+//   middle   of a node: the last place that goes left
+//   limits   of a leaf: the lowest and highest places that are outside of all brackets on the way to it
+//   guard    the bit above a place. It is set before a subtraction and is still there after it if nothing was borrowed:
+//            several comparisons in one instruction
+//   grid     32 cells a side of the root's box; for each the deepest node that holds all of it but a sliver: where a
+//            walk begins
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {

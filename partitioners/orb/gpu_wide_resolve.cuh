@@ -1,8 +1,14 @@
 #pragma once
-// Kernels of gpu_wide.cu that resolve the brackets exactly, level by level: which bin holds the cut; the level's
-// entries outside it go on down; those inside are ordered, and then go on too. An entry carries its point, so that
-// nothing is gathered. Where it ends stands in its list; 0 there: in another list, further down. Codes are written at
-// the end (gpu_wide_settle.cuh).
+// Kernels of gpu_wide.cu that resolve the brackets exactly, level by level. Words as in gpu_kernels.cuh and
+// gpu_wide.cuh.
+//
+// In:  the lists and histograms of all levels, the number of points by code.
+// Out: the exact cut of each node; each entry's list holds the code where the entry ends.
+// A level takes three kernels. prepare, a thread block a node: which bins hold the cut. route, over the level's list:
+// entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
+// candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
+// entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
+// 0 when it was listed again further down. Codes go to the points at the end (gpu_wide_settle.cuh).
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 

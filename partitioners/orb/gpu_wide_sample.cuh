@@ -1,7 +1,8 @@
 #pragma once
-// Kernels of gpu_wide_sample.cu that guess cuts from a sample: for each level one pass over the sample, which sends
-// each of its points a level down and counts it in a histogram of its node's box, and one block a node that reads the
-// bracket off the histogram.
+// Kernels of gpu_wide_sample.cu. For each level there are two: one that goes over the sample, sends each point a level
+// down and counts it in its node's histogram; and one, a thread block a node, that reads cut and bracket off the
+// histogram. Upper levels have few nodes, so their histograms are counted in shared memory; for lower levels of a large
+// sample see gpu_wide_groups.cuh.
 #include "partitioners/orb/gpu_cut.cuh"
 #include "partitioners/orb/gpu_wide.cuh"
 

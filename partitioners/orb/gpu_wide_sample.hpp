@@ -1,5 +1,12 @@
 #pragma once
 // The sample of a wide round, with weights or without, and what it says of nodes. Internal to OrbGpu.
+//
+// In:  points at random out of the input, each standing for as many (or as much weight) as the others.
+// Out: for each node of up to 12 levels a guessed box and axis, a guessed cut, and the bracket around it.
+// The idea. Level by level from the root: a pass over the sample counts the points of each node in a histogram over the
+// side of its box. The bins up to the wanted share of its points give the cut; the bins a few standard deviations to
+// either side are the bracket. The same pass sends each point a level down by the cut found before. Words as in
+// gpu_wide.cuh.
 #include "partitioners/orb/gpu_steps.hpp"
 #include "partitioners/orb/gpu_wide.cuh"
 #include "partitioners/orb/orb_gpu.hpp"

@@ -1,7 +1,9 @@
 #pragma once
-// Kernels of gpu_wide.cu that write the codes of all lists' entries. A code alone in its part of memory costs a read
-// and a write of 64 bytes, and most such parts have one. So a block takes all codes of a region to its shared memory,
-// where the entries of the region's chunks find them.
+// Kernels of gpu_wide.cu that write the codes of all lists' entries to the points' codes.
+//
+// Entries lie by level, not by position. To write one code of 2 bytes alone would read and write a sector of memory,
+// and most sectors need one. So a thread block takes one region at a time: it loads the region's codes into shared
+// memory, lets the entries of the region's chunks put theirs in, and writes them all back. Words as in gpu_wide.cuh.
 #include "partitioners/orb/gpu_wide.cuh"
 
 namespace amrbench::partitioners::gpu {

@@ -1,8 +1,13 @@
 #pragma once
-// The kernel of gpu_wide.cu that walks all points down. Most points meet no bracket. For them a walk over places
-// suffices (gpu_wide_places.cuh): it guesses a node of the last level, and places between that node's limits prove that
-// the point lies outside all brackets on the way there. So no guess needs to be right. Points without that proof are
-// walked by their coordinates.
+// The kernel of gpu_wide.cu that walks all points down the guessed tree.
+//
+// In:  the points; brackets and the tables of gpu_wide_places.cuh, all in shared memory.
+// Out: the code of each point outside brackets, the number of points by code, the lists of points in brackets.
+// The idea. Most points meet no bracket. For them a walk over places suffices: it guesses a leaf, and the leaf's limits
+// prove that the point lies outside all brackets on the way there, or fail to. No guess needs to be right. Points
+// without that proof wait in a small queue of their warp until there are 32; then the warp walks these by their
+// coordinates, one a thread, looking at the brackets of all levels on the way to the guessed leaf at once. Warps work
+// on 128 points at a time, the next 128 are already being loaded, and no warp waits for another.
 #include "partitioners/orb/gpu_wide_places.cuh"
 
 namespace amrbench::partitioners::gpu {
