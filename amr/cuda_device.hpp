@@ -1,6 +1,6 @@
 #pragma once
-// What fields and stage of one rank share of its GPU: which one it is, streams, the link to other ranks, and counts and
-// times of what is done there. Only in builds with CUDA.
+// What fields and stage of one rank share of its GPU: which one it is, two streams, the link to other ranks, pinned
+// memory for lists on their way, and counts and times of what is done there. Only in builds with CUDA.
 #include <algorithm>
 #include <array>
 #include <cstddef>

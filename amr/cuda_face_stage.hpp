@@ -1,14 +1,17 @@
 #pragma once
 // Stages of stencils that need faces only, on a GPU: the twin of amr/face_stage.hpp.
 //
-// The host makes lists when the mesh changes (amr/device_tables.hpp) and puts launches into two streams, no wait
-// between them but for messages that pass through the host:
+// In:  the fields of one rank on its GPU, the mesh.
+// Out: the fields after one stage, and their sums.
+// The host makes the lists that kernels work by when the mesh changes (amr/device_tables.hpp), not in every stage. A
+// stage is a few launches in two streams, each for all blocks of its list. Neither stream waits for the other but where
+// data asks for it, and the host waits only for messages that pass through its memory:
 //
-//   side stream   pack what is sent; the link's exchange                       ] beside
-//   main stream   faces between levels out of local blocks; interior blocks    ]
-//   main stream   faces out of pieces received; border blocks
+//     side stream   pack what is sent; the link's exchange                       ] beside
+//     main stream   faces between levels out of local blocks; interior blocks    ]
+//     main stream   faces out of pieces received; border blocks
 //
-// With overlap off the exchange comes first and all blocks are one launch. A launch does all blocks of its list.
+// With overlap off the exchange comes first and all blocks are one launch.
 #include <cstdint>
 #include <span>
 #include <vector>

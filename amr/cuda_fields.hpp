@@ -1,10 +1,12 @@
 #pragma once
 // Values on a GPU: the twin of FieldStore (amr/field_store.hpp), slot for slot.
 //
-// Two arrays of slots in device memory whose extents never move; slots that a refinement or a migration asks for come
-// out of the output buffer's memory. Splits, merges, initial values and statistics are kernels, one launch a batch;
-// blocks that move to another rank are gathered into a buffer, sent by the device's link and scattered, in rounds of
-// bounded size. Only what is read for output comes to the host.
+// There are two arrays of slots in device memory, input and output. What is in them never moves when they grow; slots
+// that a refinement or a migration asks for come out of the output buffer's memory. Splits, merges, initial values and
+// statistics are kernels, one launch for all blocks concerned. Blocks that move to another rank are gathered into a
+// buffer, sent by the device's link and scattered there, in rounds of bounded size. Only what is read for output comes
+// to the host.
+//
 // All work is put into the device's main stream in the order of the calls, most of it without waiting.
 #include <cstdint>
 #include <memory>

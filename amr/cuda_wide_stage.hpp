@@ -1,10 +1,10 @@
 #pragma once
 // Stages of stencils that need edges and corners, on a GPU: the twin of amr/wide_stage.hpp.
 //
-// A stage copies all blocks into their tiles, fills ghosts axis by axis, packing and messages in the side stream,
-// ghosts from local neighbours beside them (with overlap) in the main stream, and computes all tiles in one launch.
-// Jobs name tiles, which stand in the order of the blocks whatever the slots, so tables hold until the mesh changes.
-// Memory: one tile a block, as on the CPU.
+// A stage copies all blocks into their tiles (blocks with a layer of ghosts), fills ghosts axis by axis, and computes
+// all tiles in one launch. For each axis the side stream packs and sends, while the main stream fills ghosts from local
+// neighbours (with overlap). Jobs name tiles, not slots. Tile i is always that of block i, so tables hold until the
+// mesh changes. Memory: one tile a block, as on the CPU.
 #include <array>
 #include <optional>
 #include <vector>

@@ -1,14 +1,19 @@
 #pragma once
-// What a face stage on a GPU is told of a mesh, as lists made on the host and copied there when the mesh changed.
+// What a face stage on a GPU is told of a mesh: lists made on the host, and copied to the GPU, when the mesh changed.
 //
-// Slots in the lists are the blocks' numbers, as after a stage; for the one stage after a change of the mesh the GPU
-// puts the slots of that moment in their place (kernels/remap_cuda.hpp). All packed faces lie in one buffer: first the
-// messages received, in the order of the plan, then the faces that are made out of blocks and quarters:
+// In:  the mesh, the plan of its messages.
+// Out: an entry for each block (where its six faces are to be read), jobs that pack what is sent, and jobs that make
+//      the faces that cannot be read in place.
 //
-//   [ piece | piece | ... ][ made face | made face | ... ]      each a multiple of 4 doubles
+// All packed faces lie in one buffer: first the messages received, in the order of the plan, then the faces that are
+// made out of local blocks and of quarters received:
 //
-// A remote face of the same level is thus read where the message put it. Plain data, no CUDA header; local work,
-// threads share it.
+//     [ piece | piece | ... ][ made face | made face | ... ]      each a multiple of 4 doubles
+//
+// A remote face of the same level is thus read where the message put it. Slots in the lists are the blocks' numbers,
+// for after a stage block i stands in slot i. In the one stage after a change of the mesh it does not, and the GPU
+// replaces them by the slots of that moment (kernels/remap_cuda.hpp). Plain data, no CUDA header; local work, shared by
+// threads.
 #include <array>
 #include <cstdint>
 #include <span>

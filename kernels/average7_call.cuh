@@ -10,7 +10,7 @@
 
 namespace amrbench::kernels::detail {
 
-/// A launch, or with `facts` only the question what it would be.
+/// A launch; with `facts` nothing is launched and the facts are filled in.
 struct Average7Call {
   const BlockLayout& layout;
   const Average7Job& job;
@@ -31,7 +31,7 @@ int call_planes(const Average7Call& call);        // average7_cuda_planes.cu
 template <class... Shapes>
 struct Settings {};
 
-/// Calls launch<Shape, Sum>() of the setting that is asked for; the number of settings.
+/// Calls launch<Shape, Sum>() for the setting that call.options names. Returns the number of settings.
 template <class... Shapes, class Launch>
 int call_setting(Settings<Shapes...> /*list*/, const Average7Call& call, const Launch& launch) {
   if (call.job.count == 0 && call.facts == nullptr) return sizeof...(Shapes);
@@ -47,7 +47,7 @@ int call_setting(Settings<Shapes...> /*list*/, const Average7Call& call, const L
   return sizeof...(Shapes);
 }
 
-/// What a kernel is told that takes a group of blocks, chunk by chunk, a thread block.
+/// The parameters of a kernel whose thread blocks take a piece each (average7_cuda.hpp).
 struct PieceParameters {
   Average7Job job;
   WorkOrder order;
@@ -68,8 +68,8 @@ inline PieceParameters piece_parameters(const Average7Call& call, int blocks_a_p
   return p;
 }
 
-/// Prefetches part `part` of `parts` of the chunk of block `item` of the piece that comes `ahead` after this one. Its
-/// entry comes nearer with it.
+/// Prefetches, for the piece that comes `ahead` after this one, the chunk of its block number `item`, or of that chunk
+/// part `part` of `parts`. Reading the block's entry for this brings the entry into the cache, too.
 __device__ inline void prefetch_piece(const PieceParameters& p, unsigned int piece, int blocks_a_piece, int item,
                                       int chunk_values, int part = 0, int parts = 1) {
   const unsigned int number = piece + p.ahead;
@@ -82,9 +82,9 @@ __device__ inline void prefetch_piece(const PieceParameters& p, unsigned int pie
                          static_cast<std::uint32_t>(values * sizeof(double)));
 }
 
-/// Launches `grid` thread blocks, in clusters where options ask for them and the device has such. The last cluster is
-/// whole: kernels leave what is beyond their last piece alone. The policy "load balancing" is
-/// the faster one (results/reference/h200/stencil_4x40.txt).
+/// Launches `grid` thread blocks, in clusters where options ask for them and the device has such. Their number is
+/// rounded up to whole clusters; thread blocks beyond the last piece return at once. Of the two scheduling policies
+/// "load balancing" is the faster one (results/reference/h200/stencil_4x40.txt).
 template <class Kernel, class Parameters>
 void launch_pieces(const Average7Call& call, Kernel kernel, const Parameters& p, unsigned int grid, int threads,
                    std::size_t bytes) {
@@ -128,8 +128,8 @@ void allow_shared(Kernel kernel, std::size_t bytes) {
       "cudaFuncSetAttribute");
 }
 
-/// Values that the second-level cache hands out for a value of a cube, in whole sectors of 4 doubles: the cube once,
-/// and the given share (1 = both whole faces) of its faces across x, y and z.
+/// Values read from the second-level cache for each value of a cube, counted in whole sectors of 4 doubles: the cube
+/// once, and of its faces across x, y and z the given shares (1 = both faces as a whole).
 inline double l2_values(int lanes, int cells, double share_x, double share_y, double share_z) {
   constexpr int kSector = 4;
   const double run = static_cast<double>((lanes + kSector - 1) / kSector * kSector) / lanes;

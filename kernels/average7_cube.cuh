@@ -13,7 +13,8 @@ struct CubeChunk {
   static constexpr int kColumns = kPlane / kWidth;
   static constexpr int kShared = 227 * 1024;  // bytes a multiprocessor has for its thread blocks, 9.0
 
-  /// What lies behind a face: its first value, and the way to the next row (across x: the next cell) and plane.
+  /// What lies behind a face: where its first value is, and how far it is to the next row (across x: the next cell) and
+  /// to the next plane.
   struct Layer {
     const double* at;
     int row, plane;
@@ -28,7 +29,8 @@ struct CubeChunk {
   }
 };
 
-/// The most thread blocks of a multiprocessor that leave each thread `registers` registers.
+/// How many thread blocks fit a multiprocessor when each has `shared_bytes` of shared memory and each thread
+/// `registers` registers: the number that kernels are compiled for.
 constexpr int resident_blocks(std::size_t shared_bytes, std::size_t shared_room, int threads, int registers) {
   constexpr std::size_t kReserved = 1024;
   constexpr int kRegisters = 65536, kThreads = 2048;

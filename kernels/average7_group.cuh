@@ -34,7 +34,7 @@ struct GroupShape : CubeChunk<Lanes, Cells> {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
-/// What a thread block knows of its group.
+/// A thread block's group: the tables in shared memory and the steps of its work.
 template <class S>
 struct GroupOfBlocks {
   static constexpr int W = S::kWidth;
@@ -91,7 +91,8 @@ struct GroupOfBlocks {
     const double* at;
     int step;
   };
-  /// What lies behind a face for a column, whose place in the layer behind and in the copied face are given.
+  /// What a column finds behind a face of its block. in_layer: the column's place in the layer behind, when that block
+  /// is in the group; in_face: its place in the copied face otherwise.
   __device__ Neighbor behind(int g, int face, int layer, int in_layer, int in_face) const {
     const int other = inside[g * 8 + 1 + face];
     if (other < 0) return {values + S::kFaces + (g * 6 + face) * S::kFace + in_face, S::kRow};
@@ -184,7 +185,7 @@ void call_group_kernel(const Average7Call& call) {
   constexpr std::size_t bytes = S::bytes(Sum);
   allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
-    // A group of 2, 4 or 8 on the curve is a box: siblings along x, then y, then z.
+    // 2, 4 or 8 blocks that follow one another on the curve form a box: siblings along x, then y, then z.
     const double x = S::kGroup >= 2 ? 0.5 : 1.0, y = S::kGroup >= 4 ? 0.5 : 1.0, z = S::kGroup >= 8 ? 0.5 : 1.0;
     fill_facts(*call.facts, kernel, S::kThreads, bytes);
     call.facts->l2_values = l2_values(S::kLanes, S::kCells, x, y, z);

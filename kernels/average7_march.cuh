@@ -19,7 +19,7 @@
 
 namespace amrbench::kernels::detail {
 
-/// How columns are dealt to thread blocks.
+/// How the columns of a plane are shared out among thread blocks.
 struct MarchShape {
   int columns = 0;  ///< of one plane, in one thread block
   int parts = 1;    ///< thread blocks a plane
@@ -54,15 +54,17 @@ struct ColumnNeighbor {
   int step;
 };
 
-/// A setting: blocks a thread block (0 = some), thread blocks that must fit a multiprocessor (0 = the compiler weighs
-/// registers against them; it does not when told 1); with sums a fifth fewer.
+/// A setting: how many blocks a thread block takes (0 = march_shape() decides), and how many thread blocks must fit a
+/// multiprocessor at once (0 = not said, and the compiler weighs registers against occupancy; told 1 it does not). With
+/// sums, which need more registers, a fifth fewer must fit.
 template <int Items, int Resident>
 struct MarchTeam {
   static constexpr int kItems = Items;
   static constexpr int resident(bool sum) { return sum ? Resident * 4 / 5 : Resident; }
 };
 
-/// Threads the compiler is told of: where nothing is said of how many thread blocks must fit, those of the largest.
+/// Threads of a thread block as __launch_bounds__ has them: those of the setting where it says how many thread blocks
+/// must fit, else the most there can be.
 template <int Lanes, int Cells, class Team>
 constexpr int kMarchThreads = Cells > 0 && Team::resident(false) > 0
                                   ? march_shape(Cells, Cells* Lanes / kDeviceWidth<Lanes>, Team::kItems).threads
@@ -155,7 +157,8 @@ void call_march_kernel(const Average7Call& call) {
   if (call.facts != nullptr) {
     const int nx = call.layout.cells[0];
     fill_facts(*call.facts, kernel, p.shape.threads, scratch);
-    // Of the columns of a thread block, those at its rim miss the first-level cache; z is walked.
+    // Columns at the rim of a thread block's part of the plane miss the first-level cache; along z nothing is read
+    // twice.
     call.facts->l2_values = l2_values(Lanes, nx, 1.0, p.shape.parts, 1.0);
     call.facts->shared_bytes_a_value = 0.0;
     return;

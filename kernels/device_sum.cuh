@@ -5,7 +5,8 @@
 
 namespace amrbench::kernels {
 
-/// Raw sums of one thread for one lane. Only the upper half of a flag word is looked at, so 32 bits are kept of it.
+/// The raw sums (support/fixed_point_sum.hpp) of one thread for one variable. Only the upper half of a flag word is
+/// looked at, so 32 bits of it are kept.
 struct CellSum {
   unsigned long long hi = 0, lo = 0;
   unsigned int flags = 0;
@@ -22,7 +23,7 @@ struct CellSum {
     lo += other.lo;
     flags |= other.flags;
   }
-  /// That of the thread `offset` further in the warp.
+  /// The sum of the thread that stands `offset` further in the warp.
   __device__ CellSum from_behind(int offset) const {
     CellSum other;
     other.hi = __shfl_down_sync(0xffffffffU, hi, offset);
@@ -55,7 +56,8 @@ constexpr int sum_scratch_words(int threads) {
   return threads / 32 * Lanes * 3;
 }
 
-/// Adds up, over a warp, what belongs to the same lane: threads `Period` apart. The first `Period` threads have it.
+/// Adds up over a warp the sums of the same variable, which threads `Period` apart have. The first `Period` threads get
+/// the results.
 template <int Period>
 __device__ inline void sum_over_warp(CellSum& sum) {
   constexpr int kWarp = 32;
@@ -69,9 +71,9 @@ __device__ inline void sum_over_warp(CellSum& sum) {
   }
 }
 
-/// Adds up the raw sums of a thread block, of which element w of thread t belongs to lane (t * Width + w) % Lanes, adds
-/// them to the words of `chunk`, and clears them. `cells`: values a variable, over all threads. Threads are a multiple
-/// of 32; all call. Ends with a barrier.
+/// Adds up the raw sums of a thread block, adds the totals to the words of `chunk`, and clears the sums. Element w of
+/// thread t belongs to the chunk's variable (t * Width + w) % Lanes. `cells`: how many values each variable has, over
+/// all threads. The number of threads is a multiple of 32, and all call. Ends with a barrier.
 template <int Lanes, int Width>
 __device__ void flush_sums(CellSum (&sums)[Width], std::uint32_t cells, int chunk, const DeviceSumView& view,
                            unsigned long long* scratch) {

@@ -7,7 +7,7 @@
 
 namespace amrbench::kernels {
 
-/// Doubles a thread moves at once: all lanes' counts that are even allow 16 bytes, aligned.
+/// Doubles that a thread moves at once: 2, which are 16 aligned bytes, where the number of lanes is even, else 1.
 template <int Lanes>
 inline constexpr int kDeviceWidth = Lanes % 2 == 0 ? 2 : 1;
 
@@ -16,7 +16,7 @@ struct DeviceVector {
   double v[Width];
 };
 
-/// From memory that no thread of the launch writes, through the read-only path.
+/// Loads from memory that no thread of this launch writes, through the read-only path.
 template <int Width>
 __device__ inline DeviceVector<Width> load_global(const double* p) {
   if constexpr (Width == 2) {
@@ -35,7 +35,7 @@ __device__ inline DeviceVector<Width> load_shared(const double* p) {
     return {{*p}};
   }
 }
-/// Streaming: the line may leave the caches first.
+/// A streaming store: nobody reads the line again soon, so the caches may drop it first.
 template <int Width>
 __device__ inline void store_global(double* p, const DeviceVector<Width>& d) {
   if constexpr (Width == 2)
@@ -79,8 +79,9 @@ struct DeviceShape<Lanes, 0> {
   __host__ __device__ int chunk() const { return plane() * z; }
 };
 
-/// Which chunk of which blocks a numbered piece of work is: tiles of `tile` groups, each walked chunk by chunk. Numbers
-/// have 31 bits: 32-bit divisions are quick.
+/// The order of the pieces of work (words in kernels/average7_cuda.hpp): tile after tile; in a tile chunk after chunk;
+/// for each chunk group after group. place() says which group and chunk a number stands for. Numbers have 31 bits, for
+/// 32-bit divisions are quick.
 struct WorkOrder {
   int groups = 0;  ///< of blocks
   int chunks = 1;

@@ -33,7 +33,7 @@ double from_ordered(unsigned long long word) {
   return std::bit_cast<double>(word >> 63 != 0 ? word & ~(1ULL << 63) : ~word);
 }
 
-/// A thread's part of an exact sum: digits limb .. limb + 2, of which each takes 2^31 values without overflow.
+/// A thread's part of an exact sum: the digits limb .. limb + 2. Each can take 2^31 values before it overflows.
 struct WindowSum {
   int limb = 0;
   unsigned int pending = 0;

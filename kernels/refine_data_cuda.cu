@@ -24,9 +24,10 @@ __device__ int offset_of(const BlockLayout& l, int z, int y, int x, int lane) {
 
 /// Children of octants 1 to 7. Grids have a column a job, a row a chunk and a layer an octant.
 ///
-/// A thread makes 16 bytes of a row of the child, which stand for four rows: two in y times two in z come from the same
-/// row of the parent. threadIdx.x is the place in the row, threadIdx.y steps over rows of the parent. Most bytes are
-/// written, few are read, so what bounds it are instructions: no division a value.
+/// Two rows in y times two in z of a child come from the same row of the parent. So a thread makes 16 bytes of a
+/// child's row once and writes them to all four rows. threadIdx.x is the place in the row, threadIdx.y steps over rows
+/// of the parent. Much more is written than read, so instructions are what limits it, and there is no division for each
+/// value.
 __global__ void split_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
   const SplitJob& job = jobs[blockIdx.x];
   const int octant = static_cast<int>(blockIdx.z) + 1;
@@ -55,12 +56,13 @@ __global__ void split_kernel(const __grid_constant__ BlockLayout l, const SplitJ
   }
 }
 
-/// A quarter of a plane of the largest block.
+/// Threads: a quarter of a plane of the largest block.
 constexpr int kQuarterPlane = kMaxBlockEdge / 2 * (kMaxBlockEdge / 2) * kMaxLanes;
 
-/// The child of octant 0, which may lie on its parent: after the others. Planes from the last to the first: a plane
-/// goes to places at or behind its own, and what it is made of is read before anything is written. Grids have a column
-/// a job and a row a chunk.
+/// The child of octant 0, which may take its parent's slot, so it is made after the others. Its planes are made from
+/// the last to the first: a plane of the child is made of a plane of the parent at or before its own place, and all of
+/// that is read before anything is written, so nothing that is still needed is overwritten. A thread block a job
+/// (blockIdx.x) and chunk (blockIdx.y).
 __global__ void __launch_bounds__(kThreads)
     split_first_kernel(const __grid_constant__ BlockLayout l, const SplitJob* jobs, support::DeviceSlots blocks) {
   __shared__ double quarter[kQuarterPlane];
@@ -83,8 +85,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The parent may lie on child 0. Grids have a column a job and a row a chunk. Planes from the first to the last, each
-/// made of planes at or behind its own; what comes from child 0 is read before the plane is written.
+/// Merges. The parent may take the slot of child 0. Its planes are made from the first to the last, each of planes of
+/// the children at or behind its own place; what comes from child 0 is read before the plane is written. A thread block
+/// a job (blockIdx.x) and chunk (blockIdx.y).
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const __grid_constant__ BlockLayout l, const MergeJob* jobs, support::DeviceSlots blocks) {
   __shared__ double quarter[kQuarterPlane];

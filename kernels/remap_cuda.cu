@@ -14,7 +14,7 @@ __device__ BlockEntry remapped(BlockEntry entry, const std::int32_t* slots) {
   }
   return entry;
 }
-/// Jobs out of a packed quarter name slot 0, of which they read nothing.
+/// Jobs that read a packed quarter read no slot; they name slot 0.
 __device__ FaceJob remapped(FaceJob job, const std::int32_t* slots) {
   job.slot = slots[job.slot];
   return job;

@@ -65,7 +65,7 @@ __device__ Ghosts ghosts_of(const Extent& e, TileTransfer transfer, int part) {
   return {-e.ea, -e.eb, e.na + 2 * e.ea, e.nb + 2 * e.eb, transfer == TileTransfer::quarter};
 }
 
-/// Grids have a column a job and a row a chunk.
+/// A thread block a job (blockIdx.x) and chunk (blockIdx.y).
 __global__ void __launch_bounds__(kThreads) face_kernel(const __grid_constant__ TileLayout l, const TileJob* jobs,
                                                         double* tiles, const double* received, double* message) {
   const TileJob job = jobs[blockIdx.x];

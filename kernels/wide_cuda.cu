@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// Grids have a column a block and a row a chunk.
+/// A thread block a block (blockIdx.x) and chunk (blockIdx.y).
 __global__ void __launch_bounds__(kThreads)
     average27_kernel(const __grid_constant__ TileLayout l, const double* tiles, support::DeviceSlots out) {
   const int chunk = static_cast<int>(blockIdx.y), values = static_cast<int>(l.block.chunk_values());
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The cells of a block dealt to the threads of a thread block.
+/// Walks over the cells of a block with all threads of a thread block, a barrier behind each walk.
 class ThreadWalk {
  public:
   __device__ ThreadWalk(const TileLayout& l, double* scratch)
@@ -78,7 +78,8 @@ class ThreadWalk {
   double* work_;
 };
 
-/// constants: a1, then a0. scratch: a chunk a thread block.
+/// A thread block a tile at a time. constants: a1, then a0 (kernels/mixed.hpp). scratch: room for a chunk for each
+/// thread block.
 __global__ void __launch_bounds__(kThreads)
     mixed_kernel(const __grid_constant__ TileLayout l, const double* constants, int fours, int kind, double* tiles,
                  int count, double* scratch, support::DeviceSlots out) {
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads)
 
 template <int Lanes>
 __global__ void __launch_bounds__(kThreads) sum_kernel(int values, support::DeviceSlots blocks, DeviceSumView view) {
-  // A multiple of the lanes goes from one pass to the next, so that a thread keeps its lane.
+  // The step from one pass to the next is a multiple of the lanes, so a thread keeps to one variable.
   constexpr int kStep = kThreads / Lanes * Lanes;
   __shared__ unsigned long long scratch[sum_scratch_words<Lanes, 1>(kThreads)];
   const int chunk = static_cast<int>(blockIdx.y);

@@ -1,13 +1,13 @@
 #pragma once
-// How values in device memory get from rank to rank: NCCL, an MPI library that takes device memory, or host memory in
-// between that GPUs reach directly.
+// How values in device memory get from rank to rank.
 //
-//   nccl     sends and receives in the stream's order; the host waits for nothing. One GPU a rank
-//   mpi      the library is given device memory; the host waits until it may be read, then for the messages
-//   staged   copies to pinned memory, MPI messages, copies back, piece by piece as they come. Works everywhere
+//   nccl     NCCL: sends and receives in the stream's order; the host waits for nothing. One GPU a rank
+//   mpi      an MPI library that takes device memory; the host waits until it may be read, then for the messages
+//   staged   copies to pinned host memory, MPI messages, copies back, piece by piece as they come. Works everywhere
 //
 // One exchange at a time. Ownership: the caller owns all device memory, which must live until the stream's work is
-// done. Errors: RunError. Only in builds with CUDA.
+// done.
+// Errors: RunError. Only in builds with CUDA.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

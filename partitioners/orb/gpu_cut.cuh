@@ -13,7 +13,7 @@ namespace amrbench::partitioners::gpu {
 /// Threads of a block that cuts one node.
 constexpr int kCutThreads = 256;
 
-/// Sum over the threads of the block before and with this one. sums: shared, a word a warp. One barrier.
+/// Inclusive prefix sum over the threads of a block. sums: shared, a word a warp. One barrier.
 __device__ inline std::uint32_t sum_up_to(std::uint32_t value, std::uint32_t* sums) {
   const unsigned lane = threadIdx.x & 31U;
 #pragma unroll
@@ -34,9 +34,10 @@ struct CutBins {
   std::uint32_t inside;  ///< entries in both
 };
 
-/// Of n bins (a multiple of kCutThreads) those that hold the entries of ranks `rank` - 1 and `rank`; 1 <= rank < their
-/// sum; where it is not, entries were lost, and inside is more than any node has. A block of kCutThreads calls; `found`
-/// is shared and there for all after it.
+/// Finds, of n bins (a multiple of kCutThreads), those that hold the entries of ranks `rank` - 1 and `rank`, the last
+/// left and the first right point. 1 <= rank < the sum of the bins; where that does not hold entries were lost, and
+/// found.inside is more than any node has. Called by a block of kCutThreads threads; `found` is in shared memory and
+/// valid for all of them afterwards.
 __device__ inline void find_cut_bins(const std::uint32_t* bins, std::uint32_t n, std::uint32_t rank, CutBins* found) {
   __shared__ std::uint32_t sums[kCutThreads / 32];
   const std::uint32_t mine = n / kCutThreads;
@@ -62,7 +63,7 @@ __device__ inline void find_cut_bins(const std::uint32_t* bins, std::uint32_t n,
   __syncthreads();
 }
 
-/// How many of n points stand before p.
+/// The rank of p among n points: how many of them stand before it.
 template <class T, int Dim>
 __device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, std::uint32_t n,
                                               const OrbPoint<T, Dim>& p, int axis) {
@@ -74,14 +75,15 @@ __device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, st
 /// Candidates up to which each is compared with all others.
 constexpr std::uint32_t kFewCandidates = 256;
 
-/// A node's candidates that have the same coordinate as the one of a rank, and that one's rank among them.
+/// Of a node's candidates those with the same coordinate as the candidate of a given rank, and its rank among these.
 template <class Key>
 struct EqualKeys {
   Key key;
   std::uint32_t rank;
 };
 
-/// The key of the point of a rank among n, 8 bits at a time: 3 barriers for each 8 bits. A block of kCutThreads calls.
+/// The key of the point of a given rank among n, found by a radix select of 8 bits at a time; 3 barriers for each 8
+/// bits. Called by a block of kCutThreads threads.
 template <class T, int Dim>
 __device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t n, std::uint32_t rank, int axis) {
   using Key = decltype(order_key(T{}));
@@ -112,7 +114,8 @@ __device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t
   return result;
 }
 
-/// order_candidates() for many: the pivot's coordinate by its key, then its place among those that share it.
+/// order_candidates() for many candidates: first the coordinate of the pivot by key_of_rank(), then the pivot among the
+/// points that share this coordinate.
 template <class T, int Dim>
 __device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
                                          OrbPoint<T, Dim>* pivot, T* last_left) {
@@ -137,8 +140,8 @@ __device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uin
   }
 }
 
-/// The cut among a node's n candidates, of which `rank` >= 1 go left: pivot and the last left coordinate, shared. A
-/// block of kCutThreads calls; both are there after a barrier.
+/// Finds the cut among a node's n candidates, of which `rank` >= 1 go left: the pivot and the coordinate of the last
+/// left point, both in shared memory and valid after a barrier. Called by a block of kCutThreads threads.
 template <class T, int Dim>
 __device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
                                         OrbPoint<T, Dim>* pivot, T* last_left) {
@@ -154,15 +157,15 @@ __device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint
   }
 }
 
-/// Is the node known, and was it guessed on the axis that it is cut on? Then it can be cut, if its bracket holds the
-/// cut.
+/// Is the node's box known exactly, and is the axis that follows from it the one that was guessed? Only then can its
+/// bracket hold the cut.
 template <class AnyNode, class AnyGuess>
 __device__ inline bool guessed_right(const AnyNode& node, const AnyGuess& guess, double side_tolerance) {
   return node.known != 0 && guess.inner != 0 && node.leaves >= 2 && cut_axis(node.box, side_tolerance) == guess.axis;
 }
 
-/// What a cut leaves of a box on side 0, the left one, or 1. By reference: a box of its own would lie in local memory,
-/// for the axis is not known when this is compiled.
+/// part: what a cut leaves of the box on its left (side 0) or right (side 1). It is passed by reference, because a box
+/// in a variable of the thread would lie in local memory: the axis that indexes it is not known at compile time.
 template <class T, int Dim>
 __device__ inline void cut_box(const OrbBox<T, Dim>& box, int axis, T cut, std::uint32_t side, OrbBox<T, Dim>& part) {
   part = box;
@@ -198,7 +201,7 @@ __device__ inline void cut_node(AnyNode& node, AnyNode* children, int axis, T cu
   }
 }
 
-/// The same without weights, before the pivot.
+/// The same without weights: the cut lies between the last left point and the pivot.
 template <class T, int Dim>
 __device__ inline void cut_at(Node<T, Dim>& node, Node<T, Dim>* children, int axis, const OrbPoint<T, Dim>& pivot,
                               T last_left) {

@@ -188,8 +188,9 @@ __global__ void stretch_kernel(DeviceSource<T, Dim> source, detail::SampleStretc
   if (weights != nullptr) weights[i] = load_weight(source, stretch.position(i));
 }
 
-/// Counts of a block's codes. Up to 2 levels have at most 8 codes, which each thread counts in the bytes of a word;
-/// more are counted a warp at a time. All threads of a block call, as often as each other.
+/// Counts the codes that a block writes. With up to 2 levels there are at most 8 codes, and each thread counts them in
+/// the 8 bytes of a word of its own; with more levels a warp counts its codes together. All threads of a block must
+/// call equally often.
 struct CodeCounts {
   std::uint32_t* shared;  ///< [256], 0 before
   bool few;
@@ -221,7 +222,8 @@ struct CodeCounts {
   }
 };
 
-/// Weights of a block's codes beside CodeCounts: few codes in a thread's registers, more in two words each.
+/// Sums of the weights of a block's codes, beside CodeCounts: few codes in a thread's registers, more in two words of
+/// shared memory each.
 struct CodeWeights {
   std::uint32_t* low;   ///< [256], shared, 0 before
   std::uint32_t* high;  ///< the same

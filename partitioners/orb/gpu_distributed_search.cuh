@@ -36,9 +36,9 @@ struct ListQueue {
   std::uint32_t length;
 };
 
-/// Lists the points of codes begin .. end - 1 that stopped at the nodes that are wanted. A thread looks at 16 codes at
-/// a time, from multiples of 16 on; what is found goes through a queue, so that it is shared out evenly and all points
-/// of a tile are asked for at once.
+/// Lists the points begin .. end - 1 whose codes say that they stopped at one of the nodes that are wanted. A thread
+/// looks at 16 codes at a time, from multiples of 16 on. What it finds goes into a queue of the block first, so that
+/// the work of loading the points is shared evenly by its threads and all loads of a tile are under way at once.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
     list_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, std::uint64_t begin,

@@ -101,8 +101,8 @@ struct Lists {
   std::uint32_t* overflow;  ///< set when an entry had no room
 };
 
-/// result = atomicAdd(at, amount) where `wanted`, without a branch: behind one the compiler copies the result, and so
-/// waits for it.
+/// result = atomicAdd(at, amount) where `wanted`, without a branch. Behind a branch the compiler would copy the result
+/// at once, and so wait for the atomic.
 __device__ inline void add_where(bool wanted, std::uint32_t* at, std::uint32_t amount, std::uint32_t& result) {
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p atom.global.add.u32 %0, [%2], %3; }"
                : "+r"(result)
@@ -136,8 +136,8 @@ __device__ inline OrbPoint<T, Dim> load_point(const T* points, std::uint32_t pos
   return p;
 }
 
-/// Gives out places in the lists to the calling threads, one atomic a level and block. All threads of the block call;
-/// level < 0: none wanted. Two barriers; `shared`: 2 * kLevels words.
+/// Gives the calling threads places in the lists, by one atomic in memory for each level and block. All threads of the
+/// block call; level < 0: this thread wants none. Two barriers; `shared`: 2 * kLevels words.
 struct ListPlaces {
   std::uint32_t* shared;
 
@@ -213,7 +213,7 @@ __device__ inline int code_from(const Brackets<T>& brackets, int v, const T* x, 
   return stopped != 0 ? kStoppedCode + stopped : v - first;
 }
 
-/// Which of n cells a tile belongs to: the last whose first tile is not behind it.
+/// Which of n cells a tile belongs to: the last one whose first tile is not after it. A binary search.
 template <class AnyCell>
 __device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t n, std::uint32_t tile) {
   std::uint32_t low = 0;
@@ -228,8 +228,8 @@ __device__ inline std::uint32_t cell_of_tile(const AnyCell* cells, std::uint32_t
   return low;
 }
 
-/// The same for a block, whose threads look at a cell each where there are no more: one read in place of several that
-/// wait for each other. All threads call; a barrier follows before anyone reads what was found.
+/// The same for a whole block. Where there are no more cells than threads, each thread looks at one cell: one read
+/// instead of several that depend on each other. All threads call; a barrier must follow before the result is read.
 __device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std::uint32_t tile, std::uint32_t* found) {
   if (n > blockDim.x) {
     if (threadIdx.x == 0) *found = cell_of_tile(cells, n, tile);

@@ -14,10 +14,10 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Stable places of a tile's points among the slots: adds to each item's code, of 16 bits, 65536 times its place in the
-/// tile sorted by slot. All threads call; barriers inside. first[s]: where slot s begins in the sorted tile. An item's
-/// number in the tile is (warp * items + j) * 32 + lane; its slot is code >> shift. What is past the tile's end must be
-/// of the last slot, so that it comes last.
+/// Ranks a tile's items by slot, stably. In: codes of 16 bits; an item's slot is code >> shift, its number in the tile
+/// (warp * items + j) * 32 + lane. Out: the upper 16 bits of each item hold its place in the tile sorted by slot;
+/// first[s] is where slot s begins there. Items past the tile's end must have the last slot, so that they come last.
+/// All threads call; barriers inside.
 template <int Items>
 __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, std::uint32_t (*per_warp)[kSlots],
                                  std::uint32_t* first) {
@@ -76,8 +76,8 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, s
   for (int j = 0; j < Items; ++j) item[j] += mine[(item[j] & 0xffffU) >> shift] << 16U;
 }
 
-/// Threads of a block that counts a tile's codes. It loads all of them at first, 16 bytes a time, and each warp counts
-/// for itself.
+/// Threads of a block that counts a tile's codes. It loads all of them first, 16 bytes at a time, and then each warp
+/// counts in its own part of shared memory.
 constexpr unsigned kCountThreads = 128;
 static_assert(kCountThreads >= kSlots && kCountThreads >= kNodes);
 
@@ -224,9 +224,10 @@ struct MovedItem {
   __device__ std::uint32_t digit() const { return word >> kDigitBit; }
 };
 
-/// Has `count` values copied to shared memory; returns where the first one comes to lie. `raw`: aligned to 16 bytes, 16
-/// bytes more than the values need. All threads call, and pass a barrier of the block before wait_for_tile. Reads whole
-/// 16 bytes, so up to 12 in front of `from`, but none behind the last value.
+/// Starts copying `count` values to shared memory and returns where the first one will lie. `raw`: aligned to 16 bytes,
+/// with room for 16 bytes more than the values need. Copies are whole pieces of 16 bytes, so up to 12 bytes before
+/// `from` are read, but none behind the last value. All threads call, and pass a barrier of the block before
+/// wait_for_tile().
 template <class T>
 __device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
   const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
@@ -255,8 +256,8 @@ __device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
 #endif
 }
 
-/// Writes a sorted tile: `way[slot]` more than an item's place in the tile is its place in `moved`. Neighbours of a
-/// slot are neighbours there, so a warp's stores are whole but at the slots' ends.
+/// Writes a sorted tile: an item's place in `moved` is its place in the sorted tile plus way[slot]. Items of one slot
+/// are neighbours in both, so a warp's stores are contiguous but where slots meet.
 template <class T, int Dim>
 __device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const MovedItem* items,
                                   const std::uint32_t* ids, const std::uint32_t* way, std::uint32_t n,
@@ -276,8 +277,8 @@ __device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const
       a.ids_out[place + way[items[place].slot()]] = a.ids_in != nullptr ? ids[place] : begin + items[place].number();
 }
 
-/// One block a tile: its points, which come into shared memory while they are ranked by slot, to their places. Bytes a
-/// point of 12 without ids: 24, the code, and a digit.
+/// One block a tile: moves its points to their places. They are copied to shared memory while their codes are ranked by
+/// slot. Bytes a point of 12 without ids: 24, the code, and a digit.
 template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
   constexpr bool kWide = sizeof(Code) == 2;

@@ -137,8 +137,8 @@ __device__ inline Key warp_max(Key key) {
   return key;
 }
 
-/// Adds to a sum in two words of shared memory, whose addition is one instruction where a longer one's is a loop. The
-/// carries add up to the right sum once all are in.
+/// Adds to a sum of 64 bits kept in two words of shared memory, because an atomic addition of 32 bits is one
+/// instruction there and one of 64 bits a loop. The sum is right once all carries are in.
 __device__ inline void add_in_two_words(std::uint32_t* low, std::uint32_t* high, std::uint64_t weight) {
   const auto lower = static_cast<std::uint32_t>(weight);
   const std::uint32_t sum = atomicAdd(low, lower) + lower;
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   }
 }
 
-/// Makes bin `bin` the window; called by one thread.
+/// Narrows the window to bin `bin`; called by one thread.
 template <class T, int Dim>
 __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::uint32_t points) {
   using Key = OrderKey<T>;
@@ -232,7 +232,7 @@ __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::u
   }
 }
 
-/// One block a cell of the batch: the bin in which its search ends. Leaves the bins zero.
+/// One block a cell of the batch: finds the bin in which its search ends. Leaves the bins zero.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSelectThreads)
     level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {

@@ -69,15 +69,16 @@ __device__ inline void list_entry(const WeightedLists<T, Dim>& lists, const floa
 /// Points whose weights are summed for the sample.
 constexpr std::uint32_t kWeightGroup = 128;
 
-/// Weights as integers; and their sums up to the end of each group.
+/// Weights as integers; and their sums up to the end of each group of kWeightGroup points.
 struct UnitWeights {
   const std::uint64_t* units;  ///< room for a multiple of 4
   const std::uint64_t* ends;
 };
 
-/// One point at random out of each of m equal parts of the weight, each as likely as its own; a heavy one is there more
-/// than once. So all points of the sample count the same, and cuts by weight are cuts by their number. The sum of the
-/// weights is not 0. As wide_sample_kernel otherwise.
+/// Divides the total weight into m equal parts and takes one point at random out of each, a point with a probability in
+/// proportion to its weight; a heavy point may be taken more than once. So all points of the sample stand for the same
+/// weight, and a cut by weight of the input is a cut by number of the sample. The sum of the weights must not be 0.
+/// Otherwise as wide_sample_kernel.
 template <class T, int Dim>
 __global__ void weighted_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
                                        std::uint32_t m, float* __restrict__ sample, std::uint16_t* __restrict__ node) {

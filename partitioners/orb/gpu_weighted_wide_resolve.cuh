@@ -9,7 +9,7 @@ namespace amrbench::partitioners::gpu {
 
 /// Candidates of a node at most.
 constexpr std::uint32_t kWeightedFew = 1024;
-/// Candidates on either side of the bin that has the cut, at least, where there are so many in the bracket.
+/// At least so many candidates are taken on either side of the bin that has the cut, where the bracket has so many.
 constexpr std::uint32_t kAside = 24;
 
 struct CountAndWeight {
@@ -60,8 +60,8 @@ struct BracketBins {
     }
     return bin;
   }
-  /// Takes bins beside `end` in until some points are there: those beside the cut, and points of weight zero, may stand
-  /// there. The points that were taken in.
+  /// Takes in bins beside `end` until there are some points in them, because the points beside the cut, and points of
+  /// weight zero, may be there. Returns how many points were taken in.
   __device__ CountAndWeight widen(std::uint32_t& end, int step) const {
     CountAndWeight taken{0, 0};
     while (taken.count < kAside) {
@@ -73,7 +73,7 @@ struct BracketBins {
     }
     return taken;
   }
-  /// The bin in which the search ends; `at` becomes what lies before it. False: in none.
+  /// Finds the bin in which the search ends; `at` becomes what lies before that bin. False: it ends in none.
   __device__ bool find(const WeightSearch& search, CountAndWeight& at, std::uint32_t& bin) const {
     std::uint32_t t = 0;
     while (t < kCutThreads && !search.reached(at.count + stretch_counts[t], at.weight + stretch_weights[t])) {
@@ -90,8 +90,8 @@ struct BracketBins {
   }
 };
 
-/// One block a node of the level: can it be cut (known, guessed on the right axis, the search ends inside the bracket),
-/// and between which bins does the cut lie.
+/// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the search
+/// end inside the bracket? And between which bins does the cut lie?
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     weighted_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(kCutThreads)
 constexpr std::uint32_t kCandidate = 0;
 constexpr std::uint32_t kNotCut = 0xffffffffU;
 
-/// The node to which an entry goes on; or kNotCut; or kCandidate, which it then is listed as.
+/// The node to which an entry goes on; or kNotCut; or kCandidate, and then it is listed as one.
 template <class T, int Dim>
 __device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, std::uint32_t number, int level,
                                             int levels, const float2* table, const WideCut* __restrict__ cuts,
@@ -168,8 +168,8 @@ __device__ inline std::uint32_t route_entry(const WeightedEntry<T, Dim>& entry, 
   return wide_walk<T, Dim>(table, entry.x, 2 * v + (bin > cut.last_bin ? 1U : 0U), level + 1, levels);
 }
 
-/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks of kCutThreads stay;
-/// shared memory for the brackets below (none at the last level).
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks of kCutThreads
+/// threads as the GPU runs at once loop over the list. Shared memory: the brackets below (none at the last level).
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     weighted_route_kernel(int level, int levels, const WeightedLists<T, Dim> lists, const WideCut* __restrict__ cuts,

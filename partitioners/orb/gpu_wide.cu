@@ -17,15 +17,16 @@ using support::copy_to_host;
 using support::cuda_check;
 using support::cuda_check_launch;
 
-/// Sizes of lists, whether entries were lost, and holes.
+/// Words of list_state_: the lists' sizes, whether entries were lost, and the number of holes.
 constexpr std::size_t kListState = std::size_t{kWideLevels} * kSizesApart + 2;
-/// Times that cells which were not cut are cut once more.
+/// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
-/// Brackets are wider then, by this much the first times: what missed its cut would miss it again. Later ones are for
-/// cells whose axis was guessed wrong, which is not for want of width.
+/// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
+/// are for cells whose axis was guessed wrong, for which width does not matter.
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
-/// Where points move anyway, cells with a smaller share of them than one in this are left to a further round.
+/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
+/// further round.
 constexpr std::uint64_t kFewLeft = 50;
 static_assert(kRegionTurns * 128 <= 1U << 16U && kWideInner <= 1U << 16U, "a word has a point's number and its cell");
 
@@ -153,7 +154,7 @@ bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& w
   return true;
 }
 
-/// Of the cells left those that are better cut once more than in a further round, in ascending order.
+/// Of the cells that are left, those that are better walked once more than cut in a further round; in ascending order.
 template <class T, int Dim>
 std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
   std::vector<std::size_t> cells;
@@ -164,8 +165,8 @@ std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, 
     const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
     if (v < first_ && size >= 2 * kWideSegment) cells.push_back(v);
   }
-  // A further round has those cells' points together, but asks for all points to move, and with their numbers for
-  // labels.
+  // A further round works on those cells' points alone, but needs all points moved, and their numbers too where labels
+  // are wanted.
   const bool moves = options_.permutation || (options_.points && !options_.labels);
   if (moves && points < n_ / kFewLeft) cells.clear();
   std::sort(cells.begin(), cells.end());

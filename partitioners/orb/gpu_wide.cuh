@@ -30,15 +30,14 @@ constexpr std::uint32_t kWideSegment = 128;
 /// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;
-/// Entries that a warp of the walk takes from a list at a time; it may have 32 at once. What it does not fill are
-/// holes: entries of node 0.
+/// Places in a chunk of a list. A warp may need up to 32 of them at once.
 constexpr std::uint32_t kWideChunk = 64;
 /// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
 constexpr std::uint32_t kSizesApart = 32;
 /// A chunk that no warp has taken for good is in no region.
 constexpr std::uint32_t kNoRegion = ~0U;
 
-/// How entries of a node being cut are told apart.
+/// How entries of a node that is being cut are told apart: left of the candidates, right of them, or candidates.
 struct __align__(16) WideCut {
   float low, scale;
   std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
@@ -53,7 +52,7 @@ struct WideGuess {
   std::uint32_t leaves;
 };
 
-/// How the sample is told apart at a node.
+/// What the sample's points need to know of a node: on which axis and where it is cut, and the bins of its histogram.
 struct __align__(16) WideSplit {
   static constexpr std::uint32_t kAxis = 3, kCounted = 4, kCut = 8;
   float plane;       ///< what lies at it or above goes right
@@ -136,8 +135,8 @@ __device__ inline void step_down(const float2* table, const float (&c)[Dim], std
   if (right || x < bracket.x) v = 2 * v + (right ? 1U : 0U);
 }
 
-/// Goes on down until each lane's point meets a bracket or is at a leaf, first or more. Two levels a turn. All lanes
-/// call.
+/// Goes on down until each thread's point meets a bracket or is at a leaf (`first` or a later node). Two levels a turn,
+/// so that the warp votes half as often. All threads of the warp call.
 template <int Dim>
 __device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
   bool moves = v < first;
@@ -154,8 +153,8 @@ __device__ inline void step_to_end(const float2* table, const float (&c)[Dim], s
   }
 }
 
-/// Of those among each lane's four points that are wanted: how many all lanes have, and how many lower lanes. All lanes
-/// call.
+/// Each thread of a warp has four points, some of which are wanted: how many the lower threads have, and how many all
+/// have. A prefix sum by votes over the bits of the counts. All threads of the warp call.
 struct LaneRanks {
   std::uint32_t before, all;
 
@@ -185,7 +184,7 @@ __device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim]
   return v;
 }
 
-/// The bin of a point in the bracket of v, a node of the level, among those of all nodes.
+/// The bin of a point in the bracket of v, a node of the level; bins are numbered over all nodes.
 template <class T, int Dim>
 __device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[Dim], std::uint32_t v, int level) {
   const float2 bracket = table[v];
@@ -215,8 +214,8 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   atomicAdd(&lists.bins[bin_in_lists(table, x, v, level)], 1U);
 }
 
-/// Places for entries in the lists, one global atomic a level and block. All threads of the block call in this order:
-/// take() for each entry, reserve() once, at() for each entry; then it can be used again.
+/// Places in the lists for the entries of a thread block, by one atomic in memory for each level. All threads of the
+/// block call in this order: take() for each entry, reserve() once, at() for each entry; then it can be used again.
 struct WidePlaces {
   std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
   std::uint32_t* base;   ///< shared, [kWideLevels]
@@ -237,15 +236,17 @@ struct WidePlaces {
   }
 };
 
-/// Places for entries of one warp, which takes whole chunks: no barrier but the warp's. Lane l keeps the chunk of
-/// level l and asks for the next one early, so that nobody waits for it. All lanes call.
+/// Places in the lists for the entries of one warp, which takes whole chunks, so that no barrier of the block is
+/// needed. Thread l of the warp keeps the chunk of level l, and asks for the next one long before it is used, so that
+/// nobody waits for the atomic. All threads of the warp call.
 struct WideChunks {
   static constexpr std::uint32_t kNone = ~0U;
   std::uint32_t base = 0;
   std::uint32_t used = kWideChunk;
   std::uint32_t next = kNone;
 
-  /// Place of the lane's point, which met the bracket of v; v = 0: it has none. region: that of the warp's turn.
+  /// The place of this thread's point, which met the bracket of v; v = 0: it has no such point. region: that of the
+  /// warp's turn.
   template <class T, int Dim>
   __device__ std::uint64_t take(const WideLists<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
     static_assert(kWideLevels <= 16, "levels are told apart by 4 bits");
@@ -305,7 +306,7 @@ struct WideChunks {
   }
 };
 
-/// The groups of 128 points that a warp walks, one a turn: regions of neighbouring groups, each a warp's own.
+/// Which groups of 128 points a warp walks, one a turn: regions of neighbouring groups, each walked by one warp.
 struct WideRegions {
   std::uint32_t turns;   ///< in a region
   std::uint32_t region;  ///< of this turn
@@ -339,8 +340,9 @@ struct WideWalk {
   WideLists<T, Dim> lists;
 };
 
-/// What follows a walk of one point a lane, where there is one: its code is counted and written, or it is listed if it
-/// met a bracket: then its code is written from the list. All lanes call.
+/// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted. A point that
+/// reached a leaf gets its code written; one that met a bracket is listed, and its code is written later from the list.
+/// All threads of the warp call.
 template <class T, int Dim>
 __device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
                                 WideChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,

@@ -5,12 +5,12 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// One block a multiprocessor: what shared memory leaves of the first-level cache is for points on their way.
+/// One block a multiprocessor, whose points under way need what shared memory leaves of the first-level cache.
 constexpr int kAgainThreads = 1024;
-/// Points that a warp keeps: fewer than 32 of earlier ones, and 4 a lane.
+/// Room in a warp's queue: fewer than 32 points of earlier groups, and 4 for each of its threads.
 constexpr std::uint32_t kAgainQueue = 160;
 
-/// Points, one a lane, on their way from memory: a warp asks for them before it walks those it asked for earlier.
+/// Points being loaded, one for each thread: a warp starts loading them before it walks those that it loaded earlier.
 template <class T, int Dim>
 struct WidePending {
   T x[Dim];
@@ -53,7 +53,7 @@ struct WideAgainMemory {
   }
 };
 
-/// Walks the points that were asked for down from their cells. All lanes call.
+/// Walks the points that were loaded down from their cells. All threads of the warp call.
 template <class T, int Dim>
 __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
                                     std::uint32_t region, WidePending<T, Dim>& pending) {
@@ -68,15 +68,15 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
   __syncwarp();
 }
 
-/// Codes of a lane's four points of a group; 0 past the end, and in the room behind it.
+/// The codes of a thread's four points of a group; 0 past the end of the points.
 template <class T, int Dim>
 __device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group) {
   const std::uint64_t i = std::uint64_t{group} * 128 + 4 * (threadIdx.x & 31U);
   return i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
 }
 
-/// As wide_classify_kernel for the points whose code `cells` names a cell for, from that cell on. Bytes a point: 2, and
-/// 14 and 18 for those of the cells in question.
+/// As wide_classify_kernel, but only for points whose code lies in a cell that is cut once more (`cells` names it), and
+/// from that cell on. Bytes a point: 2, and 14 and 18 for those of the cells in question.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kAgainThreads, 1)
     wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells) {

@@ -14,8 +14,9 @@ static_assert(kGroupLevel == kUpperLevels);
 
 /// Bins of a group at each level. A word of shared memory has two of them, of 16 bits.
 constexpr std::uint32_t kGroupBins = static_cast<std::uint32_t>(kGuessBins) / kGroups;
-/// Nodes of a group at the last level. Each lies in shared memory so many times that the lanes of a warp that are
-/// served together read different banks: 8 for its 16 bytes; 16 for the 8 bytes of a node above.
+/// Nodes of a group at the last level, and how many copies of each lie in shared memory. Threads of a warp that are
+/// served together read different copies, in different banks: 8 of the 16 bytes of a node, 16 of the 8 bytes of a node
+/// above.
 constexpr std::uint32_t kGroupNodes = 1U << static_cast<unsigned>(kWideLevels - 1 - kGroupLevel);
 constexpr std::uint32_t kOwnCopies = 8, kAboveCopies = 16;
 /// Shared memory of a block that counts groups: 152 KB.
@@ -83,7 +84,7 @@ __global__ void wide_group_begins_kernel(SampleGroups* to, std::uint32_t capacit
   }
 }
 
-/// Brings the sample's points and nodes to their groups; what has node 0 stays behind, for good. A tile's points lie by
+/// Moves the sample's points and nodes to their groups; points of node 0 are dropped. A tile's points are sorted by
 /// group in shared memory first, so that they are written in runs. Bytes a point of the sample: 8 Dim + 4.
 template <int Dim>
 __global__ void __launch_bounds__(kSortThreads, 3)
@@ -182,8 +183,9 @@ struct HalfBins {
   std::uint32_t* words;
   std::uint32_t* bins;  ///< the group's, of all blocks
 
-  /// Half a bin's range moves on when it is reached, by the one thread that reaches it. That no 32767 more come before
-  /// it is done is not warranted, but likely, and a wrong count costs time only: a bracket that misses its cut.
+  /// Adds one. The thread whose addition brings a bin of 16 bits to half of its range moves that half on to the bins in
+  /// memory. If 32767 more came before it is done the bin would overflow; that is not excluded, but very unlikely, and
+  /// a wrong count costs time only: a bracket misses its cut.
   __device__ void operator()(std::uint32_t bin) const {
     const unsigned half = bin < kWords ? 0U : 16U;
     const std::uint32_t word = bin < kWords ? bin : bin - kWords;

@@ -26,8 +26,8 @@ constexpr unsigned kGridBits = 5;
 constexpr std::uint32_t kGridCells = 1U << (3 * kGridBits);
 constexpr std::uint32_t kGridSliver = 96;
 
-/// How coordinates along an axis become places: most of them even over the side, or part of them over a stretch of it
-/// where points are dense.
+/// How coordinates along an axis become places: all places even over the side, or a part of them over a stretch of the
+/// side where points are dense.
 struct WideAxis {
   float scale = 0, offset = 0, places = kPlaces - 1U;  ///< over the side
   float dense_scale = 0, dense_offset = 0, dense_places = 0;
@@ -37,7 +37,8 @@ struct WideScale {
   WideAxis axis[Dim];
 };
 
-/// Never falls as c rises: additions and products round so. In the low 15 bits; others are set too.
+/// The place of c, in the low 15 bits; other bits are set too. It never falls as c rises, for additions and products by
+/// positive numbers round that way.
 __device__ inline std::uint32_t place_bits(float c, const WideAxis& axis) {
   const float share = __saturatef(__fmaf_rn(c, axis.scale, axis.offset));
   const float dense = __saturatef(__fmaf_rn(c, axis.dense_scale, axis.dense_offset));
@@ -47,7 +48,8 @@ __device__ inline std::uint32_t place_of(float c, const WideAxis& axis) {
   return place_bits(c, axis) & (kPlaces - 1U);
 }
 
-/// What to take from places {x, y} and {z, 0} so that the place on an axis stands above 16 bits of zero.
+/// The byte selector that takes the place on an axis out of the words {x, y} and {z, 0} and puts it above 16 bits of
+/// zero.
 __device__ inline std::uint32_t place_selector(std::uint32_t axis) {
   return axis == 0 ? 0x1066U : axis == 1 ? 0x3266U : 0x5466U;
 }
@@ -57,9 +59,9 @@ __device__ inline std::uint32_t select_bytes(std::uint32_t low, std::uint32_t hi
   return result;
 }
 
-/// One thread a node: middles[node], the last place that goes left above the selector of its axis; limits of the k-th
-/// node of the last level: x, lowest places on x and y; y, highest with guards; z, highest on z, guarded, less the
-/// lowest.
+/// Makes the tables, one thread a node. middles[node]: in the upper half the last place that goes left, in the lower
+/// half the byte selector of its axis. limits[k], of the k-th node of the last level: in x the lowest places on x and
+/// y; in y the highest ones, with guards; in z the highest on z, with a guard, minus the lowest.
 template <int Dim>
 __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restrict__ splits,
                                    const float2* __restrict__ table, const WideScale<Dim> scale, std::uint32_t* middles,
@@ -103,7 +105,7 @@ __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restr
                ((static_cast<std::uint32_t>(high[2]) | kPlaces) << 16U) - static_cast<std::uint32_t>(low[2]), 0};
 }
 
-/// One thread a cell of the grid: the deepest node that holds it but for a sliver.
+/// Makes the grid, one thread a cell: the deepest node that holds all of the cell but a sliver.
 template <int Dim>
 __global__ void wide_grid_kernel(std::uint32_t first, const std::uint32_t* __restrict__ middles, std::uint16_t* grid) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -139,7 +141,7 @@ struct WidePlaceTables {
   const std::uint16_t* grid;
 };
 
-/// Bins of a side that say where points are dense, and points of the sample that are asked.
+/// Bins of a side that show where points are dense, and how many points of the sample are counted in them.
 constexpr std::uint32_t kDenseBins = 256;
 constexpr std::uint32_t kDenseSamples = 1U << 16U;
 
@@ -158,8 +160,8 @@ __global__ void wide_density_kernel(const float* __restrict__ sample, std::uint3
     if (mine[k / kDenseBins][k % kDenseBins] > 0) atomicAdd(&bins[k], mine[k / kDenseBins][k % kDenseBins]);
 }
 
-/// On the host: gives half of an axis' places to the shortest stretch with half of the points, where that is short.
-/// axis: even over the side.
+/// On the host: finds the shortest stretch of a side with half of the points, and gives half of the axis' places to it
+/// where it is short. axis: before, places even over the side.
 inline void find_dense(const std::uint32_t* bins, WideAxis& axis) {
   std::uint64_t total = 0;
   for (std::uint32_t b = 0; b < kDenseBins; ++b) total += bins[b];

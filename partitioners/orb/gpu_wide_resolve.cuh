@@ -14,19 +14,19 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Blocks of a multiprocessor that send entries on, and warps of each.
+/// Of the route kernel: blocks a multiprocessor, and warps of each.
 constexpr int kRouteBlocks = 2;
 constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
 /// Entries a lane has under way at a time.
 template <class T, int Dim>
 constexpr int kRouteEach = sizeof(WidePoint<T, Dim>) == 16 ? 4 : 2;
-/// A warp lists so many entries at once, for a level's size is one word that all ask; it keeps fewer until it has a
-/// turn more.
+/// A warp lists so many entries again at once, because all warps count up the same word for a level's size. Fewer wait
+/// in its queue for the next turn.
 constexpr std::uint32_t kRouteTogether = 64;
 constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
 
-/// One block a node of the level: can it be cut (known, guessed on the right axis, target inside the bracket), and
-/// between which bins does the cut lie.
+/// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the bracket
+/// hold the target? And between which bins does the cut lie?
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     wide_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
@@ -95,7 +95,7 @@ __device__ inline WidePoint<T, Dim> load_listed(const WidePoint<T, Dim>* from) {
   return loaded.point;
 }
 
-/// The entries of a warp's turn: entry 32 j + lane of it is the lane's j-th. Past the list's end: of node 0.
+/// The entries of a warp's turn: entry 32 j + l of it is the j-th of thread l. Past the list's end: entries of node 0.
 template <class T, int Dim>
 struct RouteTurn {
   static constexpr int kMine = kRouteEach<T, Dim>;
@@ -116,7 +116,7 @@ struct RouteTurn {
   }
 };
 
-/// The child that an entry of node v goes to; 0: its node is not cut (or it is a hole), or it is a candidate, which is
+/// The child to which an entry of node v goes. 0: the node is not cut, or the entry is a hole, or a candidate, which is
 /// noted.
 template <class T, int Dim>
 __device__ inline std::uint32_t route_child(const RouteMemory& s, int level, const float (&c)[Dim], std::uint32_t v,
@@ -132,7 +132,7 @@ __device__ inline std::uint32_t route_child(const RouteMemory& s, int level, con
   return 0;
 }
 
-/// Walks a lane's entries down from a level on, all at a time; those at 0 stay.
+/// Walks a thread's entries down from a level on, all of them level by level together; those at 0 stay.
 template <int Dim, int Mine>
 __device__ inline void walk_together(const float2* table, const float (&c)[Mine][Dim], std::uint32_t (&to)[Mine],
                                      int from, int levels) {
@@ -161,7 +161,7 @@ __device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, con
   __syncwarp();
 }
 
-/// Lists entries of a warp again, kRouteTogether of them, by one global atomic a level. All lanes call.
+/// Lists kRouteTogether entries of a warp again, by one atomic in memory for each level. All threads of the warp call.
 template <class T, int Dim>
 __device__ inline void list_together(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
                                      const uint2* queue) {
@@ -196,7 +196,8 @@ __device__ inline void list_together(const WideLists<T, Dim>& lists, const Route
   __syncwarp();  // what comes next may overwrite the queue
 }
 
-/// Lists what the block's warps have left, by one global atomic a level, and adds up what it counted. All call.
+/// Lists what is left in the queues of the block's warps, by one atomic in memory for each level, and adds the block's
+/// counts by code to those of all blocks. All threads call.
 template <class T, int Dim>
 __device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
                                  std::uint32_t queued, WidePlaces places, std::uint32_t* code_counts) {
@@ -234,8 +235,9 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
   }
 }
 
-/// Sends a level's entries on, but for candidates, whose places in the list it notes. Blocks stay; no barrier between
-/// their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets another bracket (none at the last level).
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks as the GPU runs at
+/// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets
+/// another bracket (none at the last level).
 template <class T, int Dim, bool Last>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,

@@ -88,7 +88,8 @@ __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n
   node[i] = 1;
 }
 
-/// Nodes of a level that a histogram covers, and the nodes above them, whose points come down first. Node 0 is none.
+/// Which nodes of a level are counted, and which nodes above them have points that must come down first. Node 0 stands
+/// for no node.
 struct LevelNodes {
   std::uint32_t above_first, above;
   std::uint32_t first, count;
@@ -107,7 +108,7 @@ __device__ inline LevelNodes level_nodes(int level) {
   return {first / 2, first / 2, first, first};
 }
 
-/// What counting reads of nodes: where it lies for all, entry k that of the k-th of LevelNodes.
+/// What counting reads of nodes, from memory that all thread blocks share: entry k is that of the k-th of LevelNodes.
 struct GlobalSplits {
   const WideSplit* above;
   const WideSplit* own;
@@ -144,8 +145,9 @@ __device__ inline std::uint32_t stepped(const float (&x)[Dim], std::uint32_t v, 
   return 2 * v + (on_axis<Dim>(x, state) >= cut.x ? 1U : 0U);
 }
 
-/// Four points of the sample, those above the level: a level down. Counts those at the level: add(bin) for each, bins
-/// of the k-th node from k * n on. packed: their nodes. Bytes a point of the sample: 4 Dim + 4.
+/// Four points of the sample: sends those that are above the level a level down, and counts those that then are at the
+/// level, by add(bin) for each; the k-th node has the bins from k * n on. packed: the points' nodes. Bytes a point of
+/// the sample: 4 Dim + 4.
 template <int Dim, class Splits, class Add>
 __device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, uint2 packed,
                                   const LevelNodes& nodes, std::uint32_t n, const Splits& splits, std::uint16_t* node,
@@ -219,8 +221,8 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
     if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
 }
 
-/// A float at most 7 steps below x with the axis in its last two bits. Groups of four bit patterns are groups of four
-/// neighbours for either sign.
+/// A float below x, by 7 steps at most, whose last two bits are the axis. (Four bit patterns that differ in their last
+/// two bits are four neighbouring floats, whatever the sign.)
 __device__ inline float low_end(float x, int axis) {
   constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
   const std::uint32_t key = order_key(x);

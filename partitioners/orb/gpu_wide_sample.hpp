@@ -14,12 +14,12 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Half-width of a bracket in standard deviations of the sample's rank, if a cut that is missed is not tried again.
-/// Errors of the cuts above on the same axis add some 7 % to that deviation: about 1 cut in 100000 is missed.
+/// Half-width of a bracket in standard deviations of the sample's rank, where a missed cut is not tried again. About 1
+/// cut in 100000 is missed, for errors of the cuts above on the same axis add some 7 % to that deviation.
 constexpr double kWideSigmas = 4.75;
 
-/// The level by whose nodes a large sample is sorted: groups. Points in none of them, in cells that end above, come
-/// last.
+/// The level by whose nodes a large sample is sorted. A node's points are a group of the sample; points in none,
+/// because their cell ended above, come last.
 constexpr int kGroupLevel = 4;
 constexpr std::uint32_t kGroups = 1U << static_cast<unsigned>(kGroupLevel);
 
@@ -48,8 +48,8 @@ class WideSample {
   void start(const OrbBox<T, Dim>& box, std::uint32_t leaves);
   /// A point out of each of equal stretches.
   void take(const T* points);
-  /// Sends the sample back up to the cells that are cut once more, all from a level on; the rest of it is not used any
-  /// more. start: of each node that cell, or 0.
+  /// Sends the sample's points back up to the cells that are cut once more, which all are at `first_level` or below;
+  /// the other points are not used any more. start: for each node the cell above it that is cut once more, or 0.
   void restart(const std::uint16_t* start, int first_level);
   /// Brackets of the nodes from a level on; half-width in standard deviations.
   void guess(int first_level, float sigmas);

@@ -12,11 +12,11 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Points that a warp keeps: as many as shared memory leaves room for, at least 32; and their bytes.
+/// Room for points in a warp's queue: as many as shared memory leaves room for, at least 32; and their bytes.
 constexpr std::uint32_t kQueueRoom = 44;
 constexpr std::size_t kQueueBytes = kQueueRoom * (sizeof(float4) + sizeof(std::uint16_t));
 
-/// Points that a warp keeps, with the leaves that their places guess, until there are enough for a walk by coordinates.
+/// A warp's queue of points whose guessed leaves are not proven, until there are 32 of them for a walk by coordinates.
 template <int Dim>
 struct WideQueue {
   static constexpr std::uint32_t kRoom = kQueueRoom;
@@ -100,7 +100,8 @@ struct WideMemory {
   }
 };
 
-/// Walks four points by places to the leaves that they guess, v; of these, 0 in `codes` for what is not proven.
+/// Walks four points by their places. v: the leaves they guess; codes: the same, but 0 where the leaf's limits do not
+/// prove it.
 template <int Dim>
 __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
                                       const std::uint32_t (&z)[4], std::uint32_t (&v)[4], std::uint32_t (&codes)[4]) {
@@ -150,9 +151,9 @@ __device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>&
   }
 }
 
-/// Walks a point down from the root. It is looked for on the way to leaf `guess` at all levels at once, so that the
-/// brackets' loads do not wait for each other; where it leaves that way it goes on step by step. table: of kWideInner
-/// nodes, whatever the levels. All lanes call.
+/// Walks a point down from the root by its coordinates. The brackets on the way to leaf `guess` are compared at all
+/// levels at once, so that their loads do not wait for each other; from the level where the point leaves that way it
+/// goes on step by step. table: of kWideInner nodes, whatever the levels. All threads of the warp call.
 template <int Dim>
 __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)[Dim], std::uint32_t guess,
                                            int levels) {
@@ -190,8 +191,8 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
   __syncwarp();  // the places in the queue are free
 }
 
-/// Puts those of a lane's four points from number `from` on whose codes are 0 into the queue, as many of them as fit;
-/// one number at a time. The first that did not fit.
+/// Queues points whose codes are 0. Each thread has four; those of number `from` of all threads come first, then those
+/// of the next number, as long as all of a number fit. Returns the first number that did not fit.
 template <int Dim>
 __device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
                                    const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
@@ -211,7 +212,8 @@ __device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float 
   return next;
 }
 
-/// The same from the first point on, all at once where they fit: a lane's stand together, lanes one after another.
+/// Queues all points whose codes are 0 at once where they fit, a thread's together, threads one after another; else by
+/// put_by_turns().
 template <int Dim>
 __device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][Dim], std::uint32_t position,
                                      const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
@@ -229,7 +231,7 @@ __device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][
   return 4;
 }
 
-/// Walks the points behind the last whole group, at most 127, by coordinates. One warp calls.
+/// Walks the points after the last whole group, at most 127, by coordinates. Called by one warp.
 template <class T, int Dim>
 __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks) {
   const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
@@ -246,8 +248,8 @@ __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s,
 }
 
 /// Walks all points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry.
-/// `points` and `codes` aligned to 16 bytes. Warps stay and take 128 points at a time, 4 a lane; no barrier between
-/// them.
+/// `points` and `codes` aligned to 16 bytes. One thread block a multiprocessor; its warps take group after group until
+/// all points are walked, with no barrier between them.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kWalkThreads, 1)
     wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
