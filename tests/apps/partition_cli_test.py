@@ -197,7 +197,8 @@ class Partition(unittest.TestCase):
         if "zoltan_rcb" in listed():
             self.write("g.graph", "2 1\n2\n1\n")
             self.refused("--input", "file:g.graph", "--method", "zoltan_rcb", "--parts", "2", says="works on points")
-        self.refused("--input", "grid:4x4", *ok, ranks=2, says="--method linear: runs on one rank, not on 2")
+            self.refused("--input", "grid:4x4", "--method", "zoltan_rcb", "--parts", "2", ranks=2,
+                         says="--method zoltan_rcb: runs on one rank, not on 2")
         self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "sampled_median",
                      ranks=2, says="sampled_median works on one rank")
         self.write("h.graph", "2 1\n2\n1\n")
