@@ -12,9 +12,9 @@
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
+#include "support/atomic_file.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 

@@ -15,8 +15,8 @@
 #include "partitioners/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/point_input.hpp"
+#include "support/atomic_file.hpp"
 #include "support/error.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 
