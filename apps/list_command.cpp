@@ -12,7 +12,6 @@ void list_command(std::ostream& out) {
     std::span<const Choice> choices;
   };
   const Group groups[] = {
-      {"Partitioners", "partition.method; amrbench partition --method", partition_methods()},
       {"Splitters of trees", "partition.splitter; TOP:LEVELS:BELOW takes one above another", splitters()},
       {"Balance policies", "balance.policy", balance_policies()},
       {"Cost models", "balance.weights", balance_weights()},
@@ -23,6 +22,7 @@ void list_command(std::ostream& out) {
       {"Back ends", "device.backend", backends()},
       {"Stores", "device.stores", store_kinds()},
       {"Transports between GPUs", "device.transport", transports()},
+      {"Partitioners", "partition.method; amrbench partition --method", partition_methods()},
   };
   bool first = true;
   for (const Group& group : groups) {

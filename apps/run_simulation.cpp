@@ -66,6 +66,35 @@ std::vector<RunField> record_fields(const std::vector<support::FieldStats>& stat
   return fields;
 }
 
+/// All of the record but for times, memory and rates of the whole run; makes the last check. Collective.
+RunRecord make_record(const support::Communicator& comm, const Config& config, const RunOptions& options,
+                      amr::Simulation& simulation, const loadbalance::Balancer& balancer,
+                      const support::Metrics& metrics) {
+  RunRecord record;
+  record.version = support::build_info().version;
+  record.config = config_to_json(config);
+  record.totals = simulation.totals();
+  const support::MetricsSummary summary = metrics.reduce(comm);
+  record.phases = summary.phases;
+  record.device = record_device(summary, simulation);
+  record.policy = config.balance.policy;
+  record.balance = balancer.totals(comm);
+  record.method = config.partition.method;
+  record.partition = record_partition(comm, simulation.stage().halo_size());
+  const std::vector<support::FieldStats> stats = simulation.statistics();
+  simulation.check_end(stats);
+  record.fields = record_fields(stats);
+  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
+  record.valid = simulation.conservation().passed();
+  support::Provenance provenance = support::collect_provenance(comm, options.arguments);
+  name_device(config.device, provenance);
+  record.provenance = support::to_json(provenance);
+  std::vector<std::string> notes = options.notes;
+  if (!simulation.conservation().note().empty()) notes.push_back(simulation.conservation().note());
+  record.provenance["notes"] = notes;
+  return record;
+}
+
 /// The lines a run ends with; the folder's name last.
 void print_result(const RunRecord& record, const amr::ConservationCheck& check, const RunOptions& options) {
   if (options.progress != Progress::none) {
@@ -132,30 +161,9 @@ int run_simulation(const Config& config, const RunOptions& options) {
 
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();
-  RunRecord record;
-  record.version = support::build_info().version;
-  record.config = config_to_json(config);
+  RunRecord record = make_record(comm, config, options, simulation, balancer, metrics);
   record.time_s = support::all_max(comm, seconds);
   record.memory_bytes_max_rank = support::all_max(comm, peak);
-  record.totals = simulation.totals();
-  const support::MetricsSummary summary = metrics.reduce(comm);
-  record.phases = summary.phases;
-  record.device = record_device(summary, simulation);
-  record.policy = config.balance.policy;
-  record.balance = balancer.totals(comm);
-  record.method = config.partition.method;
-  record.partition = record_partition(comm, simulation.stage().halo_size());
-  const std::vector<support::FieldStats> stats = simulation.statistics();
-  simulation.check_end(stats);
-  record.fields = record_fields(stats);
-  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
-  record.valid = simulation.conservation().passed();
-  support::Provenance provenance = support::collect_provenance(comm, options.arguments);
-  name_device(config.device, provenance);
-  record.provenance = support::to_json(provenance);
-  std::vector<std::string> notes = options.notes;
-  if (!simulation.conservation().note().empty()) notes.push_back(simulation.conservation().note());
-  record.provenance["notes"] = notes;
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);

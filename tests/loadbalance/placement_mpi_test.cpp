@@ -64,6 +64,8 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
     const sfc::Coord<3> root = amr::checks::random_root<3>(random, 6);
     for (const auto& entry : partitioners::partitioner_registry()) {
       for (const char* splitter : {"octree", "midpoint", "median"}) {
+        const bool has_tree = entry.name == "morton" || entry.name == "hilbert" || entry.name == "gensfc";
+        if (std::string(splitter) != "octree" && !has_tree) continue;
         const PartitionConfig config{std::string(entry.name), splitter, seed == 2 ? 4 : 1};
         amr::MeshConfig mesh_config;
         for (int d = 0; d < 3; ++d) mesh_config.root[d] = static_cast<int>(root[d]);

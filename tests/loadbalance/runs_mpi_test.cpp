@@ -40,6 +40,11 @@ using amr::checks::run;
 using amr::checks::Way;
 using support::Communicator;
 
+/// Does partition.splitter matter to the method?
+bool follows_a_tree(std::string_view method) {
+  return method == "morton" || method == "hilbert" || method == "gensfc";
+}
+
 TEST(Runs, EveryPartitionerLeavesTheBitsOfNever) {
   const Communicator world = Communicator::world();
   const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
@@ -48,6 +53,7 @@ TEST(Runs, EveryPartitionerLeavesTheBitsOfNever) {
     const Result expected = run(self, random_config(set), {.policy = "never"});
     for (const auto& entry : partitioners::partitioner_registry()) {
       for (const char* splitter : {"octree", "midpoint", "median"}) {
+        if (std::string(splitter) != "octree" && !follows_a_tree(entry.name)) continue;
         const bool by_level = ++number % 2 == 0;
         const Way way{.overlap = true,
                       .method = std::string(entry.name),
@@ -128,7 +134,9 @@ TEST(Runs, PoliciesSeeWhatHappenedAndAllRanksAgree) {
       blocks += outcome.blocks;
       bytes += outcome.bytes;
       expect_same_everywhere(world, outcome.seconds);
-      EXPECT_EQ(outcome.action == Action::leave, outcome.cuts_ahead + outcome.cuts_after == 0);
+      if (outcome.action == Action::leave) {
+        EXPECT_EQ(outcome.cuts_ahead + outcome.cuts_after, 0);
+      }
       EXPECT_TRUE(outcome.action == Action::leave || outcome.action == action);
       EXPECT_GT(outcome.seconds, 0.0);
     }
