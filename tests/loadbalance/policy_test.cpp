@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "loadbalance/cost_model.hpp"
 #include "support/error.hpp"
@@ -12,7 +14,7 @@
 namespace amrbench::loadbalance {
 namespace {
 
-Load load_of(std::vector<double> loads, double heaviest = 1.0) {
+Load load_of(const std::vector<double>& loads, double heaviest = 1.0) {
   Load load = measure(loads);
   load.heaviest = heaviest;
   return load;
@@ -54,7 +56,7 @@ TEST(Policy, NeverLeaves) {
 TEST(Policy, AskingAgainGivesTheSameAnswer) {
   for (const PolicyEntry& entry : policy_registry()) {
     const auto policy = make_policy({std::string(entry.name), 0.2});
-    for (const auto& loads : {std::vector<double>{1, 5}, {3, 3}, {0, 0}, {2, 9, 4}}) {
+    for (const auto& loads : std::vector<std::vector<double>>{{1, 5}, {3, 3}, {0, 0}, {2, 9, 4}}) {
       const Action first = policy->decide({}, load_of(loads));
       EXPECT_EQ(policy->decide({}, load_of(loads)), first) << entry.name;
     }

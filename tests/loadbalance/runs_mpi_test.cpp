@@ -2,10 +2,12 @@
 // sends no more than it says.
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <algorithm>
 
+#include "amr/field_store.hpp"
 #include "amr/random_runs.hpp"
 #include "loadbalance/balancer.hpp"
+#include "support/error.hpp"
 
 namespace {
 int collectives = 0;  ///< of this rank so far, but for those that build communicators
