@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "loadbalance/block_graph.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -128,15 +129,21 @@ Action Balancer::ask(const Load& load) {
 }
 
 /// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
+Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
+  const support::Communicator& comm = mesh.comm();
+  if (action == Action::incremental || placement_.follows_keys()) {
+    if (model_->is_uniform() && !load.predicted) return Placement::slice_evenly(mesh.global_size(), comm.size());
+    return Placement::slice(comm, table_, comm.size(), heaviest_row_);
+  }
+  fill_centres(mesh, table_);
+  partitioners::Graph graph;
+  if (placement_.needs_graph()) graph = gather_block_graph(mesh);
+  return placement_.place(comm, table_, comm.size(), heaviest_row_, placement_.needs_graph() ? &graph : nullptr);
+}
+
 void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
                     const Load& load, support::Metrics& metrics) {
-  const bool sliced = action == Action::incremental || placement_.follows_keys();
-  Destinations to;
-  if (sliced && model_->is_uniform() && !load.predicted) {
-    to = Placement::slice_evenly(mesh);
-  } else {
-    to = sliced ? Placement::slice(mesh, table_, heaviest_row_) : placement_.place(mesh, table_, heaviest_row_);
-  }
+  const Destinations to = destinations(mesh, action, load);
   const Moved moved = carry_out(to, mesh, fields, changes, metrics);
   ++(load.predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
   outcome_.blocks += moved.blocks;

@@ -65,6 +65,7 @@ class Balancer final : public amr::Rebalancer {
   void remember(std::span<const Share> shares);
   Load present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics);
   Action ask(const Load& load);
+  Destinations destinations(const amr::Mesh<3>& mesh, Action action, const Load& load);
   void move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action, const Load& load,
             support::Metrics& metrics);
 

@@ -17,8 +17,9 @@ void fill_block_table(const amr::Mesh<3>& mesh, std::span<const amr::Change> cha
   table.centre.clear();
   table.level.resize(n);
   table.share.resize(n);
-  for (int d = 0; d < 3; ++d)
-    table.extent[d] = static_cast<double>(std::int64_t{mesh.space().root()[d]} << (mesh.space().max_level() + 1));
+  table.blocks = mesh.global_size();
+  table.grid = {3, {}, mesh.space().max_level()};
+  for (int d = 0; d < 3; ++d) table.grid.root[d] = mesh.space().root()[d];
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < n; ++i) {
     const int change = changes.empty() ? 0 : static_cast<int>(changes[i]);

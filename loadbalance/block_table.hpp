@@ -5,13 +5,13 @@
 // block will become: 8 children, itself, or an eighth of its parent. Levels and weights are then those of what there
 // will be, and `share` says how many blocks that is; keys and centres are those of the block that is there now,
 // because that one is moved.
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "amr/consensus.hpp"
 #include "amr/mesh.hpp"
+#include "partitioners/partitioner.hpp"
 
 namespace amrbench::loadbalance {
 
@@ -23,9 +23,14 @@ struct BlockTable {
   std::vector<double> weight;       ///< of one of them, as it came with the block until a cost model weighs it
   std::vector<std::int32_t> owner;  ///< the rank that has it
   double seconds = 0.0;             ///< this rank has worked since its blocks were last weighed; 0 = not measured
-  std::array<double, 3> extent{};   ///< of the domain, in the units of `centre`
+  std::int64_t blocks = 0;          ///< rows of all ranks
+  partitioners::BlockGrid grid;     ///< root cells and deepest level of the mesh
 
   [[nodiscard]] std::size_t size() const { return key.size(); }
+  /// Of the domain along axis d, in the units of `centre`.
+  [[nodiscard]] double extent(int d) const {
+    return static_cast<double>(std::int64_t{grid.root[static_cast<std::size_t>(d)]} << (grid.max_level + 1));
+  }
   /// Weight times share of each row.
   [[nodiscard]] std::vector<double> loads() const;
 };

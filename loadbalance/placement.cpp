@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "loadbalance/block_graph.hpp"
 #include "partitioners/block_keys.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/splitter.hpp"
@@ -40,36 +39,27 @@ Placement::Placement(const PartitionConfig& config)
       partitioner_(partitioners::make_partitioner(config.method)),
       follows_keys_(config.splitter == kOctree && is_curve(config.method)) {}
 
-Destinations Placement::place(const amr::Mesh<3>& mesh, BlockTable& table, double heaviest) const {
-  if (follows_keys_) return slice(mesh, table, heaviest);
-  fill_centres(mesh, table);
+Destinations Placement::place(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
+                              const partitioners::Graph* graph) const {
+  if (follows_keys_) return slice(comm, table, parts, heaviest);
   const std::vector<double> loads = table.loads();
-  partitioners::BlockGrid grid{3, {}, mesh.space().max_level()};
-  for (int d = 0; d < 3; ++d) grid.root[d] = mesh.space().root()[d];
-  partitioners::Problem problem{{table.centre, 3}, loads, nullptr, &grid};
-  partitioners::Graph graph;
-  if (partitioner_->needs_graph()) {
-    graph = gather_block_graph(mesh);
-    if (mesh.comm().is_root()) problem.graph = &graph;
-  }
+  const partitioners::Problem problem{{table.centre, 3}, loads, comm.is_root() ? graph : nullptr, &table.grid};
   partitioners::PartitionOptions options = options_;
-  options.parts = mesh.comm().size();
-  return {{}, partitioners::assign(mesh.comm(), *partitioner_, problem, options).part};
+  options.parts = parts;
+  return {{}, partitioners::assign(comm, *partitioner_, problem, options).part};
 }
 
-Destinations Placement::slice(const amr::Mesh<3>& mesh, const BlockTable& table, double heaviest) {
-  const int shift = partitioners::fixed_point_shift(static_cast<std::size_t>(mesh.global_size()), heaviest);
+Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest) {
+  const int shift = partitioners::fixed_point_shift(static_cast<std::size_t>(table.blocks), heaviest);
   const std::vector<std::uint64_t> weights = partitioners::to_fixed_point(table.loads(), shift);
-  return {partitioners::slice_on_ranks(mesh.comm(), weights, weights.size(), mesh.comm().size()), {}};
+  return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts), {}};
 }
 
-Destinations Placement::slice_evenly(const amr::Mesh<3>& mesh) {
-  // Position i has its middle at (2 i + 1) / 2: part p begins at the first with (2 i + 1) * parts >= 2 * blocks * p.
-  const auto blocks = static_cast<support::int128>(mesh.global_size());
-  const int parts = mesh.comm().size();
+Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {
+  // Row i has its middle at (2 i + 1) / 2: part p begins at the first with (2 i + 1) * parts >= 2 * blocks * p.
   Destinations to;
   for (int p = 0; p <= parts; ++p) {
-    const support::int128 least = (2 * blocks * p + parts - 1) / parts;
+    const support::int128 least = (2 * static_cast<support::int128>(blocks) * p + parts - 1) / parts;
     to.cuts.push_back(static_cast<std::int64_t>(least / 2));
   }
   return to;

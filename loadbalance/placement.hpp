@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "amr/config.hpp"
-#include "amr/mesh.hpp"
 #include "loadbalance/block_table.hpp"
 #include "loadbalance/config.hpp"
 #include "partitioners/partitioner.hpp"
+#include "sfc/key.hpp"
 
 namespace amrbench::loadbalance {
 
@@ -29,18 +29,22 @@ class Placement {
   /// Throws support::InputError for an unknown method or splitter.
   explicit Placement(const PartitionConfig& config);
 
-  /// Are parts slices of the mesh's keys?
+  /// Are parts slices of the keys? Then neither centres nor a graph are needed.
   [[nodiscard]] bool follows_keys() const { return follows_keys_; }
+  [[nodiscard]] bool needs_graph() const { return !follows_keys_ && partitioner_->needs_graph(); }
   /// Does the method work on one rank, so that all blocks are gathered there?
   [[nodiscard]] bool gathers() const { return !follows_keys_ && !partitioner_->runs_on_ranks(); }
 
-  /// All blocks placed anew by the table's loads, as many parts as ranks. heaviest: the largest load of a row on any
-  /// rank. Collective.
-  [[nodiscard]] Destinations place(const amr::Mesh<3>& mesh, BlockTable& table, double heaviest) const;
-  /// The blocks in the order in which ranks hold them, cut anew by the table's loads. Collective.
-  [[nodiscard]] static Destinations slice(const amr::Mesh<3>& mesh, const BlockTable& table, double heaviest);
-  /// The same where all rows weigh the same: needs no table. Local.
-  [[nodiscard]] static Destinations slice_evenly(const amr::Mesh<3>& mesh);
+  /// All blocks of the tables of all ranks placed anew by their loads, which rank r of `parts` gets each. Rows stand in
+  /// the order of the keys where follows_keys(), else the table has centres. heaviest: the largest load of a row on any
+  /// rank; graph: of the rows in rank order, on rank 0, where one is needed. Collective.
+  [[nodiscard]] Destinations place(const support::Communicator& comm, const BlockTable& table, int parts,
+                                   double heaviest, const partitioners::Graph* graph = nullptr) const;
+  /// The rows in the order in which ranks hold them, cut anew by their loads. Collective.
+  [[nodiscard]] static Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
+                                          double heaviest);
+  /// The same where all rows weigh the same: needs only their number on all ranks. Local.
+  [[nodiscard]] static Destinations slice_evenly(std::int64_t blocks, int parts);
 
  private:
   partitioners::PartitionOptions options_;

@@ -81,11 +81,14 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
           weigh(mine, loads, seed);
           weigh(all, loads, seed);
           const double heaviest = *std::max_element(all.weight.begin(), all.weight.end());
-          const auto got = parts_of(meshes.mesh, placement.place(meshes.mesh, mine, heaviest));
+          fill_centres(meshes.mesh, mine);
+          const partitioners::Graph gathered = gather_block_graph(meshes.mesh);
+          const auto got =
+              parts_of(meshes.mesh, placement.place(meshes.mesh.comm(), mine, world.size(), heaviest, &gathered));
 
           fill_centres(meshes.whole, all);
           const partitioners::Graph graph = gather_block_graph(meshes.whole);
-          partitioners::BlockGrid grid{3, {root[0], root[1], root[2]}, mesh_config.max_level};
+          const partitioners::BlockGrid grid{3, {root[0], root[1], root[2]}, mesh_config.max_level};
           partitioners::PartitionOptions options;
           options.parts = world.size();
           options.splitter = splitter;
@@ -96,7 +99,7 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
           const auto first = expected.begin() + meshes.mesh.global_begin();
           EXPECT_EQ(got, std::vector<std::int32_t>(first, first + meshes.mesh.size()));
           if (loads == Loads::equal && placement.follows_keys())
-            EXPECT_EQ(parts_of(meshes.mesh, Placement::slice_evenly(meshes.mesh)), got);
+            EXPECT_EQ(parts_of(meshes.mesh, Placement::slice_evenly(mine.blocks, world.size())), got);
         }
       }
     }
@@ -113,7 +116,7 @@ TEST(Placement, SlicesFollowTheOrderOfTheRanks) {
     weigh(mine, Loads::random, seed);
     weigh(all, Loads::random, seed);
     const double heaviest = *std::max_element(all.weight.begin(), all.weight.end());
-    const auto cuts = Placement::slice(meshes.mesh, mine, heaviest).cuts;
+    const auto cuts = Placement::slice(meshes.mesh.comm(), mine, meshes.mesh.comm().size(), heaviest).cuts;
     ASSERT_EQ(cuts.size(), std::size_t(meshes.mesh.comm().size()) + 1);
     EXPECT_EQ(cuts.front(), 0);
     EXPECT_EQ(cuts.back(), meshes.mesh.global_size());
