@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "partitioners/weights.hpp"
 #include "support/error.hpp"
 #include "support/process_memory.hpp"
 #include "support/superaccumulator.hpp"
@@ -23,10 +24,7 @@ std::size_t check_weights(const Problem& problem, const PartitionOptions& option
   const std::size_t n = has_points || problem.graph == nullptr ? problem.points.size() : problem.graph->vertices();
   if (!problem.weights.empty() && problem.weights.size() != n)
     throw InputError(fmt::format("{}: {} weights for {} points", method, problem.weights.size(), n));
-  for (std::size_t i = 0; i < problem.weights.size(); ++i)
-    if (!std::isfinite(problem.weights[i]) || problem.weights[i] < 0)
-      throw InputError(fmt::format("{}: the weight of point {} is {}; weights must be finite and not negative", method,
-                                   i, problem.weights[i]));
+  checked_heaviest(problem.weights, 0, options.threads);
   return n;
 }
 

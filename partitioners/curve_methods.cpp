@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "partitioners/baseline_problem.hpp"
 #include "partitioners/distributed_tree.hpp"
 #include "partitioners/kd_tree.hpp"
+#include "partitioners/octree.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
@@ -16,15 +18,8 @@ namespace {
 
 using Index = std::uint32_t;
 
-/// Weights of a problem as integers; checks what both kinds of method need.
-std::vector<std::uint64_t> checked_weights(const Problem& problem, const PartitionOptions& options) {
-  if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
-  if (!problem.weights.empty() && problem.weights.size() != problem.points.size()) {
-    throw support::InputError(std::to_string(problem.weights.size()) + " weights for " +
-                              std::to_string(problem.points.size()) + " points: give one a point or none");
-  }
-  return fixed_point_weights(problem.weights, options.threads);
-}
+/// PartitionOptions::splitter for the tree that the points' mesh has already.
+constexpr std::string_view kOctree = "octree";
 
 RankResult on_ranks(const support::Communicator& comm, const Problem& mine, const DistributedTreeOptions& options) {
   DistributedTree tree = distributed_tree(comm, mine.points, mine.weights, options);
@@ -39,6 +34,7 @@ class CurveMethod : public Partitioner {
   [[nodiscard]] bool runs_on_ranks() const override { return true; }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
+    if (options.splitter == kOctree) return octree_on_ranks(comm, tree_curve_name(curve_), mine, options);
     DistributedTreeOptions tree;
     tree.tree.rule = split_rule_from_name(options.splitter);
     tree.tree.bucket = options.bucket;
@@ -49,7 +45,9 @@ class CurveMethod : public Partitioner {
   }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
-    const auto weights = checked_weights(problem, options);
+    if (options.splitter == kOctree) return octree_partition(tree_curve_name(curve_), problem, options);
+    check_weights({problem.points, problem.weights}, options, tree_curve_name(curve_));
+    const auto weights = fixed_point_weights(problem.weights, options.threads);
     KdTreeOptions tree_options;
     tree_options.rule = split_rule_from_name(options.splitter);
     tree_options.bucket = options.bucket;
@@ -89,7 +87,8 @@ class PartsTreeMethod : public Partitioner {
   }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
-    const auto weights = checked_weights(problem, options);
+    check_weights({problem.points, problem.weights}, options, "kd_parts");
+    const auto weights = fixed_point_weights(problem.weights, options.threads);
     KdTreeOptions tree_options;
     tree_options.parts = options.parts;
     tree_options.threads = options.threads;

@@ -2,11 +2,11 @@
 // Methods on kd-trees, for the registry.
 //
 // - morton, hilbert, gensfc: a tree by PartitionOptions::splitter (a rule, splitter.hpp) and bucket, its traversal by
-//   that curve, weighted slices of the order. Points of a leaf go along the curve by index.
+//   that curve, weighted slices of the order. Points of a leaf go along the curve by index. Splitter "octree": the tree
+//   is that of the mesh whose block centres the points are (octree.hpp), and `bucket` does not count.
 // - kd_parts, kd_parts_hilbert, kd_parts_morton: a parts-aware tree, whose leaves are the parts; they are numbered
-// along
-//   GenSFC, Hilbert's curve or Morton's. `splitter` and `bucket` do not count. Result::order has the parts one after
-//   another, points of a part by index.
+//   along GenSFC, Hilbert's curve or Morton's. `splitter` and `bucket` do not count. Result::order has the parts one
+//   after another, points of a part by index.
 //
 // All take 2 to 16 dimensions but those on GenSFC and Hilbert's curve, which take 2 and 3 (kd_parts uses Morton's
 // numbering above 3), fewer than 2^32 - 1 points, and no graph. Parts beyond the number of points are empty.

@@ -77,14 +77,14 @@ class CutSearches {
   static State start(CutSearch& search, std::uint64_t rank) {
     State state{&search, {}, search.begin, search.end, rank, false};
     using T = typename R::Scalar;
-    state.window.low = detail::ordered(static_cast<T>(search.low));
-    state.window.high = detail::ordered(static_cast<T>(search.high));
+    state.window.low = ordered_bits(static_cast<T>(search.low));
+    state.window.high = ordered_bits(static_cast<T>(search.high));
     return state;
   }
 
   /// What a window orders records by.
   static std::uint64_t key(const R& r, int phase, int axis) {
-    return phase == 0 ? detail::ordered(r.x[axis]) : static_cast<std::uint64_t>(r.id);
+    return phase == 0 ? ordered_bits(r.x[axis]) : static_cast<std::uint64_t>(r.id);
   }
 
   void pass(const std::vector<State*>& active) {

@@ -299,7 +299,8 @@ DistributedTree distributed_tree(const Communicator& comm, PointView<T> points, 
     heaviest = checked_heaviest(weights, first, options.tree.threads);
   });
   const int shift = fixed_point_shift(count, support::all_max(comm, heaviest));
-  const std::vector<std::uint64_t> fixed = to_fixed_point(weights, shift, options.tree.threads);
+  std::vector<std::uint64_t> fixed(weights.size());
+  to_fixed_point(weights, shift, fixed, options.tree.threads);
   const auto run = [&]<int D>() { return Distributor<T, D>(comm, points, fixed, options, first, count).run(); };
   // Records of the smallest of these dimensions that holds the points' own; what is beyond is 0.
   if (points.dim == 2) return run.template operator()<2>();

@@ -5,6 +5,7 @@
 #include "partitioners/kd_builder.hpp"
 #include "partitioners/kd_dispatch.hpp"
 #include "partitioners/kd_lists.hpp"
+#include "partitioners/ordered_bits.hpp"
 #include "partitioners/radix_sort.hpp"
 
 namespace amrbench::partitioners::kd {

@@ -3,6 +3,8 @@
 #include <numeric>
 
 #include "partitioners/baseline_problem.hpp"
+#include "partitioners/check_together.hpp"
+#include "partitioners/rank_share.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/weights.hpp"
 
@@ -19,6 +21,20 @@ class LinearPartitioner final : public Partitioner {
     std::iota(result.order.begin(), result.order.end(), 0U);
     const auto weights = fixed_point_weights(problem.weights, options.threads);
     result.part = slice_order<std::uint32_t>(result.order, weights, options.parts, options.threads);
+    result.memory_bytes = weights.size() * sizeof(weights[0]);
+    return result;
+  }
+  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override {
+    const RankShare share = share_of_points(comm, mine);
+    double heaviest = 0;
+    check_together(comm, [&] {
+      check_share(comm, share, mine, options);
+      heaviest = checked_heaviest(mine.weights, share.first, options.threads);
+    });
+    const auto weights = fixed_point_share(comm, share, mine, heaviest, options.threads);
+    RankResult result = slice_in_place(comm, weights, mine.points.size(), share.first, options.parts);
     result.memory_bytes = weights.size() * sizeof(weights[0]);
     return result;
   }

@@ -44,7 +44,7 @@ struct PartitionOptions {
   std::size_t bucket = 1;             ///< most points in a tree's leaf
   std::string splitter = "midpoint";  ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
   double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
-  bool order = true;                          ///< false: PartitionResult::order may stay empty where that saves work
+  bool order = true;                          ///< false: `order` or `position` may stay empty where that saves work
 };
 
 struct PartitionResult {

@@ -1,26 +1,15 @@
 #pragma once
-// Stable parallel radix sort of (key, value) pairs, and keys that order as floating-point numbers do.
+// Stable parallel radix sort of (key, value) pairs.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "support/page_buffer.hpp"
 
 namespace amrbench::partitioners {
-
-/// Unsigned integer whose order is that of finite numbers; -0 and +0 are equal.
-template <class T>
-auto ordered_bits(T x) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  constexpr Bits kSign = Bits{1} << (8 * sizeof(T) - 1);
-  const auto bits = std::bit_cast<Bits>(x + T{0});  // -0 + 0 is +0
-  return (bits & kSign) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
-}
 
 template <class Key, class Value>
 struct KeyValue {

@@ -1,6 +1,7 @@
 // The methods of this build by name (partitioners/partitioner.hpp).
+#include "support/registry.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -60,16 +61,12 @@ std::span<const PartitionerEntry> partitioner_registry() {
 }
 
 std::unique_ptr<Partitioner> make_partitioner(std::string_view name) {
-  for (const PartitionerEntry& entry : kEntries)
-    if (entry.name == name) return entry.make();
   for (const Absent& absent : kOptional)
-    if (absent.name == name)
+    if (absent.name == name && std::ranges::find(kEntries, name, &PartitionerEntry::name) == std::end(kEntries))
       throw support::InputError(fmt::format(
           "method {}: not in this build; install {}, then configure and build again (cmake --preset release)", name,
           absent.package));
-  std::vector<std::string_view> names;
-  for (const PartitionerEntry& entry : kEntries) names.push_back(entry.name);
-  throw support::InputError(fmt::format("method {}: unknown; there are {}", name, fmt::join(names, ", ")));
+  return support::find_entry(kEntries, name, "method").make();
 }
 
 }  // namespace amrbench::partitioners

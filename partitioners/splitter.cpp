@@ -1,32 +1,31 @@
 #include "partitioners/splitter.hpp"
 
-#include <array>
 #include <charconv>
-#include <utility>
 
 #include "support/error.hpp"
+#include "support/registry.hpp"
 
 namespace amrbench::partitioners {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Splitter>, 4> kNames{{{"midpoint", Splitter::midpoint},
-                                                                       {"median", Splitter::median},
-                                                                       {"sampled_median", Splitter::sampled_median},
-                                                                       {"selection", Splitter::selection}}};
+struct SplitterName {
+  std::string_view name;
+  Splitter splitter;
+};
+constexpr SplitterName kNames[] = {{"midpoint", Splitter::midpoint},
+                                   {"median", Splitter::median},
+                                   {"sampled_median", Splitter::sampled_median},
+                                   {"selection", Splitter::selection}};
 
 }  // namespace
 
 Splitter splitter_from_name(std::string_view name) {
-  for (const auto& [known, splitter] : kNames) {
-    if (known == name) return splitter;
-  }
-  throw support::InputError("splitter '" + std::string(name) +
-                            "' is unknown: use midpoint, median, sampled_median, selection, or TOP:LEVELS:BELOW");
+  return support::find_entry(kNames, name, "splitter").splitter;
 }
 
 std::string_view splitter_name(Splitter splitter) {
-  for (const auto& [name, known] : kNames) {
-    if (known == splitter) return name;
+  for (const SplitterName& known : kNames) {
+    if (known.splitter == splitter) return known.name;
   }
   return "unknown";
 }

@@ -1,8 +1,10 @@
 #include "partitioners/weights.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <string>
 
 #include "partitioners/threads.hpp"
 #include "support/error.hpp"
@@ -12,9 +14,8 @@ namespace {
 
 [[noreturn]] void refuse_first(std::span<const double> weights, std::uint64_t first) {
   const auto bad = std::find_if(weights.begin(), weights.end(), [](double w) { return !(w >= 0 && std::isfinite(w)); });
-  const auto number = first + static_cast<std::uint64_t>(bad - weights.begin());
-  throw support::InputError("weight " + std::to_string(number) + " is " + std::to_string(*bad) +
-                            ": weights must be finite and not negative");
+  throw support::InputError(fmt::format("weight {} is {}; a weight must be finite and not negative",
+                                        first + static_cast<std::uint64_t>(bad - weights.begin()), *bad));
 }
 
 }  // namespace
@@ -33,30 +34,26 @@ double checked_heaviest(std::span<const double> weights, std::uint64_t first, in
   return heaviest;
 }
 
-int fixed_point_shift(std::size_t n, double heaviest) {
-  // heaviest < 2^exponent and n <= 2^count_bits.
+int fixed_point_shift(std::uint64_t n, double heaviest, int bits) {
+  if (n == 0 || heaviest == 0) return 0;
   int exponent = 0;
-  std::frexp(heaviest, &exponent);
-  int count_bits = 0;
-  while ((std::size_t{1} << count_bits) < n) ++count_bits;
+  std::frexp(heaviest, &exponent);  // heaviest < 2^exponent
   // One bit is left for rounding up to 2^exponent.
-  return kWeightBits - 1 - count_bits - exponent;
+  return bits - 1 - std::bit_width(n - 1) - exponent;
 }
 
-std::vector<std::uint64_t> to_fixed_point(std::span<const double> weights, int shift, int threads) {
+void to_fixed_point(std::span<const double> weights, int shift, std::span<std::uint64_t> fixed, int threads) {
   const auto n = static_cast<std::ptrdiff_t>(weights.size());
-  std::vector<std::uint64_t> fixed(weights.size());
 #pragma omp parallel for num_threads(team_size(threads)) schedule(static)
-  for (std::ptrdiff_t i = 0; i < n; ++i) {
-    fixed[static_cast<std::size_t>(i)] =
-        static_cast<std::uint64_t>(std::llrint(std::ldexp(weights[static_cast<std::size_t>(i)], shift)));
-  }
-  return fixed;
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    fixed[i] = static_cast<std::uint64_t>(std::llrint(std::ldexp(weights[i], shift)));
 }
 
 std::vector<std::uint64_t> fixed_point_weights(std::span<const double> weights, int threads) {
-  const double heaviest = checked_heaviest(weights, 0, threads);
-  return to_fixed_point(weights, fixed_point_shift(weights.size(), heaviest), threads);
+  std::vector<std::uint64_t> fixed(weights.size());
+  const int shift = fixed_point_shift(weights.size(), checked_heaviest(weights, 0, threads));
+  to_fixed_point(weights, shift, fixed, threads);
+  return fixed;
 }
 
 }  // namespace amrbench::partitioners

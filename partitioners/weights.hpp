@@ -13,19 +13,22 @@
 
 namespace amrbench::partitioners {
 
-/// Sum of all fixed-point weights is below 2^kWeightBits; times a number of parts (31 bits) and beside a count of
-/// points (40 bits) it fits 127 bits.
+/// Sum of all fixed-point weights is at most 2^(kWeightBits - 1): it fits, times a number of parts (31 bits) and beside
+/// a count of points (40 bits), 127 bits.
 inline constexpr int kWeightBits = 56;
+/// Orthogonal bisection sums in 64 bits and multiplies in 128: a weight keeps 63 - ceil(log2 n) bits below the largest
+/// one's first, all of a double's where n <= 1024; with 2^26 points a weight of 2^-37 of the largest still counts.
+inline constexpr int kOrbWeightBits = 64;
 
 /// The heaviest weight, 0 if there is none. Throws support::InputError that names the first weight which is negative,
 /// NaN or infinite; numbers start at `first`. O(n), threads by OpenMP (0: all).
 double checked_heaviest(std::span<const double> weights, std::uint64_t first = 0, int threads = 0);
 
-/// The s for n weights of which `heaviest` is the largest.
-int fixed_point_shift(std::size_t n, double heaviest);
+/// The s for n weights of which `heaviest` is the largest; 0 where that is 0.
+int fixed_point_shift(std::uint64_t n, double heaviest, int bits = kWeightBits);
 
-/// round(w * 2^shift) of each weight.
-std::vector<std::uint64_t> to_fixed_point(std::span<const double> weights, int shift, int threads = 0);
+/// fixed[i] = round(weights[i] * 2^shift), ties to even. Threads.
+void to_fixed_point(std::span<const double> weights, int shift, std::span<std::uint64_t> fixed, int threads = 0);
 
 /// Fixed-point weights of n points; empty in, empty out (every point then weighs 1). Throws support::InputError that
 /// names the first weight which is negative, NaN or infinite. O(n), threads by OpenMP (0: all).

@@ -9,7 +9,7 @@
 #include "partitioners/orb/distributed_exchange.hpp"
 #include "partitioners/orb/distributed_rounds.hpp"
 #include "partitioners/orb/tree.hpp"
-#include "partitioners/orb/weights.hpp"
+#include "partitioners/weights.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
@@ -126,7 +126,7 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
                                        const OrbOptions& options, OrbDistributed<T, Dim> reused) {
   const auto examine = [&](Common<T, Dim>& mine) {
     mine.box = checked_bounding_box<T, Dim>(points.data.data(), points.data.size() / Dim, mine.first, 1);
-    mine.largest = checked_largest_weight(weights, mine.first, 1);
+    mine.largest = checked_heaviest(weights, mine.first, 1);
   };
   const Common<T, Dim> all =
       detail::check_input<T, Dim>(comm, points.data.size() / Dim, weights.size(), options, examine);
@@ -136,8 +136,9 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   result.move_s = 0;
   result.collectives = 2;
   support::PageBuffer<std::uint64_t> buffer;
-  const int exponent = all.weighted ? orb_weight_exponent(all.n, all.largest) : 0;
-  if (all.weighted) to_weight_units(weights, exponent, 1, buffer);
+  const int exponent = all.weighted ? fixed_point_shift(all.n, all.largest, kOrbWeightBits) : 0;
+  buffer.resize_discard(weights.size());
+  to_fixed_point(weights, exponent, buffer.span(), 1);
   const std::uint64_t* units = all.weighted && here > 0 ? buffer.data() : nullptr;
   result.tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
   detail::fit(result.labels, here);

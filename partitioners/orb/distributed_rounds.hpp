@@ -206,8 +206,8 @@ class DistributedRounds {
       if (node.inner && node.axis == search.axis) {
         const auto a = static_cast<std::size_t>(search.axis);
         search.bracket = true;
-        search.windows.push_back({.low = ordered(std::max(node.low, box.lower[a])),
-                                  .high = ordered(std::min(node.high, box.upper[a])),
+        search.windows.push_back({.low = ordered_bits(std::max(node.low, box.lower[a])),
+                                  .high = ordered_bits(std::min(node.high, box.upper[a])),
                                   .before = cell.passed[2 * v],
                                   .weight_before = cell.passed_weight[2 * v]});
       } else if (v == 1) {

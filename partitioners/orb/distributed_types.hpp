@@ -107,7 +107,7 @@ struct CutSearch {
   /// From here on in the whole cell.
   void search_all(const OrbBox<T, Dim>& box) {
     const auto a = static_cast<std::size_t>(axis);
-    windows.assign(1, {.low = ordered(box.lower[a]), .high = ordered(box.upper[a]), .count = goal.count});
+    windows.assign(1, {.low = ordered_bits(box.lower[a]), .high = ordered_bits(box.upper[a]), .count = goal.count});
     bracket = lost = false;
     known = true;
     stepped_back = listed = false;

@@ -1,22 +1,12 @@
 #pragma once
 // Stretches of the order of rule 1 as intervals of whole numbers: what orb_distributed() narrows.
-#include <bit>
 #include <cstdint>
 #include <limits>
 
 #include "partitioners/orb/rules.hpp"
+#include "partitioners/ordered_bits.hpp"
 
 namespace amrbench::partitioners::detail {
-
-/// A number that rises with x; the same for both zeros.
-AMRBENCH_HD inline std::uint64_t ordered(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x + 0.0F);
-  return bits ^ (bits >> 31 ? 0xffffffffU : 0x80000000U);
-}
-AMRBENCH_HD inline std::uint64_t ordered(double x) {
-  const auto bits = std::bit_cast<std::uint64_t>(x + 0.0);
-  return bits ^ (bits >> 63 ? ~std::uint64_t{0} : std::uint64_t{1} << 63);
-}
 
 /// A stretch of a cell's points in order: phase 0 by the coordinate on the axis, then by each coordinate, then by id.
 struct Window {
@@ -29,8 +19,8 @@ struct Window {
 /// What a phase orders points by.
 template <class T, int Dim>
 AMRBENCH_HD inline std::uint64_t key(const OrbPoint<T, Dim>& p, int phase, int axis) {
-  if (phase == 0) return ordered(p.x[axis]);
-  return phase <= Dim ? ordered(p.x[phase - 1]) : p.id;
+  if (phase == 0) return ordered_bits(p.x[axis]);
+  return phase <= Dim ? ordered_bits(p.x[phase - 1]) : p.id;
 }
 
 /// The largest key of a phase.

@@ -13,7 +13,7 @@
 #include "partitioners/orb/gpu_distributed_layout.hpp"
 #include "partitioners/orb/gpu_distributed_local.hpp"
 #include "partitioners/orb/tree.hpp"
-#include "partitioners/orb/weights.hpp"
+#include "partitioners/weights.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_link.hpp"
 #include "support/error.hpp"
@@ -87,14 +87,14 @@ struct OrbGpus<T, Dim>::Impl {
       if (found.bad_weight < n) {
         double bad = 0;
         fetch(&bad, weights + found.bad_weight, sizeof(bad));
-        static_cast<void>(checked_largest_weight({&bad, 1}, mine.first + found.bad_weight, 1));  // throws
+        static_cast<void>(checked_heaviest({&bad, 1}, mine.first + found.bad_weight, 1));  // throws
       }
     };
     const auto all = detail::check_input<T, Dim>(comm, n, options.weighted ? n : 0, orb_options, examine);
     times.check_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     first = all.first;
     here = n;
-    exponent = options.weighted ? orb_weight_exponent(all.n, all.largest) : 0;
+    exponent = options.weighted ? fixed_point_shift(all.n, all.largest, kOrbWeightBits) : 0;
     tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
     if (comm.size() == 1) {
       run_alone(points, weights);

@@ -39,7 +39,7 @@ __device__ inline OrbPoint<T, Dim> load(const DeviceSource<T, Dim>& source, std:
   return p;
 }
 
-/// As to_weight_units() has it.
+/// As to_fixed_point() has it.
 __device__ inline std::uint64_t weight_unit(double weight, int exponent) {
   return __double2ull_rn(ldexp(weight, exponent));
 }

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "partitioners/orb/gpu_weighted.hpp"
-#include "partitioners/orb/weights.hpp"
+#include "partitioners/weights.hpp"
 
 namespace amrbench::partitioners::gpu {
 
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreadsOfPass)
   if (threadIdx.x % 32 == 0 && mine > 0) atomicMax(largest, mine);
 }
 
-/// round(w * 2^exponent), ties to even, as to_weight_units(); and sums of groups. A warp a group at a time.
+/// round(w * 2^exponent), ties to even, as to_fixed_point(); and sums of groups. A warp a group at a time.
 __global__ void __launch_bounds__(kThreadsOfPass)
     weight_units_kernel(const double* __restrict__ weights, std::uint64_t n, int exponent,
                         std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
@@ -108,9 +108,9 @@ int WeightUnits::checked_exponent(const double* weights) {
     double weight = 0;
     copy_to_host(&weight, weights + first.bad, 1, stream_);
     stream_.synchronize();
-    checked_largest_weight(std::span<const double>(&weight, 1), first.bad, 1);  // says so
+    checked_heaviest(std::span<const double>(&weight, 1), first.bad, 1);  // says so
   }
-  return orb_weight_exponent(n_, std::bit_cast<double>(first.largest));
+  return fixed_point_shift(n_, std::bit_cast<double>(first.largest), kOrbWeightBits);
 }
 
 void WeightUnits::convert(const double* weights, std::optional<int> exponent) {

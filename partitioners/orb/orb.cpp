@@ -9,8 +9,9 @@
 #include <limits>
 
 #include "partitioners/orb/tree.hpp"
-#include "partitioners/orb/weights.hpp"
+#include "partitioners/weights.hpp"
 #include "support/error.hpp"
+#include "support/registry.hpp"
 
 namespace amrbench::partitioners {
 
@@ -35,6 +36,7 @@ template <class T, int Dim>
 void check_options(PointView<T> points, std::span<const double> weights, const OrbOptions& options) {
   const std::size_t n = points.size();
   if (points.dim != Dim) throw InputError(fmt::format("points have {} coordinates; {} are needed", points.dim, Dim));
+  support::find_entry(kMethods, options.method, "method");
   if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
   if (options.leaves > n)
     throw InputError(
@@ -141,8 +143,9 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
   std::uint64_t total = n;
   double unit = 1;
   if (!weights.empty()) {
-    const int exponent = orb_weight_exponent(n, checked_largest_weight(weights, 0, options.threads));
-    to_weight_units(weights, exponent, options.threads, units);
+    const int exponent = fixed_point_shift(n, checked_heaviest(weights, 0, options.threads), kOrbWeightBits);
+    units.resize_discard(n);
+    to_fixed_point(weights, exponent, units.span(), options.threads);
     input.weights = units.data();
     unit = std::ldexp(1.0, -exponent);
     total = 0;
@@ -155,16 +158,12 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
   fit(result.permutation, options.permutation ? n : 0);
   fit(result.points, options.points ? n * Dim : 0);
   const auto start = std::chrono::steady_clock::now();
-  if (options.method == "auto" || options.method == "multiway") {
-    orb_multiway(input, result);
-  } else if (options.method == "bisection") {
+  if (options.method == "bisection") {
     orb_by_bisection(input, result);
   } else if (options.method == "sort") {
     orb_by_sort(input, result);
   } else {
-    std::string names;
-    for (const OrbMethod& method : kMethods) names += fmt::format("{}{}", names.empty() ? "" : ", ", method.name);
-    throw InputError(fmt::format("no ORB method is called \"{}\"; there are {}", options.method, names));
+    orb_multiway(input, result);
   }
   result.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -70,7 +70,7 @@ class OrbGpu {
   /// are complete: the run's stream waits for no other, so who copied or made them has waited. box: root's box, which
   /// holds all points. weights: n on the device, as complete, where options.weighted says so, else null; InputError
   /// with the index of the first that is negative, NaN or infinite. weight_exponent: that of more weights, of which
-  /// these are some, in place of their own (orb_weight_exponent()); then they have been checked. Waits until done.
+  /// these are some, in place of their own (fixed_point_shift()); then they have been checked. Waits until done.
   /// RunError when the method cannot find a cut among its points.
   const OrbTree<T, Dim>& run(const T* points, const OrbBox<T, Dim>& box, const double* weights = nullptr,
                              std::optional<int> weight_exponent = {});
