@@ -50,8 +50,9 @@ Destinations Placement::place(const support::Communicator& comm, const BlockTabl
 }
 
 Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest) {
-  const int shift = partitioners::fixed_point_shift(static_cast<std::size_t>(table.blocks), heaviest);
-  const std::vector<std::uint64_t> weights = partitioners::to_fixed_point(table.loads(), shift);
+  const int shift = partitioners::fixed_point_shift(static_cast<std::uint64_t>(table.blocks), heaviest);
+  std::vector<std::uint64_t> weights(table.size());
+  partitioners::to_fixed_point(table.loads(), shift, weights);
   return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts), {}};
 }
 
