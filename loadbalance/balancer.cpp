@@ -77,7 +77,8 @@ void Balancer::remember(std::span<const Share> shares) {
 Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, bool predicted,
                      const support::Metrics& metrics) {
   const double worked = work_seconds(metrics), spent = spent_seconds(metrics);
-  table_.seconds = is_new_ ? worked - worked_ : 0.0;
+  // A GPU's events may come in late: until the first have, its work is timed by the host.
+  table_.seconds = is_new_ ? std::max(0.0, worked - worked_) : 0.0;
   fill_block_table(mesh, changes, table_);
   if (model_->needs_centres()) fill_centres(mesh, table_);
   model_->weigh(table_);
