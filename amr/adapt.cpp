@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <boost/container/flat_map.hpp>
 #include <optional>
 #include <span>
 #include <utility>
@@ -33,8 +33,10 @@ class FamilyMove {
     const std::vector<Departure> departures = find_departures();
     const std::vector<Arrival> arrivals = mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures);
     if (departures.empty() && arrivals.empty()) return {};
-    BlockList blocks{
-        {mesh_.keys().begin(), mesh_.keys().end()}, changes_, {fields_.slots().begin(), fields_.slots().end()}};
+    BlockList blocks{{mesh_.keys().begin(), mesh_.keys().end()},
+                     {mesh_.weights().begin(), mesh_.weights().end()},
+                     changes_,
+                     {fields_.slots().begin(), fields_.slots().end()}};
     move_blocks(mesh_.comm(), fields_, blocks, departures, arrivals);
     return blocks;
   }
@@ -60,7 +62,7 @@ class FamilyMove {
       members.emplace_back(begin, i);
     }
     const std::vector<int> owners = mesh_.owners(firsts);
-    std::map<int, std::vector<std::int32_t>> by_rank;
+    boost::container::flat_map<int, std::vector<std::int32_t>> by_rank;
     for (std::size_t f = 0; f < firsts.size(); ++f) {
       for (std::int32_t i = members[f].first; i < members[f].second; ++i) by_rank[owners[f]].push_back(i);
     }
@@ -94,6 +96,7 @@ class FamilyMove {
 /// the blocks before and after.
 struct Plan {
   std::vector<Key> keys;
+  std::vector<double> weights;
   std::vector<std::int64_t> slots;
   std::vector<kernels::SplitJob> splits;
   std::vector<std::size_t> first_children;  ///< of each split: the first of its 8 children among the new blocks
@@ -103,6 +106,7 @@ struct Plan {
 /// Blocks as in a BlockList that need not be one.
 struct BlockView {
   std::span<const Key> keys;
+  std::span<const double> weights;
   std::span<const Change> changes;
   std::span<const std::int64_t> slots;
   [[nodiscard]] std::size_t size() const { return keys.size(); }
@@ -132,6 +136,7 @@ class Planner {
     for (int t = 0; t < threads; ++t) sizes[t + 1] = count(first_of(t, threads), first_of(t + 1, threads));
     for (int t = 0; t < threads; ++t) sizes[t + 1] += sizes[t];
     plan_.keys.resize(sizes[threads].keys);
+    plan_.weights.resize(sizes[threads].keys);
     plan_.slots.resize(sizes[threads].keys);
     plan_.splits.resize(sizes[threads].splits);
     plan_.first_children.resize(sizes[threads].splits);
@@ -165,6 +170,7 @@ class Planner {
       const Key key = blocks_.keys[i];
       if (blocks_.changes[i] == Change::stay) {
         plan_.keys[at.keys] = key;
+        plan_.weights[at.keys] = blocks_.weights[i];
         plan_.slots[at.keys++] = blocks_.slots[i];
       } else if (blocks_.changes[i] == Change::refine) {
         const auto slot = static_cast<std::int32_t>(blocks_.slots[i]);
@@ -172,15 +178,19 @@ class Planner {
         plan_.first_children[at.splits++] = at.keys;
         for (int child = 0; child < 8; ++child, ++at.keys) {
           plan_.keys[at.keys] = space_.child(key, child);
+          plan_.weights[at.keys] = blocks_.weights[i];
           plan_.slots[at.keys] = octant_of(space_, plan_.keys[at.keys]) == 0 ? blocks_.slots[i] : kLater;
         }
       } else {
         kernels::MergeJob& job = plan_.merges[at.merges++];
+        double weight = 0.0;
         for (int child = 0; child < 8; ++child) {
           job.from[octant_of(space_, blocks_.keys[i + child])] = static_cast<std::int32_t>(blocks_.slots[i + child]);
+          weight += blocks_.weights[i + child] / 8;
         }
         job.to = job.from[0];
         plan_.keys[at.keys] = space_.parent(key);
+        plan_.weights[at.keys] = weight;
         plan_.slots[at.keys++] = job.to;
         i += 7;
       }
@@ -221,13 +231,14 @@ void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
 void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
   const std::optional<BlockList> moved = FamilyMove(mesh, fields, consensus.changes).run();
-  const BlockView blocks = moved ? BlockView{moved->keys, moved->changes, moved->slots}
-                                 : BlockView{mesh.keys(), consensus.changes, fields.slots()};
-  Plan plan = Planner(mesh.space(), blocks, {mesh.spare_keys(), fields.spare_slots(), {}, {}, {}}).run();
+  const BlockView blocks = moved ? BlockView{moved->keys, moved->weights, moved->changes, moved->slots}
+                                 : BlockView{mesh.keys(), mesh.weights(), consensus.changes, fields.slots()};
+  Plan memory{mesh.spare_keys(), mesh.spare_weights(), fields.spare_slots(), {}, {}, {}};
+  Plan plan = Planner(mesh.space(), blocks, std::move(memory)).run();
   merge_values(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));
-  mesh.set_blocks(std::move(plan.keys));
+  mesh.set_blocks(std::move(plan.keys), std::move(plan.weights));
 }
 
 }  // namespace amrbench::amr

@@ -1,7 +1,7 @@
 #pragma once
-// The resolved configuration of a run, as plain data. Names are those of the TOML tables and keys (docs/config.md) and
-// of the run record. Filled and checked by apps/ (TOML file, --set, miniAMR options); read by every room above
-// kernels/.
+// What mesh and time loop take of a run's configuration, as plain data. Names are those of the TOML tables and keys
+// (docs/config.md) and of the run record. Filled and checked by apps/ (TOML file, --set, miniAMR options), where
+// apps/config.hpp adds what load balancing takes (loadbalance/config.hpp).
 #include <array>
 #include <cstdint>
 #include <string>
@@ -53,17 +53,6 @@ struct ObjectConfig {
   std::string bounce = "none";       ///< "none", "center", "edge" (miniAMR 0, 1, 2)
 };
 
-/// [partition]
-struct PartitionConfig {
-  std::string method = "morton";  ///< name in the placement registry (loadbalance/placement.hpp)
-};
-
-/// [balance]
-struct BalanceConfig {
-  std::string policy = "every";  ///< "never", "every" (after each refinement), "threshold"
-  double threshold = 0.1;        ///< "threshold": rebalance when (max - min) / mean of the blocks a rank exceeds it
-};
-
 /// [device]
 struct DeviceConfig {
   std::string backend = "cpu";  ///< where block data lies: "cpu" or "cuda"
@@ -87,8 +76,6 @@ struct Config {
   FieldsConfig fields;
   RunConfig run;
   std::vector<ObjectConfig> objects;
-  PartitionConfig partition;
-  BalanceConfig balance;
   DeviceConfig device;
   OutputConfig output;
 };

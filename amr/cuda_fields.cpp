@@ -39,18 +39,20 @@ class CudaReading final : public BlockReading {
   support::PinnedBuffer<double> host_;
 };
 
-/// Keys and changes of the blocks that move; values travel apart.
+/// Keys, weights and changes of the blocks that move; values travel apart.
 void move_lists(const support::Communicator& comm, std::span<const BlockMessage> sends,
                 std::span<const BlockMessage> receives) {
   support::Requests requests;
   for (const BlockMessage& m : receives) {
     const int n = support::mpi_count(m.keys.size(), "migration message");
     support::mpi_check(MPI_Irecv(m.keys.data(), n, MPI_UINT64_T, m.rank, kTag, comm.get(), requests.add()));
+    support::mpi_check(MPI_Irecv(m.weights.data(), n, MPI_DOUBLE, m.rank, kTag, comm.get(), requests.add()));
     support::mpi_check(MPI_Irecv(m.changes.data(), n, MPI_INT8_T, m.rank, kTag, comm.get(), requests.add()));
   }
   for (const BlockMessage& m : sends) {
     const int n = support::mpi_count(m.keys.size(), "migration message");
     support::mpi_check(MPI_Isend(m.keys.data(), n, MPI_UINT64_T, m.rank, kTag, comm.get(), requests.add()));
+    support::mpi_check(MPI_Isend(m.weights.data(), n, MPI_DOUBLE, m.rank, kTag, comm.get(), requests.add()));
     support::mpi_check(MPI_Isend(m.changes.data(), n, MPI_INT8_T, m.rank, kTag, comm.get(), requests.add()));
   }
   requests.wait_all();

@@ -199,7 +199,7 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     halo_.start(fields);
-    if (!options_.overlap) halo_.finish();
+    if (!options_.overlap) count_wait(metrics, halo_.finish());
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
@@ -208,7 +208,7 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   if (options_.overlap) {
     {
       support::PhaseTimer timer(metrics, support::Phase::halo);
-      halo_.finish();
+      count_wait(metrics, halo_.finish());
     }
     support::PhaseTimer timer(metrics, support::Phase::stencil);
     run_blocks(mesh, fields, halo_.border(), summing);

@@ -13,22 +13,23 @@ namespace {
 
 constexpr int kTag = 72;
 
-/// Memory of a message as MPI sees it: keys and changes in one piece each, then block by block where the values lie. So
-/// nothing is packed, and no buffer as large as the message is needed. Owns the datatype.
+/// Memory of a message as MPI sees it: keys, weights and changes in one piece each, then block by block where the
+/// values lie. So nothing is packed, and no buffer as large as the message is needed. Owns the datatype.
 class MessageType {
  public:
   MessageType(const BlockMessage& message, FieldStore& fields) {
     const std::size_t values = fields.layout().block_values();
-    constexpr std::size_t kLists = 2;
+    constexpr std::size_t kLists = 3;
     const std::size_t pieces = message.slots.size() + kLists;
     std::vector<MPI_Aint> places(pieces);
     std::vector<int> lengths(pieces, support::mpi_count(values, "block"));
     std::vector<MPI_Datatype> types(pieces, MPI_DOUBLE);
     support::mpi_check(MPI_Get_address(message.keys.data(), &places[0]));
-    support::mpi_check(MPI_Get_address(message.changes.data(), &places[1]));
-    lengths[0] = lengths[1] = support::mpi_count(message.slots.size(), "migration message");
+    support::mpi_check(MPI_Get_address(message.weights.data(), &places[1]));
+    support::mpi_check(MPI_Get_address(message.changes.data(), &places[2]));
+    lengths[0] = lengths[1] = lengths[2] = support::mpi_count(message.slots.size(), "migration message");
     types[0] = MPI_UINT64_T;
-    types[1] = MPI_INT8_T;
+    types[2] = MPI_INT8_T;
     for (std::size_t k = 0; k < message.slots.size(); ++k) {
       support::mpi_check(MPI_Get_address(fields.slot_values(message.slots[k]), &places[k + kLists]));
     }

@@ -19,11 +19,12 @@
 
 namespace amrbench::amr {
 
-/// Blocks on their way to or from a rank: keys, what they are about to become, and the slots of their values; lists of
-/// one length. What is received is written there.
+/// Blocks on their way to or from a rank: keys, weights, what they are about to become, and the slots of their values;
+/// lists of one length. What is received is written there.
 struct BlockMessage {
   int rank = 0;
   std::span<Key> keys;
+  std::span<double> weights;
   std::span<Change> changes;
   std::span<const std::int64_t> slots;
 };
@@ -72,7 +73,7 @@ class Fields {
   /// Values of blocks that merge, of blocks that split. No job writes what another one of the batch reads or writes.
   virtual void merge(std::span<const kernels::MergeJob> jobs) = 0;
   virtual void split(std::span<const kernels::SplitJob> jobs) = 0;
-  /// Sends blocks to other ranks and receives others, keys and changes included; lists by ascending rank, each rank at
+  /// Sends blocks to other ranks and receives others, lists and values; lists by ascending rank, each rank at
   /// most once a list, none this one. Returns when all is there. Collective over the ranks that are named.
   virtual void move(const support::Communicator& comm, std::span<const BlockMessage> sends,
                     std::span<const BlockMessage> receives) = 0;

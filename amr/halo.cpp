@@ -1,6 +1,7 @@
 #include "amr/halo.hpp"
 
 #include "kernels/faces.hpp"
+#include "support/metrics.hpp"
 
 namespace amrbench::amr {
 
@@ -49,8 +50,10 @@ void Halo::start(const FieldStore& fields) {
       receive_counts_.counts.data(), receive_counts_.starts.data(), MPI_DOUBLE, graph_->comm().get(), &request_));
 }
 
-void Halo::finish() {
+double Halo::finish() {
+  const double begin = support::Metrics::steady_seconds();
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+  return support::Metrics::steady_seconds() - begin;
 }
 
 std::size_t Halo::memory_bytes() const {

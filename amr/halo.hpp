@@ -22,8 +22,8 @@ class Halo {
 
   /// Packs all pieces (threads) and starts the exchange. Collective over neighbours.
   void start(const FieldStore& fields);
-  /// Waits until the faces have come.
-  void finish();
+  /// Waits until the faces have come; the seconds that took.
+  double finish();
 
   /// The piece that block i received for part `part` of its face `face`, 0 unless fine blocks lie behind it; only for
   /// links to ghosts, after finish().

@@ -63,8 +63,10 @@ Mesh<Dim>::Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& spa
 }
 
 template <int Dim>
-void Mesh<Dim>::set_blocks(std::vector<Key> keys) {
+void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
   keys_.swap(keys);
+  weights_.swap(weights);
+  if (weights_.size() != keys_.size()) weights_.assign(keys_.size(), 1.0);
   if (!is_linked_) keys.clear();  // a mesh that was refused: nothing of it holds
   is_linked_ = false;
   blocks_.levels.swap(spare_.levels);
@@ -78,6 +80,7 @@ void Mesh<Dim>::set_blocks(std::vector<Key> keys) {
   link_open_faces();
   list_border();
   spare_keys_ = std::move(keys);
+  spare_weights_ = std::move(weights);
 }
 
 template <int Dim>
@@ -123,10 +126,12 @@ std::vector<int> Mesh<Dim>::owners(std::span<const Key> leaves) const {
 
 template <int Dim>
 std::size_t Mesh<Dim>::memory_bytes() const {
-  std::size_t bytes = (keys_.capacity() + spare_keys_.capacity()) * sizeof(Key) + blocks_.bytes() + spare_.bytes() +
-                      flags_.bytes() + now_.bytes() + before_.bytes() + open_.capacity() * sizeof(Open) +
-                      ghost_keys_.capacity() * sizeof(Key) + border_.capacity() * sizeof(std::int32_t) +
-                      splitters_.capacity() * sizeof(Key) + rank_sizes_.capacity() * sizeof(std::int64_t);
+  std::size_t bytes = (keys_.capacity() + spare_keys_.capacity()) * sizeof(Key) +
+                      (weights_.capacity() + spare_weights_.capacity()) * sizeof(double) + blocks_.bytes() +
+                      spare_.bytes() + flags_.bytes() + now_.bytes() + before_.bytes() +
+                      open_.capacity() * sizeof(Open) + ghost_keys_.capacity() * sizeof(Key) +
+                      border_.capacity() * sizeof(std::int32_t) + splitters_.capacity() * sizeof(Key) +
+                      rank_sizes_.capacity() * sizeof(std::int64_t);
   for (const NeighborRank& neighbor : neighbors_) bytes += neighbor.sends.capacity() * sizeof(std::int32_t);
   return bytes;
 }

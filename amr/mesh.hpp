@@ -61,13 +61,18 @@ class Mesh {
   Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& space);
 
   /// Replaces this rank's blocks and brings owners, dictionary, ghosts and links up to date. `keys`: ascending leaves;
-  /// those of all ranks must tile the domain; a rank may hold none. Blocks that were here before keep what they know of
-  /// neighbours that still are (amr/mesh_links.cpp). O(n) work and memory, one all-gather of three numbers a rank, one
-  /// neighbourhood exchange of keys; where ranks hold no intervals of the curve, three all-to-alls of keys at the
-  /// ranks' borders besides. Throws RunError when a neighbour is missing or more than one level away. Collective.
-  void set_blocks(std::vector<Key> keys);
+  /// those of all ranks must tile the domain; a rank may hold none. `weights`: one a key, or none: all weigh 1. Blocks
+  /// that were here before keep what they know of neighbours that still are (amr/mesh_links.cpp). O(n) work and memory,
+  /// one all-gather of three numbers a rank, one neighbourhood exchange of keys; where ranks hold no intervals of the
+  /// curve, three all-to-alls of keys at the ranks' borders besides. Throws RunError when a neighbour is missing or
+  /// more than one level away. Collective.
+  void set_blocks(std::vector<Key> keys, std::vector<double> weights = {});
   /// A list of any contents for the next set_blocks(): the memory of one before.
   [[nodiscard]] std::vector<Key> spare_keys() { return std::move(spare_keys_); }
+  /// The same for their weights.
+  [[nodiscard]] std::vector<double> spare_weights() { return std::move(spare_weights_); }
+  /// What balancing last said that each local block weighs; one a block. The mesh only keeps them with their blocks.
+  void set_weights(std::span<const double> weights) { weights_.assign(weights.begin(), weights.end()); }
 
   [[nodiscard]] const support::Communicator& comm() const { return comm_; }
   [[nodiscard]] const sfc::KeySpace<Dim>& space() const { return space_; }
@@ -75,6 +80,8 @@ class Mesh {
   // This rank's blocks, in curve order.
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(keys_.size()); }
   [[nodiscard]] std::span<const Key> keys() const { return keys_; }
+  /// >= 0. They go where the blocks go; a child has its parent's, a merged block the mean of its children's.
+  [[nodiscard]] std::span<const double> weights() const { return weights_; }
   [[nodiscard]] int level(std::int32_t i) const { return blocks_.levels[i]; }
   [[nodiscard]] const Coord& coord(std::int32_t i) const { return blocks_.coords[i]; }
   [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
@@ -155,6 +162,7 @@ class Mesh {
   support::Communicator comm_;
   sfc::KeySpace<Dim> space_;
   std::vector<Key> keys_, spare_keys_;
+  std::vector<double> weights_, spare_weights_;
   Blocks blocks_;
   Blocks spare_;  ///< memory of the mesh before, for the next one
   support::PageBuffer<std::uint8_t> flags_;

@@ -1,7 +1,7 @@
 #include "amr/migrate.hpp"
 
 #include <algorithm>
-#include <map>
+#include <boost/container/flat_map.hpp>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -21,9 +21,10 @@ Range intersect(Range a, Range b) {
 }
 
 BlockList blocks_of(const Mesh<3>& mesh, const Fields& fields, std::vector<Change>&& changes) {
-  BlockList blocks{{mesh.keys().begin(), mesh.keys().end()}, std::move(changes), {}};
-  blocks.slots.assign(fields.slots().begin(), fields.slots().end());
-  return blocks;
+  return {{mesh.keys().begin(), mesh.keys().end()},
+          {mesh.weights().begin(), mesh.weights().end()},
+          std::move(changes),
+          {fields.slots().begin(), fields.slots().end()}};
 }
 
 MigrationCount migrate_blocks(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
@@ -32,13 +33,14 @@ MigrationCount migrate_blocks(Mesh<3>& mesh, Fields& fields, std::vector<Change>
   const MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
   changes = std::move(blocks.changes);
   fields.set_slots(std::move(blocks.slots));
-  mesh.set_blocks(std::move(blocks.keys));
+  mesh.set_blocks(std::move(blocks.keys), std::move(blocks.weights));
   return count;
 }
 
 /// Pieces of a list one after another.
 void append(BlockList& to, const BlockList& from, std::size_t begin, std::size_t end) {
   to.keys.insert(to.keys.end(), from.keys.begin() + begin, from.keys.begin() + end);
+  to.weights.insert(to.weights.end(), from.weights.begin() + begin, from.weights.begin() + end);
   to.changes.insert(to.changes.end(), from.changes.begin() + begin, from.changes.begin() + end);
   to.slots.insert(to.slots.end(), from.slots.begin() + begin, from.slots.begin() + end);
 }
@@ -50,7 +52,8 @@ void sort_by_key(BlockList& blocks) {
   std::sort(order.begin(), order.end(),
             [&](std::int32_t a, std::int32_t b) { return blocks.keys[a] < blocks.keys[b]; });
   BlockList sorted;
-  for (const std::int32_t i : order) sorted.push_back(blocks.keys[i], blocks.changes[i], blocks.slots[i]);
+  sorted.reserve(blocks.size());
+  for (const std::int32_t i : order) append(sorted, blocks, i, i + 1);
   blocks = std::move(sorted);
 }
 
@@ -119,12 +122,14 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
     arriving.slots.insert(arriving.slots.end(), slots.begin(), slots.end());
   }
   arriving.keys.resize(arriving.slots.size());
+  arriving.weights.resize(arriving.slots.size());
   arriving.changes.resize(arriving.slots.size());
   MigrationCount count;
   std::size_t before = 0, at = 0;  // arrivals from lower ranks; arrivals so far
   std::vector<BlockMessage> sends, receives;
   for (const Arrival& a : arrivals) {
     receives.push_back({a.rank, std::span(arriving.keys).subspan(at, a.blocks),
+                        std::span(arriving.weights).subspan(at, a.blocks),
                         std::span(arriving.changes).subspan(at, a.blocks),
                         std::span<const std::int64_t>(arriving.slots).subspan(at, a.blocks)});
     at += a.blocks;
@@ -132,11 +137,11 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
   }
   for (std::size_t d = 0; d < departures.size(); ++d) {
     BlockList& sent = leaving[d];
-    sends.push_back({departures[d].rank, sent.keys, sent.changes, sent.slots});
+    sends.push_back({departures[d].rank, sent.keys, sent.weights, sent.changes, sent.slots});
     const auto n = static_cast<std::int64_t>(sent.size());
     count.blocks += n;
-    count.bytes +=
-        n * static_cast<std::int64_t>(fields.layout().block_values() * sizeof(double) + sizeof(Key) + sizeof(Change));
+    count.bytes += n * static_cast<std::int64_t>((fields.layout().block_values() + 1) * sizeof(double) + sizeof(Key) +
+                                                 sizeof(Change));
   }
   fields.move(comm, sends, receives);
   for (const BlockList& sent : leaving) fields.give_back(sent.slots);
@@ -181,7 +186,7 @@ MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& chang
 
 MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations) {
-  std::map<int, std::vector<std::int32_t>> by_rank;
+  boost::container::flat_map<int, std::vector<std::int32_t>> by_rank;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     if (destinations[i] != mesh.comm().rank()) by_rank[destinations[i]].push_back(i);
   }

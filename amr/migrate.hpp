@@ -15,23 +15,20 @@ struct MigrationCount {
   std::int64_t bytes = 0;   ///< of messages it sent
 };
 
-/// Blocks on their way: block i has keys[i], stands in slot slots[i] of the fields, and changes[i] is what it is about
-/// to become.
+/// Blocks on their way: block i has keys[i], weighs weights[i], stands in slot slots[i] of the fields, and changes[i]
+/// is what it is about to become.
 struct BlockList {
   std::vector<Key> keys;
+  std::vector<double> weights;
   std::vector<Change> changes;
   std::vector<std::int64_t> slots;
 
   [[nodiscard]] std::size_t size() const { return keys.size(); }
   void reserve(std::size_t n) {
     keys.reserve(n);
+    weights.reserve(n);
     changes.reserve(n);
     slots.reserve(n);
-  }
-  void push_back(Key key, Change change, std::int64_t slot) {
-    keys.push_back(key);
-    changes.push_back(change);
-    slots.push_back(slot);
   }
 };
 
@@ -57,9 +54,9 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
                            std::span<const Departure> departures, std::span<const Arrival> arrivals);
 
 /// Re-cuts the curve: rank r gets the blocks at global positions [cuts[r], cuts[r + 1]). `cuts`: ranks + 1 ascending
-/// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys and values
-/// of all blocks that go from one rank to another travel in one message; who sends what follows from the cuts alone, so
-/// nothing is negotiated. Collective.
+/// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys,
+/// weights and values of all blocks that go from one rank to another travel in one message; who sends what follows from
+/// the cuts alone, so nothing is negotiated. Collective.
 MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::span<const std::int64_t> cuts);
 /// The same with one more byte a block: `changes`, one a local block, go where the blocks go.
 MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes, std::span<const std::int64_t> cuts);

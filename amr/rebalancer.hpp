@@ -1,5 +1,8 @@
 #pragma once
 // What the time loop asks of load balancing; loadbalance/ implements it.
+//
+// A refinement is: begin(); then for each pass that changes blocks, rebalance_ahead(); then, if any did, rebalance().
+#include <cstdint>
 #include <vector>
 
 #include "amr/consensus.hpp"
@@ -9,20 +12,29 @@
 
 namespace amrbench::amr {
 
+/// Where a run stands; the same on every rank.
+struct RunPosition {
+  std::int64_t step = 0;    ///< steps done
+  std::int64_t steps = 0;   ///< steps there will be; 0 = not known beforehand
+  std::int64_t stages = 0;  ///< stages done
+};
+
 class Rebalancer {
  public:
   virtual ~Rebalancer() = default;
   /// Called once, on the mesh of root cells with its initial fields: puts them where the method wants them, if that is
   /// not where they are, in even stretches of the curve. Collective.
   virtual void place_roots(Mesh<3>& /*mesh*/, Fields& /*fields*/, support::Metrics& /*metrics*/) {}
+  /// A refinement begins. Local.
+  virtual void begin(const RunPosition& /*position*/) {}
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
   /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
   /// travel with the blocks. True when blocks may have moved. Times as below. Collective.
   virtual bool rebalance_ahead(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                                support::Metrics& metrics) = 0;
 
-  /// Called after each refinement: decides whether to re-cut the mesh and does it. True when blocks may have moved.
-  /// Times go to phases balance and migrate. Collective.
+  /// Called after a refinement that changed blocks: decides whether to re-cut the mesh and does it. True when blocks
+  /// may have moved. Times go to phases balance and migrate. Collective.
   virtual bool rebalance(Mesh<3>& mesh, Fields& fields, support::Metrics& metrics) = 0;
 };
 

@@ -56,6 +56,7 @@ void Simulation::count_blocks() {
 void Simulation::refine(int passes) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
+  rebalancer_.begin({totals_.steps, config_.run.steps, totals_.stages});
   bool changed = false, moved = true;  // moved: marks of the pass before are of no use
   std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {

@@ -31,6 +31,10 @@ struct RunTotals {
   std::int64_t blocks_merged = 0;  ///< families of 8 that became one block
   std::int64_t refine_steps = 0;   ///< refinements, the first included
   std::int64_t consensus_rounds = 0;
+  /// Mean number of blocks over stages.
+  [[nodiscard]] double blocks_mean() const {
+    return stages > 0 ? static_cast<double>(block_stages) / static_cast<double>(stages) : 0.0;
+  }
 };
 
 /// Called on every rank after each step (and after the first refinement, with step 0).

@@ -25,6 +25,11 @@ struct HaloSize {
   int neighbors = 0;            ///< ranks exchanged with
 };
 
+/// Counts what an exchange on the host waited for.
+inline void count_wait(support::Metrics& metrics, double seconds) {
+  metrics.count("halo_wait_ns", static_cast<std::int64_t>(seconds * 1e9));
+}
+
 /// What a stage computes on.
 struct StageDevice {
   std::string backend = "cpu";
@@ -41,8 +46,8 @@ class Stage {
   virtual void mesh_changed(const Mesh<3>& mesh) = 0;
 
   /// Stage number `stage` (from 0) over every block; the results are then the fields. With `scale` it adds up every
-  /// variable's new values. Times go to phases halo and stencil. Collective over neighbours. std::logic_error for
-  /// fields of another kind.
+  /// variable's new values. Times go to phases halo and stencil; on the host, what the first spends on waiting for
+  /// others also to the counter halo_wait_ns. Collective over neighbours. std::logic_error for fields of another kind.
   virtual void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                        support::Metrics& metrics) = 0;
   /// This rank's exact sum of every variable over the last stage that was given a scale; waits for that stage, and for

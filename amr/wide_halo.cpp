@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/metrics.hpp"
+
 namespace amrbench::amr {
 
 using kernels::TileTransfer;
@@ -35,8 +37,10 @@ void WideHalo::start(const Plan& plan, const double* tiles) {
                                              graph_->comm().get(), &request_));
 }
 
-void WideHalo::finish(const Plan& plan, double* tiles) {
+double WideHalo::finish(const Plan& plan, double* tiles) {
+  const double begin = support::Metrics::steady_seconds();
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+  const double waited = support::Metrics::steady_seconds() - begin;
   const double* const buffer = receive_buffer_.data();
   const auto& pieces = plan.pieces.receives.pieces;
 #pragma omp parallel for schedule(static)
@@ -44,6 +48,7 @@ void WideHalo::finish(const Plan& plan, double* tiles) {
     const HaloPiece& p = pieces[k];
     kernels::unpack_tile_piece(layout_, buffer + p.at, p.face, p.transfer, p.part, tiles + p.block * layout_.values());
   }
+  return waited;
 }
 
 void WideHalo::fill_face(const Mesh<3>& mesh, std::int32_t i, int face, double* tiles, double* scratch) const {
@@ -76,7 +81,7 @@ void WideHalo::fill_local(const Mesh<3>& mesh, int axis, double* tiles) {
   }
 }
 
-void WideHalo::exchange(const Mesh<3>& mesh, double* tiles, bool overlap) {
+double WideHalo::exchange(const Mesh<3>& mesh, double* tiles, bool overlap) {
   std::size_t largest = 0;
   for (int axis = 0; axis < 3; ++axis) {
     largest = std::max({largest, kernels::tile_piece_values(layout_, TileTransfer::quarter, axis),
@@ -84,12 +89,14 @@ void WideHalo::exchange(const Mesh<3>& mesh, double* tiles, bool overlap) {
   }
   scratch_.resize(std::max(scratch_.size(), std::size_t(omp_get_max_threads())));
   for (auto& scratch : scratch_) scratch.resize(largest);
+  double waited = 0.0;
   for (int axis = 0; axis < 3; ++axis) {
     start(plans_[axis], tiles);
     if (overlap) fill_local(mesh, axis, tiles);
-    finish(plans_[axis], tiles);
+    waited += finish(plans_[axis], tiles);
     if (!overlap) fill_local(mesh, axis, tiles);
   }
+  return waited;
 }
 
 std::int64_t WideHalo::bytes_sent_each() const {

@@ -27,8 +27,8 @@ class WideHalo {
 
   /// Fills all ghosts of all tiles; tile i lies at tiles + i * layout.values(), its inside holds the block's values.
   /// `overlap`: fill from local neighbours before waiting for the messages, else after. The same bits either way.
-  /// Collective over neighbours.
-  void exchange(const Mesh<3>& mesh, double* tiles, bool overlap);
+  /// The seconds that it waited. Collective over neighbours.
+  double exchange(const Mesh<3>& mesh, double* tiles, bool overlap);
 
   /// Per exchange, all axes together.
   [[nodiscard]] std::int64_t bytes_sent_each() const;
@@ -42,7 +42,7 @@ class WideHalo {
     MessageCounts sends, receives;
   };
   void start(const Plan& plan, const double* tiles);
-  void finish(const Plan& plan, double* tiles);
+  double finish(const Plan& plan, double* tiles);
   void fill_local(const Mesh<3>& mesh, int axis, double* tiles);
   void fill_face(const Mesh<3>& mesh, std::int32_t i, int face, double* tiles, double* scratch) const;
 

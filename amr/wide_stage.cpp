@@ -83,7 +83,7 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     load_tiles(mesh, fields);
-    halo_.exchange(mesh, tiles_.data(), overlap_);
+    count_wait(metrics, halo_.exchange(mesh, tiles_.data(), overlap_));
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);

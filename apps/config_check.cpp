@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "loadbalance/placement.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::apps {
 
 namespace {
 
-using amr::Config;
 using support::InputError;
 
 constexpr int kPositionBits = 20;  // sfc/key.hpp
@@ -101,6 +101,8 @@ std::vector<std::string> check_config(const Config& config) {
     notes.emplace_back("no [[object]]: nothing will ask for refinement");
   if (config.mesh.uniform && !config.objects.empty())
     notes.emplace_back("mesh.uniform = true: the objects have no effect");
+  if (loadbalance::Placement(config.partition).gathers())
+    notes.push_back(fmt::format("partition.method {}: gathered on one rank", config.partition.method));
   if (config.device.backend == "cpu" && config.device.transport != "auto")
     notes.emplace_back("device.transport has no effect: device.backend is \"cpu\"");
   if (config.run.steps == 0 && config.run.time == 0.0)

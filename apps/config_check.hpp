@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 
 namespace amrbench::apps {
 
 /// Throws support::InputError naming the keys when the configuration cannot be run. Returns notes for the user (one
 /// line each) on what can be run and may surprise. Single keys must have passed the schema's checks.
-std::vector<std::string> check_config(const amr::Config& config);
+std::vector<std::string> check_config(const Config& config);
 
 }  // namespace amrbench::apps

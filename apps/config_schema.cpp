@@ -12,15 +12,14 @@ namespace amrbench::apps {
 
 namespace {
 
-using amr::BalanceConfig;
-using amr::Config;
 using amr::DeviceConfig;
 using amr::FieldsConfig;
 using amr::MeshConfig;
 using amr::ObjectConfig;
 using amr::OutputConfig;
-using amr::PartitionConfig;
 using amr::RunConfig;
+using loadbalance::BalanceConfig;
+using loadbalance::PartitionConfig;
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
@@ -105,10 +104,15 @@ std::vector<Table> make_tables() {
         key<&C::run, &RunConfig::tolerance>(number("tolerance", 1e-300, 1.0)),
         key<&C::run, &RunConfig::stencil>(choice("stencil", stencils())),
         key<&C::run, &RunConfig::overlap>(boolean("overlap"))}},
-      {"partition", {key<&C::partition, &PartitionConfig::method>(choice("method", partition_methods()))}},
+      {"partition",
+       {key<&C::partition, &PartitionConfig::method>(choice("method", partition_methods())),
+        key<&C::partition, &PartitionConfig::splitter>(text("splitter")),
+        key<&C::partition, &PartitionConfig::bucket>(integer("bucket", 1, kIntMax)),
+        key<&C::partition, &PartitionConfig::side_tolerance>(number("side_tolerance", 0.0, 0.99))}},
       {"balance",
        {key<&C::balance, &BalanceConfig::policy>(choice("policy", balance_policies())),
-        key<&C::balance, &BalanceConfig::threshold>(number("threshold", 0.0, kNumberMax))}},
+        key<&C::balance, &BalanceConfig::threshold>(number("threshold", 0.0, kNumberMax)),
+        key<&C::balance, &BalanceConfig::weights>(choice("weights", balance_weights()))}},
       {"device",
        {key<&C::device, &DeviceConfig::backend>(choice("backend", backends())),
         key<&C::device, &DeviceConfig::threads>(integer("threads", 0, 4096)),

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 #include "apps/names.hpp"
 
 namespace amrbench::apps {
@@ -37,7 +37,7 @@ struct Key {
 
 struct Table {
   std::string_view name;
-  std::vector<Key<amr::Config>> keys;
+  std::vector<Key<Config>> keys;
 };
 
 /// All tables but [[object]], in the order of the documentation; static.

@@ -16,7 +16,6 @@ namespace amrbench::apps {
 
 namespace {
 
-using amr::Config;
 using amr::ObjectConfig;
 using support::InputError;
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 
 namespace amrbench::apps {
 
@@ -14,10 +14,10 @@ inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 /// The configuration written in `text`; keys not named keep their defaults, run.name the file's name without its
 /// ending. `filename` is only used for that and for messages. Checks single keys; check_config() those that depend on
 /// each other.
-amr::Config parse_toml(std::string_view text, const std::string& filename);
+Config parse_toml(std::string_view text, const std::string& filename);
 
 /// Applies one `table.key=value` (as --set takes it). The value is TOML; for keys that hold a string it may be bare.
 /// object.N.key changes the N-th [[object]] (from 0); N equal to their number adds one.
-void apply_setting(amr::Config& config, const std::string& setting);
+void apply_setting(Config& config, const std::string& setting);
 
 }  // namespace amrbench::apps

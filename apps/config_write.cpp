@@ -28,7 +28,7 @@ nlohmann::ordered_json keys_to_json(const std::vector<Key<Owner>>& keys, const O
 
 }  // namespace
 
-std::string write_toml(const amr::Config& config) {
+std::string write_toml(const Config& config) {
   std::string text;
   for (const Table& table : config_tables())
     text += fmt::format("{}[{}]\n{}", text.empty() ? "" : "\n", table.name, write_keys(table.keys, config));
@@ -36,7 +36,7 @@ std::string write_toml(const amr::Config& config) {
   return text;
 }
 
-nlohmann::ordered_json config_to_json(const amr::Config& config) {
+nlohmann::ordered_json config_to_json(const Config& config) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const Table& table : config_tables()) json[std::string(table.name)] = keys_to_json(table.keys, config);
   json["object"] = nlohmann::ordered_json::array();
@@ -44,7 +44,7 @@ nlohmann::ordered_json config_to_json(const amr::Config& config) {
   return json;
 }
 
-std::string write_json(const amr::Config& config) {
+std::string write_json(const Config& config) {
   return config_to_json(config).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

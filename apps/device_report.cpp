@@ -40,14 +40,11 @@ double measure_roofline(const support::Communicator& comm, const amr::DeviceConf
   return support::measure_copy_bandwidth(comm).bytes_per_s;
 }
 
-support::RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation) {
+RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation) {
   constexpr double kNanosecond = 1e-9;
   const auto seconds = [&](const char* name) { return kNanosecond * static_cast<double>(metrics.counter(name).max); };
-  const amr::StageDevice device = simulation.stage().device();
-  support::RunDevice record;
-  record.backend = device.backend;
-  record.transport = device.transport;
-  record.gpus = device.gpus;
+  RunDevice record;
+  record.device = simulation.stage().device();
   record.stencil_s = seconds("device_stencil_ns");
   record.faces_s = seconds("device_faces_ns");
   record.wait_s = seconds("device_wait_ns");

@@ -2,8 +2,8 @@
 // What the run record says of the device that computed: roofline, GPU times, launches, memory.
 #include "amr/config.hpp"
 #include "amr/simulation.hpp"
+#include "apps/run_record.hpp"
 #include "support/mpi.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 
@@ -12,8 +12,7 @@ namespace amrbench::apps {
 [[nodiscard]] double measure_roofline(const support::Communicator& comm, const amr::DeviceConfig& config);
 
 /// The record's `device`. Collective.
-[[nodiscard]] support::RunDevice record_device(const support::MetricsSummary& metrics,
-                                               const amr::Simulation& simulation);
+[[nodiscard]] RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation);
 
 /// "13.0" and the names of the GPUs, where they compute.
 void name_device(const amr::DeviceConfig& config, support::Provenance& provenance);

@@ -3,7 +3,6 @@
 
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
-#include "partitioners/partitioner.hpp"
 
 namespace amrbench::apps {
 
@@ -13,8 +12,9 @@ void list_command(std::ostream& out) {
     std::span<const Choice> choices;
   };
   const Group groups[] = {
-      {"Partition methods", "partition.method", partition_methods()},
+      {"Splitters of trees", "partition.splitter; TOP:LEVELS:BELOW takes one above another", splitters()},
       {"Balance policies", "balance.policy", balance_policies()},
+      {"Cost models", "balance.weights", balance_weights()},
       {"Stencils", "run.stencil", stencils()},
       {"Initial fields", "fields.initial", initial_fields()},
       {"Object shapes", "object.shape", object_shapes()},
@@ -22,6 +22,7 @@ void list_command(std::ostream& out) {
       {"Back ends", "device.backend", backends()},
       {"Stores", "device.stores", store_kinds()},
       {"Transports between GPUs", "device.transport", transports()},
+      {"Partitioners", "partition.method; amrbench partition --method", partition_methods()},
   };
   bool first = true;
   for (const Group& group : groups) {
@@ -29,9 +30,6 @@ void list_command(std::ostream& out) {
     for (const Choice& choice : group.choices) fmt::print(out, "  {:<20} {}\n", choice.name, choice.line);
     first = false;
   }
-  fmt::print(out, "\nPartitioners of points and graphs (amrbench partition --method)\n");
-  for (const auto& entry : partitioners::partitioner_registry())
-    fmt::print(out, "  {:<20} {}\n", entry.name, entry.description);
 }
 
 }  // namespace amrbench::apps

@@ -17,7 +17,6 @@ namespace amrbench::apps {
 
 namespace {
 
-using amr::Config;
 using amr::ObjectConfig;
 using support::InputError;
 
@@ -279,10 +278,10 @@ void map_run(const Settings& s, amr::RunConfig& run, std::vector<std::string>& n
 
 void map_balance(const Settings& s, Config& config, std::vector<std::string>& notes) {
   const bool hilbert = s.curve == "--hilbert" || s.curve == "--trunc_hilbert";
-  config.partition.method = hilbert ? "hilbert" : "morton";
-  if (s.curve.empty() || s.curve == "--rcb")
+  config.partition.method = hilbert ? "hilbert" : s.curve == "--rcb" ? "orb" : "morton";
+  if (s.curve.empty())
     notes.emplace_back(
-        "--rcb, miniAMR's default, is not built here: the Morton curve takes its place (same mesh and fields)");
+        "the Morton curve is taken, not miniAMR's default, --rcb, which is orb here (same mesh and fields)");
   if (s.curve == "--trunc_hilbert") notes.emplace_back("--trunc_hilbert: the Hilbert curve is used, for any root grid");
   if (s.lb_opt == 2) notes.emplace_back("--lb_opt 2: blocks are rebalanced after each refinement, not within it");
   config.balance.policy = s.lb_opt == 0 ? "never" : s.inbalance == 0 ? "every" : "threshold";

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 
 namespace amrbench::apps {
 
 struct MiniamrInput {
-  amr::Config config;
+  Config config;
   std::vector<std::string> notes;  ///< one line each: options that mean something else here, or nothing
 };
 

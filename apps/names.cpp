@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "amr/stage.hpp"
-#include "loadbalance/balancer.hpp"
+#include "loadbalance/cost_model.hpp"
+#include "loadbalance/policy.hpp"
+#include "partitioners/partitioner.hpp"
 
 namespace amrbench::apps {
 
@@ -12,6 +14,14 @@ namespace {
 constexpr Choice kInitialFields[] = {
     {"random", "hash of global cell position, variable and fields.seed, in [0, 1)"},
     {"ones", "1 in every cell of the root mesh"},
+};
+
+constexpr Choice kSplitters[] = {
+    {"octree", "the blocks' own tree: morton, hilbert and gensfc are then slices of the mesh's keys"},
+    {"midpoint", "kd-tree of centres, a box cut in the middle of its longest side"},
+    {"median", "kd-tree of centres, a node cut into halves of equal weight"},
+    {"selection", "the same tree, found without sorting"},
+    {"sampled_median", "kd-tree of centres, a node cut at the median of a sample"},
 };
 
 constexpr Choice kObjectShapes[] = {
@@ -87,12 +97,19 @@ std::vector<Choice> choices_of(const Registry& registry) {
 }  // namespace
 
 std::span<const Choice> partition_methods() {
-  static const std::vector<Choice> choices = choices_of(loadbalance::placement_registry());
+  static const std::vector<Choice> choices = choices_of(partitioners::partitioner_registry());
   return choices;
 }
 std::span<const Choice> balance_policies() {
   static const std::vector<Choice> choices = choices_of(loadbalance::policy_registry());
   return choices;
+}
+std::span<const Choice> balance_weights() {
+  static const std::vector<Choice> choices = choices_of(loadbalance::cost_model_registry());
+  return choices;
+}
+std::span<const Choice> splitters() {
+  return kSplitters;
 }
 std::span<const Choice> stencils() {
   static const std::vector<Choice> choices = choices_of(amr::stencil_registry());

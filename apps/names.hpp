@@ -18,7 +18,9 @@ struct Choice {
 
 /// Each list is static; the first entry is the default.
 std::span<const Choice> partition_methods();
+std::span<const Choice> splitters();
 std::span<const Choice> balance_policies();
+std::span<const Choice> balance_weights();
 std::span<const Choice> stencils();
 std::span<const Choice> initial_fields();
 std::span<const Choice> object_shapes();

@@ -26,7 +26,7 @@ namespace {
 using support::InputError;
 
 struct Resolved {
-  amr::Config config;
+  Config config;
   std::vector<std::string> notes;
 };
 

@@ -11,11 +11,12 @@
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
 #include "apps/device_report.hpp"
+#include "apps/run_progress.hpp"
+#include "apps/run_record.hpp"
 #include "loadbalance/balancer.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 
@@ -35,9 +36,9 @@ std::unique_ptr<support::Progress> make_progress(const support::Communicator& co
                                              &support::Metrics::steady_seconds);
 }
 
-support::ProgressState progress_state(const amr::Config& config, const amr::RunTotals& totals, double elapsed,
-                                      const support::Metrics& metrics) {
-  support::ProgressState state;
+ProgressState progress_state(const Config& config, const amr::RunTotals& totals, double elapsed,
+                             const support::Metrics& metrics) {
+  ProgressState state;
   state.step = totals.steps;
   state.steps = config.run.steps;
   state.blocks_by_level = totals.blocks_by_level;
@@ -47,36 +48,8 @@ support::ProgressState progress_state(const amr::Config& config, const amr::RunT
   return state;
 }
 
-support::RunTotals record_totals(const support::Communicator& comm, const amr::RunTotals& t, double seconds,
-                                 std::int64_t peak_bytes) {
-  support::RunTotals r;
-  r.time_s = support::all_max(comm, seconds);
-  r.steps = t.steps;
-  r.stages = t.stages;
-  r.cell_updates = t.cell_updates;
-  r.block_stages = t.block_stages;
-  r.blocks_final = t.blocks;
-  r.blocks_mean = t.stages > 0 ? static_cast<double>(t.block_stages) / static_cast<double>(t.stages) : 0.0;
-  r.blocks_max = t.blocks_max;
-  r.blocks_by_level = t.blocks_by_level;
-  r.blocks_split = t.blocks_split;
-  r.blocks_merged = t.blocks_merged;
-  r.refine_steps = t.refine_steps;
-  r.memory_bytes_max_rank = support::all_max(comm, peak_bytes);
-  return r;
-}
-
-support::RunBalance record_balance(const support::Communicator& comm, const std::string& policy,
-                                   const loadbalance::Balancer& balancer) {
-  const loadbalance::BalanceTotals t = balancer.totals(comm);
-  const double mean = t.decisions > 0 ? t.imbalance_sum / static_cast<double>(t.decisions) : 0.0;
-  return {policy, t.rebalances, t.blocks_migrated, t.bytes_migrated, mean, t.imbalance_max};
-}
-
-support::RunPartition record_partition(const support::Communicator& comm, const std::string& method,
-                                       const amr::HaloSize& halo) {
-  support::RunPartition p;
-  p.method = method;
+RunPartition record_partition(const support::Communicator& comm, const amr::HaloSize& halo) {
+  RunPartition p;
   p.degree_max = support::all_max(comm, std::int64_t{halo.neighbors});
   p.edge_cut_max = support::all_max(comm, halo.pieces);
   p.edge_cut_total = support::all_sum(comm, halo.pieces) / 2;  // each face was counted by both its ranks
@@ -84,8 +57,8 @@ support::RunPartition record_partition(const support::Communicator& comm, const 
   return p;
 }
 
-std::vector<support::RunField> record_fields(const std::vector<support::FieldStats>& stats) {
-  std::vector<support::RunField> fields;
+std::vector<RunField> record_fields(const std::vector<support::FieldStats>& stats) {
+  std::vector<RunField> fields;
   for (const support::FieldStats& s : stats) {
     fields.push_back({static_cast<int>(fields.size()), s.sum().to_double(), s.sum_squares().to_double(), s.min(),
                       s.max(), s.hash().to_hex()});
@@ -93,12 +66,39 @@ std::vector<support::RunField> record_fields(const std::vector<support::FieldSta
   return fields;
 }
 
+/// All of the record but for times, memory and rates of the whole run; makes the last check. Collective.
+RunRecord make_record(const support::Communicator& comm, const Config& config, const RunOptions& options,
+                      amr::Simulation& simulation, const loadbalance::Balancer& balancer,
+                      const support::Metrics& metrics) {
+  RunRecord record;
+  record.version = support::build_info().version;
+  record.config = write_json(config);
+  record.totals = simulation.totals();
+  const support::MetricsSummary summary = metrics.reduce(comm);
+  record.phases = summary.phases;
+  record.device = record_device(summary, simulation);
+  record.policy = config.balance.policy;
+  record.balance = balancer.totals(comm);
+  record.method = config.partition.method;
+  record.partition = record_partition(comm, simulation.stage().halo_size());
+  const std::vector<support::FieldStats> stats = simulation.statistics();
+  simulation.check_end(stats);
+  record.fields = record_fields(stats);
+  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
+  record.valid = simulation.conservation().passed();
+  record.provenance = support::collect_provenance(comm, options.arguments);
+  name_device(config.device, record.provenance);
+  record.notes = options.notes;
+  if (!simulation.conservation().note().empty()) record.notes.push_back(simulation.conservation().note());
+  return record;
+}
+
 /// The lines a run ends with; the folder's name last.
-void print_result(const support::RunRecord& record, const amr::ConservationCheck& check, const RunOptions& options) {
+void print_result(const RunRecord& record, const amr::ConservationCheck& check, const RunOptions& options) {
   if (options.progress != Progress::none) {
     fmt::print(
         "time {:.3f} s, {} steps, {} blocks at the end, {} at most; {:.0f} % of the copy bandwidth of {:.1f} GB/s\n",
-        record.totals.time_s, record.totals.steps, record.totals.blocks_final, record.totals.blocks_max,
+        record.time_s, record.totals.steps, record.totals.blocks, record.totals.blocks_max,
         100.0 * record.rates.roofline_fraction, record.rates.copy_bandwidth_bytes_per_s * 1e-9);
   }
   fmt::print("FOM: {:.4g} cell-updates/s\n", record.rates.cell_updates_per_s);
@@ -125,7 +125,7 @@ class ThreadCount {
 
 }  // namespace
 
-int run_simulation(const amr::Config& config, const RunOptions& options) {
+int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
   const ThreadCount threads(config.device.threads);
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
@@ -133,8 +133,9 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
-  loadbalance::Balancer balancer(config.balance, config.partition.method);
-  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config), balancer, metrics);
+  loadbalance::Balancer balancer(config.balance, config.partition);
+  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer,
+                             metrics);
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
   support::barrier(comm);
@@ -149,41 +150,27 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
                             simulation.fields(), config.mesh, config.fields, step, time);
       }
       if (!progress->due()) return;
-      progress->update(progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics));
+      const ProgressState state = progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics);
+      progress->update(format_progress(state), state.is_last());
     });
     seconds = support::Metrics::steady_seconds() - start;
   }
-  progress->finish(progress_state(config, simulation.totals(), seconds, metrics));
+  progress->finish(format_progress(progress_state(config, simulation.totals(), seconds, metrics)));
 
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();
-  support::RunRecord record;
-  record.version = support::build_info().version;
-  record.config = write_json(config);
-  record.totals = record_totals(comm, simulation.totals(), seconds, peak);
-  const support::MetricsSummary summary = metrics.reduce(comm);
-  record.phases = summary.phases;
-  record.device = record_device(summary, simulation);
-  record.balance = record_balance(comm, config.balance.policy, balancer);
-  record.partition = record_partition(comm, config.partition.method, simulation.stage().halo_size());
-  const std::vector<support::FieldStats> stats = simulation.statistics();
-  simulation.check_end(stats);
-  record.fields = record_fields(stats);
-  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
-  record.valid = simulation.conservation().passed();
-  record.provenance = support::collect_provenance(comm, options.arguments);
-  name_device(config.device, record.provenance);
-  record.notes = options.notes;
-  if (!simulation.conservation().note().empty()) record.notes.push_back(simulation.conservation().note());
+  RunRecord record = make_record(comm, config, options, simulation, balancer, metrics);
+  record.time_s = support::all_max(comm, seconds);
+  record.memory_bytes_max_rank = support::all_max(comm, peak);
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);
-  record.rates = support::derive_rates(record.totals, 0.5 * (bandwidth_before + bandwidth_after));
+  record.rates = derive_rates(record.totals.cell_updates, record.time_s, 0.5 * (bandwidth_before + bandwidth_after));
 
   std::string error;
   if (comm.is_root()) {
     try {
-      support::write_run_record(options.result_folder, record);
+      write_run_record(options.result_folder, record);
       print_result(record, simulation.conservation(), options);
     } catch (const std::exception& e) {
       error = e.what();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 
 namespace amrbench::apps {
 
@@ -20,6 +20,6 @@ struct RunOptions {
 /// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,
 /// after MPI_Init. Returns the exit status, the same on every rank: 0 valid, 1 not valid.
 /// Throws support::InputError (on every rank alike) and support::RunError.
-int run_simulation(const amr::Config& config, const RunOptions& options);
+int run_simulation(const Config& config, const RunOptions& options);
 
 }  // namespace amrbench::apps

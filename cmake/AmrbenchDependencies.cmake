@@ -4,6 +4,8 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# Headers only; 1.81 is the first with unordered_flat_map, a rival in bench/dictionary_bench.cpp.
+find_package(Boost 1.81 REQUIRED)
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)
 if(NOT TOMLPLUSPLUS_INCLUDE_DIR)
   message(FATAL_ERROR "toml++ not found: install libtomlplusplus-dev or set TOMLPLUSPLUS_INCLUDE_DIR")
@@ -15,8 +17,6 @@ if(AMRBENCH_TESTS)
 endif()
 if(AMRBENCH_BENCHMARKS)
   find_package(benchmark REQUIRED)
-  # Headers only, for the rivals in bench/dictionary_bench.cpp: 1.81 is the first with unordered_flat_map.
-  find_package(Boost 1.81 REQUIRED)
 endif()
 
 # Optional: baselines of `amrbench partition` and pictures. Each becomes an interface target amrbench_<name> when found;

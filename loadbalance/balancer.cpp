@@ -2,89 +2,165 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <cmath>
+#include <limits>
 
-#include "amr/migrate.hpp"
-#include "loadbalance/slicing.hpp"
+#include "loadbalance/block_graph.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
 
 namespace {
 
-Load measure(std::span<const std::int64_t> sizes) {
-  const auto [low, high] = std::minmax_element(sizes.begin(), sizes.end());
-  std::int64_t total = 0;
-  for (const std::int64_t n : sizes) total += n;
-  return {*low, *high, static_cast<double>(total) / static_cast<double>(sizes.size())};
-}
-
-bool never(const Load&, const amr::BalanceConfig&) {
-  return false;
-}
-bool every(const Load& load, const amr::BalanceConfig&) {
-  return load.blocks_max > load.blocks_min + 1;
-}
-bool threshold(const Load& load, const amr::BalanceConfig& config) {
-  return load.blocks_max > load.blocks_min + 1 && load.spread() > config.threshold;
-}
-
-constexpr std::int64_t kOne = 8;  ///< weights are eighths of a block
-/// What a block that splits, stays, or merges with seven others will weigh.
-std::int64_t weight_after(amr::Change change) {
-  return change == amr::Change::refine ? 8 * kOne : change == amr::Change::stay ? kOne : 1;
-}
-
-const PolicyEntry& find_policy(std::string_view name) {
-  std::string names;
-  for (const PolicyEntry& entry : policy_registry()) {
-    if (entry.name == name) return entry;
-    names += (names.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw support::InputError("balance.policy: no policy is called \"" + std::string(name) + "\" (choose from " + names +
-                            ")");
+double spent_seconds(const support::Metrics& metrics) {
+  return metrics.seconds(support::Phase::balance) + metrics.seconds(support::Phase::migrate);
 }
 
 }  // namespace
 
-std::span<const PolicyEntry> policy_registry() {
-  static constexpr std::array entries{
-      PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart", every},
-      PolicyEntry{"threshold", "rebalance when (max - min) / mean of the blocks a rank exceeds balance.threshold",
-                  threshold},
-      PolicyEntry{"never", "leave blocks where refinement made them", never},
-  };
-  return entries;
+Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition)
+    : Balancer(make_policy(config), make_cost_model(config), partition) {}
+
+Balancer::Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model, const PartitionConfig& partition)
+    : policy_(std::move(policy)), model_(std::move(model)), placement_(partition) {}
+
+void Balancer::begin(const amr::RunPosition& position) {
+  history_.step = position.step;
+  history_.steps = position.steps;
+  stages_ = position.stages;
+  is_new_ = true;
 }
 
-Balancer::Balancer(const amr::BalanceConfig& config, std::string_view method)
-    : config_(config), policy_(&find_policy(config.policy)), placement_(&find_placement(method)) {}
-
-void Balancer::move(const amr::MigrationCount& count) {
-  ++mine_.rebalances;
-  mine_.blocks_migrated += count.blocks;
-  mine_.bytes_migrated += count.bytes;
-}
-
-void Balancer::place(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
-                     std::span<const std::int64_t> weights, support::Metrics& metrics) {
-  if (placement_->place != nullptr) {
-    const std::vector<std::int32_t> destinations = placement_->place(mesh, weights);
-    support::PhaseTimer migration(metrics, support::Phase::migrate);
-    move(amr::migrate_to(mesh, fields, changes, destinations));
-    return;
+Balancer::Share Balancer::share_of_table() const {
+  double load = 0.0, block = 0.0, row = 0.0;
+  bool bad = false;
+#pragma omp parallel for schedule(static) reduction(+ : load) reduction(max : block, row) reduction(|| : bad)
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    const double weight = table_.weight[i], all = weight * table_.share[i];
+    bad = bad || !(weight >= 0.0 && std::isfinite(weight));
+    load += all;
+    block = std::max(block, weight);
+    row = std::max(row, all);
   }
-  const std::vector<std::int64_t> cuts = slice_by_weight(mesh.comm(), weights, mesh.comm().size());
-  support::PhaseTimer migration(metrics, support::Phase::migrate);
-  move(amr::migrate(mesh, fields, changes, cuts));
+  Share share{};
+  share.load = bad ? std::numeric_limits<double>::quiet_NaN() : load;
+  share.heaviest_block = block;
+  share.heaviest_row = row;
+  return share;
+}
+
+/// The segment that ends now and the outcome of the refinement before.
+void Balancer::remember(std::span<const Share> shares) {
+  Segment segment{history_.step, stages_ - stages_before_, 0.0, 0.0};
+  history_.rank_seconds.clear();
+  for (const Share& share : shares) {
+    history_.rank_seconds.push_back(share.seconds);
+    segment.seconds_max = std::max(segment.seconds_max, share.seconds);
+    segment.seconds_mean += share.seconds / static_cast<double>(shares.size());
+  }
+  history_.segments.push_back(segment);
+  if (is_over_) {
+    outcome_.blocks = outcome_.bytes = 0;
+    for (const Share& share : shares) {
+      outcome_.blocks += share.blocks;
+      outcome_.bytes += share.bytes;
+      outcome_.seconds = std::max(outcome_.seconds, share.cost);
+    }
+    history_.outcomes.push_back(outcome_);
+    policy_->observe(outcome_);
+  }
+  is_over_ = false;
+  outcome_ = {};
+}
+
+/// Fills the table, weighs it and exchanges loads. Collective.
+Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, bool predicted,
+                     const support::Metrics& metrics) {
+  const double worked = work_seconds(metrics), spent = spent_seconds(metrics);
+  // A GPU's events may come in late: until the first have, its work is timed by the host.
+  table_.seconds = is_new_ ? std::max(0.0, worked - worked_) : 0.0;
+  fill_block_table(mesh, changes, table_);
+  if (model_->needs_centres()) fill_centres(mesh, table_);
+  model_->weigh(table_);
+  if (model_->remembers()) mesh.set_weights(table_.weight);
+  Share mine = share_of_table();
+  mine.seconds = table_.seconds;
+  mine.cost = spent - spent_;
+  mine.blocks = outcome_.blocks;
+  mine.bytes = outcome_.bytes;
+  const std::vector<Share> shares = support::all_gather(mesh.comm(), mine);
+  if (is_new_) {
+    remember(shares);
+    worked_ = worked;
+    spent_ = spent;
+    stages_before_ = stages_;
+    is_new_ = false;
+  }
+  std::vector<double> loads;
+  double heaviest_block = 0.0;
+  heaviest_row_ = 0.0;
+  for (const Share& share : shares) {
+    if (std::isnan(share.load))
+      throw support::RunError("balance.weights: the cost model gave a block of rank " + std::to_string(loads.size()) +
+                              " a weight that is negative or not finite");
+    // A family that merges may stand on several ranks before it does: whole blocks are compared.
+    loads.push_back(model_->is_uniform() ? std::floor(share.load) : share.load);
+    heaviest_block = std::max(heaviest_block, share.heaviest_block);
+    heaviest_row_ = std::max(heaviest_row_, share.heaviest_row);
+  }
+  Load load = measure(loads);
+  load.heaviest = heaviest_block;
+  load.predicted = predicted;
+  load.cuts = outcome_.cuts_ahead;
+  return load;
+}
+
+/// Of the blocks as they are. Collective where blocks differ in weight, else local.
+Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics) {
+  if (!model_->is_uniform()) return weigh(mesh, {}, false, metrics);
+  Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()));
+  load.cuts = outcome_.cuts_ahead;
+  return load;
+}
+
+Action Balancer::ask(const Load& load) {
+  const Action action = policy_->decide(history_, load);
+  if (outcome_.action == Action::leave) outcome_.action = action;
+  return action;
+}
+
+/// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
+Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
+  const support::Communicator& comm = mesh.comm();
+  if (action == Action::incremental || placement_.follows_keys()) {
+    if (model_->is_uniform() && !load.predicted) return Placement::slice_evenly(mesh.global_size(), comm.size());
+    return Placement::slice(comm, table_, comm.size(), heaviest_row_);
+  }
+  fill_centres(mesh, table_);
+  partitioners::Graph graph;
+  if (placement_.needs_graph()) graph = gather_block_graph(mesh);
+  return placement_.place(comm, table_, comm.size(), heaviest_row_, placement_.needs_graph() ? &graph : nullptr);
+}
+
+void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
+                    const Load& load, support::Metrics& metrics) {
+  const Destinations to = destinations(mesh, action, load);
+  const Moved moved = carry_out(to, mesh, fields, changes, metrics);
+  ++(load.predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
+  outcome_.blocks += moved.blocks;
+  outcome_.bytes += moved.bytes;
+  ++mine_.rebalances;
+  mine_.blocks_migrated += moved.blocks;
+  mine_.bytes_migrated += moved.bytes;
 }
 
 void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
-  if (placement_->place == nullptr || mesh.comm().size() == 1) return;
+  // Root blocks stand in even stretches of the keys as it is.
+  if (mesh.comm().size() == 1 || (placement_.follows_keys() && model_->is_uniform())) return;
   support::PhaseTimer timer(metrics, support::Phase::balance);
   std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
-  const std::vector<std::int64_t> ones(mesh.size(), 1);
-  place(mesh, fields, none, ones, metrics);
+  move(mesh, fields, none, Action::full, weigh(mesh, {}, false, metrics), metrics);
+  outcome_ = {};
 }
 
 bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
@@ -92,37 +168,29 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vec
   // Below this imbalance moving ahead saves less than the second cut afterwards costs.
   constexpr double kWorthwhile = 0.05;
   support::PhaseTimer timer(metrics, support::Phase::balance);
-  std::int64_t mine = 0;
-#pragma omp parallel for schedule(static) reduction(+ : mine)
-  for (std::size_t i = 0; i < changes.size(); ++i) mine += weight_after(changes[i]);
-  std::vector<std::int64_t> blocks = support::all_gather(mesh.comm(), mine);
-  for (std::int64_t& n : blocks) n /= kOne;
-  const Load load = measure(blocks);
-  if (!policy_->wanted(load, config_) || load.imbalance() < kWorthwhile) return false;
-  std::vector<std::int64_t> weights(changes.size());
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < changes.size(); ++i) weights[i] = weight_after(changes[i]);
-  place(mesh, fields, changes, weights, metrics);
+  const Load load = weigh(mesh, changes, true, metrics);
+  const Action action = ask(load);
+  if (action == Action::leave || load.imbalance() < kWorthwhile) return false;
+  move(mesh, fields, changes, action, load, metrics);
   return true;
 }
 
 bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
-  const bool wanted = policy_->wanted(measure(mesh.rank_sizes()), config_);
-  if (wanted && placement_->place != nullptr) {
+  Load load = present_load(mesh, metrics);
+  const Action action = ask(load);
+  if (action != Action::leave) {
+    const bool sliced = action == Action::incremental || placement_.follows_keys();
+    if (model_->is_uniform() && !sliced) load = weigh(mesh, {}, false, metrics);
     std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
-    const std::vector<std::int64_t> ones(mesh.size(), 1);
-    place(mesh, fields, none, ones, metrics);
-  } else if (wanted) {
-    const std::vector<std::int64_t> cuts = slice_evenly(mesh.global_size(), mesh.comm().size());
-    support::PhaseTimer migration(metrics, support::Phase::migrate);
-    move(amr::migrate(mesh, fields, cuts));
+    move(mesh, fields, none, action, load, metrics);
+    load = present_load(mesh, metrics);
   }
-  const double imbalance = measure(mesh.rank_sizes()).imbalance();
-  mine_.imbalance_sum += imbalance;
-  mine_.imbalance_max = std::max(mine_.imbalance_max, imbalance);
+  mine_.imbalance_sum += load.imbalance();
+  mine_.imbalance_max = std::max(mine_.imbalance_max, load.imbalance());
   ++mine_.decisions;
-  return wanted;
+  is_over_ = true;
+  return action != Action::leave;
 }
 
 BalanceTotals Balancer::totals(const support::Communicator& comm) const {

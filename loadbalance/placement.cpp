@@ -1,94 +1,76 @@
 #include "loadbalance/placement.hpp"
 
-#include <algorithm>
-#include <array>
-#include <memory>
 #include <string>
 
-#include "partitioners/distributed_tree.hpp"
-#include "partitioners/kd_tree.hpp"
-#include "partitioners/orb/distributed.hpp"
-#include "partitioners/traversal.hpp"
+#include "partitioners/block_keys.hpp"
+#include "partitioners/slices.hpp"
+#include "partitioners/splitter.hpp"
+#include "partitioners/weights.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
 
 namespace {
 
-/// Centres of this rank's blocks, in half cells of the deepest level: whole numbers, so that planes are exact.
-std::vector<double> centers(const amr::Mesh<3>& mesh) {
-  std::vector<double> points;
-  points.reserve(3 * std::size_t(mesh.size()));
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    const std::int64_t half = std::int64_t{1} << (mesh.space().max_level() - mesh.level(i));
-    for (const std::uint32_t c : mesh.coord(i)) points.push_back(static_cast<double>((2 * std::int64_t{c} + 1) * half));
+constexpr std::string_view kOctree = "octree";
+
+bool is_curve(std::string_view method) {
+  return method == "morton" || method == "hilbert" || method == "gensfc";
+}
+
+partitioners::PartitionOptions options_of(const PartitionConfig& config) {
+  try {
+    if (config.splitter != kOctree) static_cast<void>(partitioners::split_rule_from_name(config.splitter));
+  } catch (const support::InputError& error) {
+    throw support::InputError(std::string("partition.splitter: ") + error.what() + ", or octree");
   }
-  return points;
-}
-
-std::vector<std::int32_t> place_by_orb(const amr::Mesh<3>& mesh, std::span<const std::int64_t> weights) {
-  const std::vector<double> points = centers(mesh);
-  const std::vector<double> values(weights.begin(), weights.end());
-  partitioners::OrbOptions options;
-  // With fewer blocks than ranks the last ranks stay empty.
-  options.leaves = static_cast<std::uint32_t>(std::min<std::int64_t>(mesh.comm().size(), mesh.global_size()));
-  const auto orb = partitioners::orb_distributed<double, 3>(mesh.comm(), {points, 3}, values, options);
-  return {orb.labels.data(), orb.labels.data() + mesh.size()};
-}
-
-std::vector<std::int32_t> place_by_kd_parts(const amr::Mesh<3>& mesh, std::span<const std::int64_t> weights) {
-  const std::vector<double> points = centers(mesh);
-  const std::vector<double> values(weights.begin(), weights.end());
-  partitioners::DistributedTreeOptions options;
-  options.tree.parts = mesh.comm().size();
-  return partitioners::distributed_tree<double>(mesh.comm(), {points, 3}, values, options).part;
-}
-
-/// Root cells of a grid along GenSFC, numbered with the first axis fastest.
-std::vector<std::uint32_t> gensfc_cells(const sfc::Coord<3>& root) {
-  std::vector<double> points;
-  for (std::uint32_t z = 0; z < root[2]; ++z)
-    for (std::uint32_t y = 0; y < root[1]; ++y)
-      for (std::uint32_t x = 0; x < root[0]; ++x) points.insert(points.end(), {double(x), double(y), double(z)});
-  partitioners::KdTreeOptions options;
-  options.bucket = 1;
-  const auto tree = partitioners::build_kd_tree<std::uint32_t>(partitioners::PointView<double>{points, 3}, {}, options);
-  const auto order = partitioners::curve_order(tree, partitioners::TreeCurve::gensfc);
-  return {order.data(), order.data() + order.size()};
+  partitioners::PartitionOptions options;
+  options.splitter = config.splitter;
+  options.bucket = static_cast<std::size_t>(config.bucket);
+  options.side_tolerance = config.side_tolerance;
+  options.order = false;
+  return options;
 }
 
 }  // namespace
 
-std::span<const PlacementEntry> placement_registry() {
-  static constexpr std::array entries{
-      PlacementEntry{"morton", "blocks in Morton order, cut into runs of equal weight", sfc::Curve::morton},
-      PlacementEntry{"hilbert", "blocks in Hilbert order, cut into runs of equal weight", sfc::Curve::hilbert},
-      PlacementEntry{"gensfc", "blocks along GenSFC over the root grid, cut into runs of equal weight",
-                     sfc::Curve::gensfc},
-      PlacementEntry{"orb", "orthogonal recursive bisection of the blocks by weight, a box a rank", sfc::Curve::morton,
-                     place_by_orb},
-      PlacementEntry{"kd_parts", "parts-aware kd-tree of the blocks by weight, a compact stretch of GenSFC a rank",
-                     sfc::Curve::morton, place_by_kd_parts},
-  };
-  return entries;
+Placement::Placement(const PartitionConfig& config)
+    : options_(options_of(config)),
+      partitioner_(partitioners::make_partitioner(config.method)),
+      follows_keys_(config.splitter == kOctree && is_curve(config.method)) {}
+
+Destinations Placement::place(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
+                              const partitioners::Graph* graph) const {
+  if (follows_keys_) return slice(comm, table, parts, heaviest);
+  const std::vector<double> loads = table.loads();
+  const partitioners::Problem problem{{table.centre, 3}, loads, comm.is_root() ? graph : nullptr, &table.grid};
+  partitioners::PartitionOptions options = options_;
+  options.parts = parts;
+  return {{}, partitioners::assign(comm, *partitioner_, problem, options).part};
 }
 
-const PlacementEntry& find_placement(std::string_view name) {
-  std::string names;
-  for (const PlacementEntry& entry : placement_registry()) {
-    if (entry.name == name) return entry;
-    names += (names.empty() ? "" : ", ") + std::string(entry.name);
+Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest) {
+  const int shift = partitioners::fixed_point_shift(static_cast<std::uint64_t>(table.blocks), heaviest);
+  std::vector<std::uint64_t> weights(table.size());
+  partitioners::to_fixed_point(table.loads(), shift, weights);
+  return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts), {}};
+}
+
+Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {
+  // Row i has its middle at (2 i + 1) / 2: part p begins at the first with (2 i + 1) * parts >= 2 * blocks * p.
+  Destinations to;
+  for (int p = 0; p <= parts; ++p) {
+    const support::int128 least = (2 * static_cast<support::int128>(blocks) * p + parts - 1) / parts;
+    to.cuts.push_back(static_cast<std::int64_t>(least / 2));
   }
-  throw support::InputError("partition.method: no method is called \"" + std::string(name) + "\" (choose from " +
-                            names + ")");
+  return to;
 }
 
-sfc::KeySpace<3> make_key_space(const amr::Config& config) {
-  const PlacementEntry& method = find_placement(config.partition.method);
+sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {
   sfc::Coord<3> root{};
-  for (int d = 0; d < 3; ++d) root[d] = static_cast<std::uint32_t>(config.mesh.root[d]);
-  if (method.keys != sfc::Curve::gensfc) return {method.keys, root, config.mesh.max_level};
-  return {std::make_shared<const sfc::RootOrder<3>>(root, gensfc_cells(root)), root, config.mesh.max_level};
+  for (int d = 0; d < 3; ++d) root[d] = static_cast<std::uint32_t>(mesh.root[d]);
+  const bool follows = Placement(partition).follows_keys() || partition.method == "hilbert";
+  return partitioners::block_keys<3>(follows ? partition.method : "morton", root, mesh.max_level);
 }
 
 }  // namespace amrbench::loadbalance

@@ -1,37 +1,59 @@
 #pragma once
-// Placements: which rank a block belongs on (partition.method). A method is one line in placement.cpp.
+// Placement: which rank a block belongs on (table [partition]). It decides and moves nothing.
 //
-// Two kinds:
-// - along the keys: the method is a curve, the mesh's keys follow it, and slicing (slicing.hpp) cuts it. Nothing but
-//   the cuts is computed, and few blocks move when they shift.
-// - by a partitioner over the blocks' centres and weights, distributed over the ranks that hold them. Ranks then hold
-//   no intervals of the curve, and the mesh finds owners by its directory (amr/directory.hpp).
-// No placement shows in the mesh or in the values of its blocks.
+// Any method of the registry of partitioners works on the centres of the blocks that exist now, or on their graph, with
+// the same result as `amrbench partition` gives on the same centres. For morton, hilbert and gensfc with the splitter
+// "octree" the keys of the mesh follow the method's curve: the parts are then slices of the keys, nothing but the cuts
+// is computed, and few blocks move when they shift. No placement shows in the mesh or in the values of its blocks.
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <memory>
 #include <vector>
 
 #include "amr/config.hpp"
-#include "amr/mesh.hpp"
+#include "loadbalance/block_table.hpp"
+#include "loadbalance/config.hpp"
+#include "partitioners/partitioner.hpp"
+#include "sfc/key.hpp"
 
 namespace amrbench::loadbalance {
 
-struct PlacementEntry {
-  std::string_view name;
-  std::string_view description;
-  sfc::Curve keys;  ///< the curve that the mesh's keys follow
-  /// The rank of each local block, by the blocks' weights (>= 0); null where slices of the keys decide. Collective.
-  std::vector<std::int32_t> (*place)(const amr::Mesh<3>& mesh, std::span<const std::int64_t> weights) = nullptr;
+/// Where blocks go: rank r gets the blocks at positions [cuts[r], cuts[r + 1]), counted by rank, then by key; or, where
+/// there are no cuts, local block i goes to rank destinations[i].
+struct Destinations {
+  std::vector<std::int64_t> cuts;
+  std::vector<std::int32_t> ranks;
 };
 
-/// All methods, the default first.
-std::span<const PlacementEntry> placement_registry();
-/// Throws support::InputError that lists the names when there is none called `name`.
-const PlacementEntry& find_placement(std::string_view name);
+class Placement {
+ public:
+  /// Throws support::InputError for an unknown method or splitter.
+  explicit Placement(const PartitionConfig& config);
 
-/// The keys of a run's blocks: the curve of partition.method over mesh.root. For gensfc the order of the root cells is
-/// GenSFC's through a kd-tree of their centres. Throws support::InputError on an unknown method.
-sfc::KeySpace<3> make_key_space(const amr::Config& config);
+  /// Are parts slices of the keys? Then neither centres nor a graph are needed.
+  [[nodiscard]] bool follows_keys() const { return follows_keys_; }
+  [[nodiscard]] bool needs_graph() const { return !follows_keys_ && partitioner_->needs_graph(); }
+  /// Does the method work on one rank, so that all blocks are gathered there?
+  [[nodiscard]] bool gathers() const { return !follows_keys_ && !partitioner_->runs_on_ranks(); }
+
+  /// All blocks of the tables of all ranks placed anew by their loads, which rank r of `parts` gets each. Rows stand in
+  /// the order of the keys where follows_keys(), else the table has centres. heaviest: the largest load of a row on any
+  /// rank; graph: of the rows in rank order, on rank 0, where one is needed. Collective.
+  [[nodiscard]] Destinations place(const support::Communicator& comm, const BlockTable& table, int parts,
+                                   double heaviest, const partitioners::Graph* graph = nullptr) const;
+  /// The rows in the order in which ranks hold them, cut anew by their loads. Collective.
+  [[nodiscard]] static Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
+                                          double heaviest);
+  /// The same where all rows weigh the same: needs only their number on all ranks. Local.
+  [[nodiscard]] static Destinations slice_evenly(std::int64_t blocks, int parts);
+
+ private:
+  partitioners::PartitionOptions options_;
+  std::unique_ptr<partitioners::Partitioner> partitioner_;
+  bool follows_keys_;
+};
+
+/// The keys of a run's blocks over mesh.root: along the method's curve where Placement follows it, else along Hilbert's
+/// for the method "hilbert" and Morton's for the others. Throws support::InputError as Placement does.
+[[nodiscard]] sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition);
 
 }  // namespace amrbench::loadbalance

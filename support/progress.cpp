@@ -24,33 +24,6 @@ int terminal_width(std::FILE* out) {
   return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-}  // namespace
-
-std::string format_duration(double seconds) {
-  const auto s = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
-  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
-  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-}
-
-std::string format_progress(const ProgressState& state) {
-  std::string text = fmt::format("step {}", state.step);
-  if (state.steps > 0) text += fmt::format("/{}", state.steps);
-  text += ", blocks";
-  for (const std::int64_t n : state.blocks_by_level) text += fmt::format(" {}", n);
-  if (state.elapsed_s > 0) {
-    text += fmt::format(", {:.3g} cell updates/s, remesh {:.1f} %",
-                        static_cast<double>(state.cell_updates) / state.elapsed_s,
-                        100.0 * state.remesh_s / state.elapsed_s);
-    if (state.steps > 0 && state.step > 0) {
-      const auto ahead = static_cast<double>(state.steps - state.step);
-      text += fmt::format(", {} left", format_duration(state.elapsed_s * ahead / static_cast<double>(state.step)));
-    }
-  }
-  return text;
-}
-
-namespace {
-
 /// Does somebody watch? An MPI launcher may give its ranks a terminal of their own whatever it writes to itself, so
 /// under one only AMRBENCH_TERMINAL=1 (set by scripts/run, which can tell) says yes.
 bool watched() {
@@ -61,6 +34,12 @@ bool watched() {
 }
 
 }  // namespace
+
+std::string format_duration(double seconds) {
+  const auto s = static_cast<std::int64_t>(std::llround(std::max(seconds, 0.0)));
+  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
+  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
 
 Progress::Progress(const Communicator& comm)
     : Progress(stdout,
@@ -84,22 +63,21 @@ bool Progress::due() const {
   return mode_ != Mode::silent && (!written_ || clock_() - last_s_ >= interval_s_);
 }
 
-void Progress::update(const ProgressState& state) {
+void Progress::update(const std::string& text, bool is_last) {
   if (mode_ == Mode::silent) return;
-  const bool last = state.steps > 0 && state.step == state.steps;
-  if (due() || last) write(state);
+  if (due() || is_last) write(text);
 }
 
-void Progress::finish(const ProgressState& state) {
+void Progress::finish(const std::string& text) {
   if (mode_ == Mode::silent) return;
-  if (!written_ || format_progress(state) != last_text_) write(state);
+  if (!written_ || text != last_text_) write(text);
   if (open_line_) std::fputc('\n', out_);
   open_line_ = false;
   std::fflush(out_);
 }
 
-void Progress::write(const ProgressState& state) {
-  last_text_ = format_progress(state);
+void Progress::write(const std::string& text) {
+  last_text_ = text;
   if (mode_ == Mode::terminal) {
     // Return, text, erase to the end; one column stays free so that the cursor does not wrap.
     const auto room = static_cast<std::size_t>(std::max(width_ - 1, 1));

@@ -3,28 +3,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <vector>
 
 namespace amrbench::support {
 
 class Communicator;
 
-/// Where a run stands. Plain data.
-struct ProgressState {
-  std::int64_t step = 0;                      ///< steps done
-  std::int64_t steps = 0;                     ///< steps to do; 0 = not known beforehand
-  std::vector<std::int64_t> blocks_by_level;  ///< of all ranks; index = level
-  double elapsed_s = 0;                       ///< since the first step began
-  std::int64_t cell_updates = 0;              ///< of all ranks, since then
-  double remesh_s = 0;                        ///< of elapsed_s: refinement, balancing and migration
-};
-
-/// "step 40/100, blocks 0 24 156, 1.23e+09 cell updates/s, remesh 4.1 %, 0:12 left". What is not known yet is left out.
-[[nodiscard]] std::string format_progress(const ProgressState& state);
 /// Whole seconds, rounded: "0:07", "12:34", "1:02:03".
 [[nodiscard]] std::string format_duration(double seconds);
 
-/// Writes states to a stream. The stream stays the caller's. Not collective; construct on every rank, it is silent on
+/// Writes lines to a stream. The stream stays the caller's. Not collective; construct on every rank, it is silent on
 /// all but rank 0.
 class Progress {
  public:
@@ -40,16 +27,16 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Is it time to write? Lets the caller skip gathering a state: only the first state and those after the interval are
-  /// due. False when silent.
+  /// Is it time to write? Lets the caller skip making a text: only the first one and those after the interval are due.
+  /// False when silent.
   [[nodiscard]] bool due() const;
-  /// Writes the state if due() or if it is the last one (step == steps > 0).
-  void update(const ProgressState& state);
-  /// Writes the state in any case, unless just this one was written, and ends the line.
-  void finish(const ProgressState& state);
+  /// Writes the text if due() or if it is the last one.
+  void update(const std::string& text, bool is_last);
+  /// Writes the text in any case, unless just this one was written, and ends the line.
+  void finish(const std::string& text);
 
  private:
-  void write(const ProgressState& state);
+  void write(const std::string& text);
 
   std::FILE* out_;
   Mode mode_;

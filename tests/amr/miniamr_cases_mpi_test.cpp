@@ -63,9 +63,9 @@ void set_hash_fields(const Simulation& simulation) {
           }
 }
 
-Config config_of(const MiniamrCase& c) {
+apps::Config config_of(const MiniamrCase& c) {
   const std::string common = c.defaults == checks::Defaults::common ? checks::kCommonOptions : "";
-  Config config = apps::parse_miniamr(common + c.options).config;
+  apps::Config config = apps::parse_miniamr(common + c.options).config;
   config.fields.initial = "ones";
   // The first sums are those of the ones: with other fields nothing could be held against them.
   if (c.initial == checks::Initial::hash) config.run.checksum_every = 0;
@@ -90,10 +90,10 @@ void check_fields(const Simulation& simulation, const MiniamrCase& c) {
 
 void check_case(const Communicator& world, const MiniamrCase& c) {
   SCOPED_TRACE(c.name);
-  const Config config = config_of(c);
+  const apps::Config config = config_of(c);
   loadbalance::Balancer balancer(config.balance);
   support::Metrics metrics;
-  Simulation simulation(world, config, loadbalance::make_key_space(config), balancer, metrics);
+  Simulation simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
   if (c.initial == checks::Initial::hash) set_hash_fields(simulation);
   std::uint64_t history = 0;
   std::int64_t refinements = -1, least = std::numeric_limits<std::int64_t>::max();

@@ -22,6 +22,7 @@
 #include "amr/field_store.hpp"
 #include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
+#include "apps/config.hpp"
 #include "kernels/refine_data.hpp"
 #include "loadbalance/balancer.hpp"
 #include "support/error.hpp"
@@ -182,15 +183,16 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
 
 struct SampleRun {
   /// With `scattered` blocks are dealt out at random instead of along the curve.
-  SampleRun(const support::Communicator& comm, const Config& config, bool scattered = false)
-      : balancer(config.balance, config.partition.method), scatter(config.fields.seed) {
+  SampleRun(const support::Communicator& comm, const apps::Config& config, bool scattered = false)
+      : balancer(config.balance, config.partition), scatter(config.fields.seed) {
     Rebalancer& chosen = scattered ? static_cast<Rebalancer&>(scatter) : balancer;
-    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config), chosen, metrics);
+    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
+                                              chosen, metrics);
     simulation->run([](std::int64_t, double, const RunTotals&) {});
   }
   [[nodiscard]] const Mesh<3>& mesh() const { return simulation->mesh(); }
   [[nodiscard]] const FieldStore& fields() const { return host_fields(simulation->fields()); }
-  void write(const fs::path& dir, const Config& config, double time = 0.5) const {
+  void write(const fs::path& dir, const apps::Config& config, double time = 0.5) const {
     write_plotfile(dir, mesh(), fields(), config.mesh, config.fields, 12, time);
   }
   loadbalance::Balancer balancer;
@@ -199,11 +201,11 @@ struct SampleRun {
   std::unique_ptr<Simulation> simulation;
 };
 
-Config random_config(std::uint64_t seed) {
+apps::Config random_config(std::uint64_t seed) {
   std::mt19937_64 dice(seed);
   const auto pick = [&](int lo, int hi) { return std::uniform_int_distribution<int>(lo, hi)(dice); };
   const auto real = [&](double lo, double hi) { return std::uniform_real_distribution<double>(lo, hi)(dice); };
-  Config c;
+  apps::Config c;
   for (int d = 0; d < 3; ++d) c.mesh.root[d] = pick(1, 3);
   for (int d = 0; d < 3; ++d) c.mesh.block[d] = 2 * pick(1, 3);
   c.mesh.max_level = pick(0, 3);
@@ -231,7 +233,7 @@ TEST(Plotfile, HoldsTheMeshAndFieldsOfAnyRankCount) {
   const auto self = support::Communicator::duplicate(MPI_COMM_SELF);
   int several_levels = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const Config config = random_config(seed);
+    const apps::Config config = random_config(seed);
     SCOPED_TRACE(fmt::format("seed {}", seed));
     SharedFolder folder(world);
     const SampleRun run(world, config, seed % 2 == 0);
@@ -262,7 +264,7 @@ TEST(Plotfile, HoldsTheMeshAndFieldsOfAnyRankCount) {
 
 TEST(Plotfile, OneBlockOnManyRanksIsOneFile) {
   const auto world = support::Communicator::world();
-  Config config = random_config(1);
+  apps::Config config = random_config(1);
   config.mesh.root = {1, 1, 1};
   config.mesh.max_level = 0;
   SharedFolder folder(world);
@@ -278,7 +280,7 @@ TEST(Plotfile, OneBlockOnManyRanksIsOneFile) {
 }
 
 /// The message of the RunError that all ranks must throw.
-std::string refusal(const SampleRun& run, const fs::path& dir, const Config& config) {
+std::string refusal(const SampleRun& run, const fs::path& dir, const apps::Config& config) {
   try {
     run.write(dir, config);
   } catch (const support::RunError& e) {
@@ -290,7 +292,7 @@ std::string refusal(const SampleRun& run, const fs::path& dir, const Config& con
 
 TEST(Plotfile, IsNeverOverwritten) {
   const auto world = support::Communicator::world();
-  const Config config = random_config(3);
+  const apps::Config config = random_config(3);
   SharedFolder folder(world);
   const SampleRun run(world, config);
   const fs::path dir = folder.path() / "plt00012";
@@ -310,7 +312,7 @@ TEST(Plotfile, IsNeverOverwritten) {
 
 TEST(Plotfile, NeedsItsParentFolder) {
   const auto world = support::Communicator::world();
-  const Config config = random_config(3);
+  const apps::Config config = random_config(3);
   SharedFolder folder(world);
   const SampleRun run(world, config);
   const fs::path dir = folder.path() / "missing" / "plt00012";
@@ -321,7 +323,7 @@ TEST(Plotfile, NeedsItsParentFolder) {
 
 TEST(Plotfile, AFileThatCannotBeWrittenFailsAllRanksAndLeavesNothing) {
   const auto world = support::Communicator::world();
-  Config config = random_config(3);
+  apps::Config config = random_config(3);
   config.mesh.root = {3, 3, 3};
   SharedFolder folder(world);
   const SampleRun run(world, config);
@@ -343,7 +345,7 @@ TEST(Plotfile, AFileThatCannotBeWrittenFailsAllRanksAndLeavesNothing) {
 
 TEST(Plotfile, ExtremesAreNumbersWhateverTheValues) {
   const auto world = support::Communicator::world();
-  Config config = random_config(5);
+  apps::Config config = random_config(5);
   config.mesh.root = {1, 1, 1};
   config.mesh.max_level = 0;
   config.fields.variables = 2;

@@ -11,6 +11,7 @@
 #include "amr/objects.hpp"
 #include "amr/scatter.hpp"
 #include "amr/simulation.hpp"
+#include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
 
 namespace amrbench::amr::checks {
@@ -26,11 +27,14 @@ struct Way {
   std::string policy = "never";
   std::string backend = "cpu";
   std::string transport = "auto";
+  std::string weights = "uniform";
+  std::string splitter = "octree";
 };
 
 inline std::string name_of(const Way& way) {
   return std::to_string(way.threads) + " threads, " + (way.overlap ? "overlapped, " : "blocking, ") + way.method +
-         ", " + way.policy + ", " + way.backend + (way.backend == "cpu" ? "" : ", " + way.transport);
+         ", " + way.splitter + ", " + way.policy + ", " + way.weights + ", " + way.backend +
+         (way.backend == "cpu" ? "" : ", " + way.transport);
 }
 
 /// A number in [low, high).
@@ -53,9 +57,9 @@ inline ObjectConfig random_object(std::mt19937_64& random, std::size_t shape) {
 }
 
 /// Object set `set`: two to four objects; over the ten sets every shape comes up at least twice.
-inline Config random_config(int set) {
+inline apps::Config random_config(int set) {
   std::mt19937_64 random(kSeed + set);
-  Config config;
+  apps::Config config;
   config.mesh.max_level = 2 + set % 2;
   for (int d = 0; d < 3; ++d) config.mesh.root[d] = 1 + static_cast<int>(random() % (set % 2 != 0 ? 2 : 3));
   config.mesh.block = set % 3 == 0 ? std::array{2, 4, 6} : std::array{4, 4, 4};
@@ -83,18 +87,19 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-inline Result run(const support::Communicator& comm, Config config, const Way& way) {
+inline Result run(const support::Communicator& comm, apps::Config config, const Way& way) {
   omp_set_num_threads(way.threads);
   config.run.overlap = way.overlap;
   config.partition.method = way.method;
+  config.partition.splitter = way.splitter;
   config.device.backend = way.backend;
   config.device.transport = way.transport;
   const bool scatter = way.policy == "scatter";
-  config.balance = {scatter ? "never" : way.policy, 0.3};
-  loadbalance::Balancer balancer(config.balance, way.method);
+  config.balance = {scatter ? "never" : way.policy, 0.3, way.weights};
+  loadbalance::Balancer balancer(config.balance, config.partition);
   Scatter scattering(kSeed);
   support::Metrics metrics;
-  Simulation simulation(comm, config, loadbalance::make_key_space(config),
+  Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
                         scatter ? static_cast<Rebalancer&>(scattering) : balancer, metrics);
   Result r;
   simulation.run([&](std::int64_t, double, const RunTotals&) {

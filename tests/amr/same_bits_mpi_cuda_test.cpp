@@ -18,8 +18,8 @@ using checks::Result;
 using checks::Way;
 using support::Communicator;
 
-Config config_of(int set, const std::string& stencil) {
-  Config config = checks::random_config(set);
+apps::Config config_of(int set, const std::string& stencil) {
+  apps::Config config = checks::random_config(set);
   config.run.stencil = stencil;
   if (stencil != "average7") config.run.checksum_every = 0;
   if (stencil == "mixed") config.fields.variables = 8 + set % 3;
@@ -27,7 +27,7 @@ Config config_of(int set, const std::string& stencil) {
 }
 
 /// Of one rank on the CPU, shown to all.
-Result reference(const Communicator& world, const Config& config) {
+Result reference(const Communicator& world, const apps::Config& config) {
   const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
   Result result;
   if (world.is_root()) result = checks::run(self, config, {});
@@ -48,7 +48,7 @@ TEST(SameBitsCuda, Average7OnEveryObjectSet) {
   const Communicator world = Communicator::world();
   const auto all = ways();
   for (int set = 0; set < checks::kSets; ++set) {
-    const Config config = config_of(set, "average7");
+    const apps::Config config = config_of(set, "average7");
     const Result expected = reference(world, config);
     for (std::size_t w = 0; w < all.size(); ++w) {
       if ((w + set) % 3 != 0) continue;  // a set meets a third of the ways
@@ -68,7 +68,7 @@ TEST(SameBitsCuda, StencilsThatNeedEdgesAndCorners) {
   const Communicator world = Communicator::world();
   for (const char* stencil : {"average27", "mixed"}) {
     for (int set = 0; set < 6; ++set) {
-      const Config config = config_of(set, stencil);
+      const apps::Config config = config_of(set, stencil);
       const Result expected = reference(world, config);
       for (const bool overlap : {true, false}) {
         SCOPED_TRACE(std::string(stencil) + ", object set " + std::to_string(set) + (overlap ? ", overlapped" : ""));
@@ -83,7 +83,7 @@ TEST(SameBitsCuda, EveryTransportThatThereIs) {
   AMRBENCH_NEEDS_GPU();
   const Communicator world = Communicator::world();
   const bool own = support::choose_device(world).own;
-  const Config config = config_of(3, "average7");
+  const apps::Config config = config_of(3, "average7");
   const Result expected = reference(world, config);
   for (const char* transport : {"auto", "staged", "mpi", "nccl"}) {
     const std::string name = transport;
@@ -102,11 +102,11 @@ TEST(SameBitsCuda, EveryTransportThatThereIs) {
 TEST(SameBitsCuda, BlocksReadForOutputAreTheCpus) {
   AMRBENCH_NEEDS_GPU();
   const Communicator world = Communicator::world();
-  Config config = config_of(1, "average7");
-  const sfc::KeySpace<3> space = loadbalance::make_key_space(config);
+  apps::Config config = config_of(1, "average7");
+  const sfc::KeySpace<3> space = loadbalance::make_key_space(config.mesh, config.partition);
   const auto values_after = [&](const std::string& backend) {
     config.device.backend = backend;
-    loadbalance::Balancer balancer(config.balance, config.partition.method);
+    loadbalance::Balancer balancer(config.balance, config.partition);
     support::Metrics metrics;
     Simulation simulation(world, config, space, balancer, metrics);
     simulation.run([](std::int64_t, double, const RunTotals&) {});

@@ -95,7 +95,7 @@ TEST(SameBits, TheObjectSetsAreWorthRunning) {
 TEST(SameBits, TheSeedOfTheFieldsShows) {
   // A digest that ignored the fields would make everything above pass.
   const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
-  Config config = random_config(1);
+  apps::Config config = random_config(1);
   const Result first = run(self, config, {});
   ++config.fields.seed;
   const Result second = run(self, config, {});

@@ -11,6 +11,7 @@
 #include "amr/initial.hpp"
 #include "amr/simulation.hpp"
 #include "amr/wide_stage.hpp"
+#include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
 
 namespace amrbench::amr {
@@ -22,8 +23,9 @@ support::Communicator self() {
 
 /// A simulation with all it refers to, run to its end.
 struct FinishedRun {
-  FinishedRun(const support::Communicator& comm, const Config& c) : config(c), balancer(config.balance) {
-    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config), balancer, metrics);
+  FinishedRun(const support::Communicator& comm, const apps::Config& c) : config(c), balancer(config.balance) {
+    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
+                                              balancer, metrics);
     simulation->run([this](std::int64_t, double, const RunTotals& t) {
       levels_most = std::max(levels_most, std::count_if(t.blocks_by_level.begin(), t.blocks_by_level.end(),
                                                         [](std::int64_t n) { return n > 0; }));
@@ -34,7 +36,7 @@ struct FinishedRun {
     for (const auto& stats : simulation->statistics()) all.push_back(stats.hash().to_hex());
     return all;
   }
-  Config config;
+  apps::Config config;
   loadbalance::Balancer balancer;
   support::Metrics metrics;
   std::unique_ptr<Simulation> simulation;
@@ -42,11 +44,11 @@ struct FinishedRun {
 };
 
 /// A small adaptive case: a sphere on its way through a domain of random shape.
-Config random_case(unsigned seed, const std::string& stencil) {
+apps::Config random_case(unsigned seed, const std::string& stencil) {
   std::mt19937 engine(seed);
   const auto whole = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); };
   const auto real = [&](double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine); };
-  Config c;
+  apps::Config c;
   c.mesh.root = {whole(1, 3), whole(1, 2), whole(1, 3)};
   c.mesh.block = {2 * whole(1, 3), 2 * whole(1, 3), 2 * whole(1, 3)};
   c.mesh.max_level = 2;
@@ -72,7 +74,7 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
     int refined = 0;
     for (unsigned seed = 1; seed <= 4; ++seed) {
       SCOPED_TRACE(stencil + ", seed " + std::to_string(seed));
-      Config config = random_case(seed, stencil);
+      apps::Config config = random_case(seed, stencil);
       config.run.overlap = false;
       omp_set_num_threads(1);
       const FinishedRun expected(self(), config);
@@ -162,7 +164,7 @@ TEST(WideStage, GhostsFollowTheirDefinitionAcrossLevels) {
   std::map<FaceKind, int> kinds;
   for (unsigned seed = 11; seed <= 16; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Config config = random_case(seed, "average27");
+    apps::Config config = random_case(seed, "average27");
     config.run.refine_every = 0;  // one mesh, so that a run one stage longer shows that stage
     config.run.stages_per_step = 1;
     config.run.steps = 3;
@@ -221,7 +223,7 @@ TEST(WideStage, IsAPlainArraysAverageOnAUniformMesh) {
   const support::Communicator world = support::Communicator::world();
   for (const int level : {0, 1}) {
     SCOPED_TRACE("level " + std::to_string(level));
-    Config c;
+    apps::Config c;
     c.mesh.root = {3, 2, 4};
     c.mesh.block = {4, 6, 2};
     c.mesh.max_level = level;
@@ -268,7 +270,7 @@ TEST(WideStage, MixedWorkAveragesItsFirstAndLastVariablesAsTheSevenPointStencilD
   const support::Communicator world = support::Communicator::world();
   for (unsigned seed = 21; seed <= 23; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Config config = random_case(seed, "mixed");
+    apps::Config config = random_case(seed, "mixed");
     config.fields.variables = 11;
     const FinishedRun mixed(world, config);
     config.run.stencil = "average7";
@@ -283,7 +285,7 @@ TEST(WideStage, MixedWorkAveragesItsFirstAndLastVariablesAsTheSevenPointStencilD
 
 TEST(WideStage, LeavesPaddingLanesZero) {
   for (const std::string stencil : {"average27", "mixed"}) {
-    Config config = random_case(31, stencil);
+    apps::Config config = random_case(31, stencil);
     config.fields.variables = 13;  // two chunks of 7: one lane of padding
     const FinishedRun run(support::Communicator::world(), config);
     const FieldStore& fields = host_fields(run.simulation->fields());
@@ -298,7 +300,7 @@ TEST(WideStage, LeavesPaddingLanesZero) {
 
 TEST(WideStage, AveragesOf27AreNotHeldToTheirTotalsOnceLevelsDiffered) {
   const support::Communicator world = support::Communicator::world();
-  Config config = random_case(41, "average27");
+  apps::Config config = random_case(41, "average27");
   config.mesh.root = {2, 2, 2};
   config.run.steps = 20;
   config.run.stages_per_step = 3;

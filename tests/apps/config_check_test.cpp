@@ -9,21 +9,21 @@ namespace {
 
 template <class Change>
 std::string refusal(Change&& change) {
-  amr::Config config;
+  Config config;
   change(config);
   return input_error([&] { check_config(config); });
 }
 
 template <class Change>
 std::vector<std::string> notes(Change&& change) {
-  amr::Config config;
+  Config config;
   config.objects.emplace_back();
   change(config);
   return check_config(config);
 }
 
 TEST(CheckConfig, TheDefaultsPass) {
-  amr::Config config;
+  Config config;
   config.objects.emplace_back();
   EXPECT_TRUE(check_config(config).empty());
 }
@@ -40,7 +40,7 @@ TEST(CheckConfig, BlocksAreEven) {
 TEST(CheckConfig, PositionsFitTwentyBits) {
   for (const auto& [root, level] : {std::pair{1, 20}, {2, 19}, {3, 18}, {4, 18}, {5, 17}, {1024, 10}}) {
     SCOPED_TRACE(root);
-    amr::Config config;
+    Config config;
     config.mesh.root = {1, root, 1};
     config.mesh.max_level = level;
     EXPECT_NO_THROW(check_config(config));
@@ -66,7 +66,7 @@ TEST(CheckConfig, MixedNeedsEightVariables) {
     c.fields.variables = 7;
   };
   EXPECT_CONTAINS(refusal(seven), "fields.variables = 7: run.stencil = \"mixed\" needs 8 variables or more");
-  amr::Config config;
+  Config config;
   config.run.stencil = "mixed";
   config.fields.variables = 8;
   EXPECT_NO_THROW(check_config(config));
@@ -74,7 +74,7 @@ TEST(CheckConfig, MixedNeedsEightVariables) {
 
 TEST(CheckConfig, CudaOnlyWhereItIsBuilt) {
 #if defined(AMRBENCH_CUDA)
-  amr::Config config;
+  Config config;
   config.device.backend = "cuda";
   EXPECT_NO_THROW(check_config(config)) << "whether there is a GPU is asked when a run begins";
 #else
@@ -98,7 +98,7 @@ TEST(CheckConfig, FoldersAreText) {
     EXPECT_CONTAINS(refusal([&](auto& c) { c.output.dir = dir; }), "output.dir (--out): must be a path in UTF-8");
   }
   for (const char* dir : {"a b", "ü/€/𝄞", "C:\\x\"y"}) {
-    amr::Config config;
+    Config config;
     config.output.dir = dir;
     EXPECT_NO_THROW(check_config(config)) << dir;
   }

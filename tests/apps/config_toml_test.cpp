@@ -10,7 +10,7 @@ namespace amrbench::apps {
 namespace {
 
 TEST(ParseToml, ReadsEveryTable) {
-  const amr::Config c = parse_toml(R"(
+  const Config c = parse_toml(R"(
 [mesh]
 dim = 3
 root = [1, 2, 3]
@@ -54,7 +54,7 @@ threads = 3
 dir = "out/ü"
 plotfile = 4
 )",
-                                   "x.toml");
+                              "x.toml");
   EXPECT_EQ(c.mesh.root, (std::array<int, 3>{1, 2, 3}));
   EXPECT_EQ(c.mesh.block, (std::array<int, 3>{4, 6, 8}));
   EXPECT_EQ(c.mesh.max_level, 5);
@@ -197,7 +197,7 @@ TEST(TomlGuard, CountsSegmentsOutsideStringsAndComments) {
 }
 
 TEST(ApplySetting, SetsKeysOfTablesAndObjects) {
-  amr::Config c;
+  Config c;
   for (const char* setting :
        {"mesh.block=16", "mesh.root=[3, 2, 1]", "run.stencil=mixed", "run.stencil=\"average27\"", "balance.threshold=1",
         "run.name=2024", "output.dir=a b/c", "run.overlap=false", " fields.seed = 42 ", "object.0.size=[1, 2.5, 3]",
@@ -242,7 +242,7 @@ TEST(ApplySetting, RefusesAndLeavesTheConfigurationAlone) {
   };
   for (const Refusal& refusal : refusals) {
     SCOPED_TRACE(refusal.text);
-    amr::Config c;
+    Config c;
     const std::string message = input_error([&] { apply_setting(c, refusal.text); });
     for (const char* part : refusal.parts) EXPECT_CONTAINS(message, part);
     EXPECT_TRUE(c.objects.empty());

@@ -26,7 +26,7 @@ bool same_bits(const Value& a, const Value& b) {
   return a == b;
 }
 
-void expect_same(const amr::Config& a, const amr::Config& b) {
+void expect_same(const Config& a, const Config& b) {
   for (const Table& table : config_tables())
     for (const auto& key : table.keys)
       EXPECT_TRUE(same_bits(key.get(a), key.get(b))) << table.name << '.' << key.info.name << ": "
@@ -40,7 +40,7 @@ void expect_same(const amr::Config& a, const amr::Config& b) {
 TEST(WriteToml, ReadsBackTheSame) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const amr::Config config = RandomConfig(seed).make();
+    const Config config = RandomConfig(seed).make();
     const std::string text = write_toml(config);
     SCOPED_TRACE(text);
     expect_same(parse_toml(text, "written.toml"), config);
@@ -52,8 +52,8 @@ TEST(WriteToml, SettingsReadBackTheSame) {
   // Every key by --set, the value written as TOML, gives the configuration as well.
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const amr::Config config = RandomConfig(seed).make();
-    amr::Config built;
+    const Config config = RandomConfig(seed).make();
+    Config built;
     for (const Table& table : config_tables())
       for (const auto& key : table.keys)
         apply_setting(built, fmt::format("{}.{}={}", table.name, key.info.name, format_value(key.get(config))));
@@ -67,7 +67,7 @@ TEST(WriteToml, SettingsReadBackTheSame) {
 }
 
 TEST(ConfigToJson, HoldsEveryKeyWithItsValue) {
-  amr::Config config;
+  Config config;
   config.mesh.root = {1, 2, 3};
   config.fields.seed = 9223372036854775807u;
   config.run.tolerance = 0.1;
@@ -95,7 +95,7 @@ TEST(ConfigToJson, HoldsEveryKeyWithItsValue) {
 TEST(ConfigToJson, AgreesWithTheTomlValues) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const amr::Config config = RandomConfig(seed).make();
+    const Config config = RandomConfig(seed).make();
     const auto json = nlohmann::json::parse(config_to_json(config).dump());
     EXPECT_EQ(json["mesh"]["max_level"], config.mesh.max_level);
     EXPECT_EQ(json["run"]["tolerance"].get<double>(), config.run.tolerance);

@@ -11,7 +11,7 @@
 namespace amrbench::apps {
 namespace {
 
-amr::Config config_of(const std::string& line) {
+Config config_of(const std::string& line) {
   return parse_miniamr(line).config;
 }
 
@@ -33,7 +33,7 @@ TEST(SplitWords, AsAShell) {
 
 TEST(ParseMiniamr, TheDefaultsAreMiniamrs) {
   const MiniamrInput input = parse_miniamr("");
-  const amr::Config& c = input.config;
+  const Config& c = input.config;
   EXPECT_EQ(c.mesh.dim, 3);
   EXPECT_EQ(c.mesh.root, (std::array<int, 3>{1, 1, 1}));
   EXPECT_EQ(c.mesh.block, (std::array<int, 3>{10, 10, 10}));
@@ -55,12 +55,12 @@ TEST(ParseMiniamr, TheDefaultsAreMiniamrs) {
   EXPECT_EQ(c.balance.policy, "every");
   EXPECT_EQ(c.output.plotfile, 0);
   EXPECT_TRUE(c.objects.empty());
-  EXPECT_TRUE(has_note(input, "--rcb, miniAMR's default"));
+  EXPECT_TRUE(has_note(input, "miniAMR's default, --rcb"));
   EXPECT_NO_THROW(check_config(c));
 }
 
 TEST(ParseMiniamr, MeshOptions) {
-  const amr::Config c = config_of(
+  const Config c = config_of(
       "--nx 4 --ny 6 --nz 8 --init_x 2 --init_y 3 --init_z 4 --npx 5 --npy 1 --npz 2 --num_refine 3 --block_change 2 "
       "--uniform_refine 1 --refine_ghost --num_vars 9");
   EXPECT_EQ(c.mesh.block, (std::array<int, 3>{4, 6, 8}));
@@ -84,7 +84,7 @@ TEST(ParseMiniamr, TheRankGridOnlyMultipliesTheRoots) {
 }
 
 TEST(ParseMiniamr, RunOptions) {
-  const amr::Config c =
+  const Config c =
       config_of("--num_tsteps 7 --stages_per_ts 12 --refine_freq 0 --checksum_freq 4 --error_tol 5 --plot_freq 3");
   EXPECT_EQ(c.run.steps, 7);
   EXPECT_EQ(c.run.stages_per_step, 12);
@@ -123,9 +123,10 @@ TEST(ParseMiniamr, PartitionAndBalance) {
   EXPECT_EQ(config_of("--morton").partition.method, "morton");
   EXPECT_EQ(config_of("--hilbert").partition.method, "hilbert");
   EXPECT_EQ(config_of("--trunc_hilbert").partition.method, "hilbert");
-  EXPECT_EQ(config_of("--rcb").partition.method, "morton");
+  EXPECT_EQ(config_of("--rcb").partition.method, "orb");
   EXPECT_EQ(config_of("--hilbert --morton").partition.method, "morton");
-  EXPECT_TRUE(has_note(parse_miniamr("--rcb"), "--rcb"));
+  EXPECT_TRUE(has_note(parse_miniamr(""), "--rcb"));
+  EXPECT_FALSE(has_note(parse_miniamr("--rcb"), "--rcb"));
   EXPECT_FALSE(has_note(parse_miniamr("--morton"), "--rcb"));
   EXPECT_TRUE(has_note(parse_miniamr("--trunc_hilbert"), "--trunc_hilbert: the Hilbert curve"));
 
@@ -139,7 +140,7 @@ TEST(ParseMiniamr, PartitionAndBalance) {
 }
 
 TEST(ParseMiniamr, Objects) {
-  const amr::Config c = config_of(
+  const Config c = config_of(
       "--num_objects 3 --object 2 0 -1.71 -1.7 -1.6 0.04 .05 6e-2 1.7 1.8 1.9 0 +0.5 -1 --num_tsteps 3 "
       "--object 25 1 1 2 3 4 5 6 7 8 9 10 11 12 --object 15 2 0 0 0 0 0 0 0 0 0 0 0 0");
   ASSERT_EQ(c.objects.size(), 3u);

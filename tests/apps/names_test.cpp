@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+
+#include "partitioners/partitioner.hpp"
 
 namespace amrbench::apps {
 namespace {
@@ -54,9 +57,20 @@ TEST(Shapes, OfMiniamrTypes) {
   }
 }
 
+TEST(Choices, ThereIsOneListOfPartitioners) {
+  const auto known = names_of(partition_methods());
+  ASSERT_EQ(known.size(), partitioners::partitioner_registry().size());
+  for (const char* name : {"morton", "hilbert", "gensfc", "orb", "kd_parts", "linear"})
+    EXPECT_EQ(std::count(known.begin(), known.end(), name), 1) << name;
+  EXPECT_EQ(known.front(), "morton");
+  EXPECT_EQ(names_of(balance_policies()).front(), "every");
+  EXPECT_EQ(names_of(balance_weights()).front(), "uniform");
+  EXPECT_EQ(names_of(splitters()).front(), "octree");
+}
+
 TEST(Choices, EachHasAOneLineMeaningAndADistinctName) {
   for (const auto group : {partition_methods(), balance_policies(), stencils(), initial_fields(), object_shapes(),
-                           bounce_modes(), backends(), transports()}) {
+                           bounce_modes(), backends(), transports(), splitters(), balance_weights()}) {
     ASSERT_FALSE(group.empty());
     std::map<std::string_view, int> count;
     for (const Choice& choice : group) {

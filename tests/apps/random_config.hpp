@@ -12,8 +12,8 @@ class RandomConfig {
  public:
   explicit RandomConfig(std::uint64_t seed) : random_(seed) {}
 
-  amr::Config make() {
-    amr::Config config;
+  Config make() {
+    Config config;
     for (const Table& table : config_tables())
       for (const auto& key : table.keys) key.set(config, value(key.info));
     config.objects.resize(random_() % 4);

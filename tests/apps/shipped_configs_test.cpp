@@ -27,14 +27,14 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-amr::Config shipped(const std::string& name) {
+Config shipped(const std::string& name) {
   return parse_toml(read(top() / "configs" / (name + ".toml")), name + ".toml");
 }
 
 /// The file gives what the miniAMR line gives, apart from the run's name.
 void expect_same(const std::string& name, const std::string& line, const std::string& initial) {
   SCOPED_TRACE(name);
-  amr::Config expected = parse_miniamr(line).config;
+  Config expected = parse_miniamr(line).config;
   expected.fields.initial = initial;
   expected.run.name = name;
   EXPECT_EQ(write_toml(shipped(name)), write_toml(expected));
@@ -76,7 +76,7 @@ TEST(ShippedConfigs, ReferenceCasesAreMiniamrs) {
 
 TEST(Documentation, ConfigPageHasEveryKeyDefaultAndName) {
   const std::string page = read(top() / "docs" / "config.md");
-  const amr::Config defaults;
+  const Config defaults;
   for (const Table& table : config_tables()) {
     EXPECT_NE(page.find(fmt::format("## [{}]", table.name)), std::string::npos) << table.name;
     for (const auto& key : table.keys) {
@@ -89,8 +89,8 @@ TEST(Documentation, ConfigPageHasEveryKeyDefaultAndName) {
   }
   for (const auto& key : object_keys())
     EXPECT_NE(page.find(fmt::format("| `{}` | ", key.info.name)), std::string::npos) << "object." << key.info.name;
-  for (const auto group : {partition_methods(), balance_policies(), stencils(), initial_fields(), object_shapes(),
-                           bounce_modes(), backends(), transports()})
+  for (const auto group : {partition_methods(), splitters(), balance_policies(), balance_weights(), stencils(),
+                           initial_fields(), object_shapes(), bounce_modes(), backends(), transports()})
     for (const Choice& choice : group)
       EXPECT_NE(page.find(fmt::format("`{}`", choice.name)), std::string::npos) << choice.name;
 }

@@ -68,9 +68,9 @@ TEST(Migrate, BlocksKeepTheirValuesAndOrderUnderRandomCuts) {
       const std::int64_t expected = leaving(mesh, cuts);
       const amr::MigrationCount count = amr::migrate(mesh, fields, cuts);
       EXPECT_EQ(count.blocks, expected);
-      // A block's values, its key and its pending change: nothing else travels.
+      // A block's values, its key, its weight and its pending change: nothing else travels.
       EXPECT_EQ(count.bytes,
-                expected * std::int64_t(fields.layout().block_values() * sizeof(double) + sizeof(amr::Key) + 1));
+                expected * std::int64_t((fields.layout().block_values() + 1) * sizeof(double) + sizeof(amr::Key) + 1));
       EXPECT_EQ(mesh.size(), cuts[world.rank() + 1] - cuts[world.rank()]);
       EXPECT_EQ(mesh.global_begin(), cuts[world.rank()]);
       EXPECT_EQ(amr::mesh_digest(mesh), digest);
@@ -147,7 +147,7 @@ struct Rebalanced {
   BalanceTotals totals;
 };
 
-Rebalanced rebalance(const Communicator& world, const amr::BalanceConfig& config, std::int64_t first) {
+Rebalanced rebalance(const Communicator& world, const BalanceConfig& config, std::int64_t first) {
   Mesh<3> mesh(world, {sfc::Curve::morton, {6, 5, 4}, 0});
   FieldStore fields(kernels::make_layout({2, 2, 2}, 1));
   name_blocks(mesh, fields);
@@ -186,7 +186,7 @@ TEST(Balancer, PoliciesDecideByTheSpreadOfBlocks) {
   if (p > 1) {
     EXPECT_GE(every.totals.blocks_migrated, heavy - (n + p - 1) / p);
   }
-  EXPECT_EQ(every.totals.bytes_migrated, every.totals.blocks_migrated * (9 * 8 + 1));
+  EXPECT_EQ(every.totals.bytes_migrated, every.totals.blocks_migrated * (10 * 8 + 1));
   EXPECT_NEAR(never.totals.imbalance_max, static_cast<double>(heavy * p) / static_cast<double>(n) - 1.0, 1e-12);
 }
 
@@ -197,14 +197,14 @@ TEST(Balancer, LeavesRanksOneBlockApartAlone) {
   name_blocks(mesh, fields);
   support::Metrics metrics;
   for (const char* policy : {"every", "threshold", "never"}) {
-    Balancer balancer({policy, 0.0});
+    Balancer balancer(BalanceConfig{policy, 0.0});
     EXPECT_FALSE(balancer.rebalance(mesh, fields, metrics)) << policy;
   }
 }
 
 TEST(Balancer, UnknownPolicyIsNamedWithTheChoices) {
   try {
-    Balancer balancer({"sometimes", 0.1});
+    Balancer balancer(BalanceConfig{"sometimes", 0.1});
     FAIL() << "accepted";
   } catch (const support::InputError& error) {
     const std::string text = error.what();

@@ -47,7 +47,7 @@ std::vector<Leaf> leaves(const amr::Mesh<3>& mesh, const amr::FieldStore& fields
   return support::all_gather_v(mesh.comm(), std::span<const Leaf>(mine));
 }
 
-nlohmann::json expected(const amr::Config& config, const amr::Simulation& run, double time) {
+nlohmann::json expected(const apps::Config& config, const amr::Simulation& run, double time) {
   nlohmann::json json{{"root", config.mesh.root},
                       {"block", config.mesh.block},
                       {"variables", config.fields.variables},
@@ -84,11 +84,11 @@ double bytes_below(const fs::path& folder) {
 void write_sample(const fs::path& config_file, const fs::path& dir) {
   std::ifstream file(config_file);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const amr::Config config = apps::parse_toml(text, config_file.string());
+  const apps::Config config = apps::parse_toml(text, config_file.string());
   const auto comm = support::Communicator::world();
-  loadbalance::Balancer balancer(config.balance, config.partition.method);
+  loadbalance::Balancer balancer(config.balance, config.partition);
   support::Metrics metrics;
-  amr::Simulation run(comm, config, loadbalance::make_key_space(config), balancer, metrics);
+  amr::Simulation run(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
   double now = 0.0;
   std::int64_t last = 0;
   run.run([&](std::int64_t step, double time, const amr::RunTotals&) {

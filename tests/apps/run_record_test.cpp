@@ -1,5 +1,5 @@
-// support/run_record.hpp: names, derived rates, CSV, and files that are written whole or not at all.
-#include "support/run_record.hpp"
+// apps/run_record.hpp: names, derived rates, CSV, and files that are written whole or not at all.
+#include "apps/run_record.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>  // NOLINT: mkdtemp is POSIX
@@ -13,8 +13,12 @@
 
 #include "support/error.hpp"
 
-namespace amrbench::support {
+namespace amrbench::apps {
 namespace {
+
+using support::CsvCell;
+using support::Existing;
+using support::RunError;
 
 namespace fs = std::filesystem;
 
@@ -28,11 +32,15 @@ RunRecord sample() {
   record.config = config.dump();
   record.provenance.commit = "unknown";
   record.provenance.ranks = 2;
-  record.totals = {2.5, 10, 200, 1'000'000'000, 4000, 27, 20, 30, {0, 3, 24}, 5, 2, 4, 1 << 30};
-  record.phases[static_cast<std::size_t>(Phase::halo)] = {0.1, 0.2, 0.3, 7};
-  record.rates = derive_rates(record.totals, 32e9);
-  record.balance = {"every", 3, 12, 4096, 1.05, 1.25};
-  record.partition = {"hilbert", 1, 20, 30, 8192};
+  record.time_s = 2.5;
+  record.memory_bytes_max_rank = 1 << 30;
+  record.totals = {10, 200, 1'000'000'000, 4000, 27, 30, {0, 3, 24}, 5, 2, 4, 9};
+  record.phases[static_cast<std::size_t>(support::Phase::halo)] = {0.1, 0.2, 0.3, 7};
+  record.rates = derive_rates(record.totals.cell_updates, record.time_s, 32e9);
+  record.policy = "every";
+  record.balance = {3, 12, 4096, 4.2, 1.25, 4};
+  record.method = "hilbert";
+  record.partition = {1, 20, 30, 8192};
   record.fields = {{0, 512.0, 0.1, -1.0, 1.0, "0x1p+9"}, {1, 2.0, 3.0, 4.0, 5.0, "0x1p+1"}};
   record.mesh_crc_hex = "00ff";
   return record;
@@ -63,6 +71,10 @@ std::string read(const fs::path& file) {
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
+}
+
+std::string csv_of(const RunRecord& record) {
+  return support::to_csv(to_csv_cells(record));
 }
 
 std::vector<std::string> keys(const Json& json) {
@@ -97,17 +109,27 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(json["totals"]["blocks_by_level"], (std::vector<int>{0, 3, 24}));
   EXPECT_EQ(json["totals"]["memory_bytes_max_rank"], 1 << 30);
   EXPECT_EQ(json["phases"]["halo"]["max_s"], 0.3);
+  EXPECT_EQ(json["totals"]["time_s"], 2.5);
+  EXPECT_EQ(json["totals"]["blocks_final"], 27);
+  EXPECT_EQ(json["totals"]["blocks_mean"], 20.0);
+  EXPECT_EQ(json["totals"]["blocks_max"], 30);
+  EXPECT_EQ(json["totals"]["refine_steps"], 4);
+  EXPECT_EQ(json["balance"]["policy"], "every");
+  EXPECT_EQ(json["balance"]["rebalances"], 3);
   EXPECT_EQ(json["balance"]["bytes_migrated"], 4096);
+  EXPECT_DOUBLE_EQ(json["balance"]["imbalance_mean"].get<double>(), 1.05);
+  EXPECT_EQ(json["balance"]["imbalance_max"], 1.25);
+  EXPECT_EQ(json["partition"]["method"], "hilbert");
   EXPECT_EQ(json["partition"]["comm_bytes_max"], 8192);
   EXPECT_EQ(json["fields"][0]["checksum_hex"], "0x1p+9");
 }
 
 TEST(RunRecord, DerivesRates) {
-  const RunRates rates = derive_rates(sample().totals, 32e9);
+  const RunRates rates = derive_rates(1'000'000'000, 2.5, 32e9);
   EXPECT_DOUBLE_EQ(rates.cell_updates_per_s, 4e8);
   EXPECT_DOUBLE_EQ(rates.bytes_per_s, 6.4e9);
   EXPECT_DOUBLE_EQ(rates.roofline_fraction, 0.2);
-  const RunRates none = derive_rates(RunTotals{}, 0);
+  const RunRates none = derive_rates(0, 0, 0);
   EXPECT_EQ(none.cell_updates_per_s, 0);
   EXPECT_EQ(none.roofline_fraction, 0);
 }
@@ -125,7 +147,7 @@ TEST(RunRecord, CsvHasOneCellAValueAndStableColumns) {
   EXPECT_EQ(cells.at("fields.count"), "2");
   EXPECT_EQ(cells.at("fields.0.sum_squares"), "0.1");
   EXPECT_EQ(cells.count("fields.1.sum"), 0U);
-  const std::string csv = to_csv(sample());
+  const std::string csv = csv_of(sample());
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 2);
   EXPECT_EQ(csv.rfind("schema,program,version,valid,config.mesh.dim,", 0), 0U) << csv;
   EXPECT_NE(csv.find("\"a, \"\"b\"\"\""), std::string::npos) << csv;
@@ -137,7 +159,7 @@ TEST(RunRecord, CsvHasOneCellAValueAndStableColumns) {
   config["object"] = Json::array();
   other.config = config.dump();
   other.rates.roofline_fraction = std::numeric_limits<double>::quiet_NaN();
-  const std::string other_csv = to_csv(other);
+  const std::string other_csv = csv_of(other);
   EXPECT_EQ(other_csv.substr(0, other_csv.find('\n')), csv.substr(0, csv.find('\n')));
 }
 
@@ -145,12 +167,12 @@ TEST(RunRecord, WritesBothFilesAndOverwritesNothing) {
   const Folder folder;
   write_run_record(folder.path(), sample());
   EXPECT_EQ(Json::parse(read(folder.path() / "run.json")), to_json(sample()));
-  EXPECT_EQ(read(folder.path() / "run.csv"), to_csv(sample()));
+  EXPECT_EQ(read(folder.path() / "run.csv"), csv_of(sample()));
   EXPECT_EQ(folder.files(), 2U);  // nothing temporary stays
   RunRecord changed = sample();
   changed.valid = false;
   EXPECT_THROW(write_run_record(folder.path(), changed), RunError);
-  EXPECT_EQ(read(folder.path() / "run.csv"), to_csv(sample()));
+  EXPECT_EQ(read(folder.path() / "run.csv"), csv_of(sample()));
   write_run_record(folder.path(), changed, Existing::replace);
   EXPECT_EQ(Json::parse(read(folder.path() / "run.json"))["valid"], false);
   EXPECT_EQ(folder.files(), 2U);
@@ -166,7 +188,7 @@ TEST(RunRecord, NamesAFileThatCannotBeWritten) {
     EXPECT_NE(std::string(error.what()).find((missing / "run.json").string()), std::string::npos) << error.what();
   }
   fs::create_directory(folder.path() / "taken");
-  EXPECT_THROW(write_file_atomically(folder.path() / "taken", "x", Existing::replace), RunError);
+  EXPECT_THROW(support::write_file_atomically(folder.path() / "taken", "x", Existing::replace), RunError);
   EXPECT_EQ(folder.files(), 1U);
 }
 
@@ -182,4 +204,4 @@ TEST(RunRecord, NotANumberIsNull) {
 }
 
 }  // namespace
-}  // namespace amrbench::support
+}  // namespace amrbench::apps

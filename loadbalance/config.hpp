@@ -1,0 +1,28 @@
+#pragma once
+// What load balancing takes of a run's configuration, as plain data: the tables [partition] and [balance] of
+// docs/config.md. Filled and checked by apps/.
+#include <string>
+
+#include "partitioners/orb/rules.hpp"
+
+namespace amrbench::loadbalance {
+
+/// [partition]: where blocks go.
+struct PartitionConfig {
+  std::string method = "morton";  ///< name in the registry of partitioners (partitioners/partitioner.hpp)
+  /// How methods on a kd-tree split a node: "octree" follows the tree of the blocks itself, the others are those of
+  /// partitioners/splitter.hpp, over the centres of the blocks that exist now.
+  std::string splitter = "octree";
+  int bucket = 1;  ///< most blocks in a leaf of a kd-tree, >= 1
+  /// orb: sides this near to a box's longest count as equally long, in [0, 1).
+  double side_tolerance = partitioners::kOrbSideTolerance;
+};
+
+/// [balance]: when blocks move, and what each weighs.
+struct BalanceConfig {
+  std::string policy = "every";     ///< name in policy_registry() (loadbalance/policy.hpp)
+  double threshold = 0.1;           ///< "threshold": rebalance when (max - min) / mean of the ranks' loads exceeds it
+  std::string weights = "uniform";  ///< name in cost_model_registry() (loadbalance/cost_model.hpp)
+};
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,46 @@
+#pragma once
+// CostModel: what a block weighs (balance.weights), and how long a rank has worked.
+//
+// Only ratios of weights matter. A model is one file and one line in cost_models.cpp.
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "loadbalance/block_table.hpp"
+#include "loadbalance/config.hpp"
+#include "support/metrics.hpp"
+
+namespace amrbench::loadbalance {
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  /// Writes table.weight, finite and >= 0: what one block of each row costs. It finds there what was last kept with the
+  /// block (1 at the start); table.seconds is what this rank has worked since then. Must not depend on how blocks are
+  /// spread over ranks unless the model measures. Local.
+  virtual void weigh(BlockTable& table) const = 0;
+  /// Does every block weigh the same, so that loads follow from counting?
+  [[nodiscard]] virtual bool is_uniform() const { return false; }
+  /// Does weigh() look at centres? They cost a pass over the blocks.
+  [[nodiscard]] virtual bool needs_centres() const { return true; }
+  /// Are weights to be kept with the blocks: through migration, by children (their parent's) and merged blocks (the
+  /// mean of eight)?
+  [[nodiscard]] virtual bool remembers() const { return false; }
+};
+
+struct CostModelEntry {
+  std::string_view name;
+  std::string_view description;
+  std::unique_ptr<CostModel> (*make)(const BalanceConfig& config);
+};
+/// All cost models, the default first.
+std::span<const CostModelEntry> cost_model_registry();
+/// The model called config.weights. Throws support::InputError that lists the names when there is none.
+std::unique_ptr<CostModel> make_cost_model(const BalanceConfig& config);
+
+/// Seconds that this rank has worked on its blocks since the run began: stencils and what makes and packs faces,
+/// without waiting for messages where that is known. By the GPU's clock where a GPU computes (its events, as far as
+/// they have come in), else by the host's. Local.
+[[nodiscard]] double work_seconds(const support::Metrics& metrics);
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <array>
+
+#include "loadbalance/policy.hpp"
+#include "support/registry.hpp"
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+class Never final : public Policy {
+ public:
+  explicit Never(const BalanceConfig& /*config*/) {}
+  [[nodiscard]] Action decide(const History& /*history*/, const Load& /*load*/) const override { return Action::leave; }
+};
+
+class Every final : public Policy {
+ public:
+  explicit Every(const BalanceConfig& /*config*/) {}
+  [[nodiscard]] Action decide(const History& /*history*/, const Load& load) const override {
+    return load.is_even() ? Action::leave : Action::full;
+  }
+};
+
+class Threshold final : public Policy {
+ public:
+  explicit Threshold(const BalanceConfig& config) : threshold_(config.threshold) {}
+  [[nodiscard]] Action decide(const History& /*history*/, const Load& load) const override {
+    return load.is_even() || load.spread() <= threshold_ ? Action::leave : Action::full;
+  }
+
+ private:
+  double threshold_;
+};
+
+template <class P>
+std::unique_ptr<Policy> make(const BalanceConfig& config) {
+  return std::make_unique<P>(config);
+}
+
+}  // namespace
+
+std::span<const PolicyEntry> policy_registry() {
+  static constexpr std::array entries{
+      PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart", make<Every>},
+      PolicyEntry{"threshold", "rebalance when (max - min) / mean of the ranks' loads exceeds balance.threshold",
+                  make<Threshold>},
+      PolicyEntry{"never", "leave blocks where refinement made them", make<Never>},
+  };
+  return entries;
+}
+
+std::unique_ptr<Policy> make_policy(const BalanceConfig& config) {
+  return support::find_entry(policy_registry(), config.policy, "balance.policy").make(config);
+}
+
+std::string_view action_name(Action action) {
+  constexpr std::array<std::string_view, 3> kNames{"leave", "incremental", "full"};
+  return kNames.at(static_cast<std::size_t>(action));
+}
+
+Load measure(std::span<const double> loads) {
+  Load load;
+  if (loads.empty()) return load;
+  const auto [low, high] = std::minmax_element(loads.begin(), loads.end());
+  double total = 0.0;
+  for (const double l : loads) total += l;
+  load.min = *low;
+  load.max = *high;
+  load.mean = total / static_cast<double>(loads.size());
+  return load;
+}
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,75 @@
+#include "support/csv_cells.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace amrbench::support {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
+}  // namespace
+
+std::string cell_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_number_float()) {
+    const auto x = value.get<double>();
+    return std::isfinite(x) ? fmt::format("{}", x) : "";
+  }
+  if (value.is_null()) return "";
+  return value.dump();
+}
+
+void flatten(const std::string& name, const Json& value, std::span<const std::string_view> of_objects,
+             std::vector<CsvCell>& cells) {
+  if (value.is_object()) {
+    for (const auto& item : value.items()) {
+      flatten(name.empty() ? item.key() : name + "." + item.key(), item.value(), of_objects, cells);
+    }
+    return;
+  }
+  if (!value.is_array()) {
+    cells.push_back({name, cell_text(value)});
+    return;
+  }
+  const bool known = std::find(of_objects.begin(), of_objects.end(), name) != of_objects.end();
+  if (known || (!value.empty() && value.front().is_object())) {
+    cells.push_back({name + ".count", std::to_string(value.size())});
+    return;
+  }
+  std::string joined;
+  for (const Json& element : value) {
+    if (!joined.empty()) joined += ';';
+    joined += cell_text(element);
+  }
+  cells.push_back({name, joined});
+}
+
+std::string to_csv(std::span<const CsvCell> cells) {
+  std::string header;
+  std::string row;
+  for (const CsvCell& cell : cells) {
+    if (!header.empty()) {
+      header += ',';
+      row += ',';
+    }
+    header += quoted(cell.name);
+    row += quoted(cell.value);
+  }
+  return header + '\n' + row + '\n';
+}
+
+}  // namespace amrbench::support

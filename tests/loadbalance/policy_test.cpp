@@ -1,0 +1,125 @@
+// Policies and cost models alone: no mesh, no ranks.
+#include "loadbalance/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loadbalance/cost_model.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::loadbalance {
+namespace {
+
+Load load_of(const std::vector<double>& loads, double heaviest = 1.0) {
+  Load load = measure(loads);
+  load.heaviest = heaviest;
+  return load;
+}
+
+TEST(Measure, FindsExtremesAndMean) {
+  const Load load = load_of({3, 7, 2});
+  EXPECT_EQ(load.min, 2);
+  EXPECT_EQ(load.max, 7);
+  EXPECT_EQ(load.mean, 4);
+  EXPECT_DOUBLE_EQ(load.spread(), 5.0 / 4.0);
+  EXPECT_DOUBLE_EQ(load.imbalance(), 0.75);
+  const Load none = load_of({0, 0});
+  EXPECT_EQ(none.spread(), 0.0);
+  EXPECT_EQ(none.imbalance(), 0.0);
+}
+
+TEST(Policy, EveryLeavesWhatIsAsEvenAsBlocksAllow) {
+  const auto policy = make_policy({"every"});
+  EXPECT_EQ(policy->decide({}, load_of({4, 5, 4})), Action::leave);
+  EXPECT_EQ(policy->decide({}, load_of({4, 6, 4})), Action::full);
+  EXPECT_EQ(policy->decide({}, load_of({4, 12, 4}, 8.0)), Action::leave);  // one block of weight 8 apart
+  EXPECT_EQ(policy->decide({}, load_of({4, 12.5, 4}, 8.0)), Action::full);
+}
+
+TEST(Policy, ThresholdComparesTheSpread) {
+  const auto policy = make_policy({"threshold", 0.5});
+  EXPECT_EQ(policy->decide({}, load_of({8, 10, 12})), Action::leave);  // 0.4
+  EXPECT_EQ(policy->decide({}, load_of({9, 10, 14})), Action::leave);  // 5 / 11
+  EXPECT_EQ(policy->decide({}, load_of({8, 10, 15})), Action::full);   // 7 / 11
+  EXPECT_EQ(policy->decide({}, load_of({1, 2})), Action::leave);       // 2/3, but one block apart
+  EXPECT_EQ(make_policy({"threshold", 0.0})->decide({}, load_of({8, 10})), Action::full);
+}
+
+TEST(Policy, NeverLeaves) {
+  EXPECT_EQ(make_policy({"never"})->decide({}, load_of({0, 100})), Action::leave);
+}
+
+TEST(Policy, AskingAgainGivesTheSameAnswer) {
+  for (const PolicyEntry& entry : policy_registry()) {
+    const auto policy = make_policy({std::string(entry.name), 0.2});
+    for (const auto& loads : std::vector<std::vector<double>>{{1, 5}, {3, 3}, {0, 0}, {2, 9, 4}}) {
+      const Action first = policy->decide({}, load_of(loads));
+      EXPECT_EQ(policy->decide({}, load_of(loads)), first) << entry.name;
+    }
+  }
+}
+
+TEST(Registries, NameWhatThereIs) {
+  for (const auto& [key, refused] : {std::pair{"balance.policy", +[] { make_policy({"sometimes"}); }},
+                                     std::pair{"balance.weights", +[] {
+                                                 make_cost_model({"every", 0.1, "sometimes"});
+                                               }}}) {
+    try {
+      refused();
+      FAIL() << "accepted";
+    } catch (const support::InputError& error) {
+      EXPECT_NE(std::string(error.what()).find(key), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("sometimes"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_EQ(action_name(Action::leave), "leave");
+  EXPECT_EQ(action_name(Action::incremental), "incremental");
+  EXPECT_EQ(action_name(Action::full), "full");
+}
+
+BlockTable table_of(std::vector<std::int8_t> levels) {
+  BlockTable table;
+  table.key.resize(levels.size());
+  table.weight.assign(levels.size(), 42.0);
+  table.share.assign(levels.size(), 1.0);
+  table.level = std::move(levels);
+  return table;
+}
+
+TEST(CostModel, UniformAndByLevel) {
+  BlockTable table = table_of({0, 3, 1, 20});
+  make_cost_model({"every", 0.1, "uniform"})->weigh(table);
+  EXPECT_EQ(table.weight, (std::vector<double>{1, 1, 1, 1}));
+  make_cost_model({"every", 0.1, "level"})->weigh(table);
+  EXPECT_EQ(table.weight, (std::vector<double>{1, 8, 2, 1 << 20}));
+  table.share = {8, 1, 0.125, 1};
+  EXPECT_EQ(table.loads(), (std::vector<double>{8, 8, 0.25, 1 << 20}));
+}
+
+double hand = 0.0;
+
+TEST(WorkSeconds, AreTheHostsWithoutWaitsOrTheGpus) {
+  hand = 0.0;
+  support::Metrics metrics([] { return hand; });
+  {
+    const support::PhaseTimer timer(metrics, support::Phase::halo);
+    hand = 3.0;
+  }
+  {
+    const support::PhaseTimer timer(metrics, support::Phase::stencil);
+    hand = 7.0;
+  }
+  metrics.count("halo_wait_ns", 1'000'000'000);
+  EXPECT_DOUBLE_EQ(work_seconds(metrics), 6.0);
+  metrics.count("device_stencil_ns", 250'000'000);
+  metrics.count("device_faces_ns", 500'000'000);
+  metrics.count("device_wait_ns", 9'000'000'000);
+  EXPECT_DOUBLE_EQ(work_seconds(metrics), 0.75);
+}
+
+}  // namespace
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,224 @@
+// Whole runs: every partitioner leaves the bits of `never`, policies see the same history on every rank, and balancing
+// sends no more than it says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "amr/field_store.hpp"
+#include "amr/random_runs.hpp"
+#include "loadbalance/balancer.hpp"
+#include "support/error.hpp"
+
+namespace {
+int collectives = 0;  ///< of this rank so far, but for those that build communicators
+}
+
+// The profiling interface of MPI: the program's calls come here first.
+extern "C" {
+int MPI_Allgather(const void* send, int n, MPI_Datatype from, void* receive, int m, MPI_Datatype to, MPI_Comm comm) {
+  ++collectives;
+  return PMPI_Allgather(send, n, from, receive, m, to, comm);
+}
+int MPI_Allreduce(const void* send, void* receive, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ++collectives;
+  return PMPI_Allreduce(send, receive, n, type, op, comm);
+}
+int MPI_Exscan(const void* send, void* receive, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ++collectives;
+  return PMPI_Exscan(send, receive, n, type, op, comm);
+}
+int MPI_Alltoall(const void* send, int n, MPI_Datatype from, void* receive, int m, MPI_Datatype to, MPI_Comm comm) {
+  ++collectives;
+  return PMPI_Alltoall(send, n, from, receive, m, to, comm);
+}
+}
+
+namespace amrbench::loadbalance {
+namespace {
+
+using amr::checks::random_config;
+using amr::checks::Result;
+using amr::checks::run;
+using amr::checks::Way;
+using support::Communicator;
+
+/// Does partition.splitter matter to the method?
+bool follows_a_tree(std::string_view method) {
+  return method == "morton" || method == "hilbert" || method == "gensfc";
+}
+
+TEST(Runs, EveryPartitionerLeavesTheBitsOfNever) {
+  const Communicator world = Communicator::world();
+  const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
+  int number = 0;
+  for (const int set : {1, 6}) {
+    const Result expected = run(self, random_config(set), {.policy = "never"});
+    for (const auto& entry : partitioners::partitioner_registry()) {
+      for (const char* splitter : {"octree", "midpoint", "median"}) {
+        if (std::string(splitter) != "octree" && !follows_a_tree(entry.name)) continue;
+        const bool by_level = ++number % 2 == 0;
+        const Way way{.overlap = true,
+                      .method = std::string(entry.name),
+                      .policy = "every",
+                      .weights = by_level ? "level" : "uniform",
+                      .splitter = splitter};
+        SCOPED_TRACE("set " + std::to_string(set) + ", " + name_of(way));
+        const Result result = run(world, random_config(set), way);
+        EXPECT_EQ(result.mesh, expected.mesh);
+        EXPECT_EQ(result.history, expected.history);
+        EXPECT_EQ(result.fields, expected.fields);
+        EXPECT_EQ(result.sums, expected.sums);
+        EXPECT_TRUE(result == expected);
+      }
+    }
+  }
+}
+
+/// Answers in turn by what it is told to, and keeps what it heard.
+class Scripted final : public Policy {
+ public:
+  struct Log {
+    std::vector<Outcome> outcomes;
+    int asked = 0;
+    int predicted = 0;
+  };
+  Scripted(Action action, Log& log) : action_(action), log_(log) {}
+  Action decide(const History& history, const Load& load) const override {
+    ++log_.asked;
+    log_.predicted += load.predicted ? 1 : 0;
+    EXPECT_EQ(history.rank_seconds.size(), history.segments.empty() ? 0U : history.rank_seconds.size());
+    EXPECT_EQ(history.outcomes.size(), log_.outcomes.size());
+    return load.is_even() ? Action::leave : action_;
+  }
+  void observe(const Outcome& outcome) override { log_.outcomes.push_back(outcome); }
+
+ private:
+  Action action_;
+  Log& log_;
+};
+
+/// A number that differs between ranks when any of its parts does.
+void expect_same_everywhere(const Communicator& world, double value) {
+  EXPECT_EQ(support::broadcast(world, value), value);
+}
+
+TEST(Runs, PoliciesSeeWhatHappenedAndAllRanksAgree) {
+  const Communicator world = Communicator::world();
+  for (const Action action : {Action::leave, Action::incremental, Action::full}) {
+    SCOPED_TRACE(std::string(action_name(action)));
+    auto config = random_config(3);
+    config.run.refine_every = 1;
+    Scripted::Log log;
+    Balancer balancer(std::make_unique<Scripted>(action, log), make_cost_model({}), config.partition);
+    support::Metrics metrics;
+    amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+    simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
+    const History& history = balancer.history();
+    ASSERT_GT(history.segments.size(), 2U);
+    EXPECT_EQ(history.outcomes.size(), history.segments.size() - 1);
+    EXPECT_EQ(log.outcomes.size(), history.outcomes.size());
+    EXPECT_GT(log.predicted, 0);
+    EXPECT_GT(log.asked, log.predicted);
+    ASSERT_EQ(history.rank_seconds.size(), std::size_t(world.size()));
+    EXPECT_EQ(history.segments.front().stages, 0);
+    EXPECT_EQ(history.segments.front().seconds_max, 0.0);
+    EXPECT_GT(history.segments.back().seconds_max, 0.0);
+    EXPECT_GE(history.segments.back().seconds_max, history.segments.back().seconds_mean);
+    std::int64_t stages = 0, blocks = 0, bytes = 0;
+    for (const Segment& segment : history.segments) {
+      stages += segment.stages;
+      expect_same_everywhere(world, segment.seconds_max);
+      expect_same_everywhere(world, segment.seconds_mean);
+    }
+    EXPECT_LE(stages, simulation.totals().stages);
+    EXPECT_GT(stages, 0);
+    for (const Outcome& outcome : log.outcomes) {
+      blocks += outcome.blocks;
+      bytes += outcome.bytes;
+      expect_same_everywhere(world, outcome.seconds);
+      if (outcome.action == Action::leave) {
+        EXPECT_EQ(outcome.cuts_ahead + outcome.cuts_after, 0);
+      }
+      EXPECT_TRUE(outcome.action == Action::leave || outcome.action == action);
+      EXPECT_GT(outcome.seconds, 0.0);
+    }
+    const BalanceTotals totals = balancer.totals(world);
+    EXPECT_LE(blocks, totals.blocks_migrated);
+    EXPECT_LE(bytes, totals.bytes_migrated);
+    if (action == Action::leave || world.size() == 1) {
+      EXPECT_EQ(totals.rebalances, 0);
+    } else {
+      EXPECT_GT(totals.rebalances, 0);
+      EXPECT_GT(blocks, 0);
+    }
+    expect_same_everywhere(world, totals.imbalance_max);
+  }
+}
+
+/// Weighs blocks by where they are: the half of low x ten times as much as the other.
+class HalfDomain final : public CostModel {
+ public:
+  void weigh(BlockTable& table) const override {
+    for (std::size_t i = 0; i < table.size(); ++i)
+      table.weight[i] = table.centre[3 * i] < 0.5 * table.extent(0) ? 10.0 : 1.0;
+  }
+};
+
+TEST(Runs, AModelByRegionShiftsTheCuts) {
+  const Communicator world = Communicator::world();
+  amr::Mesh<3> mesh(world, {sfc::Curve::morton, {8, 4, 4}, 0});
+  amr::FieldStore fields(kernels::make_layout({2, 2, 2}, 1));
+  fields.reset(mesh.size());
+  Balancer balancer(make_policy({}), std::make_unique<HalfDomain>(), {});
+  support::Metrics metrics;
+  balancer.begin({});
+  balancer.rebalance(mesh, fields, metrics);
+  double mine = 0.0;
+  for (std::int32_t i = 0; i < mesh.size(); ++i) mine += mesh.coord(i)[0] < 4 ? 10.0 : 1.0;
+  const double most = support::all_max(world, mine), total = support::all_sum(world, mine);
+  EXPECT_EQ(total, 64 * 10.0 + 64);
+  EXPECT_LE(most, total / world.size() + 10.0);
+}
+
+/// Gives weights that mean nothing.
+class Broken final : public CostModel {
+ public:
+  void weigh(BlockTable& table) const override { std::fill(table.weight.begin(), table.weight.end(), -1.0); }
+};
+
+TEST(Runs, WeightsThatAreNoneAreRefusedOnEveryRank) {
+  const Communicator world = Communicator::world();
+  amr::Mesh<3> mesh(world, {sfc::Curve::morton, {4, 4, 4}, 0});
+  amr::FieldStore fields(kernels::make_layout({2, 2, 2}, 1));
+  fields.reset(mesh.size());
+  Balancer balancer(make_policy({}), std::make_unique<Broken>(), {});
+  support::Metrics metrics;
+  EXPECT_THROW(balancer.rebalance(mesh, fields, metrics), support::RunError);
+}
+
+TEST(Runs, BlocksThatWeighTheSameCostOneExchangeADecision) {
+  const Communicator world = Communicator::world();
+  amr::Mesh<3> mesh(world, {sfc::Curve::morton, {4, 4, 4}, 1});
+  amr::FieldStore fields(kernels::make_layout({2, 2, 2}, 1));
+  fields.reset(mesh.size());
+  Balancer balancer(BalanceConfig{"never"});
+  support::Metrics metrics;
+  std::vector<amr::Change> changes(mesh.size(), amr::Change::stay);
+  balancer.begin({});
+  collectives = 0;
+  EXPECT_FALSE(balancer.rebalance_ahead(mesh, fields, changes, metrics));
+  EXPECT_EQ(collectives, 1);
+  EXPECT_FALSE(balancer.rebalance(mesh, fields, metrics));
+  EXPECT_EQ(collectives, 1);
+  // The cuts of a weighted slicing are two more.
+  BlockTable table;
+  fill_block_table(mesh, {}, table);
+  collectives = 0;
+  EXPECT_FALSE(Placement::slice(world, table, world.size(), 1.0).cuts.empty());
+  EXPECT_EQ(collectives, 2);
+  EXPECT_FALSE(Placement::slice_evenly(mesh.global_size(), world.size()).cuts.empty());
+  EXPECT_EQ(collectives, 2);
+}
+
+}  // namespace
+}  // namespace amrbench::loadbalance
