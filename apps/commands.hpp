@@ -1,7 +1,5 @@
 #pragma once
 // The subcommands of amrbench: each registers its options with the parser and runs.
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -25,8 +23,6 @@ struct RunArguments {
   std::vector<std::string> words;  ///< the whole command line, the program first
 };
 
-/// Registers `run`; the returned arguments are filled when `app` parses.
-std::shared_ptr<RunArguments> add_run_command(CLI::App& app);
 /// Resolves and checks the configuration, claims the result folder, runs. Collective; returns the exit status.
 int run_command(const RunArguments& arguments, const MpiSession& mpi);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "apps/config_schema.hpp"
 
 namespace amrbench::apps {
@@ -40,6 +42,10 @@ nlohmann::ordered_json config_to_json(const amr::Config& config) {
   json["object"] = nlohmann::ordered_json::array();
   for (const amr::ObjectConfig& object : config.objects) json["object"].push_back(keys_to_json(object_keys(), object));
   return json;
+}
+
+std::string write_json(const amr::Config& config) {
+  return config_to_json(config).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace amrbench::apps

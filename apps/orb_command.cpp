@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "apps/device_report.hpp"
 #include "apps/orb_gpu_run.hpp"
@@ -12,9 +13,9 @@
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
+#include "support/atomic_file.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 
@@ -193,43 +194,6 @@ void refuse_on_gpus(const OrbArguments& arguments) {
 }
 
 }  // namespace
-
-std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app) {
-  auto arguments = std::make_shared<OrbArguments>();
-  arguments->side_tolerance = orb::kOrbSideTolerance;
-  CLI::App* command = app.add_subcommand("orb", "Orthogonal recursive bisection of points, timed");
-  command->add_option("--input", arguments->input, "uniform:N:SEED, cluster:.., plummer:.., field:.. or file:PATH")
-      ->required()
-      ->type_name("INPUT");
-  command->add_option("--leaves", arguments->leaves, "Leaves of the tree")->required()->type_name("D");
-  command->add_option("--dim", arguments->dim, "2 or 3")->type_name("DIM")->check(CLI::IsMember({2, 3}));
-  command->add_flag("--float", arguments->single, "Single-precision coordinates");
-  command->add_option("--weights", arguments->weights, "random:SEED, or file:PATH of raw doubles; else all weigh 1")
-      ->type_name("WEIGHTS");
-  std::string methods;
-  for (const orb::OrbMethod& method : orb::orb_methods())
-    methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
-  command->add_option("--method", arguments->method, methods)->type_name("NAME");
-  command->add_option("--backend", arguments->backend, "cpu, or cuda: on GPUs, one a rank as far as there are")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
-  command->add_option("--repeat", arguments->repeat, "Times to run; the median is reported")
-      ->type_name("K")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--side-tolerance", arguments->side_tolerance, "Sides this near to the longest count as equal")
-      ->type_name("X")
-      ->check(CLI::Range(0.0, 0.999));
-  command->add_flag("--roofline", arguments->roofline, "Measure counting and show each level against the memory");
-  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE");
-  command->add_option("--labels", arguments->labels_file, "Write the leaf of each point there, raw 32-bit")
-      ->type_name("FILE");
-  command->add_option("--permutation", arguments->permutation_file, "Write the points' numbers by leaf, raw 32-bit")
-      ->type_name("FILE");
-  return arguments;
-}
 
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();

@@ -1,8 +1,6 @@
 #pragma once
 // `amrbench orb`: orthogonal recursive bisection of points, timed and summed up.
-#include <CLI/CLI.hpp>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,8 +26,6 @@ struct OrbArguments {
   std::vector<std::string> words;  ///< the whole command line, the program first
 };
 
-/// Registers `orb`; the returned arguments are filled when `app` parses.
-std::shared_ptr<OrbArguments> add_orb_command(CLI::App& app);
 /// Collective; returns the exit status. support::InputError for bad input.
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi);
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/atomic_file.hpp"
 #include "support/error.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 

@@ -5,7 +5,7 @@
 #include <omp.h>
 
 #include <filesystem>
-#include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -15,8 +15,8 @@
 #include "partitioners/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/point_input.hpp"
+#include "support/atomic_file.hpp"
 #include "support/error.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::apps {
 
@@ -28,8 +28,6 @@ using partitioners::PartitionResult;
 using partitioners::PointInput;
 using support::InputError;
 using support::Json;
-
-constexpr int kMostParts = 1 << 30;
 
 /// Files that could not be written are found before any work.
 void check_outputs(const PartitionArguments& arguments) {
@@ -137,60 +135,6 @@ void write_views(const PartitionArguments& arguments, const PointInput& input, c
     support::write_file_atomically(arguments.parts_file, parts_text(result.part), existing);
 }
 
-void add_inputs(CLI::App& command, PartitionArguments& arguments) {
-  command
-      .add_option("--input", arguments.input,
-                  "grid:768x1152:9, grid:200x100x150:7, uniform:N:D:SEED, cluster:N:D:SEED, file:PATH.csv, "
-                  "file:PATH.graph, file:PATH:D (float64)")
-      ->type_name("INPUT")
-      ->required();
-  command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->required();
-  command.add_option("--parts", arguments.parts, "Number of parts, or several with commas")
-      ->type_name("N")
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMostParts))
-      ->required();
-  command
-      .add_option("--weights", arguments.weights,
-                  "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
-      ->type_name("WEIGHTS");
-  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")->type_name("FILE");
-  command
-      .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
-      ->type_name("FILE");
-  command.add_option("--splitter", arguments.splitter, "How methods on a kd-tree split nodes")->type_name("NAME");
-  command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{std::numeric_limits<std::uint32_t>::max()}));
-  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
-  command.add_option("--repetitions", arguments.repetitions, "Calls of each method; time_s is their median")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000));
-  command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
-      ->type_name("N")
-      ->check(CLI::Range(1, kMostParts));
-}
-
-void add_outputs(CLI::App& command, PartitionArguments& arguments) {
-  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")->type_name("FILE");
-  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE");
-  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")->type_name("FILE");
-  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")->type_name("FILE.png");
-  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk");
-  command.add_option("--draw", arguments.draw, "What --picture and --vtk show: parts or curve")
-      ->type_name("WHAT")
-      ->check(CLI::IsMember({"parts", "curve"}));
-  command.add_option("--pixels", arguments.pixels, "Longer side of the picture")
-      ->type_name("N")
-      ->check(CLI::Range(16, 16384));
-  command.add_flag("--force", arguments.force, "Replace output files that exist");
-}
-
 /// Over ranks only methods that can.
 void check_methods(const PartitionArguments& arguments, std::span<const std::unique_ptr<Partitioner>> makers,
                    const MpiSession& mpi) {
@@ -208,15 +152,6 @@ void print_row(std::span<const PartitionRow> rows) {
 }
 
 }  // namespace
-
-std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app) {
-  auto arguments = std::make_shared<PartitionArguments>();
-  CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
-  add_inputs(*command, *arguments);
-  add_outputs(*command, *arguments);
-  command->footer("docs/partition-command.md explains inputs and columns. Exit status: 0 done, 1 failed, 2 bad input.");
-  return arguments;
-}
 
 int partition_command(const PartitionArguments& arguments, const MpiSession& mpi) {
   std::vector<std::unique_ptr<Partitioner>> makers;

@@ -1,7 +1,5 @@
 #pragma once
 // `amrbench partition`: what stands on its command line, and the command.
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,9 +29,6 @@ struct PartitionArguments {
   bool force = false;              ///< output files may be replaced
   std::vector<std::string> words;  ///< the whole command line, the program first
 };
-
-/// Registers `partition`; the returned arguments are filled when `app` parses.
-std::shared_ptr<PartitionArguments> add_partition_command(CLI::App& app);
 
 /// Checks everything that can be checked before work, loads the input, runs every method for every part count, prints a
 /// table and writes the files asked for. Over several ranks every rank loads the input, methods work on a stretch of it

@@ -79,36 +79,6 @@ Progress progress_mode(const RunArguments& arguments) {
 
 }  // namespace
 
-std::shared_ptr<RunArguments> add_run_command(CLI::App& app) {
-  auto arguments = std::make_shared<RunArguments>();
-  CLI::App* run = app.add_subcommand("run", "Run a configuration, verify and time it");
-  run->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)");
-  run->add_option_function<std::string>(
-         "--miniamr",
-         [arguments](const std::string& line) {
-           arguments->miniamr = line;
-           arguments->miniamr_given = true;
-         },
-         "Options as given to miniAMR, in quotes, instead of CONFIG (docs/miniamr.md)")
-      ->type_name("OPTIONS");
-  run->add_option("--set", arguments->settings, "Change one key: table.key=value, object.0.size=[1,1,1] (repeatable)")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  run->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
-  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")->type_name("DIR");
-  run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
-  run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
-  run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
-      ->type_name("MODE")
-      ->check(CLI::IsMember({"auto", "live", "plain", "none"}));
-  run->footer("Exit status: 0 valid, 1 failed or not valid, 2 bad input.");
-  return arguments;
-}
-
 int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   const Resolved resolved = resolve(arguments, mpi);
   if (mpi.rank() == 0 && !arguments.quiet)

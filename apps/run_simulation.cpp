@@ -159,7 +159,7 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   const std::int64_t peak = support::peak_resident_bytes();
   support::RunRecord record;
   record.version = support::build_info().version;
-  record.config = config_to_json(config);
+  record.config = write_json(config);
   record.totals = record_totals(comm, simulation.totals(), seconds, peak);
   const support::MetricsSummary summary = metrics.reduce(comm);
   record.phases = summary.phases;
@@ -171,12 +171,10 @@ int run_simulation(const amr::Config& config, const RunOptions& options) {
   record.fields = record_fields(stats);
   record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
   record.valid = simulation.conservation().passed();
-  support::Provenance provenance = support::collect_provenance(comm, options.arguments);
-  name_device(config.device, provenance);
-  record.provenance = support::to_json(provenance);
-  std::vector<std::string> notes = options.notes;
-  if (!simulation.conservation().note().empty()) notes.push_back(simulation.conservation().note());
-  record.provenance["notes"] = notes;
+  record.provenance = support::collect_provenance(comm, options.arguments);
+  name_device(config.device, record.provenance);
+  record.notes = options.notes;
+  if (!simulation.conservation().note().empty()) record.notes.push_back(simulation.conservation().note());
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);

@@ -1,4 +1,5 @@
-// write_file_atomically (support/run_record.hpp).
+#include "support/atomic_file.hpp"
+
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -6,10 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "support/error.hpp"
-#include "support/run_record.hpp"
 
 namespace amrbench::support {
 
@@ -72,12 +71,6 @@ void write_file_atomically(const fs::path& file, std::string_view content, Exist
   TemporaryFile temporary(file);
   temporary.write_all(content);
   temporary.publish(existing);
-}
-
-void write_run_record(const fs::path& folder, const RunRecord& record, Existing existing) {
-  write_file_atomically(folder / "run.json", to_json(record).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
-                        existing);
-  write_file_atomically(folder / "run.csv", to_csv(record), existing);
 }
 
 }  // namespace amrbench::support

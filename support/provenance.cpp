@@ -7,6 +7,7 @@
 #include <array>
 #include <ctime>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "build_info.hpp"
 #include "support/mpi.hpp"

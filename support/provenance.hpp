@@ -1,7 +1,7 @@
 #pragma once
 // Where a result comes from: program, build, machine and launch, for the run record.
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

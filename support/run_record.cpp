@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace amrbench::support {
 
@@ -141,12 +142,14 @@ RunRates derive_rates(const RunTotals& totals, double copy_bandwidth_bytes_per_s
 Json to_json(const RunRecord& record) {
   Json fields = Json::array();
   for (const RunField& f : record.fields) fields.push_back(to_json(f));
+  Json provenance = to_json(record.provenance);
+  provenance["notes"] = record.notes;
   return {{"schema", RunRecord::kSchema},
           {"program", record.program},
           {"version", record.version},
           {"valid", record.valid},
-          {"config", record.config},
-          {"provenance", record.provenance},
+          {"config", Json::parse(record.config)},
+          {"provenance", provenance},
           {"totals", to_json(record.totals)},
           {"phases", to_json(record.phases)},
           {"rates", to_json(record.rates)},
@@ -185,6 +188,12 @@ std::string to_csv(const RunRecord& record) {
     row += quoted(cell.value);
   }
   return header + '\n' + row + '\n';
+}
+
+void write_run_record(const std::filesystem::path& folder, const RunRecord& record, Existing existing) {
+  write_file_atomically(folder / "run.json", to_json(record).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                        existing);
+  write_file_atomically(folder / "run.csv", to_csv(record), existing);
 }
 
 }  // namespace amrbench::support

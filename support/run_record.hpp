@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "support/atomic_file.hpp"
 #include "support/metrics.hpp"
 #include "support/provenance.hpp"
 
@@ -88,8 +88,9 @@ struct RunRecord {
   std::string program = "amrbench";
   std::string version;
   bool valid = false;
-  Json config = Json::object();      ///< the configuration as resolved
-  Json provenance = Json::object();  ///< to_json(Provenance)
+  std::string config = "{}";  ///< the configuration as resolved, as JSON text
+  Provenance provenance;
+  std::vector<std::string> notes;  ///< what a reader of the result should know; provenance.notes in the files
   RunTotals totals;
   std::array<PhaseSummary, kPhases> phases{};
   RunRates rates;
@@ -114,15 +115,6 @@ struct CsvCell {
 [[nodiscard]] std::vector<CsvCell> to_csv_cells(const RunRecord& record);
 /// A header line and a row, quoted after RFC 4180, each ended by a line feed.
 [[nodiscard]] std::string to_csv(const RunRecord& record);
-
-/// What to do with a file that is there already.
-enum class Existing { refuse, replace };
-
-/// Writes a whole file or nothing: to a temporary file beside it, flushed to the disk, then given its name. RunError
-/// that names the file when it cannot be written, or exists and must not be replaced. One process writes a file at a
-/// time.
-void write_file_atomically(const std::filesystem::path& file, std::string_view content,
-                           Existing existing = Existing::refuse);
 
 /// run.json and run.csv in `folder`, which must exist. RunError as above. Call on one rank.
 void write_run_record(const std::filesystem::path& folder, const RunRecord& record,

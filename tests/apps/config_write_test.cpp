@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <nlohmann/json.hpp>
 
 #include "apps/config_schema.hpp"
 #include "apps/config_toml.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "support/mpi.hpp"
 #include "support/provenance.hpp"

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "support/error.hpp"
@@ -21,10 +22,12 @@ RunRecord sample() {
   RunRecord record;
   record.version = "0.1.0";
   record.valid = true;
-  record.config = {{"mesh", {{"dim", 3}, {"root", {2, 2, 4}}}},
-                   {"run", {{"name", "a, \"b\""}, {"overlap", true}}},
-                   {"object", {{{"shape", "sphere"}}, {{"shape", "cylinder_x"}}}}};
-  record.provenance = {{"commit", "unknown"}, {"ranks", 2}};
+  const Json config = {{"mesh", {{"dim", 3}, {"root", {2, 2, 4}}}},
+                       {"run", {{"name", "a, \"b\""}, {"overlap", true}}},
+                       {"object", {{{"shape", "sphere"}}, {{"shape", "cylinder_x"}}}}};
+  record.config = config.dump();
+  record.provenance.commit = "unknown";
+  record.provenance.ranks = 2;
   record.totals = {2.5, 10, 200, 1'000'000'000, 4000, 27, 20, 30, {0, 3, 24}, 5, 2, 4, 1 << 30};
   record.phases[static_cast<std::size_t>(Phase::halo)] = {0.1, 0.2, 0.3, 7};
   record.rates = derive_rates(record.totals, 32e9);
@@ -130,7 +133,9 @@ TEST(RunRecord, CsvHasOneCellAValueAndStableColumns) {
   RunRecord other = sample();  // other values, fewer of them: same columns
   other.fields.clear();
   other.totals.blocks_by_level.clear();
-  other.config["object"] = Json::array();
+  Json config = Json::parse(other.config);
+  config["object"] = Json::array();
+  other.config = config.dump();
   other.rates.roofline_fraction = std::numeric_limits<double>::quiet_NaN();
   const std::string other_csv = to_csv(other);
   EXPECT_EQ(other_csv.substr(0, other_csv.find('\n')), csv.substr(0, csv.find('\n')));

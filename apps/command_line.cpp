@@ -1,0 +1,211 @@
+#include "apps/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <memory>
+
+#include "apps/commands.hpp"
+#include "apps/names.hpp"
+#include "apps/orb_command.hpp"
+#include "apps/partition_command.hpp"
+#include "partitioners/orb/orb.hpp"
+#include "support/error.hpp"
+#include "support/provenance.hpp"
+
+// Every option stands in this one file because CLI11 takes ten seconds of each source that includes it.
+namespace amrbench::apps {
+
+namespace {
+
+constexpr int kMostParts = 1 << 30;
+
+/// Subcommands that do real work.
+constexpr std::string_view kWork[] = {"run", "partition", "orb"};
+
+/// The parser would say only that a subcommand is required.
+void refuse_unknown_first_word(int argc, char** argv) {
+  constexpr std::string_view kWords[] = {"run", "partition", "orb", "list", "info", "--help", "-h", "--version"};
+  if (argc < 2) return;
+  const std::string_view word(argv[1]);
+  if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return;
+  const auto near = nearest(word, kWords);
+  throw support::InputError(fmt::format("{}: unknown {}; {}", word, word.starts_with('-') ? "option" : "subcommand",
+                                        near ? fmt::format("did you mean {}?", *near) : "see amrbench --help"));
+}
+
+std::shared_ptr<RunArguments> add_run(CLI::App& app) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* run = app.add_subcommand("run", "Run a configuration, verify and time it");
+  run->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)");
+  run->add_option_function<std::string>(
+         "--miniamr",
+         [arguments](const std::string& line) {
+           arguments->miniamr = line;
+           arguments->miniamr_given = true;
+         },
+         "Options as given to miniAMR, in quotes, instead of CONFIG (docs/miniamr.md)")
+      ->type_name("OPTIONS");
+  run->add_option("--set", arguments->settings, "Change one key: table.key=value, object.0.size=[1,1,1] (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  run->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")->type_name("DIR");
+  run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
+  run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
+  run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
+      ->type_name("MODE")
+      ->check(CLI::IsMember({"auto", "live", "plain", "none"}));
+  run->footer("Exit status: 0 valid, 1 failed or not valid, 2 bad input.");
+  return arguments;
+}
+
+void add_inputs(CLI::App& command, PartitionArguments& arguments) {
+  command
+      .add_option("--input", arguments.input,
+                  "grid:768x1152:9, grid:200x100x150:7, uniform:N:D:SEED, cluster:N:D:SEED, file:PATH.csv, "
+                  "file:PATH.graph, file:PATH:D (float64)")
+      ->type_name("INPUT")
+      ->required();
+  command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->required();
+  command.add_option("--parts", arguments.parts, "Number of parts, or several with commas")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostParts))
+      ->required();
+  command
+      .add_option("--weights", arguments.weights,
+                  "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
+      ->type_name("WEIGHTS");
+  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")->type_name("FILE");
+  command
+      .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
+      ->type_name("FILE");
+  command.add_option("--splitter", arguments.splitter, "How methods on a kd-tree split nodes")->type_name("NAME");
+  command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{std::numeric_limits<std::uint32_t>::max()}));
+  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--repetitions", arguments.repetitions, "Calls of each method; time_s is their median")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000));
+  command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
+      ->type_name("N")
+      ->check(CLI::Range(1, kMostParts));
+}
+
+void add_outputs(CLI::App& command, PartitionArguments& arguments) {
+  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")->type_name("FILE");
+  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE");
+  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")->type_name("FILE");
+  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")->type_name("FILE.png");
+  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk");
+  command.add_option("--draw", arguments.draw, "What --picture and --vtk show: parts or curve")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"parts", "curve"}));
+  command.add_option("--pixels", arguments.pixels, "Longer side of the picture")
+      ->type_name("N")
+      ->check(CLI::Range(16, 16384));
+  command.add_flag("--force", arguments.force, "Replace output files that exist");
+}
+
+std::shared_ptr<PartitionArguments> add_partition(CLI::App& app) {
+  auto arguments = std::make_shared<PartitionArguments>();
+  CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
+  add_inputs(*command, *arguments);
+  add_outputs(*command, *arguments);
+  command->footer("docs/partition-command.md explains inputs and columns. Exit status: 0 done, 1 failed, 2 bad input.");
+  return arguments;
+}
+
+std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
+  auto arguments = std::make_shared<OrbArguments>();
+  arguments->side_tolerance = partitioners::kOrbSideTolerance;
+  CLI::App* command = app.add_subcommand("orb", "Orthogonal recursive bisection of points, timed");
+  command->add_option("--input", arguments->input, "uniform:N:SEED, cluster:.., plummer:.., field:.. or file:PATH")
+      ->required()
+      ->type_name("INPUT");
+  command->add_option("--leaves", arguments->leaves, "Leaves of the tree")->required()->type_name("D");
+  command->add_option("--dim", arguments->dim, "2 or 3")->type_name("DIM")->check(CLI::IsMember({2, 3}));
+  command->add_flag("--float", arguments->single, "Single-precision coordinates");
+  command->add_option("--weights", arguments->weights, "random:SEED, or file:PATH of raw doubles; else all weigh 1")
+      ->type_name("WEIGHTS");
+  std::string methods;
+  for (const partitioners::OrbMethod& method : partitioners::orb_methods())
+    methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
+  command->add_option("--method", arguments->method, methods)->type_name("NAME");
+  command->add_option("--backend", arguments->backend, "cpu, or cuda: on GPUs, one a rank as far as there are")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--repeat", arguments->repeat, "Times to run; the median is reported")
+      ->type_name("K")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--side-tolerance", arguments->side_tolerance, "Sides this near to the longest count as equal")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 0.999));
+  command->add_flag("--roofline", arguments->roofline, "Measure counting and show each level against the memory");
+  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE");
+  command->add_option("--labels", arguments->labels_file, "Write the leaf of each point there, raw 32-bit")
+      ->type_name("FILE");
+  command->add_option("--permutation", arguments->permutation_file, "Write the points' numbers by leaf, raw 32-bit")
+      ->type_name("FILE");
+  return arguments;
+}
+
+}  // namespace
+
+bool does_work(std::string_view subcommand) {
+  return std::ranges::find(kWork, subcommand) != std::end(kWork);
+}
+
+int run_command_line(int argc, char** argv, const MpiSession* mpi) {
+  refuse_unknown_first_word(argc, argv);
+  CLI::App app("amrbench: adaptive mesh refinement, run, verified and timed", "amrbench");
+  app.set_version_flag("--version", "amrbench " + support::build_info().version);
+  app.require_subcommand(1);
+  const auto run = add_run(app);
+  const auto partition = add_partition(app);
+  const auto orb = add_orb(app);
+  CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");
+  CLI::App* info = app.add_subcommand("info", "This build, this machine, its back ends");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::string_view word = argc > 1 ? argv[1] : "";
+    const bool known = does_work(word);
+    throw support::InputError(
+        fmt::format("{}; see amrbench {}{}--help", error.what(), known ? word : "", known ? " " : ""));
+  }
+  if (list->parsed()) {
+    list_command(std::cout);
+  } else if (info->parsed()) {
+    info_command(std::cout);
+  } else {
+    // A word before the subcommand hid it from needs_mpi(): no such word is legal, the parser has refused it.
+    if (!mpi) throw support::InputError("write the subcommand first: amrbench run ...");
+    run->words.assign(argv, argv + argc);
+    partition->words = orb->words = run->words;
+    if (app.got_subcommand("partition")) return partition_command(*partition, *mpi);
+    if (app.got_subcommand("orb")) return orb_command(*orb, *mpi);
+    return run_command(*run, *mpi);
+  }
+  return 0;
+}
+
+}  // namespace amrbench::apps
