@@ -1,6 +1,7 @@
 #pragma once
 // Partitioner: points and weights in, an order and parts out (docs/architecture.md). A method is one file and one line
 // in the registry.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "partitioners/graph.hpp"
+#include "partitioners/orb/rules.hpp"
 #include "partitioners/points.hpp"
 #include "support/error.hpp"
 
@@ -19,19 +21,30 @@ class Communicator;
 
 namespace amrbench::partitioners {
 
+/// The mesh whose block centres the points are: root grid, each root cell an octree (quadtree). Points are in half
+/// cells of the deepest level: the block of level l at integer coordinates c has its centre at (2c + 1) * 2^(max_level
+/// - l).
+struct BlockGrid {
+  int dim = 3;
+  std::array<std::uint32_t, 3> root{};  ///< root[2] does not count where dim is 2
+  int max_level = 0;
+};
+
 /// What is to be cut into parts. Borrowed for the length of a call.
 struct Problem {
-  PointView<double> points;         ///< may be empty where the method is a graph method
-  std::span<const double> weights;  ///< >= 0, one a point; empty: every point weighs 1
-  const Graph* graph = nullptr;     ///< needed by graph methods only
+  PointView<double> points;           ///< may be empty where the method is a graph method
+  std::span<const double> weights;    ///< >= 0, one a point; empty: every point weighs 1
+  const Graph* graph = nullptr;       ///< needed by graph methods only
+  const BlockGrid* blocks = nullptr;  ///< needed by splitter "octree" only; the same on every rank
 };
 
 struct PartitionOptions {
   int parts = 1;                      ///< >= 1; more parts than points leaves parts empty
   int threads = 0;                    ///< 0: all that OpenMP offers
   std::size_t bucket = 1;             ///< most points in a tree's leaf
-  std::string splitter = "midpoint";  ///< methods on a kd-tree: how its nodes are split
-  bool order = true;                  ///< false: PartitionResult::order may stay empty where that saves work
+  std::string splitter = "midpoint";  ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
+  double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
+  bool order = true;                          ///< false: PartitionResult::order may stay empty where that saves work
 };
 
 struct PartitionResult {
@@ -68,6 +81,19 @@ class Partitioner {
   /// threads.
   virtual PartitionResult partition(const Problem& problem, const PartitionOptions& options) = 0;
 };
+
+/// The parts of points that are spread over ranks.
+struct Assignment {
+  std::vector<std::int32_t> part;  ///< of each of this rank's points
+  bool gathered = false;           ///< everything went to rank 0, which worked alone, and back
+};
+
+/// The part of each of this rank's points: that of partition() on all points in rank order. By partition_on_ranks()
+/// where the method has it, by partition() on one rank; else everything goes to rank 0 and back. A graph method needs
+/// mine.graph, whole, on rank 0 only, its vertices numbered as the points are in rank order; points then tell no more
+/// than their number. Collective. Throws support::InputError, the same on every rank.
+Assignment assign(const support::Communicator& comm, Partitioner& partitioner, const Problem& mine,
+                  const PartitionOptions& options);
 
 /// A method by name.
 struct PartitionerEntry {

@@ -1,24 +1,32 @@
 #include "partitioners/slices.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "partitioners/threads.hpp"
+#include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
 namespace {
 
-/// Points i with middle (2 i + 1) / 2: part p starts at the first i with (2 i + 1) * parts >= 2 * n * p.
+/// Least twice_middle that slice p takes, of a total weight of `total`: slice_at() is p or more from there on.
+Mass least_twice_middle(Mass total, int p, int parts) {
+  return (2 * total * p + parts - 1) / parts;
+}
+
+/// First of n places that weigh 1 each, and so have their middles at (2 i + 1) / 2, in slice p.
+std::size_t even_cut(std::size_t n, int p, int parts) {
+  return static_cast<std::size_t>(least_twice_middle(static_cast<Mass>(n), p, parts) / 2);
+}
+
 template <class Index>
 void slice_counts(std::span<const Index> order, int parts, int team, std::vector<std::int32_t>& part) {
-  const auto n = static_cast<Mass>(order.size());
-  const auto start = [&](int p) {
-    const Mass twice = (2 * n * p + parts - 1) / parts;  // least 2 i + 1
-    return static_cast<std::size_t>(twice / 2);
-  };
 #pragma omp parallel for num_threads(team) schedule(static)
   for (int p = 0; p < parts; ++p) {
-    for (std::size_t i = start(p); i < start(p + 1); ++i) part[order[i]] = p;
+    for (std::size_t i = even_cut(order.size(), p, parts); i < even_cut(order.size(), p + 1, parts); ++i)
+      part[order[i]] = p;
   }
 }
 
@@ -59,5 +67,40 @@ template std::vector<std::int32_t> slice_order(std::span<const std::uint32_t>, s
                                                int);
 template std::vector<std::int32_t> slice_order(std::span<const std::uint64_t>, std::span<const std::uint64_t>, int,
                                                int);
+
+std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
+                                         std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts) {
+  struct Share {
+    std::uint64_t items, weight;
+  };
+  const auto shares = support::all_gather(
+      comm, Share{items, std::accumulate(fixed_weights.begin(), fixed_weights.end(), std::uint64_t{0})});
+  Share before{}, total{};
+  for (std::size_t r = 0; r < shares.size(); ++r) {
+    if (static_cast<int>(r) == comm.rank()) before = total;
+    total.items += shares[r].items;
+    total.weight += shares[r].weight;
+  }
+  std::vector<std::int64_t> cuts(static_cast<std::size_t>(parts) + 1);
+  if (total.weight == 0) {
+    for (int p = 0; p <= parts; ++p) cuts[p] = static_cast<std::int64_t>(even_cut(total.items, p, parts));
+    return cuts;
+  }
+  // A rank knows the cuts that lie among its items; the others say that it is not before theirs.
+  std::fill(cuts.begin(), cuts.end(), static_cast<std::int64_t>(total.items));
+  cuts[0] = 0;
+  std::uint64_t weight = before.weight;
+  int p = 0;
+  std::uint64_t reach = 0;  // of the middle of slice p's first item, twice
+  for (std::size_t i = 0; i < fixed_weights.size() && p < parts; ++i) {
+    for (; p < parts && 2 * weight + fixed_weights[i] >= reach; ++p) {
+      if (p > 0) cuts[p] = static_cast<std::int64_t>(before.items + i);
+      reach = static_cast<std::uint64_t>(least_twice_middle(total.weight, p + 1, parts));
+    }
+    weight += fixed_weights[i];
+  }
+  support::all_min(comm, std::span(cuts));
+  return cuts;
+}
 
 }  // namespace amrbench::partitioners

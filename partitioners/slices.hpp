@@ -7,11 +7,16 @@
 // are integers, sums exact, and the result does not depend on threads. Where all weights are 0 points count 1 each.
 // Source: document 001, section 2.11, algorithm 2.15.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "partitioners/weights.hpp"
+
+namespace amrbench::support {
+class Communicator;
+}
 
 namespace amrbench::partitioners {
 
@@ -25,5 +30,12 @@ inline std::int32_t slice_at(Mass twice_middle, Mass total, int parts) {
 template <class Index>
 std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<const std::uint64_t> weights, int parts,
                                       int threads = 0);
+
+/// Where slices begin in items that are spread over ranks in order: slice p has the places [cuts[p], cuts[p + 1]) over
+/// all ranks. fixed_weights: one an item of this rank, their sum over ranks below 2^62; empty where each weighs 1, on
+/// all ranks that have items or on none. parts + 1 cuts, the same on every rank and for any number of ranks. One
+/// collective, two with weights. O(items + parts). Collective.
+std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
+                                         std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts);
 
 }  // namespace amrbench::partitioners
