@@ -35,6 +35,7 @@ struct OrbSummary {
   std::vector<double> times_s;  ///< each
   std::vector<partitioners::OrbLevel> levels;
   partitioners::OrbRoofline roofline;
+  int dim = 3;
   int ranks = 1;
   OrbDeviceTimes device;  ///< with GPUs
 };
