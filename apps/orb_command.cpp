@@ -25,6 +25,11 @@ namespace orb = partitioners;
 using support::InputError;
 using support::Json;
 
+void refuse_weights(const OrbArguments& arguments, bool weighted) {
+  if (weighted && arguments.method.starts_with("seed-"))
+    throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
+}
+
 /// The points that this rank makes or reads, with their weights.
 template <class T>
 orb::PointSlice<T> load(const OrbArguments& arguments, const support::Communicator& comm) {
@@ -36,6 +41,7 @@ orb::PointSlice<T> load(const OrbArguments& arguments, const support::Communicat
     slice.weights = orb::load_weights(comm, arguments.weights, slice.size, slice.first, slice.here());
     slice.weighted = true;
   }
+  refuse_weights(arguments, slice.weighted);
   check_orb_leaves(arguments, slice.size);
   return slice;
 }
@@ -105,6 +111,7 @@ OrbSummary load_and_run(const OrbArguments& arguments, const support::Communicat
   OrbSummary summary =
       slice.dim == 3 ? run_either_way<T, 3>(arguments, slice, comm) : run_either_way<T, 2>(arguments, slice, comm);
   summary.dim = slice.dim;
+  summary.weighted = slice.weighted;
   return summary;
 }
 
@@ -128,7 +135,7 @@ Json to_json(const OrbSummary& summary, const OrbArguments& arguments, const sup
             {"input", arguments.input},
             {"dim", summary.dim},
             {"coordinates", arguments.single ? "float" : "double"},
-            {"weights", arguments.weights},
+            {"weights", arguments.weights.empty() && summary.weighted ? "input" : arguments.weights},
             {"backend", arguments.backend},
             {"ranks", summary.ranks},
             {"method", arguments.method},
@@ -199,8 +206,7 @@ void refuse_on_ranks(const OrbArguments& arguments) {
 
 /// What only CPUs do.
 void refuse_on_gpus(const OrbArguments& arguments) {
-  if (!arguments.weights.empty() && arguments.method.starts_with("seed-"))
-    throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
+  refuse_weights(arguments, !arguments.weights.empty());
   if (arguments.roofline) throw InputError("--roofline: only with --backend cpu");
   for (const std::string_view method : {"auto", "multiway", "seed-cells", "seed-level", "seed-warp"})
     if (arguments.method == method) return;

@@ -36,6 +36,7 @@ struct OrbSummary {
   std::vector<partitioners::OrbLevel> levels;
   partitioners::OrbRoofline roofline;
   int dim = 3;
+  bool weighted = false;
   int ranks = 1;
   OrbDeviceTimes device;  ///< with GPUs
 };

@@ -54,14 +54,17 @@ void run_on_root(const Communicator& comm, const PartitionArguments& arguments, 
   const std::uint64_t here = input.points.here();
   PartitionResult result;
   options.order = false;
+  const auto refuse = [&] {
+    throw InputError(fmt::format("method {} works on points, and {} has none", method, input.points.name));
+  };
+  if (input.points.dim == 0 && partitioner.runs_on_ranks()) refuse();
   time_calls(comm, arguments.repetitions, row, [&] {
     partitioners::check_together(comm, [&] {
       if (comm.is_root()) result = partitioner.partition(problem, options);
     });
   });
   partitioners::check_together(comm, [&] {
-    if (comm.is_root() && result.part.size() != here)
-      throw InputError(fmt::format("method {} works on points, and {} has none", method, input.points.name));
+    if (comm.is_root() && result.part.size() != here) refuse();
   });
   row.memory_bytes = result.memory_bytes;
   options.order = true;

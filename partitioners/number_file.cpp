@@ -118,7 +118,7 @@ void read_rows(const TableForm& form, int rank, int ranks,
       throw InputError(fmt::format("{}: {} columns, but {} before", place.line(), cells.size(), form.columns));
     for (std::size_t k = 0; k < form.columns; ++k) {
       const auto value = parse_number<double>(cells[k]);
-      if (!value) throw InputError(fmt::format("{}: '{}' is no number", place.line(), cells[k]));
+      if (!value) throw InputError(fmt::format("{}: '{}' is no number", place.line(), shown(cells[k])));
       values[k] = *value;
     }
     row(values, place);

@@ -314,8 +314,8 @@ std::vector<std::int32_t> load_parts(const Communicator& comm, const std::string
     for (std::string_view line; lines.next(line);) {
       const auto part = parse_number<std::int32_t>(trimmed(line));
       if (!part || *part < 0)
-        throw InputError(
-            fmt::format("{}:{}: '{}' must be the number of a part", path, line_number(path, lines.offset()), line));
+        throw InputError(fmt::format("{}:{}: '{}' must be the number of a part", path,
+                                     line_number(path, lines.offset()), shown(line)));
       parts.push_back(*part);
     }
   });

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "support/error.hpp"
+#include "support/process_memory.hpp"
 
 namespace amrbench::partitioners {
 
@@ -47,6 +48,9 @@ std::uint64_t regular_file_size(const std::string& path) {
 
 std::string read_whole_file(const std::filesystem::path& path) {
   const std::uint64_t size = regular_file_size(path.string());
+  const std::int64_t memory = support::total_memory_bytes();
+  if (memory > 0 && size > static_cast<std::uint64_t>(memory))
+    fail(path.string(), fmt::format("{} bytes are more than this node's memory", size));
   std::string content(size, '\0');
   read_bytes(path.string(), 0, content.data(), content.size());
   return content;
@@ -62,15 +66,10 @@ void read_bytes(const std::string& path, std::uint64_t offset, void* to, std::si
 
 FileLines::FileLines(const std::string& path, std::uint64_t begin, std::uint64_t end)
     : path_(path), file_(open_file(path)), end_(end) {
-  constexpr std::string_view kMark = "\xef\xbb\xbf";  // of UTF-8, which some spreadsheets write
   const std::uint64_t start = begin > 0 ? begin - 1 : 0;
   seek(file_.get(), path_, start);
   offset_ = start;
-  if (begin == 0) {
-    fill();
-    if (buffer_.starts_with(kMark)) at_ = kMark.size();
-    return;
-  }
+  if (begin == 0) return;
   // Up to the first line end at or behind begin - 1.
   while (true) {
     const std::size_t found = buffer_.find('\n', at_);
@@ -115,7 +114,17 @@ bool FileLines::next(std::string_view& line) {
   line = std::string_view(buffer_).substr(at_, stop - at_);
   at_ = std::min(buffer_.size(), stop + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
+  constexpr std::string_view kMark = "\xef\xbb\xbf";  // of UTF-8, which some spreadsheets write
+  if (line_offset_ == 0 && line.starts_with(kMark)) line.remove_prefix(kMark.size());
   return true;
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string plain(text.substr(0, kMost));
+  for (char& c : plain)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  return text.size() > kMost ? plain + "..." : plain;
 }
 
 std::uint64_t line_number(const std::string& path, std::uint64_t offset) {

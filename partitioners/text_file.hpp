@@ -51,6 +51,9 @@ class FileLines {
   std::size_t at_ = 0;
 };
 
+/// What a file holds, for a message: its first 40 bytes, with ? for control characters.
+std::string shown(std::string_view text);
+
 /// Number of the line that begins at byte `offset`; the first is 1. Reads all before it: for messages.
 std::uint64_t line_number(const std::string& path, std::uint64_t offset);
 

@@ -105,6 +105,9 @@ TEST_F(PointSlices, Lines) {
   // One line is longer than the stretches of all ranks but one; every place of a stretch's border is met.
   for (std::size_t blanks = 0; blanks < 40; ++blanks)
     compare("file:" + write("b.csv", "1,2\n" + std::string(blanks, '\n') + "3" + std::string(60, ' ') + ",4\n5,6\n"));
+  compare("file:" + write("b.csv",
+                          "\xef\xbb\xbf"
+                          "1,2\n3,4\n"));
   std::string large;
   for (int k = 0; k < 300000; ++k) large += fmt::format("{},{},{}\n", k, k + 1, 0.1 * k);  // several read buffers
   compare("file:" + write("c.csv", large));
