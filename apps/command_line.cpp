@@ -70,8 +70,8 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
 void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   command
       .add_option("--input", arguments.input,
-                  "grid:768x1152:9, grid:200x100x150:7, uniform:N:D:SEED, cluster:N:D:SEED, file:PATH.csv, "
-                  "file:PATH.graph, file:PATH:D (float64)")
+                  "grid:768x1152:9, grid:200x100x150:7; KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, "
+                  "field, corner; blocks:PATH, file:PATH.csv, file:PATH.graph, file:PATH[:D] (float64)")
       ->type_name("INPUT")
       ->required();
   command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
@@ -91,7 +91,14 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   command
       .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
       ->type_name("FILE");
-  command.add_option("--splitter", arguments.splitter, "How methods on a kd-tree split nodes")->type_name("NAME");
+  command.add_option("--dim", arguments.dim, "Dimensions; where the input does not tell, 3")
+      ->type_name("D")
+      ->check(CLI::Range(1, 16));
+  command.add_option("--splitter", arguments.splitter, "How methods on a tree split nodes")->type_name("NAME");
+  command
+      .add_option("--side-tolerance", arguments.side_tolerance, "orb: sides this near to the longest count as equal")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 0.999));
   command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{std::numeric_limits<std::uint32_t>::max()}));
@@ -123,6 +130,7 @@ void add_outputs(CLI::App& command, PartitionArguments& arguments) {
 
 std::shared_ptr<PartitionArguments> add_partition(CLI::App& app) {
   auto arguments = std::make_shared<PartitionArguments>();
+  arguments->side_tolerance = partitioners::kOrbSideTolerance;
   CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
   add_inputs(*command, *arguments);
   add_outputs(*command, *arguments);
@@ -134,13 +142,20 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
   auto arguments = std::make_shared<OrbArguments>();
   arguments->side_tolerance = partitioners::kOrbSideTolerance;
   CLI::App* command = app.add_subcommand("orb", "Orthogonal recursive bisection of points, timed");
-  command->add_option("--input", arguments->input, "uniform:N:SEED, cluster:.., plummer:.., field:.. or file:PATH")
+  command
+      ->add_option("--input", arguments->input,
+                   "KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, field, corner; "
+                   "grid:NXxNY[xNZ], blocks:PATH, file:PATH.csv, file:PATH[:D] (float64)")
       ->required()
       ->type_name("INPUT");
   command->add_option("--leaves", arguments->leaves, "Leaves of the tree")->required()->type_name("D");
-  command->add_option("--dim", arguments->dim, "2 or 3")->type_name("DIM")->check(CLI::IsMember({2, 3}));
+  command->add_option("--dim", arguments->dim, "2 or 3; where the input does not tell, 3")
+      ->type_name("DIM")
+      ->check(CLI::IsMember({2, 3}));
   command->add_flag("--float", arguments->single, "Single-precision coordinates");
-  command->add_option("--weights", arguments->weights, "random:SEED, or file:PATH of raw doubles; else all weigh 1")
+  command
+      ->add_option("--weights", arguments->weights,
+                   "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
       ->type_name("WEIGHTS");
   std::string methods;
   for (const partitioners::OrbMethod& method : partitioners::orb_methods())

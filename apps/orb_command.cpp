@@ -8,11 +8,11 @@
 
 #include "apps/device_report.hpp"
 #include "apps/orb_gpu_run.hpp"
-#include "apps/orb_input.hpp"
 #include "apps/orb_summary.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
+#include "partitioners/point_input.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -25,21 +25,38 @@ namespace orb = partitioners;
 using support::InputError;
 using support::Json;
 
+void refuse_weights(const OrbArguments& arguments, bool weighted) {
+  if (weighted && arguments.method.starts_with("seed-"))
+    throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
+}
+
+/// The points that this rank makes or reads, with their weights.
+template <class T>
+orb::PointSlice<T> load(const OrbArguments& arguments, const support::Communicator& comm) {
+  auto slice = orb::load_slice<T>(comm, orb::parse_input(arguments.input, arguments.dim), arguments.threads);
+  if (slice.dim == 0) throw InputError(fmt::format("--input {}: a graph has no points to cut", arguments.input));
+  if (slice.dim != 2 && slice.dim != 3)
+    throw InputError(fmt::format("--input {}: {} dimensions; orb cuts points of 2 or 3", arguments.input, slice.dim));
+  if (!arguments.weights.empty()) {
+    slice.weights = orb::load_weights(comm, arguments.weights, slice.size, slice.first, slice.here());
+    slice.weighted = true;
+  }
+  refuse_weights(arguments, slice.weighted);
+  check_orb_leaves(arguments, slice.size);
+  return slice;
+}
+
 template <class T, int Dim>
-OrbSummary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
-  const auto points = load_orb_points<T, Dim>(spec);
-  const std::uint64_t n = points.size() / Dim;
-  const std::vector<double> weights = load_orb_weights(arguments.weights, 0, n, n);
-  check_orb_leaves(arguments, n);
+OrbSummary run(const OrbArguments& arguments, const orb::PointSlice<T>& slice) {
   orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
                           .threads = arguments.threads,
                           .method = arguments.method,
                           .side_tolerance = arguments.side_tolerance};
   OrbSummary summary;
-  summary.n = n;
+  summary.n = slice.size;
   orb::OrbResult<T, Dim> result;
   for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
-    orb::orb<T, Dim>({points.span(), Dim}, weights, options, result);
+    orb::orb<T, Dim>({slice.points.span(), Dim}, slice.weights, options, result);
     summary.times_s.push_back(result.time_s);
     if (repeat == 0 || result.time_s <= *std::min_element(summary.times_s.begin(), summary.times_s.end()))
       summary.levels = result.levels;
@@ -54,23 +71,18 @@ OrbSummary run(const OrbArguments& arguments, const OrbInputSpec& spec) {
   return summary;
 }
 
-/// Over ranks: each makes or reads its share; times are those of the slowest.
+/// Over ranks; times are those of the slowest.
 template <class T, int Dim>
-OrbSummary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
-  const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
-  const std::uint64_t here = points.size() / Dim;
-  const std::uint64_t n = support::all_sum(comm, here);
-  const std::uint64_t first = support::exclusive_sum(comm, here);
-  const std::vector<double> weights = load_orb_weights(arguments.weights, first, here, n);
-  check_orb_leaves(arguments, n);
+OrbSummary run_on_ranks(const OrbArguments& arguments, const orb::PointSlice<T>& slice,
+                        const support::Communicator& comm) {
   const orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
                                 .side_tolerance = arguments.side_tolerance};
   OrbSummary summary;
-  summary.n = n;
+  summary.n = slice.size;
   summary.ranks = comm.size();
   orb::OrbDistributed<T, Dim> result;
   for (int repeat = 0; repeat < arguments.repeat; ++repeat) {
-    result = orb::orb_distributed<T, Dim>(comm, {points.span(), Dim}, weights, options, std::move(result));
+    result = orb::orb_distributed<T, Dim>(comm, {slice.points.span(), Dim}, slice.weights, options, std::move(result));
     const double cut_s = support::all_max(comm, result.cut_s);
     const double move_s = support::all_max(comm, result.move_s);
     summary.times_s.push_back(cut_s + move_s);
@@ -79,7 +91,7 @@ OrbSummary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec,
                        .passes = result.passes,
                        .cut_s = cut_s,
                        .move_s = move_s}};
-    summary.labels_hash = support::all_sum(comm, orb::labels_hash(result.labels.span(), first));
+    summary.labels_hash = support::all_sum(comm, orb::labels_hash(result.labels.span(), slice.first));
     if (repeat + 1 == arguments.repeat) sum_up_orb(result.tree, summary);
   }
   take_orb_median(summary);
@@ -87,9 +99,20 @@ OrbSummary run_on_ranks(const OrbArguments& arguments, const OrbInputSpec& spec,
 }
 
 template <class T, int Dim>
-OrbSummary run_either_way(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
-  if (arguments.backend == "cuda") return run_orb_on_gpus<T, Dim>(arguments, spec, comm);
-  return comm.size() > 1 ? run_on_ranks<T, Dim>(arguments, spec, comm) : run<T, Dim>(arguments, spec);
+OrbSummary run_either_way(const OrbArguments& arguments, const orb::PointSlice<T>& slice,
+                          const support::Communicator& comm) {
+  if (arguments.backend == "cuda") return run_orb_on_gpus<T, Dim>(arguments, slice, comm);
+  return comm.size() > 1 ? run_on_ranks<T, Dim>(arguments, slice, comm) : run<T, Dim>(arguments, slice);
+}
+
+template <class T>
+OrbSummary load_and_run(const OrbArguments& arguments, const support::Communicator& comm) {
+  const auto slice = load<T>(arguments, comm);
+  OrbSummary summary =
+      slice.dim == 3 ? run_either_way<T, 3>(arguments, slice, comm) : run_either_way<T, 2>(arguments, slice, comm);
+  summary.dim = slice.dim;
+  summary.weighted = slice.weighted;
+  return summary;
 }
 
 Json levels_json(const OrbSummary& summary, double copy) {
@@ -110,9 +133,9 @@ Json to_json(const OrbSummary& summary, const OrbArguments& arguments, const sup
   Json json{{"schema", 1},
             {"program", "amrbench orb"},
             {"input", arguments.input},
-            {"dim", arguments.dim},
+            {"dim", summary.dim},
             {"coordinates", arguments.single ? "float" : "double"},
-            {"weights", arguments.weights},
+            {"weights", arguments.weights.empty() && summary.weighted ? "input" : arguments.weights},
             {"backend", arguments.backend},
             {"ranks", summary.ranks},
             {"method", arguments.method},
@@ -183,8 +206,7 @@ void refuse_on_ranks(const OrbArguments& arguments) {
 
 /// What only CPUs do.
 void refuse_on_gpus(const OrbArguments& arguments) {
-  if (!arguments.weights.empty() && arguments.method.starts_with("seed-"))
-    throw InputError(fmt::format("--method {}: takes no weights; auto and multiway do", arguments.method));
+  refuse_weights(arguments, !arguments.weights.empty());
   if (arguments.roofline) throw InputError("--roofline: only with --backend cpu");
   for (const std::string_view method : {"auto", "multiway", "seed-cells", "seed-level", "seed-warp"})
     if (arguments.method == method) return;
@@ -198,15 +220,12 @@ void refuse_on_gpus(const OrbArguments& arguments) {
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();
   if (comm.size() > 1) refuse_on_ranks(arguments);
-  if (arguments.backend == "cuda") refuse_on_gpus(arguments);
-  const OrbInputSpec spec = parse_orb_input(arguments.input);
-  OrbSummary summary;
-  if (arguments.dim == 3)
-    summary = arguments.single ? run_either_way<float, 3>(arguments, spec, comm)
-                               : run_either_way<double, 3>(arguments, spec, comm);
-  else
-    summary = arguments.single ? run_either_way<float, 2>(arguments, spec, comm)
-                               : run_either_way<double, 2>(arguments, spec, comm);
+  if (arguments.backend == "cuda") {
+    refuse_on_gpus(arguments);
+    refuse_without_gpus(comm);
+  }
+  const OrbSummary summary =
+      arguments.single ? load_and_run<float>(arguments, comm) : load_and_run<double>(arguments, comm);
   amr::DeviceConfig device;
   device.backend = arguments.backend;
   const double copy = arguments.roofline || !arguments.json.empty() ? measure_roofline(comm, device) : 0;

@@ -10,7 +10,7 @@ namespace amrbench::apps {
 
 struct OrbArguments {
   std::string input;
-  int dim = 3;
+  int dim = 0;          ///< 0: as the input tells, else 3
   bool single = false;  ///< float coordinates
   std::uint64_t leaves = 0;
   std::string weights;

@@ -13,16 +13,11 @@
 
 namespace amrbench::apps {
 
-namespace {
-
-/// On all ranks alike.
 void refuse_without_gpus(const support::Communicator& comm) {
   const std::string problem = support::cuda_info().problem;
   if (support::any_of_ranks(comm, !problem.empty()))
     throw support::InputError("--backend cuda: " + (problem.empty() ? "another rank has no usable GPU" : problem));
 }
-
-}  // namespace
 
 #if defined(AMRBENCH_CUDA)
 
@@ -83,29 +78,25 @@ support::DeviceBuffer<V> upload(const support::Communicator& comm, std::span<con
 }  // namespace
 
 template <class T, int Dim>
-OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm) {
-  refuse_without_gpus(comm);
+OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const orb::PointSlice<T>& slice,
+                           const support::Communicator& comm) {
   const support::DeviceChoice choice = support::choose_device(comm);
-  const auto points = load_orb_points<T, Dim>(spec, comm.rank(), comm.size());
-  const std::uint64_t here = points.size() / Dim;
+  const std::uint64_t here = slice.here();
   OrbSummary summary;
-  summary.n = support::all_sum(comm, here);
+  summary.n = slice.size;
   summary.leaves = arguments.leaves;
   summary.ranks = comm.size();
   summary.device.gpus = choice.gpus;
-  const std::vector<double> weights =
-      load_orb_weights(arguments.weights, support::exclusive_sum(comm, here), here, summary.n);
-  check_orb_leaves(arguments, summary.n);
-  const auto device = upload<T>(comm, points.span(), summary.device.host_to_device_s);
+  const auto device = upload<T>(comm, slice.points.span(), summary.device.host_to_device_s);
   support::DeviceBuffer<double> device_weights;
-  if (!arguments.weights.empty()) device_weights = upload<double>(comm, weights, summary.device.host_to_device_s);
+  if (slice.weighted) device_weights = upload<double>(comm, slice.weights, summary.device.host_to_device_s);
   orb::OrbGpusOptions options;
   options.leaves = static_cast<std::uint32_t>(arguments.leaves);
   options.side_tolerance = arguments.side_tolerance;
   options.method = arguments.method == "auto" ? "multiway" : arguments.method;
   options.labels = true;
   options.ids = !arguments.permutation_file.empty();
-  options.weighted = !arguments.weights.empty();
+  options.weighted = slice.weighted;
   options.own_gpu = choice.own;
   orb::OrbGpus<T, Dim> gpus(comm, options);
   summary.device.transport = gpus.transport();
@@ -128,17 +119,20 @@ OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& sp
 #else
 
 template <class T, int Dim>
-OrbSummary run_orb_on_gpus(const OrbArguments& /*arguments*/, const OrbInputSpec& /*spec*/,
-                           const support::Communicator& comm) {
-  refuse_without_gpus(comm);
+OrbSummary run_orb_on_gpus(const OrbArguments& /*arguments*/, const partitioners::PointSlice<T>& /*slice*/,
+                           const support::Communicator& /*comm*/) {
   throw support::InputError("--backend cuda: this program was built without CUDA");
 }
 
 #endif
 
-template OrbSummary run_orb_on_gpus<float, 2>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
-template OrbSummary run_orb_on_gpus<float, 3>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
-template OrbSummary run_orb_on_gpus<double, 2>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
-template OrbSummary run_orb_on_gpus<double, 3>(const OrbArguments&, const OrbInputSpec&, const support::Communicator&);
+template OrbSummary run_orb_on_gpus<float, 2>(const OrbArguments&, const partitioners::PointSlice<float>&,
+                                              const support::Communicator&);
+template OrbSummary run_orb_on_gpus<float, 3>(const OrbArguments&, const partitioners::PointSlice<float>&,
+                                              const support::Communicator&);
+template OrbSummary run_orb_on_gpus<double, 2>(const OrbArguments&, const partitioners::PointSlice<double>&,
+                                               const support::Communicator&);
+template OrbSummary run_orb_on_gpus<double, 3>(const OrbArguments&, const partitioners::PointSlice<double>&,
+                                               const support::Communicator&);
 
 }  // namespace amrbench::apps

@@ -1,13 +1,17 @@
 #pragma once
 // `amrbench orb --backend cuda`: the points and weights of each rank on its GPU.
-#include "apps/orb_input.hpp"
 #include "apps/orb_summary.hpp"
+#include "partitioners/point_input.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {
 
-/// Collective. support::InputError where there is no GPU, or a build without CUDA.
+/// support::InputError on all ranks where one has no GPU, or the build no CUDA. Collective.
+void refuse_without_gpus(const support::Communicator& comm);
+
+/// Cuts this rank's points on its GPU. Collective; T: float or double, Dim: 2 or 3.
 template <class T, int Dim>
-OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const OrbInputSpec& spec, const support::Communicator& comm);
+OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const partitioners::PointSlice<T>& slice,
+                           const support::Communicator& comm);
 
 }  // namespace amrbench::apps

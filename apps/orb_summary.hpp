@@ -35,6 +35,8 @@ struct OrbSummary {
   std::vector<double> times_s;  ///< each
   std::vector<partitioners::OrbLevel> levels;
   partitioners::OrbRoofline roofline;
+  int dim = 3;
+  bool weighted = false;
   int ranks = 1;
   OrbDeviceTimes device;  ///< with GPUs
 };

@@ -12,9 +12,11 @@
 #include "apps/partition_files.hpp"
 #include "apps/partition_record.hpp"
 #include "apps/partition_run.hpp"
+#include "partitioners/check_together.hpp"
 #include "partitioners/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/point_input.hpp"
+#include "partitioners/even_shares.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 
@@ -24,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using partitioners::Partitioner;
-using partitioners::PartitionResult;
 using partitioners::PointInput;
 using support::InputError;
 using support::Json;
@@ -60,23 +61,55 @@ void check_outputs(const PartitionArguments& arguments) {
         "release)");
 }
 
-PointInput load(const PartitionArguments& arguments) {
-  PointInput input = partitioners::load_input(arguments.input, arguments.threads);
-  if (!arguments.graph.empty()) {
-    if (input.graph) throw InputError(fmt::format("--graph {}: the input has a graph already", arguments.graph));
-    input.graph = partitioners::read_graph_file(arguments.graph).graph;
-    if (input.graph->vertices() != input.size)
-      throw InputError(
-          fmt::format("--graph {}: {} vertices for {} points", arguments.graph, input.graph->vertices(), input.size));
-  }
-  if (!arguments.weights.empty()) input.weights = partitioners::load_weights(arguments.weights, input.size);
-  if (arguments.nodes > 0 && !input.graph)
+/// --graph FILE, on rank 0.
+void load_graph(const support::Communicator& comm, const PartitionArguments& arguments, PartitionInput& input) {
+  if (arguments.graph.empty()) return;
+  if (input.has_graph) throw InputError(fmt::format("--graph {}: the input has a graph already", arguments.graph));
+  input.has_graph = true;
+  partitioners::check_together(comm, [&] {
+    if (!comm.is_root()) return;
+    input.points.graph = partitioners::read_graph_file(arguments.graph).graph;
+    if (input.points.graph->vertices() != input.points.size)
+      throw InputError(fmt::format("--graph {}: {} vertices for {} points", arguments.graph,
+                                   input.points.graph->vertices(), input.points.size));
+  });
+}
+
+/// Splitter octree takes cells for blocks of one level: their centres in half cells.
+void make_blocks(const PartitionArguments& arguments, PartitionInput& input) {
+  partitioners::PointInput& points = input.points;
+  if (arguments.splitter != "octree" || !points.grid) return;
+  input.unit = 2;
+  for (double& x : points.points) x *= input.unit;
+  points.blocks = partitioners::BlockGrid{.dim = points.dim};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(points.dim); ++axis)
+    points.blocks->root[axis] = static_cast<std::uint32_t>(points.grid->extent[axis]);
+}
+
+PartitionInput load(const support::Communicator& comm, const PartitionArguments& arguments) {
+  using Form = partitioners::InputSpec::Form;
+  PartitionInput input;
+  input.spec = partitioners::parse_input(arguments.input, arguments.dim);
+  if (input.spec.n >= partitioners::kMostPoints)
+    throw InputError(fmt::format("--input {}: at most 2^32 - 1 points can be measured", arguments.input));
+  input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
+  if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
-  if (!arguments.picture.empty() && input.dim != 2)
+  input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
+  partitioners::PointInput& points = input.points;
+  if (!arguments.picture.empty() && points.dim != 2)
     throw InputError(
-        fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", input.name, input.dim));
-  if (!arguments.vtk.empty() && input.dim != 2 && input.dim != 3)
-    throw InputError(fmt::format("--vtk: {} has {} dimensions; must be 2 or 3", input.name, input.dim));
+        fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", points.name, points.dim));
+  if (!arguments.vtk.empty() && points.dim != 2 && points.dim != 3)
+    throw InputError(fmt::format("--vtk: {} has {} dimensions; must be 2 or 3", points.name, points.dim));
+  load_graph(comm, arguments, input);
+  if (!arguments.weights.empty()) {
+    points.weights = partitioners::load_weights(comm, arguments.weights, points.size, points.first, points.here());
+    points.weighted = true;
+  }
+  if (!arguments.previous.empty())
+    input.previous = partitioners::load_parts(comm, arguments.previous, points.size, points.here());
+  make_blocks(arguments, input);
   return input;
 }
 
@@ -92,7 +125,7 @@ Json describe_input(const PartitionArguments& arguments, const PointInput& input
     json["stencil"] = input.grid->stencil;
   }
   json["edges"] = input.graph ? Json(input.graph->edges()) : Json(nullptr);
-  json["weights"] = !arguments.weights.empty() ? arguments.weights : input.weights.empty() ? "unit" : "input";
+  json["weights"] = !arguments.weights.empty() ? arguments.weights : input.weighted ? "input" : "unit";
   return json;
 }
 
@@ -103,6 +136,8 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
   json["input"] = describe_input(arguments, input);
   json["options"] = {{"splitter", arguments.splitter},
                      {"bucket", arguments.bucket},
+                     {"side_tolerance", arguments.side_tolerance},
+                     {"dim", arguments.dim > 0 ? Json(arguments.dim) : Json(nullptr)},
                      {"threads", omp_get_max_threads()},
                      {"repetitions", arguments.repetitions},
                      {"nodes", arguments.nodes > 0 ? Json(arguments.nodes) : Json(nullptr)},
@@ -120,29 +155,29 @@ std::string parts_text(std::span<const std::int32_t> part) {
   return text;
 }
 
-/// Pictures and parts of the one partition there is.
-void write_views(const PartitionArguments& arguments, const PointInput& input, const PartitionResult& result) {
+/// Pictures and parts of the one partition there is; rank 0 gets everything for them. Collective.
+void write_views(const support::Communicator& comm, const PartitionArguments& arguments, const PartitionInput& input,
+                 FoundParts found) {
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
-  const Drawing drawing{.points = input.problem().points,
-                        .grid = input.grid ? &*input.grid : nullptr,
-                        .part = result.part,
-                        .order = result.order,
+  const bool drawn = !arguments.picture.empty() || !arguments.vtk.empty();
+  if (!drawn && arguments.parts_file.empty()) return;
+  const std::vector<std::int32_t> part = partitioners::on_root(comm, std::move(found.part));
+  const std::vector<std::uint64_t> position =
+      partitioners::on_root(comm, drawn ? std::move(found.position) : std::vector<std::uint64_t>{});
+  if (!comm.is_root()) return;
+  if (!arguments.parts_file.empty()) support::write_file_atomically(arguments.parts_file, parts_text(part), existing);
+  if (!drawn) return;
+  std::vector<std::uint32_t> order(position.size());
+  for (std::size_t i = 0; i < position.size(); ++i) order[position[i]] = static_cast<std::uint32_t>(i);
+  const auto all = partitioners::load_slice<double>(support::Communicator(), input.spec, arguments.threads);
+  const Drawing drawing{.points = {all.points.span(), all.dim},
+                        .grid = all.grid ? &*all.grid : nullptr,
+                        .part = part,
+                        .order = order,
                         .curve = arguments.draw == "curve"};
   if (!arguments.picture.empty())
     support::write_file_atomically(arguments.picture, png_picture(drawing, arguments.pixels), existing);
   if (!arguments.vtk.empty()) support::write_file_atomically(arguments.vtk, vtk_file(drawing), existing);
-  if (!arguments.parts_file.empty())
-    support::write_file_atomically(arguments.parts_file, parts_text(result.part), existing);
-}
-
-/// Over ranks only methods that can.
-void check_methods(const PartitionArguments& arguments, std::span<const std::unique_ptr<Partitioner>> makers,
-                   const MpiSession& mpi) {
-  for (std::size_t m = 0; mpi.size() > 1 && m < makers.size(); ++m) {
-    if (!makers[m]->runs_on_ranks())
-      throw InputError(fmt::format("--method {}: runs on one rank, not on {}; --threads uses more cores",
-                                   arguments.methods[m], mpi.size()));
-  }
 }
 
 void print_row(std::span<const PartitionRow> rows) {
@@ -153,33 +188,29 @@ void print_row(std::span<const PartitionRow> rows) {
 
 }  // namespace
 
-int partition_command(const PartitionArguments& arguments, const MpiSession& mpi) {
+int partition_command(const PartitionArguments& arguments, const MpiSession& /*mpi*/) {
   std::vector<std::unique_ptr<Partitioner>> makers;
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
-  check_methods(arguments, makers, mpi);
   check_outputs(arguments);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
-  const PointInput input = load(arguments);
-  if (comm.is_root())
-    for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
-  std::vector<std::int32_t> previous;
-  if (!arguments.previous.empty()) previous = partitioners::load_parts(arguments.previous, input.size);
+  PartitionInput input = load(comm, arguments);
+  for (const std::string& note : input.points.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
 
   std::vector<PartitionRow> rows;
-  PartitionResult result;
+  FoundParts found;
   for (std::size_t m = 0; m < makers.size(); ++m) {
+    if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 && !makers[m]->runs_on_ranks())
+      fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n",
+                 arguments.methods[m]);
     for (const int parts : arguments.parts) {
-      rows.push_back(run_row(comm, arguments, input, arguments.methods[m], *makers[m], parts, result));
-      if (!comm.is_root()) continue;
-      if (!arguments.previous.empty())
-        rows.back().moved_weight = partitioners::moved_weight(result.part, previous, input.weights);
-      print_row(rows);
+      rows.push_back(run_row(comm, arguments, input, arguments.methods[m], *makers[m], parts, found));
+      if (comm.is_root()) print_row(rows);
     }
   }
-  const Json record = describe(comm, arguments, input, rows);
+  const Json record = describe(comm, arguments, input.points, rows);
+  write_views(comm, arguments, input, std::move(found));
   if (!comm.is_root()) return 0;
-  write_views(arguments, input, result);
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
   if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, to_csv(rows), existing);
   if (!arguments.json.empty())

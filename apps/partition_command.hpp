@@ -16,7 +16,9 @@ struct PartitionArguments {
   std::string previous;              ///< file with the previous part of each point; empty: none
   std::string splitter = "midpoint";
   std::size_t bucket = 1;
-  int threads = 0;  ///< 0: all
+  double side_tolerance = 0;  ///< of orb; the command line sets its default
+  int dim = 0;                ///< 0: as the input tells, else 3
+  int threads = 0;            ///< 0: all
   int repetitions = 1;
   int nodes = 0;  ///< 0: no two-level form
   std::string json;
@@ -31,9 +33,8 @@ struct PartitionArguments {
 };
 
 /// Checks everything that can be checked before work, loads the input, runs every method for every part count, prints a
-/// table and writes the files asked for. Over several ranks every rank loads the input, methods work on a stretch of it
-/// each (support::InputError for those that cannot), and rank 0 measures, prints and writes. Collective over the job.
-/// Returns the exit status.
+/// table and writes the files asked for. Over several ranks each makes or reads its own stretch of the points; rank 0
+/// has the graph, prints and writes. Collective over the job. Returns the exit status.
 int partition_command(const PartitionArguments& arguments, const MpiSession& mpi);
 
 }  // namespace amrbench::apps

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <span>
 
 #include "partitioners/baseline_problem.hpp"
-#include "partitioners/bounded_exchange.hpp"
+#include "partitioners/check_together.hpp"
+#include "partitioners/graph_file.hpp"
+#include "partitioners/quality_ranks.hpp"
+#include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::apps {
@@ -18,30 +20,15 @@ namespace {
 using partitioners::Partitioner;
 using partitioners::PartitionOptions;
 using partitioners::PartitionResult;
-using partitioners::PointInput;
-using partitioners::Problem;
-using partitioners::RankResult;
 using support::Communicator;
+using support::InputError;
 
-constexpr std::size_t kMessageBytes = std::size_t{1} << 24;
-
-/// The curve as its order tells it, on points with coordinates.
-void measure_curve(const PointInput& input, const PartitionResult& result, PartitionRow& row) {
-  const std::size_t n = result.order.size();
-  if (input.dim == 0 || n == 0 || n != input.size) return;
-  const partitioners::PointView<double> points = input.problem().points;
-  double length = 0;
-  std::int64_t jumps = 0;
-  for (std::size_t k = 0; k + 1 < n; ++k) {
-    const double* a = points[result.order[k]];
-    const double* b = points[result.order[k + 1]];
-    double square = 0;
-    for (int d = 0; d < input.dim; ++d) square += (b[d] - a[d]) * (b[d] - a[d]);
-    length += std::sqrt(square);
-    if (square > 1.0) ++jumps;  // cells are 1 wide: face neighbours are 1 apart
-  }
-  row.curve_length = length;
-  if (input.grid) row.curve_jumps = jumps;
+/// The graph of a grid is made when it is first needed.
+void need_graph(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input) {
+  partitioners::check_together(comm, [&] {
+    if (comm.is_root() && input.has_graph && !input.points.graph)
+      input.points.graph = partitioners::input_graph(input.spec, arguments.threads);
+  });
 }
 
 /// Calls run() as often as asked and notes the times of the slowest rank.
@@ -59,65 +46,107 @@ void time_calls(const Communicator& comm, int repetitions, PartitionRow& row, Ru
   }
 }
 
-/// Everybody's elements on rank 0, in rank order; nothing on the others.
-template <class T>
-std::vector<T> gather(const Communicator& comm, std::span<const T> mine) {
-  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size())), received;
-  counts[0] = mine.size();
-  std::vector<T> all;
-  partitioners::exchange_in_rounds<T>(comm, mine, counts, kMessageBytes, all, received);
-  return all;
+/// In one process, or where there is only a graph, which lies on rank 0.
+void run_on_root(const Communicator& comm, const PartitionArguments& arguments, const PartitionInput& input,
+                 const std::string& method, Partitioner& partitioner, PartitionOptions options, PartitionRow& row,
+                 FoundParts& found) {
+  const partitioners::Problem problem = input.points.problem();
+  const std::uint64_t here = input.points.here();
+  PartitionResult result;
+  options.order = false;
+  const auto refuse = [&] {
+    throw InputError(fmt::format("method {} works on points, and {} has none", method, input.points.name));
+  };
+  if (input.points.dim == 0 && partitioner.runs_on_ranks()) refuse();
+  time_calls(comm, arguments.repetitions, row, [&] {
+    partitioners::check_together(comm, [&] {
+      if (comm.is_root()) result = partitioner.partition(problem, options);
+    });
+  });
+  partitioners::check_together(comm, [&] {
+    if (comm.is_root() && result.part.size() != here) refuse();
+  });
+  row.memory_bytes = result.memory_bytes;
+  options.order = true;
+  if (comm.is_root() && partitioner.order_costs() && input.points.dim > 0)
+    result = partitioner.partition(problem, options);
+  found.position.resize(result.order.size());
+  for (std::size_t k = 0; k < result.order.size(); ++k) found.position[result.order[k]] = k;
+  found.part = std::move(result.part);
 }
 
-/// One partition over ranks, gathered on rank 0.
-void run_on_ranks(const Communicator& comm, const PointInput& input, Partitioner& partitioner,
-                  const PartitionOptions& options, int repetitions, PartitionRow& row, PartitionResult& result) {
-  const auto rank = static_cast<std::size_t>(comm.rank()), ranks = static_cast<std::size_t>(comm.size());
-  const std::size_t begin = input.size * rank / ranks, end = input.size * (rank + 1) / ranks;
-  const Problem all = input.problem();
-  const auto dim = static_cast<std::size_t>(all.points.dim);
-  Problem mine;
-  mine.points = {all.points.data.subspan(begin * dim, (end - begin) * dim), all.points.dim};
-  if (!all.weights.empty()) mine.weights = all.weights.subspan(begin, end - begin);
-  RankResult here;
-  time_calls(comm, repetitions, row, [&] { here = partitioner.partition_on_ranks(comm, mine, options); });
-  row.memory_bytes = support::all_max(comm, static_cast<std::uint64_t>(here.memory_bytes));
-  result.part = gather<std::int32_t>(comm, here.part);
-  const std::vector<std::uint64_t> position = gather<std::uint64_t>(comm, here.position);
-  result.order.resize(position.size());
-  for (std::size_t i = 0; i < position.size(); ++i) result.order[position[i]] = static_cast<std::uint32_t>(i);
+void run_on_ranks(const Communicator& comm, const PartitionArguments& arguments, const PartitionInput& input,
+                  Partitioner& partitioner, const PartitionOptions& options, PartitionRow& row, FoundParts& found) {
+  const partitioners::Problem mine = input.points.problem();
+  if (partitioner.runs_on_ranks()) {
+    partitioners::RankResult here;
+    time_calls(comm, arguments.repetitions, row, [&] { here = partitioner.partition_on_ranks(comm, mine, options); });
+    row.memory_bytes = support::all_max(comm, static_cast<std::uint64_t>(here.memory_bytes));
+    found = {std::move(here.part), std::move(here.position)};
+    return;
+  }
+  time_calls(comm, arguments.repetitions, row,
+             [&] { found.part = partitioners::assign(comm, partitioner, mine, options).part; });
+  row.memory_bytes = row.resident_growth_bytes;
+}
+
+/// Measures that need the graph: rank 0 makes them of everybody's parts.
+void measure_graph(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input, int parts,
+                   const FoundParts& found, PartitionRow& row) {
+  need_graph(comm, arguments, input);
+  const std::vector<std::int32_t> part = partitioners::on_root(comm, found.part);
+  const std::vector<std::int32_t> node_of =
+      arguments.nodes > 0 ? partitioners::group_parts(parts, arguments.nodes) : std::vector<std::int32_t>{};
+  const partitioners::PartitionQuality loads = row.quality;
+  if (comm.is_root()) {
+    row.quality = partitioners::measure_quality(part, parts, {}, &*input.points.graph, arguments.threads);
+    if (arguments.nodes > 0)
+      row.nodes = partitioners::measure_nodes(part, parts, node_of, arguments.nodes, {}, *input.points.graph,
+                                              arguments.threads);
+  }
+  // Loads are known from the ranks' own points.
+  const auto take_loads = [](const partitioners::PartitionQuality& from, partitioners::PartitionQuality& to) {
+    to.load_max = from.load_max;
+    to.load_mean = from.load_mean;
+    to.load_min = from.load_min;
+  };
+  if (comm.is_root()) take_loads(loads, row.quality);
+  if (arguments.nodes == 0) return;
+  std::vector<std::int32_t> node(found.part.size());
+  for (std::size_t i = 0; i < node.size(); ++i) node[i] = node_of[static_cast<std::size_t>(found.part[i])];
+  const auto of_nodes =
+      partitioners::measure_loads(comm, node, arguments.nodes, input.points.weights, input.points.weighted);
+  if (comm.is_root()) take_loads(of_nodes, row.nodes->across);
 }
 
 }  // namespace
 
-PartitionRow run_row(const Communicator& comm, const PartitionArguments& arguments, const PointInput& input,
-                     const std::string& method, Partitioner& partitioner, int parts, PartitionResult& result) {
-  const Problem problem = input.problem();
-  const PartitionOptions options{
-      .parts = parts, .threads = arguments.threads, .bucket = arguments.bucket, .splitter = arguments.splitter};
+PartitionRow run_row(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,
+                     const std::string& method, Partitioner& partitioner, int parts, FoundParts& found) {
+  const PartitionOptions options{.parts = parts,
+                                 .threads = arguments.threads,
+                                 .bucket = arguments.bucket,
+                                 .splitter = arguments.splitter,
+                                 .side_tolerance = arguments.side_tolerance};
   PartitionRow row;
   row.method = method;
-  result = {};
-  if (comm.size() > 1) {
-    if (input.dim == 0)
-      throw support::InputError(fmt::format("method {} works on points, and {} has none", method, input.name));
-    run_on_ranks(comm, input, partitioner, options, arguments.repetitions, row, result);
-    if (!comm.is_root()) return row;
-  } else {
-    PartitionOptions parts_alone = options;
-    parts_alone.order = false;
-    time_calls(comm, arguments.repetitions, row, [&] { result = partitioner.partition(problem, parts_alone); });
-    row.memory_bytes = result.memory_bytes;
-    if (partitioner.order_costs() && input.dim > 0) result = partitioner.partition(problem, options);
+  found = {};
+  if (partitioner.needs_graph()) need_graph(comm, arguments, input);
+  if (comm.size() > 1 && input.points.dim > 0)
+    run_on_ranks(comm, arguments, input, partitioner, options, row, found);
+  else
+    run_on_root(comm, arguments, input, method, partitioner, options, row, found);
+  const partitioners::PointInput& points = input.points;
+  row.quality = partitioners::measure_loads(comm, found.part, parts, points.weights, points.weighted);
+  if (input.has_graph) measure_graph(comm, arguments, input, parts, found, row);
+  if (!arguments.previous.empty())
+    row.moved_weight = partitioners::moved_weight(comm, found.part, input.previous, points.weights, points.weighted);
+  const auto ordered = support::all_sum(comm, static_cast<std::uint64_t>(found.position.size()));
+  if (points.dim > 0 && ordered > 0 && ordered == points.size) {
+    const auto curve = partitioners::measure_curve(comm, points.problem().points, found.position, input.unit);
+    row.curve_length = curve.length;
+    if (points.grid) row.curve_jumps = curve.jumps;
   }
-  if (result.part.size() != input.size)
-    throw support::InputError(fmt::format("method {} works on points, and {} has none", method, input.name));
-  const partitioners::Graph* graph = problem.graph;
-  row.quality = partitioners::measure_quality(result.part, parts, problem.weights, graph, arguments.threads);
-  if (arguments.nodes > 0)
-    row.nodes = partitioners::measure_nodes(result.part, parts, partitioners::group_parts(parts, arguments.nodes),
-                                            arguments.nodes, problem.weights, *graph, arguments.threads);
-  measure_curve(input, result, row);
   return row;
 }
 

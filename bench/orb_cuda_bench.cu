@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "bench/orb_cuda_check.hpp"
-#include "partitioners/orb/inputs.hpp"
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
@@ -186,7 +186,7 @@ class Suite {
 
   /// Rows of the headline's points with several tunings.
   void variants() {
-    fill(OrbInputKind::uniform, headline_);
+    fill(PointKind::uniform, headline_);
     upload<float>(points_, host_.span().first(headline_ * 3));
     OrbGpuTuning best;
     double best_s = 1e30;
@@ -218,7 +218,7 @@ class Suite {
 
   /// False when a result is wrong.
   bool run() {
-    fill(OrbInputKind::uniform, largest_);
+    fill(PointKind::uniform, largest_);
     host_to_device_ = send(points_, host_.span().first(largest_ * 3));
     for (const std::uint64_t n : sizes()) time("uniform", n, "points", {.leaves = kLeaves});
     for (const std::uint64_t n : sizes())
@@ -228,12 +228,11 @@ class Suite {
     if (largest_ > headline_) good = plausible(points_, host_.span(), largest_) && good;
     const struct {
       const char* name;
-      OrbInputKind kind;
+      PointKind kind;
       std::uint64_t n;
-    } others[] = {
-        {"cluster", OrbInputKind::cluster, headline_},
-        {"plummer", OrbInputKind::plummer, headline_},
-        {"field", OrbInputKind::field, headline_ / 16}};  // the host needs a microsecond for one of its points
+    } others[] = {{"cluster", PointKind::cluster, headline_},
+                  {"plummer", PointKind::plummer, headline_},
+                  {"field", PointKind::field, headline_ / 16}};  // the host needs a microsecond for one of its points
     for (const char* method : {"seed-level", "seed-warp", "seed-cells"}) {
       if (!seeds_) break;
       time("uniform", headline_, "points,ids", {.leaves = kLeaves, .method = method}, 0);
@@ -243,7 +242,7 @@ class Suite {
       upload<float>(points_, host_.span().first(other.n * 3));
       time(other.name, other.n, "points", {.leaves = kLeaves});
       time(other.name, other.n, "labels", {.leaves = kLeaves, .points = false, .labels = true});
-      if (other.kind == OrbInputKind::cluster)  // a tolerance that leaves many of its cells to noise
+      if (other.kind == PointKind::cluster)  // a tolerance that leaves many of its cells to noise
         time(other.name, other.n, "points", {.leaves = kLeaves, .side_tolerance = 1 / 16.});
       good = same_as_cpu(other.name, points_, host_.span(), other.n, tuning_, rows_) && good;
     }
@@ -260,10 +259,10 @@ class Suite {
     if (largest_ > headline_) all.push_back(largest_);
     return all;
   }
-  void fill(OrbInputKind kind, std::uint64_t n) {
+  void fill(PointKind kind, std::uint64_t n) {
     const double start = seconds();
     host_.grow(n * 3);
-    make_orb_points<float, 3>(kind, 1, 0, host_.span().first(n * 3));
+    make_points<float>(kind, 3, 1, 0, host_.span().first(n * 3));
     std::printf("made 2^%.2f points in %.1f s\n", std::log2(static_cast<double>(n)), seconds() - start);
   }
   /// A row; one that says why where there is no memory.
@@ -291,8 +290,10 @@ class Suite {
 
 int once(int log2, const std::string& input, const OrbGpuTuning& tuning) {
   const std::size_t n = std::size_t{1} << log2;
+  const auto kind = point_kind(input);
+  if (!kind) throw support::InputError(input + ": there are uniform, cluster, plummer, field and corner");
   support::DeviceBuffer<float> device;
-  upload<float>(device, made<float, 3>(orb_input_kind(input), n, 1));
+  upload<float>(device, made<float, 3>(*kind, n, 1));
   const OrbGpuOptions options{.leaves = kLeaves, .labels = true, .tuning = tuning};
   row(input.c_str(), "points,labels", n, options, measure<float, 3>(device, n, options, 0));
   return 0;

@@ -61,8 +61,7 @@ std::vector<T> lattice(std::size_t values, int edge) {
 
 inline bool check_all() {
   bool good = true;
-  const OrbInputKind kinds[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
-                                OrbInputKind::field};
+  const PointKind kinds[] = {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field};
   const char* names[] = {"uniform", "cluster", "plummer", "field"};
   for (int k = 0; k < 4; ++k) {
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 3000000, 1), 4096, "multiway") && good;
@@ -84,24 +83,22 @@ inline bool check_all() {
     good = check<float, 3>("one place", std::vector<float>(60000, 0.25F), 7, method) && good;
   }
   for (const std::uint32_t leaves : {1U, 2U, 3U, 64U, 65U})
-    good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 200003, 9), leaves, "multiway") && good;
-  good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 1000, 9), 1000, "multiway") && good;
+    good = check<float, 3>("uniform", made<float, 3>(PointKind::uniform, 200003, 9), leaves, "multiway") && good;
+  good = check<float, 3>("uniform", made<float, 3>(PointKind::uniform, 1000, 9), 1000, "multiway") && good;
   return good;
 }
 
 /// Every kernel once or twice on few points.
 inline bool check_small() {
-  bool good = check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 34001, 1), 100, "multiway");
-  good =
-      check<float, 3>("uniform", made<float, 3>(OrbInputKind::uniform, 17001, 2), 50, "multiway", {.samples = 0.25}) &&
-      good;
-  good = check<double, 2>("plummer", made<double, 2>(OrbInputKind::plummer, 8300, 3), 31, "multiway") && good;
-  good =
-      check<float, 3>("6 levels", made<float, 3>(OrbInputKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&
-      good;
+  bool good = check<float, 3>("uniform", made<float, 3>(PointKind::uniform, 34001, 1), 100, "multiway");
+  good = check<float, 3>("uniform", made<float, 3>(PointKind::uniform, 17001, 2), 50, "multiway", {.samples = 0.25}) &&
+         good;
+  good = check<double, 2>("plummer", made<double, 2>(PointKind::plummer, 8300, 3), 31, "multiway") && good;
+  good = check<float, 3>("6 levels", made<float, 3>(PointKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&
+         good;
   good = check<float, 3>("lattice of 16", lattice<float>(15000, 16), 70, "multiway") && good;
   for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
-    good = check<float, 3>("cluster", made<float, 3>(OrbInputKind::cluster, 5000, 5), 5, method) && good;
+    good = check<float, 3>("cluster", made<float, 3>(PointKind::cluster, 5000, 5), 5, method) && good;
   return good;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/inputs.hpp"
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
@@ -30,9 +30,9 @@ std::vector<V> download(const V* device, std::size_t n) {
 }
 
 template <class T, int Dim>
-std::vector<T> made(partitioners::OrbInputKind kind, std::size_t n, std::uint64_t seed) {
+std::vector<T> made(partitioners::PointKind kind, std::size_t n, std::uint64_t seed) {
   std::vector<T> points(n * Dim);
-  partitioners::make_orb_points<T, Dim>(kind, seed, 0, points);
+  partitioners::make_points<T>(kind, Dim, seed, 0, points);
   return points;
 }
 

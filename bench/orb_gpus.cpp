@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/gpu_distributed.hpp"
-#include "partitioners/orb/inputs.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_choice.hpp"
@@ -67,7 +67,7 @@ class Bench {
 
   /// Tree and labels of few points are the CPU's.
   void check() {
-    for (const OrbInputKind kind : {OrbInputKind::uniform, OrbInputKind::plummer, OrbInputKind::cluster}) {
+    for (const PointKind kind : {PointKind::uniform, PointKind::plummer, PointKind::cluster}) {
       if (!wanted(kind)) continue;
       const std::uint64_t n = std::uint64_t{1} << arguments_.check;
       fill(kind, n);
@@ -81,9 +81,9 @@ class Bench {
       bool good = true;
       if (comm_.is_root()) {
         std::vector<float> all(3 * n);
-        make_orb_points<float, 3>(kind, kSeed, 0, all);
+        make_points<float>(kind, 3, kSeed, 0, all);
         std::vector<double> weights(arguments_.weighted ? n : 0);
-        make_orb_weights(kSeed, 0, weights);
+        make_weights(kSeed, 0, weights);
         OrbResult<float, 3> cpu;
         orb<float, 3>({all, 3}, weights, {.leaves = kLeaves, .permutation = false}, cpu);
         good = tree == tree_hash(cpu.tree) && hash == labels_hash(cpu.labels.span());
@@ -99,15 +99,15 @@ class Bench {
   void measure() {
     const std::uint64_t strong = std::uint64_t{1} << arguments_.strong;
     const std::uint64_t weak = (std::uint64_t{1} << arguments_.weak) * static_cast<unsigned>(comm_.size());
-    for (const OrbInputKind kind : {OrbInputKind::uniform, OrbInputKind::plummer, OrbInputKind::cluster}) {
+    for (const PointKind kind : {PointKind::uniform, PointKind::plummer, PointKind::cluster}) {
       if (!wanted(kind)) continue;
       fill(kind, strong);
       row("strong", kind, strong, false);
-      if (kind == OrbInputKind::uniform) row("strong", kind, strong, true);
+      if (kind == PointKind::uniform) row("strong", kind, strong, true);
     }
-    if (!wanted(OrbInputKind::uniform)) return;
-    fill(OrbInputKind::uniform, weak);
-    row("weak", OrbInputKind::uniform, weak, false);
+    if (!wanted(PointKind::uniform)) return;
+    fill(PointKind::uniform, weak);
+    row("weak", PointKind::uniform, weak, false);
   }
 
   /// Adds the rows to the record. False when a tree is not the one found on other ranks, or a check failed.
@@ -136,12 +136,10 @@ class Bench {
  private:
   static constexpr std::uint64_t kSeed = 1;
 
-  static const char* name(OrbInputKind kind) {
-    return kind == OrbInputKind::uniform ? "uniform" : kind == OrbInputKind::plummer ? "plummer" : "cluster";
+  static const char* name(PointKind kind) {
+    return kind == PointKind::uniform ? "uniform" : kind == PointKind::plummer ? "plummer" : "cluster";
   }
-  [[nodiscard]] bool wanted(OrbInputKind kind) const {
-    return arguments_.only.empty() || arguments_.only == name(kind);
-  }
+  [[nodiscard]] bool wanted(PointKind kind) const { return arguments_.only.empty() || arguments_.only == name(kind); }
   static bool same(const Json& one, const Json& other, std::initializer_list<const char*> keys) {
     return std::all_of(keys.begin(), keys.end(),
                        [&](const char* key) { return one.value(key, Json()) == other.value(key, Json()); });
@@ -180,7 +178,7 @@ class Bench {
   }
 
   /// An even share of n points on each GPU, and their weights.
-  void fill(OrbInputKind kind, std::uint64_t n) {
+  void fill(PointKind kind, std::uint64_t n) {
     const auto rank = static_cast<std::uint64_t>(comm_.rank());
     const auto ranks = static_cast<std::uint64_t>(comm_.size());
     const std::uint64_t first = n * rank / ranks;
@@ -194,10 +192,10 @@ class Bench {
     double copying = 0;
     for (std::uint64_t at = 0; at < mine_; at += kChunk) {
       const std::uint64_t some = std::min(kChunk, mine_ - at);
-      make_orb_points<float, 3>(kind, kSeed, first + at, {host_.data(), 3 * some});
+      make_points<float>(kind, 3, kSeed, first + at, {host_.data(), 3 * some});
       copying += upload(points_.data() + 3 * at, host_.data(), 3 * some);
       if (!arguments_.weighted) continue;
-      make_orb_weights(kSeed, first + at, {host_weights_.data(), some});
+      make_weights(kSeed, first + at, {host_weights_.data(), some});
       copying += upload(weights_.data() + at, host_weights_.data(), some);
     }
     upload_s_ = support::all_max(comm_, copying);
@@ -211,7 +209,7 @@ class Bench {
     return seconds() - start;
   }
 
-  void row(const char* mode, OrbInputKind kind, std::uint64_t n, bool labels) {
+  void row(const char* mode, PointKind kind, std::uint64_t n, bool labels) {
     std::vector<Run> runs;
     OrbGpus<float, 3> gpus(comm_, options(labels));
     std::uint64_t hash = 0;
@@ -243,7 +241,7 @@ class Bench {
     if (comm_.is_root()) report(mode, kind, n, labels, runs, gpus, hash);
   }
 
-  void report(const char* mode, OrbInputKind kind, std::uint64_t n, bool labels, const std::vector<Run>& runs,
+  void report(const char* mode, PointKind kind, std::uint64_t n, bool labels, const std::vector<Run>& runs,
               const OrbGpus<float, 3>& gpus, std::uint64_t hash) {
     const Run& m = runs[runs.size() / 2];
     const OrbGpusTimes& t = gpus.times();

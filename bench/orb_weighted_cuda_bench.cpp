@@ -32,7 +32,7 @@ const char* const kWeightNames[] = {"uniform", "heavy", "half zero", "zero", "on
 
 /// Weights by their name's number in kWeightNames.
 void make_weights(int kind, std::uint64_t seed, std::span<double> weights) {
-  make_orb_weights(seed, 0, weights);
+  make_weights(seed, 0, weights);
   const auto n = static_cast<std::int64_t>(weights.size());
   if (kind == 4) weights[weights.size() / 3] = 1e9 * static_cast<double>(n);
 #pragma omp parallel for schedule(static)
@@ -46,7 +46,7 @@ void make_weights(int kind, std::uint64_t seed, std::span<double> weights) {
 
 /// Tree, labels, permutation and points against the CPU's.
 template <class T, int Dim>
-bool check(OrbInputKind input, std::size_t n, std::uint32_t leaves, int kind, const OrbGpuTuning& tuning) {
+bool check(PointKind input, std::size_t n, std::uint32_t leaves, int kind, const OrbGpuTuning& tuning) {
   const auto points = made<T, Dim>(input, n, 1);
   std::vector<double> weights(n);
   make_weights(kind, 2, weights);
@@ -70,8 +70,7 @@ bool check(OrbInputKind input, std::size_t n, std::uint32_t leaves, int kind, co
 
 bool check_all() {
   bool good = true;
-  for (const OrbInputKind input :
-       {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer, OrbInputKind::field}) {
+  for (const PointKind input : {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field}) {
     good = check<float, 3>(input, 3000001, kLeaves, 0, {}) && good;
     good = check<float, 3>(input, 2000003, 3001, 1, {.samples = 2}) && good;
     good = check<float, 3>(input, 1500000, kLeaves, 2, {}) && good;
@@ -85,12 +84,12 @@ bool check_all() {
 
 /// Every kernel once or twice on few points.
 bool check_small() {
-  bool good = check<float, 3>(OrbInputKind::uniform, 34001, 100, 0, {});
-  good = check<float, 3>(OrbInputKind::cluster, 17001, 50, 2, {.samples = 2}) && good;
-  good = check<float, 3>(OrbInputKind::uniform, 17001, 50, 1, {}) && good;
-  good = check<double, 2>(OrbInputKind::plummer, 8300, 31, 4, {}) && good;
-  good = check<float, 3>(OrbInputKind::uniform, 20000, 7, 0, {.wide = false}) && good;
-  good = check<double, 3>(OrbInputKind::uniform, 9000, 3, 3, {.wide = false}) && good;
+  bool good = check<float, 3>(PointKind::uniform, 34001, 100, 0, {});
+  good = check<float, 3>(PointKind::cluster, 17001, 50, 2, {.samples = 2}) && good;
+  good = check<float, 3>(PointKind::uniform, 17001, 50, 1, {}) && good;
+  good = check<double, 2>(PointKind::plummer, 8300, 31, 4, {}) && good;
+  good = check<float, 3>(PointKind::uniform, 20000, 7, 0, {.wide = false}) && good;
+  good = check<double, 3>(PointKind::uniform, 9000, 3, 3, {.wide = false}) && good;
   return good;
 }
 
@@ -110,11 +109,11 @@ class Suite {
   explicit Suite(const OrbGpuTuning& tuning) : tuning_(tuning) {}
 
   /// Points and weights on the device.
-  void fill(OrbInputKind input, const char* name, int kind, std::uint64_t n) {
+  void fill(PointKind input, const char* name, int kind, std::uint64_t n) {
     input_ = name;
     kind_ = kind;
     host_.grow(n * 3);
-    make_orb_points<float, 3>(input, 1, 0, host_.span().first(n * 3));
+    make_points<float>(input, 3, 1, 0, host_.span().first(n * 3));
     upload<float>(points_, host_.span().first(n * 3));
     fill_weights(kind, n);
   }
@@ -231,7 +230,7 @@ constexpr std::uint64_t power(int log2) {
 /// Tunings of the weighted method at one size; prints the fastest.
 void variants(Suite& suite, int log2) {
   const std::uint64_t n = power(log2);
-  suite.fill(OrbInputKind::uniform, "uniform", 0, n);
+  suite.fill(PointKind::uniform, "uniform", 0, n);
   OrbGpuTuning best;
   double best_s = 1e30;
   const auto both = [&](const OrbGpuTuning& tuning) {
@@ -247,7 +246,7 @@ void variants(Suite& suite, int log2) {
 
 bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
   const std::uint64_t most = power(max_log2);
-  suite.fill(OrbInputKind::uniform, "uniform", 0, most);
+  suite.fill(PointKind::uniform, "uniform", 0, most);
   for (int log2 = 20; log2 <= max_log2; log2 += 2) suite.beside(power(log2), false);
   for (const int log2 : {std::min(28, max_log2), max_log2}) suite.beside(power(log2), true);
   OrbGpuTuning levels = tuning;
@@ -259,9 +258,9 @@ bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
     suite.fill_weights(kind, n);
     suite.weighted(n, false, tuning);
   }
-  suite.fill(OrbInputKind::cluster, "cluster", 0, n);
+  suite.fill(PointKind::cluster, "cluster", 0, n);
   suite.beside(n, false);
-  suite.fill(OrbInputKind::plummer, "plummer", 0, n);
+  suite.fill(PointKind::plummer, "plummer", 0, n);
   suite.beside(n, false);
   return good;
 }
@@ -308,7 +307,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 int run(const Arguments& arguments) {
   Suite suite(arguments.tuning);
   if (arguments.once > 0) {
-    suite.fill(OrbInputKind::uniform, "uniform", 0, power(arguments.once));
+    suite.fill(PointKind::uniform, "uniform", 0, power(arguments.once));
     suite.weighted(power(arguments.once), false, arguments.tuning, arguments.repeat);
     return 0;
   }

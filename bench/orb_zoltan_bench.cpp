@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/distributed.hpp"
-#include "partitioners/orb/inputs.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/mpi.hpp"
 
@@ -88,7 +88,7 @@ void compare(const support::Communicator& comm, std::uint64_t n, std::uint32_t l
   Points points;
   points.first = n * rank / ranks;
   points.x.resize(3 * (n * (rank + 1) / ranks - points.first));
-  p::make_orb_points<double, 3>(p::OrbInputKind::uniform, 1, points.first, points.x);
+  p::make_points<double>(p::PointKind::uniform, 3, 1, points.first, points.x);
   const auto row = [&](const char* method, int on_ranks, int threads, double time) {
     if (comm.is_root())
       std::printf(
@@ -107,7 +107,7 @@ void compare(const support::Communicator& comm, std::uint64_t n, std::uint32_t l
   }
   if (comm.is_root()) {
     std::vector<double> all(3 * n);
-    p::make_orb_points<double, 3>(p::OrbInputKind::uniform, 1, 0, all);
+    p::make_points<double>(p::PointKind::uniform, 3, 1, 0, all);
     p::OrbResult<double, 3> result;
     const int threads = ranks > 1 ? comm.size() : 0;
     for (int k = 0; k <= repeats; ++k) {  // one more: the first touches the memory

@@ -7,9 +7,11 @@
 
 namespace amrbench::partitioners {
 
-/// Runs `check` on every rank; the support::InputError of the first rank that refuses is thrown on all. Collective.
+/// Runs `check` on every rank; the support::InputError of the first rank that refuses is thrown on all. Collective; a
+/// communicator of one rank sends nothing.
 template <class F>
 void check_together(const support::Communicator& comm, F&& check) {
+  if (comm.size() == 1) return check();
   std::string message;
   try {
     check();

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "partitioners/kd_exec.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners::kd {
 
@@ -109,9 +110,7 @@ class Selector {
                     std::array<Key, 2>& pivots) {
     const std::size_t n = end - begin;
     const auto sample_at = [&](std::size_t i) -> const R& {
-      std::uint64_t h = (i + 1) * 0x9e3779b97f4a7c15ULL ^ n;
-      h = (h ^ (h >> 31)) * 0xbf58476d1ce4e5b9ULL;
-      return r_[begin + static_cast<std::size_t>((h >> 40) * n >> 24)];  // n < 2^40
+      return r_[begin + static_cast<std::size_t>(support::draw24(i, n) * n >> 24)];  // n < 2^40
     };
     const KeyLess<R> less{axis_};
     if (n < kSampled) {

@@ -1,155 +1,331 @@
 #include "partitioners/point_input.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
+#include <utility>
 
-#include "partitioners/point_file.hpp"
-#include "partitioners/text_file.hpp"
+#include "partitioners/block_file.hpp"
+#include "partitioners/check_together.hpp"
+#include "partitioners/graph_file.hpp"
+#include "partitioners/number_file.hpp"
+#include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
+#include "support/process_memory.hpp"
 
 namespace amrbench::partitioners {
 
 namespace {
 
+using support::Communicator;
 using support::InputError;
+using Form = InputSpec::Form;
 
-constexpr std::int64_t kMostPoints = std::numeric_limits<std::uint32_t>::max();  // an order's entries have 32 bits
-constexpr int kMostDimensions = 16;
+constexpr std::uint64_t kChunk = std::uint64_t{1} << 17;  // float64 that are read at once
 
-/// The mixing function of splitmix64 (Steele, Lea, Flood 2014): a bijection whose output looks random.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
+std::uint64_t sum_over(const Communicator& comm, std::uint64_t value) {
+  return comm.size() > 1 ? support::all_sum(comm, value) : value;
 }
 
-[[noreturn]] void fail(std::string_view text, std::string_view problem) {
-  throw InputError(fmt::format("--input {}: {}", text, problem));
+/// Bytes that are this rank's share of its node's memory; ranks of a node have the same.
+double memory_share(const Communicator& comm) {
+  const int there = comm.size() > 1 ? comm.split_node().size() : 1;
+  const auto bytes = static_cast<double>(support::total_memory_bytes()) / there;
+  return bytes > 0 ? bytes : std::numeric_limits<double>::infinity();
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t end = 0; end != std::string_view::npos;) {
-    end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return parts;
+/// bytes: as a double, for N and D may multiply to more than 64 bits hold.
+void check_memory(const std::string& name, double bytes, double share) {
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  if (bytes > share)
+    throw InputError(fmt::format("{}: takes {:.1f} GiB on a rank, whose share of the node's memory is {:.1f}", name,
+                                 bytes / kGib, share / kGib));
 }
 
-GridShape parse_grid(std::string_view text, std::string_view rest) {
-  constexpr std::string_view kForm = "must be grid:NXxNY[:5 or 9] or grid:NXxNYxNZ[:7 or 27]";
-  const std::vector<std::string_view> fields = split(rest, ':');
-  const std::vector<std::string_view> extents = split(fields[0], 'x');
-  if (fields.size() > 2 || extents.size() < 2 || extents.size() > 3) fail(text, kForm);
-  GridShape grid;
-  grid.dim = static_cast<int>(extents.size());
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-    const auto extent = parse_number<std::int64_t>(extents[axis]);
-    if (!extent) fail(text, kForm);
-    grid.extent[axis] = *extent;
-  }
-  const auto stencil = fields.size() == 2 ? parse_number<int>(fields[1]) : std::optional(grid.dim == 2 ? 5 : 7);
-  if (!stencil) fail(text, kForm);
-  grid.stencil = *stencil;
-  check_grid(grid);
-  return grid;
+void check_points(const std::string& path, std::uint64_t n) {
+  if (n > kMostPoints) throw InputError(fmt::format("{}: {} points; at most 2^32 are possible", path, n));
 }
 
-PointInput load_grid(std::string_view text, std::string_view rest, int threads) {
-  PointInput input;
-  input.grid = parse_grid(text, rest);
-  input.dim = input.grid->dim;
-  input.size = static_cast<std::size_t>(input.grid->cells());
-  input.points = cell_centres(*input.grid, threads);
-  input.graph = stencil_graph(*input.grid, threads);
-  return input;
+[[noreturn]] void refuse_weight(double weight, const std::string& where) {
+  throw InputError(fmt::format("{}: the weight {} must be finite and not negative", where, weight));
+}
+bool good_weight(double weight) {
+  return std::isfinite(weight) && weight >= 0;
 }
 
-/// Point i of dimension dim takes numbers i * stride .. of the stream, so no point depends on another.
-void fill_random(PointInput& input, std::uint64_t seed, bool cluster, int threads) {
-  const auto dim = static_cast<std::uint64_t>(input.dim);
-  const std::uint64_t stride = cluster ? 3 * dim + 1 : dim;
-  const auto n = static_cast<std::int64_t>(input.size);
-#pragma omp parallel for schedule(static) num_threads(threads > 0 ? threads : omp_get_max_threads())
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::uint64_t next = static_cast<std::uint64_t>(i) * stride;
-    const bool crowded = cluster && counter_uniform(seed, next++) < 0.5;
-    double* point = input.points.data() + static_cast<std::size_t>(i) * dim;
-    for (std::uint64_t d = 0; d < dim; ++d) {
-      point[d] = counter_uniform(seed, next++);
-      // Products of uniforms crowd towards 0 and need nothing but multiplications, which round alike everywhere.
-      if (crowded) point[d] = 0.1 * (point[d] * counter_uniform(seed, next) * counter_uniform(seed, next + 1));
-      if (crowded) next += 2;
+/// x as a coordinate; nothing where it is not finite, in T.
+template <class T>
+bool take_coordinate(double x, T& to) {
+  to = static_cast<T>(x);
+  return std::isfinite(to);
+}
+
+std::string bad_coordinate(std::size_t axis, std::uint64_t point, double value) {
+  return fmt::format("coordinate {} of point {} is {}; coordinates must be finite{}", axis, point, value,
+                     std::isfinite(value) ? " in single precision" : "");
+}
+
+template <class T>
+void set_share(const Communicator& comm, std::uint64_t size, PointSlice<T>& slice) {
+  slice.size = size;
+  slice.first = share_of(size, comm.rank(), comm.size());
+  const std::uint64_t here = share_of(size, comm.rank() + 1, comm.size()) - slice.first;
+  const auto width = static_cast<std::size_t>(slice.dim);
+  const double share = memory_share(comm);
+  check_together(comm, [&] {
+    check_memory(slice.name, static_cast<double>(here) * static_cast<double>(width) * sizeof(T), share);
+  });
+  slice.points.grow(here * width);
+}
+
+/// Takes the rows of this rank's stretch, one after another.
+template <class T>
+class RowTaker {
+ public:
+  RowTaker(const TableForm& form, double memory, PointSlice<T>& slice) : form_(form), memory_(memory), slice_(slice) {}
+
+  void take(std::span<const double> values, const TablePlace& place) {
+    std::size_t width = 0;
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (k != form_.weight) {
+        at_[width++] = values[k];
+        continue;
+      }
+      if (!good_weight(values[k])) refuse_weight(values[k], place.line());
+      slice_.weights.push_back(values[k]);
     }
+    T* to = place_for(width);
+    for (std::size_t axis = 0; axis < width; ++axis)
+      if (!take_coordinate(at_[axis], to[axis]))
+        throw InputError(place.line() + ": " + bad_coordinate(axis, place.row(), at_[axis]));
+    if (slice_.blocks && !is_block_centre(*slice_.blocks, {at_.data(), width}))
+      throw InputError(
+          fmt::format("{}: no block has its centre there; centres are odd multiples of 2^(max_level - "
+                      "level), inside 2 * root * 2^max_level",
+                      place.line()));
+    ++rows_;
   }
+  /// Number of rows.
+  std::uint64_t finish() {
+    slice_.points.truncate(rows_ * form_.coordinates());
+    return rows_;
+  }
+
+ private:
+  T* place_for(std::size_t width) {
+    const std::size_t at = rows_ * width;
+    if (at + width > slice_.points.size()) {
+      const std::size_t wanted = std::max(2 * at, at + kChunk);  // pages that no row touches take no memory
+      check_memory(form_.path, static_cast<double>(at) * sizeof(T), memory_);
+      slice_.points.grow(wanted);
+    }
+    return slice_.points.data() + at;
+  }
+
+  const TableForm& form_;
+  double memory_;
+  PointSlice<T>& slice_;
+  std::array<double, kMostDimensions + 1> at_{};
+  std::uint64_t rows_ = 0;
+};
+
+/// A CSV file, or the centres of blocks.
+template <class T>
+void load_table(const Communicator& comm, const InputSpec& spec, PointSlice<T>& slice) {
+  TableForm form;
+  check_together(comm, [&] {
+    form = read_table_form(spec.path);
+    const std::size_t width = form.coordinates();
+    if (width < 1 || width > kMostDimensions)
+      throw InputError(fmt::format("{}: {} coordinates; there must be 1 to {}", spec.path, width, kMostDimensions));
+    if (spec.form == Form::blocks) slice.blocks = read_block_grid(form);
+    if (spec.dim != 0 && static_cast<std::size_t>(spec.dim) != width)
+      throw InputError(fmt::format("{}: {} coordinates a point, but {} are asked for (--dim, or behind the path)",
+                                   spec.path, width, spec.dim));
+    slice.dim = static_cast<int>(width);
+  });
+  RowTaker<T> taker(form, memory_share(comm), slice);
+  check_together(comm, [&] {
+    read_rows(form, comm.rank(), comm.size(),
+              [&](std::span<const double> values, const TablePlace& place) { taker.take(values, place); });
+  });
+  const std::uint64_t rows = taker.finish();
+  slice.weighted = form.weight.has_value();
+  slice.size = sum_over(comm, rows);
+  slice.first = comm.size() > 1 ? support::exclusive_sum(comm, rows) : 0;
+  if (slice.size == 0) throw InputError(fmt::format("{}: no points in it", form.path));
+  check_points(form.path, slice.size);
 }
 
-PointInput load_random(std::string_view text, std::string_view rest, bool cluster, int threads) {
-  const std::string_view kind = cluster ? "cluster" : "uniform";
-  const std::vector<std::string_view> fields = split(rest, ':');
-  const auto n = parse_number<std::int64_t>(fields[0]);
-  const auto dim = fields.size() == 3 ? parse_number<int>(fields[1]) : std::nullopt;
-  const auto seed = fields.size() == 3 ? parse_number<std::uint64_t>(fields[2]) : std::nullopt;
-  if (!n || !dim || !seed) fail(text, fmt::format("must be {}:N:D:SEED, three whole numbers", kind));
-  if (*n < 0 || *n > kMostPoints) fail(text, fmt::format("N must be from 0 to {}", kMostPoints));
-  if (*dim < 1 || *dim > kMostDimensions) fail(text, fmt::format("D must be from 1 to {}", kMostDimensions));
-  PointInput input;
-  input.dim = *dim;
-  input.size = static_cast<std::size_t>(*n);
-  input.points.resize(input.size * static_cast<std::size_t>(*dim));
-  fill_random(input, *seed, cluster, threads);
-  return input;
+template <class T>
+void load_raw(const Communicator& comm, const InputSpec& spec, PointSlice<T>& slice) {
+  const auto width = static_cast<std::uint64_t>(spec.dim);
+  std::uint64_t numbers = 0;
+  check_together(comm, [&] {
+    numbers = count_doubles(spec.path);
+    if (numbers == 0) throw InputError(fmt::format("{}: no points in it", spec.path));
+    if (numbers % width != 0)
+      throw InputError(fmt::format("{}: {} float64 are no whole number of points of {}", spec.path, numbers, spec.dim));
+    check_points(spec.path, numbers / width);
+  });
+  slice.dim = spec.dim;
+  set_share(comm, numbers / width, slice);
+  check_together(comm, [&] {
+    std::vector<double> chunk;
+    const std::uint64_t first = slice.first * width;
+    for (std::uint64_t k = 0; k < slice.points.size(); k += chunk.size()) {
+      chunk.resize(std::min<std::uint64_t>(kChunk, slice.points.size() - k));
+      read_bytes(spec.path, (first + k) * sizeof(double), chunk.data(), chunk.size() * sizeof(double));
+      for (std::size_t i = 0; i < chunk.size(); ++i)
+        if (!take_coordinate(chunk[i], slice.points[k + i]))
+          throw InputError(fmt::format("{}: {}", spec.path,
+                                       bad_coordinate((first + k + i) % width, (first + k + i) / width, chunk[i])));
+    }
+  });
 }
 
-PointInput load_file(std::string_view text, std::string_view rest) {
-  if (rest.ends_with(".graph")) return graph_input(rest);
-  if (rest.ends_with(".csv")) return csv_input(rest);
-  const std::size_t colon = rest.rfind(':');
-  const auto dim = colon == std::string_view::npos ? std::nullopt : parse_number<int>(rest.substr(colon + 1));
-  if (!dim) fail(text, "a file of float64 needs its dimension, file:PATH:D; text files end in .csv, graphs in .graph");
-  if (*dim < 1 || *dim > kMostDimensions) fail(text, fmt::format("D must be from 1 to {}", kMostDimensions));
-  return raw_input(rest.substr(0, colon), *dim);
+/// A graph lies on rank 0, with the weights of its vertices.
+template <class T>
+void load_graph(const Communicator& comm, const InputSpec& spec, PointSlice<T>& slice) {
+  int constraints = 0;
+  check_together(comm, [&] {
+    if (!comm.is_root()) return;
+    GraphFile file = read_graph_file(spec.path);
+    constraints = file.constraints;
+    if (constraints == 1) slice.weights.assign(file.vertex_weights.begin(), file.vertex_weights.end());
+    if (constraints > 1)
+      slice.notes.push_back(fmt::format("{}: {} weights a vertex; none is used", spec.path, constraints));
+    if (!file.edge_weights.empty()) slice.notes.push_back(fmt::format("{}: edge weights are not used", spec.path));
+    if (!file.vertex_sizes.empty()) slice.notes.push_back(fmt::format("{}: vertex sizes are not used", spec.path));
+    slice.size = file.graph.vertices();
+    slice.graph = std::move(file.graph);
+  });
+  slice.weighted = sum_over(comm, constraints == 1 ? 1 : 0) > 0;
+  slice.size = sum_over(comm, slice.size);
+  slice.first = comm.is_root() ? 0 : slice.size;
+}
+
+std::vector<double> weights_by_line(const Communicator& comm, const std::string& path, std::uint64_t size,
+                                    std::uint64_t here) {
+  std::vector<double> weights;
+  check_together(comm, [&] {
+    const TableForm form = read_table_form(path);
+    if (form.columns != 1)
+      throw InputError(fmt::format("{}: {} columns; a weight a line is needed", path, form.columns));
+    read_rows(form, comm.rank(), comm.size(), [&](std::span<const double> values, const TablePlace& place) {
+      if (!good_weight(values[0])) refuse_weight(values[0], place.line());
+      weights.push_back(values[0]);
+    });
+  });
+  const std::uint64_t all = sum_over(comm, weights.size());
+  if (all != size)
+    throw InputError(fmt::format("{}: {} weights for {} points; there must be one a point", path, all, size));
+  return cut_anew(comm, std::move(weights), here);
+}
+
+std::vector<double> weights_by_number(const Communicator& comm, const std::string& path, std::uint64_t size,
+                                      std::uint64_t first, std::uint64_t here) {
+  std::vector<double> weights;
+  check_together(comm, [&] {
+    const std::uint64_t all = count_doubles(path);
+    if (all != size)
+      throw InputError(fmt::format("{}: {} weights for {} points; there must be one a point", path, all, size));
+    weights.resize(here);
+    read_bytes(path, first * sizeof(double), weights.data(), weights.size() * sizeof(double));
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (!good_weight(weights[i])) refuse_weight(weights[i], fmt::format("{}: point {}", path, first + i));
+  });
+  return weights;
 }
 
 }  // namespace
 
-double counter_uniform(std::uint64_t seed, std::uint64_t index) {
-  constexpr double kUnit = 0x1p-53;
-  return static_cast<double>(mix(mix(seed) ^ index) >> 11) * kUnit;
+template <class T>
+PointSlice<T> load_slice(const Communicator& comm, const InputSpec& spec, int threads) {
+  PointSlice<T> slice;
+  slice.name = spec.text;
+  slice.dim = spec.dim;
+  switch (spec.form) {
+    case Form::generated:
+      set_share(comm, spec.n, slice);
+      make_points<T>(spec.kind, spec.dim, spec.seed, slice.first, slice.points.span(), threads);
+      break;
+    case Form::grid:
+      slice.grid = spec.grid;
+      set_share(comm, spec.n, slice);
+      fill_cell_centres<T>(spec.grid, slice.first, slice.points.span(), threads);
+      break;
+    case Form::table:
+    case Form::blocks:
+      load_table(comm, spec, slice);
+      break;
+    case Form::raw:
+      load_raw(comm, spec, slice);
+      break;
+    case Form::graph:
+      load_graph(comm, spec, slice);
+      break;
+  }
+  return slice;
 }
 
 PointInput load_input(std::string_view text, int threads) {
-  const std::size_t colon = text.find(':');
-  const std::string_view kind = text.substr(0, colon);
-  const std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
-  PointInput input;
-  if (kind == "grid") {
-    input = load_grid(text, rest, threads);
-  } else if (kind == "uniform" || kind == "cluster") {
-    input = load_random(text, rest, kind == "cluster", threads);
-  } else if (kind == "file") {
-    input = load_file(text, rest);
-  } else {
-    fail(text,
-         "must be grid:NXxNY[xNZ][:STENCIL], uniform:N:D:SEED, cluster:N:D:SEED, file:PATH.csv, file:PATH.graph or "
-         "file:PATH:D (float64)");
-  }
-  input.name = text;
-  return input;
+  const InputSpec spec = parse_input(text);
+  auto slice = load_slice<double>(Communicator(), spec, threads);
+  if (!slice.graph) slice.graph = input_graph(spec, threads);
+  return slice;
 }
 
-std::vector<double> load_weights(std::string_view text, std::size_t n) {
-  constexpr std::string_view kRandom = "random:";
-  if (!text.starts_with(kRandom)) return weights_of_file(text, n);
-  const auto seed = parse_number<std::uint64_t>(text.substr(kRandom.size()));
-  if (!seed) throw InputError(fmt::format("--weights {}: must be random:SEED or a file", text));
-  std::vector<double> weights(n);
-  for (std::size_t i = 0; i < n; ++i) weights[i] = 0.5 + counter_uniform(*seed, i);
-  return weights;
+std::optional<Graph> input_graph(const InputSpec& spec, int threads) {
+  if (spec.form != Form::grid) return std::nullopt;
+  const auto cells = static_cast<double>(spec.n);
+  check_memory(spec.text + ", its graph", cells * (8.0 + 4.0 * (spec.grid.stencil - 1)), memory_share(Communicator()));
+  return stencil_graph(spec.grid, threads);
 }
+
+std::vector<double> load_weights(const Communicator& comm, const std::string& text, std::uint64_t size,
+                                 std::uint64_t first, std::uint64_t here) {
+  constexpr std::string_view kRandom = "random:", kFile = "file:";
+  const double share = memory_share(comm);
+  check_together(comm, [&] { check_memory("--weights " + text, static_cast<double>(here) * sizeof(double), share); });
+  if (text.starts_with(kRandom)) {
+    const auto seed = parse_number<std::uint64_t>(std::string_view(text).substr(kRandom.size()));
+    if (!seed)
+      throw InputError(
+          fmt::format("--weights {}: must be random:SEED or a file; the seed must be a whole number", text));
+    std::vector<double> weights(here);
+    make_weights(*seed, first, weights);
+    return weights;
+  }
+  const std::string path = text.starts_with(kFile) ? text.substr(kFile.size()) : text;
+  const bool by_line = path.ends_with(".csv") || path.ends_with(".txt");
+  return by_line ? weights_by_line(comm, path, size, here) : weights_by_number(comm, path, size, first, here);
+}
+
+std::vector<std::int32_t> load_parts(const Communicator& comm, const std::string& path, std::uint64_t size,
+                                     std::uint64_t here) {
+  std::vector<std::int32_t> parts;
+  check_together(comm, [&] {
+    const std::uint64_t bytes = regular_file_size(path);
+    FileLines lines(path, share_of(bytes, comm.rank(), comm.size()), share_of(bytes, comm.rank() + 1, comm.size()));
+    for (std::string_view line; lines.next(line);) {
+      const auto part = parse_number<std::int32_t>(trimmed(line));
+      if (!part || *part < 0)
+        throw InputError(fmt::format("{}:{}: '{}' must be the number of a part", path,
+                                     line_number(path, lines.offset()), shown(line)));
+      parts.push_back(*part);
+    }
+  });
+  const std::uint64_t all = sum_over(comm, parts.size());
+  if (all != size)
+    throw InputError(fmt::format("{}: {} parts for {} points; there must be one a point", path, all, size));
+  return cut_anew(comm, std::move(parts), here);
+}
+
+template PointSlice<float> load_slice<float>(const Communicator&, const InputSpec&, int);
+template PointSlice<double> load_slice<double>(const Communicator&, const InputSpec&, int);
 
 }  // namespace amrbench::partitioners

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "support/error.hpp"
@@ -114,25 +115,33 @@ Graph stencil_graph(const GridShape& grid, int threads) {
   return graph;
 }
 
-std::vector<double> cell_centres(const GridShape& grid, int threads) {
+template <class T>
+void fill_cell_centres(const GridShape& grid, std::uint64_t first, std::span<T> centres, int threads) {
   check_grid(grid);
-  const std::int64_t nx = grid.extent[0];
-  const std::int64_t ny = grid.extent[1];
-  const std::int64_t rows = ny * grid.extent[2];
+  const auto nx = static_cast<std::uint64_t>(grid.extent[0]);
+  const auto ny = static_cast<std::uint64_t>(grid.extent[1]);
   const auto dim = static_cast<std::size_t>(grid.dim);
-  std::vector<double> centres(static_cast<std::size_t>(grid.cells()) * dim);
+  const std::uint64_t end = first + centres.size() / dim;
 #pragma omp parallel for schedule(static) num_threads(thread_count(threads))
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t y = row % ny;
-    const std::int64_t z = row / ny;
-    double* out = centres.data() + static_cast<std::size_t>(row * nx) * dim;
-    for (std::int64_t x = 0; x < nx; ++x, out += dim) {
-      out[0] = static_cast<double>(x) + 0.5;
-      out[1] = static_cast<double>(y) + 0.5;
-      if (dim == 3) out[2] = static_cast<double>(z) + 0.5;
+  for (std::uint64_t row = first / nx; row < (end + nx - 1) / nx; ++row) {
+    const std::uint64_t y = row % ny, z = row / ny;
+    for (std::uint64_t cell = std::max(first, row * nx); cell < std::min(end, (row + 1) * nx); ++cell) {
+      T* out = centres.data() + (cell - first) * dim;
+      out[0] = static_cast<T>(static_cast<double>(cell - row * nx) + 0.5);
+      out[1] = static_cast<T>(static_cast<double>(y) + 0.5);
+      if (dim == 3) out[2] = static_cast<T>(static_cast<double>(z) + 0.5);
     }
   }
+}
+
+std::vector<double> cell_centres(const GridShape& grid, int threads) {
+  check_grid(grid);
+  std::vector<double> centres(static_cast<std::size_t>(grid.cells()) * static_cast<std::size_t>(grid.dim));
+  fill_cell_centres<double>(grid, 0, centres, threads);
   return centres;
 }
+
+template void fill_cell_centres<float>(const GridShape&, std::uint64_t, std::span<float>, int);
+template void fill_cell_centres<double>(const GridShape&, std::uint64_t, std::span<double>, int);
 
 }  // namespace amrbench::partitioners

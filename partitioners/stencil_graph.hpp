@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "partitioners/graph.hpp"
@@ -26,7 +27,12 @@ void check_grid(const GridShape& grid);
 /// corner neighbours too. Throws as check_grid. O(edges), on `threads` threads (0: all that OpenMP offers).
 Graph stencil_graph(const GridShape& grid, int threads = 0);
 
-/// Coordinates of the cell centres, dim a cell, in cell widths: 0.5, 1.5, ... Throws as check_grid.
+/// Coordinates of the centres of cells first .. first + centres.size() / dim - 1, dim a cell, in cell widths: 0.5, 1.5,
+/// ... T: float or double. Throws as check_grid.
+template <class T>
+void fill_cell_centres(const GridShape& grid, std::uint64_t first, std::span<T> centres, int threads = 0);
+
+/// Those of all cells. Throws as check_grid.
 std::vector<double> cell_centres(const GridShape& grid, int threads = 0);
 
 }  // namespace amrbench::partitioners

@@ -7,24 +7,12 @@
 #include <span>
 #include <string>
 
+#include "support/hash.hpp"
 #include "support/superaccumulator.hpp"
 
 namespace amrbench::support {
 
 class Communicator;
-
-/// A bijection of 64-bit words in which every output bit depends on every input bit.
-/// Source: the finaliser of SplitMix64, D. Stafford's variant 13 of MurmurHash3's.
-[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-/// Hash of a pair in order.
-[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t a, std::uint64_t b) {
-  return mix64(mix64(a + 0x9e3779b97f4a7c15U) ^ b);
-}
 
 /// Order-free hash of a set of (value, place) pairs: the sum modulo 2^64 of a hash of each pair. Two fields that differ
 /// in one value agree with probability 2^-64. Sensitive to the sign of zero and to NaN payloads.

@@ -26,6 +26,7 @@
 #include "partitioners/orb/cut.hpp"
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/round_tree.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners::detail {
 
@@ -70,10 +71,7 @@ struct SampleStretch {
   [[nodiscard]] AMRBENCH_HD std::uint64_t position(std::uint64_t i) const {
     const std::uint64_t first = count * i / size;  // both below 2^32
     const std::uint64_t last = count * (i + 1) / size;
-    std::uint64_t x = begin + i + 0x9e3779b97f4a7c15ULL;  // a hash: splitmix64
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return begin + first + (x ^ (x >> 31)) % (last - first);
+    return begin + first + support::splitmix64(begin + i) % (last - first);
   }
 };
 

@@ -31,6 +31,7 @@
 #include <cstdint>
 
 #include "partitioners/orb/rules.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners::gpu {
 
@@ -120,12 +121,6 @@ __device__ inline std::uint64_t order_key(double x) {
 }
 __device__ inline float key_float(std::uint32_t key) {
   return __uint_as_float(key ^ ((key >> 31) != 0U ? 0x80000000U : 0xffffffffU));
-}
-__device__ inline std::uint64_t scatter(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 template <class T, int Dim>

@@ -37,7 +37,7 @@ __global__ void sample_kernel(const T* __restrict__ points, const Cell* cells, s
   const std::uint64_t k = i - cell.sample_begin;
   const std::uint64_t begin = k * cell.count / cell.samples;
   const std::uint64_t end = (k + 1) * cell.count / cell.samples;
-  const std::uint64_t at = cell.begin + begin + scatter(i) % (end > begin ? end - begin : 1);
+  const std::uint64_t at = cell.begin + begin + support::splitmix64(i) % (end > begin ? end - begin : 1);
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = points[at * Dim + a];
   order[i] = i;
   node[i] = low * kNodes + 1;

@@ -86,7 +86,7 @@ __global__ void weighted_sample_kernel(const T* __restrict__ points, const UnitW
   if (i >= m) return;
   const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
   const std::uint64_t total = weights.ends[groups - 1];
-  const double share = (i + static_cast<double>(scatter(i) >> 40U) * 0x1p-24) / m;
+  const double share = (i + static_cast<double>(support::splitmix64(i) >> 40U) * 0x1p-24) / m;
   std::uint64_t rest = min(static_cast<std::uint64_t>(share * static_cast<double>(total)), total - 1);
   std::uint32_t low = 0;  // the first group that ends behind it
   std::uint32_t high = groups - 1;

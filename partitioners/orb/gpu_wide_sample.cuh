@@ -83,7 +83,7 @@ __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n
   if (i >= m) return;
   const std::uint64_t begin = i * n / m;
   const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
-  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(scatter(i)), length);
+  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
   node[i] = 1;
 }

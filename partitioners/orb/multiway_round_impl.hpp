@@ -1,6 +1,7 @@
 #pragma once
 // Bodies of multiway_round.hpp.
 #include "partitioners/orb/multiway_round.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners {
 
@@ -12,14 +13,6 @@ inline std::size_t sample_size(std::uint64_t n) {
   constexpr double kShare = 2.6;
   const auto balanced = static_cast<std::uint64_t>(kShare * std::pow(static_cast<double>(n), 0.75));
   return static_cast<std::size_t>(std::min(n, balanced));
-}
-
-/// A hash for choosing positions: splitmix64.
-inline std::uint64_t scatter(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
 }
 
 }  // namespace detail
@@ -74,7 +67,7 @@ void MultiwayRound<T, Dim, Source>::sample_and_guess() {
     const auto begin = static_cast<std::uint64_t>(static_cast<double>(count_) * static_cast<double>(i) / size);
     const auto end = static_cast<std::uint64_t>(static_cast<double>(count_) * static_cast<double>(i + 1) / size);
     const std::uint64_t stretch = std::max<std::uint64_t>(1, end - begin);
-    sample[i] = source_.point(std::min(count_ - 1, begin + detail::scatter(i) % stretch));
+    sample[i] = source_.point(std::min(count_ - 1, begin + support::splitmix64(i) % stretch));
   }
   const OrbCell<T, Dim>& cell = tree_.cells[cell_];
   guess_.guess(sample, input_.weights, cell.leaves, cell.box, input_.options.side_tolerance, threads_);

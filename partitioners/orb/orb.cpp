@@ -11,6 +11,7 @@
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/weights.hpp"
 #include "support/error.hpp"
+#include "support/hash.hpp"
 #include "support/registry.hpp"
 
 namespace amrbench::partitioners {
@@ -67,12 +68,6 @@ template <class T>
 void fit(support::PageBuffer<T>& buffer, std::size_t n) {
   buffer.grow(n);
   buffer.truncate(n);
-}
-
-std::uint64_t mix(std::uint64_t x) {  // the finaliser of MurmurHash3
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
 }
 
 }  // namespace
@@ -170,8 +165,8 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
 
 template <class T, int Dim>
 std::uint64_t tree_hash(const OrbTree<T, Dim>& tree) {
-  std::uint64_t hash = mix(tree.leaves + 0x9e3779b97f4a7c15ULL * Dim);
-  const auto add = [&](std::uint64_t word) { hash = mix(hash ^ word) + 0x9e3779b97f4a7c15ULL; };
+  std::uint64_t hash = support::murmur64(tree.leaves + support::kGoldenRatio64 * Dim);
+  const auto add = [&](std::uint64_t word) { hash = support::murmur64(hash ^ word) + support::kGoldenRatio64; };
   for (std::size_t i = 1; i < tree.cells.size(); ++i) {
     const OrbCell<T, Dim>& cell = tree.cells[i];
     add(cell.axis < 0 ? 0U : static_cast<std::uint32_t>(cell.axis) + 1U);
@@ -185,7 +180,8 @@ std::uint64_t tree_hash(const OrbTree<T, Dim>& tree) {
 std::uint64_t labels_hash(std::span<const std::uint32_t> labels, std::uint64_t first) {
   std::uint64_t sum = 0;
 #pragma omp parallel for reduction(+ : sum) schedule(static)
-  for (std::size_t i = 0; i < labels.size(); ++i) sum += mix((first + i) ^ mix(labels[i] + 1ULL));
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    sum += support::murmur64((first + i) ^ support::murmur64(labels[i] + 1ULL));
   return sum;
 }
 

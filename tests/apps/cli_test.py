@@ -211,9 +211,27 @@ class Cli(unittest.TestCase):
         self.assertEqual(says[3], f"weight a leaf {record['weight_min']:.6g} to {record['weight_max']:.6g}")
         self.assertTrue(says[4].endswith(record["tree_hash"]) and says[5].endswith(record["labels_hash"]), says)
 
+    def test_orb_takes_the_inputs_of_partition(self):
+        with open(self.path("p.csv"), "w", encoding="utf-8") as file:
+            file.write("weight;x;y\n" + "".join(f"{k % 3 + 1};{k * 7 % 31};{k * k % 29}\n" for k in range(400)))
+        cases = (("--input", f"file:{self.path('p.csv')}"), ("--input", "grid:20x30"), ("--input", "corner:500:2:7"),
+                 ("--input", "cluster:500", "--dim", "2"))
+        for words in cases:
+            with self.subTest(words=words):
+                one = self.orb_says(*words, "--leaves", "9", "--json", "i.json")
+                with open(self.path("i.json"), encoding="utf-8") as file:
+                    record = json.load(file)
+                self.assertEqual((record["dim"], record["weights"]), (2, "input" if "p.csv" in words[1] else ""))
+                self.assertEqual(self.orb_says(*words, "--leaves", "9", ranks=3), one)
+        # Three numbers give the dimension, two leave it to --dim.
+        self.assertEqual(self.orb_says("--input", "field:300:2:5", "--leaves", "4"),
+                         self.orb_says("--input", "field:300:5", "--dim", "2", "--leaves", "4"))
+
     def test_bad_orb_lines(self):
         line = ("orb", "--input", "uniform:1000:1", "--leaves", "8")
         self.refused("orb", "--input", "uniform:7:1", "--leaves", "8", says="there are only 7 points")
+        self.refused("orb", "--input", "uniform:9:5:1", "--leaves", "2", says="5 dimensions; orb cuts points of 2 or 3")
+        self.refused("orb", "--input", "uniform:9:2:1", "--dim", "3", "--leaves", "2", says="has 2 dimensions, but --dim is 3")
         self.refused(*line, "--weights", "random:x", says="the seed must be a whole number")
         self.refused(*line, "--method", "seed-level", ranks=2, says="several ranks have one method")
         self.refused(*line, "--permutation", "p", ranks=2, says="only on one rank")

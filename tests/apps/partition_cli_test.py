@@ -75,6 +75,7 @@ class Partition(unittest.TestCase):
         self.assertEqual(record["input"], {"name": "grid:20x10x15:7", "points": 3000, "dim": 3, "extent": [20, 10, 15],
                                            "stencil": 7, "edges": 19 * 150 + 9 * 300 + 14 * 200, "weights": "unit"})
         self.assertEqual(record["options"]["threads"], 2)
+        self.assertEqual((record["options"]["side_tolerance"], record["options"]["dim"]), (0.14, None))
         for name in ("commit", "compiler", "flags", "cpu", "threads", "launch", "time_utc"):
             self.assertIn(name, record["provenance"])
         self.assertEqual([row["parts"] for row in record["rows"]], [10, 24])
@@ -176,7 +177,7 @@ class Partition(unittest.TestCase):
         self.refused("--input", "grid:4x4", "--method", "metis_kwya", "--parts", "2", says="method metis_kwya: unknown")
         for parts in ("0", "-3", "1.5", "x", "2,0", "9999999999"):
             self.refused("--input", "grid:4x4", "--method", "linear", "--parts", parts, says="--parts")
-        for text in ("grid:4x4:8", "grid:0x4", "uniform:5:3", "cluster:5:99:1", "sphere:5"):
+        for text in ("grid:4x4:8", "grid:0x4", "uniform:5:3:1:1", "cluster:5:99:1", "plummer:5:4:1", "sphere:5"):
             self.refused("--input", text, *ok, says=text.split(":")[0])
         self.refused("--input", "file:none.csv", *ok, says="none.csv: no such file")
         self.refused("--input", "file:none.graph", *ok, says="none.graph: no such file")
@@ -197,8 +198,14 @@ class Partition(unittest.TestCase):
         if "zoltan_rcb" in listed():
             self.write("g.graph", "2 1\n2\n1\n")
             self.refused("--input", "file:g.graph", "--method", "zoltan_rcb", "--parts", "2", says="works on points")
-            self.refused("--input", "grid:4x4", "--method", "zoltan_rcb", "--parts", "2", ranks=2,
-                         says="--method zoltan_rcb: runs on one rank, not on 2")
+        self.refused("--input", "uniform:5:2:1", "--dim", "3", *ok, says="has 2 dimensions, but --dim is 3")
+        if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < 2**38:
+            self.refused("--input", "uniform:4294967295:16:1", *ok, says="share of the node's memory")
+        self.refused("--input", "uniform:4294967296:2:1", *ok, says="at most 2^32 - 1 points")
+        self.refused("--input", "file:nan.csv", *ok, ranks=3, says="nan.csv:2: coordinate 0 of point 1 is inf")
+        self.refused("--input", "grid:2x2", *ok, "--weights", "w.txt", ranks=2, says="w.txt:2: the weight -1")
+        self.refused("--input", "blocks:nan.csv", *ok, ranks=2, says="nan.csv: the first line does not tell the mesh")
+        self.refused("--input", "grid:4x4", *ok, "--side-tolerance", "1", says="--side-tolerance")
         self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "sampled_median",
                      ranks=2, says="sampled_median works on one rank")
         self.write("h.graph", "2 1\n2\n1\n")
@@ -224,11 +231,53 @@ class Partition(unittest.TestCase):
                 for measure in measures:
                     self.assertEqual(records[-1]["rows"][0][measure], records[0]["rows"][0][measure], (name, measure))
 
+    def test_methods_of_one_rank_over_ranks(self):
+        """Their points are gathered, which a note says; parts and measures are those of one rank."""
+        self.write("p.csv", "# points\nweight x y\n" + "".join(f"{k % 4 + 1} {k * 7 % 31} {k * k % 29}\n" for k in range(301)))
+        self.write("path.graph", "6 5\n2\n1 3\n2 4\n3 5\n4 6\n5\n")
+        cases = [("linear", "grid:12x9"), ("linear", "file:p.csv"), ("linear", "file:path.graph")]
+        cases += [(name, "grid:12x9") for name in ("metis_kway", "scotch", "zoltan_rcb") if name in listed()]
+        for method, text in cases:
+            with self.subTest(method=method, text=text):
+                seen = []
+                for ranks in (1, 2, 3):
+                    words = ("--input", text, "--method", method, "--parts", "5", "--force", "--json", "g.json",
+                             "--parts-file", "g.txt")
+                    status, _, err = run("partition", *words, ranks=ranks, cwd=self.folder)
+                    self.assertEqual(status, 0, err)
+                    gathered = ranks > 1 and not text.endswith(".graph")
+                    self.assertEqual(gathered, "all points are gathered on rank 0" in err, err)
+                    row = self.load("g.json")["rows"][0]
+                    with open(self.path("g.txt"), encoding="utf-8") as file:
+                        seen.append((file.read(), [row[name] for name in ("load_max", "load_mean", "load_min",
+                                                                           "edge_cut_total", "pieces_max")]))
+                self.assertEqual(seen[1], seen[0])
+                self.assertEqual(seen[2], seen[0])
+
+    def test_every_rank_takes_its_own_stretch(self):
+        """Files, weights, previous parts and pictures over ranks are those of one rank."""
+        self.write("p.csv", "x,Weight,y\n" + "".join(f"{k * 7 % 31},{k % 4 + 1},{k * k % 29}\n" for k in range(301)))
+        self.write("w.txt", "".join(f"{k % 5}\n" for k in range(301)))
+        self.write("before", "".join(f"{k % 3}\n" for k in range(301)))
+        for more in ((), ("--weights", "w.txt"), ("--weights", "random:2", "--previous", "before")):
+            seen = []
+            for ranks in (1, 2, 3):
+                status, _, err = run("partition", "--input", "file:p.csv", "--method", "kd_parts", "--parts", "7", "--force",
+                                     "--json", "s.json", "--vtk", "s.vtk", "--parts-file", "s.txt", *more, ranks=ranks,
+                                     cwd=self.folder)
+                self.assertEqual((status, err), (0, ""))
+                row = self.load("s.json")["rows"][0]
+                with open(self.path("s.vtk"), "rb") as picture, open(self.path("s.txt"), "rb") as parts:
+                    seen.append((picture.read(), parts.read(), [row[name] for name in (
+                        "load_max", "load_mean", "load_min", "empty_parts", "moved_weight", "curve_length")]))
+            self.assertEqual(seen[1], seen[0])
+            self.assertEqual(seen[2], seen[0])
+
     def test_help(self):
         status, out, err = run("partition", "--help")
         self.assertEqual((status, err), (0, ""))
         for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--json", "--csv", "--picture",
-                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force"):
+                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance"):
             self.assertIn(flag, out)
 
 

@@ -63,12 +63,10 @@ TEST(VtkFile, GridCells) {
 }
 
 TEST(VtkFile, CurveOfFlatPoints) {
-  PointInput input;
-  input.dim = 2;
-  input.points = {0, 1, 2, 3, 4, 5};
+  const std::vector<double> coordinates{0, 1, 2, 3, 4, 5};
   const std::vector<std::int32_t> part{0, 0, 1};
   const std::vector<std::uint32_t> order{2, 0, 1};
-  const std::string file = vtk_file({.points = input.problem().points, .part = part, .order = order, .curve = true});
+  const std::string file = vtk_file({.points = {coordinates, 2}, .part = part, .order = order, .curve = true});
   const std::string_view points = behind(file, "POINTS 3 double");
   const double expected[] = {0, 1, 0, 2, 3, 0, 4, 5, 0};
   for (std::size_t k = 0; k < 9; ++k) EXPECT_EQ(big_endian<double>(points.substr(8 * k)), expected[k]);
@@ -78,14 +76,11 @@ TEST(VtkFile, CurveOfFlatPoints) {
 }
 
 TEST(VtkFile, Refuses) {
-  PointInput input;
-  input.dim = 4;
-  input.points = {0, 1, 2, 3};
+  const std::vector<double> coordinates{0, 1, 2, 3};
   const std::vector<std::int32_t> part{0};
-  EXPECT_THROW(vtk_file({.points = input.problem().points, .part = part}), support::InputError);
-  input.dim = 2;
+  EXPECT_THROW(vtk_file({.points = {coordinates, 4}, .part = part}), support::InputError);
   const std::vector<std::int32_t> two{0, 0};
-  EXPECT_THROW(vtk_file({.points = input.problem().points, .part = two, .curve = true}), support::InputError);
+  EXPECT_THROW(vtk_file({.points = {coordinates, 2}, .part = two, .curve = true}), support::InputError);
 }
 
 #ifdef AMRBENCH_HAVE_PNG

@@ -52,7 +52,7 @@ void compare_labels(const std::vector<T>& points, std::uint32_t leaves, const Or
 }
 
 TEST_F(OrbCuda, MultiwayEqualsTheCpu) {
-  for (const OrbInputKind kind : kInputs) {
+  for (const PointKind kind : kInputs) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
     compare<float, 3>(made<float, 3>(kind, 1000001, 1), 4096, "multiway");
     compare<double, 3>(made<double, 3>(kind, 500000, 2), 1021, "multiway");
@@ -63,7 +63,7 @@ TEST_F(OrbCuda, MultiwayEqualsTheCpu) {
 }
 
 TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
-  for (const OrbInputKind kind : kInputs) {
+  for (const PointKind kind : kInputs) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
     OrbGpuTimes times;
     const auto cut = [&](const auto& points, auto dim, std::uint32_t leaves, double tolerance, OrbGpuTuning tuning) {
@@ -88,7 +88,7 @@ TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
 }
 
 TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {
-  for (const OrbInputKind kind : kInputs) {
+  for (const PointKind kind : kInputs) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
     compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance, {.wide = false});
     compare<double, 2>(made<double, 2>(kind, 200002, 19), 1021, "multiway", kOrbSideTolerance, {.wide = false});
@@ -115,7 +115,7 @@ TEST_F(OrbCuda, LatticesLeaveCellsToLaterRounds) {
 // A pointer that is not aligned to 16 bytes takes the rounds of 6 levels.
 TEST_F(OrbCuda, PointsNeedNotBeAligned) {
   const std::size_t n = 100000;
-  auto points = made<float, 3>(OrbInputKind::uniform, n, 21);
+  auto points = made<float, 3>(PointKind::uniform, n, 21);
   OrbResult<float, 3> cpu;
   orb<float, 3>({points, 3}, {}, {.leaves = 64}, cpu);
   points.insert(points.begin(), 0.0F);
@@ -127,7 +127,7 @@ TEST_F(OrbCuda, PointsNeedNotBeAligned) {
 
 TEST_F(OrbCuda, SeedMethodsEqualTheCpu) {
   for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
-    for (const OrbInputKind kind : kInputs) {
+    for (const PointKind kind : kInputs) {
       compare<float, 3>(made<float, 3>(kind, 200000, 5), 509, method);
       if (HasFatalFailure()) return;
     }
@@ -147,8 +147,8 @@ TEST_F(OrbCuda, Ties) {
 
 TEST_F(OrbCuda, FewPointsAndLeaves) {
   for (const std::uint32_t leaves : {1U, 2U, 3U, 64U, 65U, 1000U}) {
-    compare<float, 3>(made<float, 3>(OrbInputKind::uniform, 1000, 7), leaves, "multiway");
-    compare<float, 3>(made<float, 3>(OrbInputKind::uniform, 1000, 7), leaves, "seed-level");
+    compare<float, 3>(made<float, 3>(PointKind::uniform, 1000, 7), leaves, "multiway");
+    compare<float, 3>(made<float, 3>(PointKind::uniform, 1000, 7), leaves, "seed-level");
     if (HasFatalFailure()) return;
   }
 }

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/distributed.hpp"
-#include "partitioners/orb/inputs.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"
 
@@ -78,18 +78,17 @@ std::vector<T> lattice(std::size_t values, unsigned edge, std::uint64_t seed) {
 
 TEST(OrbDistributed, EqualsOneProcess) {
   const Communicator comm = Communicator::world();
-  for (const OrbInputKind kind :
-       {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer, OrbInputKind::field})
+  for (const PointKind kind : {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field})
     for (const Spread spread : {Spread::even, Spread::first_only, Spread::last_most}) {
       SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + " spread " +
                    std::to_string(static_cast<int>(spread)));
       std::vector<float> points(3 * 20011);
-      make_orb_points<float, 3>(kind, 5, 0, points);
+      make_points<float>(kind, 3, 5, 0, points);
       compare<float, 3>(comm, points, {}, 61, spread);
       std::vector<double> doubles(2 * 9000);
-      make_orb_points<double, 2>(kind, 6, 0, doubles);
+      make_points<double>(kind, 2, 6, 0, doubles);
       std::vector<double> weights(9000);
-      make_orb_weights(7, 0, weights);
+      make_weights(7, 0, weights);
       compare<double, 2>(comm, doubles, weights, 127, spread);
       if (HasFatalFailure()) return;
     }
@@ -139,7 +138,7 @@ TEST(OrbDistributed, RoundsWithWeights) {
     SCOPED_TRACE("spread " + std::to_string(static_cast<int>(spread)));
     std::vector<double> weights(kN, 0);
     compare<double, 2>(comm, lattice<double>(2 * kN, 300, 7), weights, 61, spread);
-    make_orb_weights(9, 0, weights);
+    make_weights(9, 0, weights);
     compare<float, 3>(comm, lattice<float>(3 * kN, 3000, 8), weights, 1021, spread);
     compare<float, 3>(comm, lattice<float>(3 * kN, 5, 9), weights, 13, spread);
     compare<float, 3>(comm, lattice<float>(3 * kN, 3000, 10), weights, ranks, spread);
@@ -156,7 +155,7 @@ TEST(OrbDistributed, RoundsWithWeights) {
 TEST(OrbDistributed, SortedInput) {
   const Communicator comm = Communicator::world();
   std::vector<std::array<float, 3>> points(60000);
-  make_orb_points<float, 3>(OrbInputKind::plummer, 14, 0, {&points[0][0], 3 * points.size()});
+  make_points<float>(PointKind::plummer, 3, 14, 0, {&points[0][0], 3 * points.size()});
   std::sort(points.begin(), points.end());
   std::vector<float> flat;
   for (const auto& p : points) flat.insert(flat.end(), p.begin(), p.end());
@@ -191,7 +190,7 @@ TEST(OrbDistributed, Collectives) {
   const auto ranks = static_cast<std::uint32_t>(comm.size());
   const auto collectives = [&](std::size_t n, std::uint32_t leaves, bool weighted) {
     std::vector<double> points(3 * n);
-    make_orb_points<double, 3>(OrbInputKind::uniform, 15, 0, points);
+    make_points<double>(PointKind::uniform, 3, 15, 0, points);
     std::vector<double> weights(weighted ? n : 0, 1);
     const auto [begin, end] = mine(comm, n, Spread::even);
     const std::span<const double> part(points.data() + 3 * begin, 3 * (end - begin));

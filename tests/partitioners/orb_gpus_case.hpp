@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/gpu_distributed.hpp"
-#include "partitioners/orb/inputs.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_choice.hpp"
 #include "support/cuda_info.hpp"
@@ -166,9 +166,9 @@ class OrbGpusTest : public ::testing::Test {
 };
 
 template <class T, int Dim>
-std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
+std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
   std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(kind, seed, 0, points);
+  make_points<T>(kind, Dim, seed, 0, points);
   return points;
 }
 

@@ -7,8 +7,7 @@ namespace amrbench::partitioners {
 namespace {
 
 TEST_F(OrbGpusTest, EqualsOneProcess) {
-  for (const OrbInputKind kind :
-       {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer, OrbInputKind::field}) {
+  for (const PointKind kind : {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field}) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
     for (const Spread spread : {Spread::even, Spread::first_only, Spread::last_most, Spread::odd_empty}) {
       compare_all<float, 3>(made<float, 3>(kind, 200011, 5), 512, spread);
@@ -23,12 +22,12 @@ TEST_F(OrbGpusTest, EqualsOneProcess) {
 }
 
 TEST_F(OrbGpusTest, ManyPoints) {
-  compare_all<float, 3>(made<float, 3>(OrbInputKind::uniform, 2000003, 10), 4096, Spread::even);
-  compare_all<float, 3>(made<float, 3>(OrbInputKind::cluster, 2000003, 11), 4093, Spread::even);
+  compare_all<float, 3>(made<float, 3>(PointKind::uniform, 2000003, 10), 4096, Spread::even);
+  compare_all<float, 3>(made<float, 3>(PointKind::cluster, 2000003, 11), 4093, Spread::even);
 }
 
 TEST_F(OrbGpusTest, EachOutputAlone) {
-  const auto points = made<float, 3>(OrbInputKind::plummer, 100003, 12);
+  const auto points = made<float, 3>(PointKind::plummer, 100003, 12);
   const auto ranks = static_cast<std::uint32_t>(comm_.size());
   for (const std::uint32_t leaves : {1U, ranks, 256U}) {
     compare<float, 3>(points, {.leaves = leaves, .points = false}, Spread::even);
@@ -58,8 +57,7 @@ TEST_F(OrbGpusTest, FewPoints) {
   for (const std::size_t n : {1U, 2U, 5U, 63U, 1000U, 5000U})
     for (const std::size_t leaves : {std::size_t{1}, std::size_t{2}, std::size_t{3}, n}) {
       if (leaves > n) continue;
-      compare_all<float, 3>(made<float, 3>(OrbInputKind::uniform, n, n), static_cast<std::uint32_t>(leaves),
-                            Spread::even);
+      compare_all<float, 3>(made<float, 3>(PointKind::uniform, n, n), static_cast<std::uint32_t>(leaves), Spread::even);
       if (HasFatalFailure()) return;
     }
 }
@@ -67,7 +65,7 @@ TEST_F(OrbGpusTest, FewPoints) {
 // Ranks that hold slabs of the domain: brackets are met by the points of few of them.
 TEST_F(OrbGpusTest, SortedInput) {
   std::vector<std::array<float, 3>> points(150000);
-  make_orb_points<float, 3>(OrbInputKind::plummer, 14, 0, {&points[0][0], 3 * points.size()});
+  make_points<float>(PointKind::plummer, 3, 14, 0, {&points[0][0], 3 * points.size()});
   std::sort(points.begin(), points.end());
   std::vector<float> flat;
   for (const auto& p : points) flat.insert(flat.end(), p.begin(), p.end());
@@ -102,7 +100,7 @@ TEST_F(OrbGpusTest, RandomInputsAndSmallSamples) {
 // Every kernel on few points, for tools that slow a GPU down.
 TEST_F(OrbGpusTest, SmallRounds) {
   OrbGpusOptions options{.leaves = 67, .ids = true, .labels = true, .samples = 300};
-  compare<float, 3>(made<float, 3>(OrbInputKind::uniform, 9001, 1), options, Spread::even);
+  compare<float, 3>(made<float, 3>(PointKind::uniform, 9001, 1), options, Spread::even);
   compare<double, 2>(lattice<double>(2 * 7001, 5, 2), options, Spread::odd_empty);
   options.leaves = 2;
   compare<double, 3>(lattice<double>(3 * 7001, 1, 3), options, Spread::last_most);

@@ -9,7 +9,7 @@ namespace {
 
 Weights made_weights(std::size_t n, std::uint64_t seed) {
   Weights weights(n);
-  make_orb_weights(seed, 0, weights);
+  make_weights(seed, 0, weights);
   return weights;
 }
 
@@ -36,11 +36,11 @@ TEST_F(OrbGpusTest, WeightsEqualOneProcess) {
   for (const Kind kind : kKinds) {
     SCOPED_TRACE("weights " + std::to_string(static_cast<int>(kind)) + " from seed " + std::to_string(++seed));
     const Spread spread = seed % 2 == 0 ? Spread::last_most : Spread::odd_empty;
-    compare_all<float, 3>(made<float, 3>(OrbInputKind::uniform, 100003, seed), 512, Spread::even,
+    compare_all<float, 3>(made<float, 3>(PointKind::uniform, 100003, seed), 512, Spread::even,
                           kind_of_weights(kind, 100003, seed));
-    compare_all<float, 3>(made<float, 3>(OrbInputKind::cluster, 60001, seed), 127, spread,
+    compare_all<float, 3>(made<float, 3>(PointKind::cluster, 60001, seed), 127, spread,
                           kind_of_weights(kind, 60001, seed));
-    compare_all<double, 2>(made<double, 2>(OrbInputKind::plummer, 60001, seed), 61, spread,
+    compare_all<double, 2>(made<double, 2>(PointKind::plummer, 60001, seed), 61, spread,
                            kind_of_weights(kind, 60001, seed));
     compare_all<double, 3>(lattice<double>(3 * 30000, 7, seed), 1021, Spread::first_only,
                            kind_of_weights(kind, 30000, seed));
@@ -51,9 +51,8 @@ TEST_F(OrbGpusTest, WeightsEqualOneProcess) {
 }
 
 TEST_F(OrbGpusTest, ManyWeights) {
-  compare_all<float, 3>(made<float, 3>(OrbInputKind::uniform, 1500007, 31), 4096, Spread::even,
-                        made_weights(1500007, 31));
-  compare<float, 3>(made<float, 3>(OrbInputKind::plummer, 1500007, 32), {.leaves = 1021, .side_tolerance = 0},
+  compare_all<float, 3>(made<float, 3>(PointKind::uniform, 1500007, 31), 4096, Spread::even, made_weights(1500007, 31));
+  compare<float, 3>(made<float, 3>(PointKind::plummer, 1500007, 32), {.leaves = 1021, .side_tolerance = 0},
                     Spread::even, kind_of_weights(Kind::few, 1500007, 32));
 }
 
@@ -62,7 +61,7 @@ TEST_F(OrbGpusTest, FewWeights) {
     for (const Kind kind : kKinds)
       for (const std::size_t leaves : {std::size_t{1}, std::size_t{3}, n}) {
         if (leaves > n) continue;
-        compare_all<float, 3>(made<float, 3>(OrbInputKind::uniform, n, n), static_cast<std::uint32_t>(leaves),
+        compare_all<float, 3>(made<float, 3>(PointKind::uniform, n, n), static_cast<std::uint32_t>(leaves),
                               Spread::even, kind_of_weights(kind, n, n));
         if (HasFatalFailure()) return;
       }

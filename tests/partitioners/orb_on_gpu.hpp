@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "partitioners/orb/inputs.hpp"
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
@@ -39,13 +39,12 @@ std::vector<V> on_host(const V* device, std::size_t n) {
   return host;
 }
 
-inline constexpr OrbInputKind kInputs[] = {OrbInputKind::uniform, OrbInputKind::cluster, OrbInputKind::plummer,
-                                           OrbInputKind::field};
+inline constexpr PointKind kInputs[] = {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field};
 
 template <class T, int Dim>
-std::vector<T> made(OrbInputKind kind, std::size_t n, std::uint64_t seed) {
+std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
   std::vector<T> points(n * Dim);
-  make_orb_points<T, Dim>(kind, seed, 0, points);
+  make_points<T>(kind, Dim, seed, 0, points);
   return points;
 }
 

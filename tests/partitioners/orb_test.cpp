@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "partitioners/orb/inputs.hpp"
+#include "partitioners/generated_points.hpp"
 #include "partitioners/orb/orb_partitioner.hpp"
 #include "partitioners/orb/round_tree.hpp"
 #include "support/error.hpp"
@@ -137,7 +137,7 @@ template <class T, int Dim>
 std::vector<T> points_of(Shape shape, std::size_t n, std::uint64_t seed) {
   std::vector<T> points(n * Dim);
   if (shape <= Shape::field) {
-    make_orb_points<T, Dim>(static_cast<OrbInputKind>(shape), seed, 0, points);
+    make_points<T>(static_cast<PointKind>(shape), Dim, seed, 0, points);
     return points;
   }
   std::mt19937_64 random(seed);
@@ -294,7 +294,7 @@ TEST(Orb, WalksAgree) {
 
 TEST(Orb, PartitionerTakesLeavesAsParts) {
   std::vector<double> points(3 * 5000);
-  make_orb_points<double, 3>(OrbInputKind::cluster, 3, 0, points);
+  make_points<double>(PointKind::cluster, 3, 3, 0, points);
   OrbResult<double, 3> result;
   orb<double, 3>({points, 3}, {}, {.leaves = 37}, result);
   const auto partitioner = make_orb_partitioner();

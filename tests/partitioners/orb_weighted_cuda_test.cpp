@@ -89,7 +89,7 @@ Weights weights_of(Kind kind, std::size_t n, std::uint64_t seed) {
 
 /// Both ways on the same input: with the wide round and without it.
 template <class T, int Dim>
-void both_ways(OrbInputKind input, std::size_t n, std::uint64_t seed, Kind kind, Case with) {
+void both_ways(PointKind input, std::size_t n, std::uint64_t seed, Kind kind, Case with) {
   SCOPED_TRACE("input " + std::to_string(static_cast<int>(input)) + " seed " + std::to_string(seed) + " weights " +
                std::to_string(static_cast<int>(kind)));
   const auto points = made<T, Dim>(input, n, seed);
@@ -101,7 +101,7 @@ void both_ways(OrbInputKind input, std::size_t n, std::uint64_t seed, Kind kind,
 
 TEST_F(OrbWeightedCuda, EqualsTheSortingReference) {
   std::uint64_t seed = 100;
-  for (const OrbInputKind input : kInputs)
+  for (const PointKind input : kInputs)
     for (const Kind kind : kAllKinds) {
       const Case with{.leaves = 37, .reference = "sort"};
       both_ways<float, 3>(input, 40001, ++seed, kind, with);
@@ -114,7 +114,7 @@ TEST_F(OrbWeightedCuda, EqualsTheSortingReference) {
 
 TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
   std::uint64_t seed = 200;
-  for (const OrbInputKind input : kInputs) {
+  for (const PointKind input : kInputs) {
     SCOPED_TRACE("input " + std::to_string(static_cast<int>(input)));
     const auto cut = [&](auto zero, auto dim, std::size_t n, std::uint32_t leaves, OrbGpuTuning tuning) {
       using T = decltype(zero);
@@ -142,12 +142,12 @@ TEST_F(OrbWeightedCuda, FewPointsOneALeaf) {
   std::uint64_t seed = 300;
   for (const Kind kind : kAllKinds)
     for (const std::uint32_t leaves : {1U, 2U, 3U, 5U, 64U, 65U, 997U, 1009U}) {
-      both_ways<float, 3>(OrbInputKind::uniform, 1009, ++seed, kind, {.leaves = leaves});
-      both_ways<double, 2>(OrbInputKind::cluster, 1009, ++seed, kind, {.leaves = leaves});
+      both_ways<float, 3>(PointKind::uniform, 1009, ++seed, kind, {.leaves = leaves});
+      both_ways<double, 2>(PointKind::cluster, 1009, ++seed, kind, {.leaves = leaves});
       if (HasFatalFailure()) return;
     }
   for (const std::size_t n : {1U, 2U, 3U, 7U, 1024U, 1025U, 20011U})
-    both_ways<float, 3>(OrbInputKind::uniform, n, ++seed, Kind::uniform, {.leaves = static_cast<std::uint32_t>(n)});
+    both_ways<float, 3>(PointKind::uniform, n, ++seed, Kind::uniform, {.leaves = static_cast<std::uint32_t>(n)});
 }
 
 TEST_F(OrbWeightedCuda, Ties) {
@@ -172,7 +172,7 @@ TEST_F(OrbWeightedCuda, Ties) {
 
 TEST_F(OrbWeightedCuda, PointsNeedNotBeAligned) {
   const std::size_t n = 100000;
-  auto points = made<float, 3>(OrbInputKind::uniform, n, 501);
+  auto points = made<float, 3>(PointKind::uniform, n, 501);
   const Weights weights = weights_of(Kind::uniform, n, 501);
   OrbResult<float, 3> cpu;
   orb<float, 3>({points, 3}, weights, {.leaves = 64}, cpu);
@@ -186,7 +186,7 @@ TEST_F(OrbWeightedCuda, PointsNeedNotBeAligned) {
 
 TEST_F(OrbWeightedCuda, RefusesWhatIsNoWeight) {
   const std::size_t n = 100003;
-  const auto points = on_device(made<float, 3>(OrbInputKind::uniform, n, 601));
+  const auto points = on_device(made<float, 3>(PointKind::uniform, n, 601));
   OrbBox<float, 3> box;
   box.upper.fill(1.0F);
   OrbGpu<float, 3> gpu(n, {.leaves = 4, .weighted = true});
