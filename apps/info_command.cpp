@@ -73,7 +73,7 @@ void info_command(std::ostream& out) {
   line(out, "cuda",
        cuda.built ? fmt::format("built with CUDA {}; driver: {}{}", cuda.toolkit, cuda.driver,
                                 cuda.problem.empty() ? "" : "; unusable: " + cuda.problem)
-                  : "not built");
+                  : "not built; AMRBENCH_CUDA=ON scripts/run builds it (needs a CUDA toolkit, 12.0 or later)");
 #if defined(AMRBENCH_CUDA)
   line(out, "transports",
        support::nccl_built() ? "nccl, mpi (where the library says so), staged"

@@ -20,7 +20,7 @@ namespace {
 using amr::ObjectConfig;
 using support::InputError;
 
-constexpr int kIntMax = std::numeric_limits<int>::max();
+constexpr int kLargestInt = std::numeric_limits<int>::max();
 
 /// miniAMR's settings that mean something here, at miniAMR's defaults.
 struct Settings {
@@ -46,8 +46,8 @@ struct IntegerOption {
 
 constexpr IntegerOption kIntegers[] = {
     {"--num_refine", &Settings::num_refine, 0, 20},
-    {"--block_change", &Settings::block_change, 0, kIntMax},
-    {"--uniform_refine", &Settings::uniform_refine, 0, kIntMax},
+    {"--block_change", &Settings::block_change, 0, kLargestInt},
+    {"--uniform_refine", &Settings::uniform_refine, 0, kLargestInt},
     {"--nx", &Settings::nx, 2, 32},
     {"--ny", &Settings::ny, 2, 32},
     {"--nz", &Settings::nz, 2, 32},
@@ -58,16 +58,16 @@ constexpr IntegerOption kIntegers[] = {
     {"--npy", &Settings::npy, 1, 1 << 20},
     {"--npz", &Settings::npz, 1, 1 << 20},
     {"--num_vars", &Settings::num_vars, 1, 65536},
-    {"--num_tsteps", &Settings::num_tsteps, 1, kIntMax},
-    {"--stages_per_ts", &Settings::stages_per_ts, 1, kIntMax},
-    {"--refine_freq", &Settings::refine_freq, 0, kIntMax},
-    {"--checksum_freq", &Settings::checksum_freq, 0, kIntMax},
-    {"--plot_freq", &Settings::plot_freq, 0, kIntMax},
+    {"--num_tsteps", &Settings::num_tsteps, 1, kLargestInt},
+    {"--stages_per_ts", &Settings::stages_per_ts, 1, kLargestInt},
+    {"--refine_freq", &Settings::refine_freq, 0, kLargestInt},
+    {"--checksum_freq", &Settings::checksum_freq, 0, kLargestInt},
+    {"--plot_freq", &Settings::plot_freq, 0, kLargestInt},
     {"--error_tol", &Settings::error_tol, 0, 300},
-    {"--inbalance", &Settings::inbalance, 0, kIntMax},
+    {"--inbalance", &Settings::inbalance, 0, kLargestInt},
     {"--lb_opt", &Settings::lb_opt, 0, 2},
     {"--stencil", &Settings::stencil, 0, 27},
-    {"--num_objects", &Settings::num_objects, 0, kIntMax},
+    {"--num_objects", &Settings::num_objects, 0, kLargestInt},
 };
 
 /// An option that has no effect here, and why. max < min: it takes no value.
@@ -79,8 +79,8 @@ struct SilentOption {
 
 constexpr std::string_view kRcb = "it tunes miniAMR's own partitioners";
 constexpr SilentOption kSilent[] = {
-    {"--max_blocks", 0, kIntMax, "blocks are not preallocated"},
-    {"--comm_vars", 0, kIntMax, "all variables travel in one message a neighbour rank"},
+    {"--max_blocks", 0, kLargestInt, "blocks are not preallocated"},
+    {"--comm_vars", 0, kLargestInt, "all variables travel in one message a neighbour rank"},
     {"--permute", 0, -1, "faces of all directions travel together"},
     {"--blocking_send", 0, -1, "faces travel by neighbour collectives"},
     {"--code", 0, 2, "there are no ghost cells to send"},
@@ -118,7 +118,7 @@ auto find_option(const Options& options, std::string_view name) {
 }
 
 std::string range_text(int min, int max) {
-  return max == kIntMax ? fmt::format(">= {}", min) : fmt::format("from {} to {}", min, max);
+  return max == kLargestInt ? fmt::format(">= {}", min) : fmt::format("from {} to {}", min, max);
 }
 
 std::optional<int> to_integer(std::string_view word) {

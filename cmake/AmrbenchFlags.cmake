@@ -17,7 +17,28 @@ endif()
 if(AMRBENCH_NATIVE)
   amrbench_cxx_options(-march=native)
 endif()
+# A linker that is quick beside those of the system: test programs are linked anew at every change.
+find_program(AMRBENCH_LINKER NAMES mold ld.lld)
+mark_as_advanced(AMRBENCH_LINKER)
+if(AMRBENCH_LINKER)
+  cmake_path(GET AMRBENCH_LINKER FILENAME linker)
+  string(REPLACE "ld.lld" "lld" linker ${linker})
+  target_link_options(amrbench_flags INTERFACE "$<$<LINK_LANGUAGE:CXX>:-fuse-ld=${linker}>")
+endif()
 if(AMRBENCH_SANITIZE)
   target_compile_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE})
 endif()
+
+# Libraries are compiled a handful of sources at a time: most of a source's time goes into headers. Names in anonymous namespaces
+# must then differ within a room. clang-tidy and compile_commands.json want each source alone (preset tidy).
+option(AMRBENCH_UNITY "Compile several sources of a library together" ON)
+function(amrbench_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMRBENCH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# amrbench_optimize(FLAG SOURCES...): a release compiles these sources with FLAG (-O1, -O2) instead of -O3, each on its own. For
+# sources whose compiling takes long and whose speed was measured to stay (docs/checks.md).
+function(amrbench_optimize flag)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${flag}>")
+endfunction()

@@ -17,10 +17,12 @@ void with_record(PointView<T> points, std::span<const std::uint64_t> weights, Ru
   }
   if (points.dim == 2) return run.template operator()<2, true>();
   if (points.dim == 3) return run.template operator()<3, true>();
-  if (points.dim == 4) return run.template operator()<4, true>();
+  if constexpr (kSmall) {
+    if (points.dim == 4) return run.template operator()<4, true>();
+    if (points.dim > 6 && points.dim <= 8) return run.template operator()<8, true>();
+    if (points.dim > 8 && points.dim <= 12) return run.template operator()<12, true>();
+  }
   if (points.dim <= 6) return run.template operator()<6, true>();
-  if (points.dim <= 8) return run.template operator()<8, true>();
-  if (points.dim <= 12) return run.template operator()<12, true>();
   return run.template operator()<16, true>();
 }
 

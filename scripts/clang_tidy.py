@@ -1,50 +1,70 @@
-"""Runs clang-tidy on every source of a build folder, in parallel: clang_tidy.py BUILD [--jobs N]
+"""Runs clang-tidy on every source of a build folder, in parallel: clang_tidy.py BUILD [--jobs N] [--all]
 
-A header is checked with the sources that include it. A source that passed is not checked again until its text, that of a
-header of ours which it includes, its compile command or .clang-tidy changes: BUILD/tidy/ keeps an empty file named by a hash
-of all these. The build must be up to date, since the includes come from ninja's log of dependencies. Status 1 on findings.
+BUILD is configured (preset tidy), not built. A header is checked with the sources that include it. A source that passed is not
+checked again until its text, that of a header of ours which it includes, its command, .clang-tidy or clang-tidy itself changes:
+an empty file named by a hash of all these is kept in ${XDG_CACHE_HOME:-~/.cache}/amrbench/tidy. Paths count from the checkout,
+so that another checkout of the same sources finds them; what was not used for 30 days goes. Status 1 on findings.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
+import os
 import pathlib
-import shlex
+import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CLANG_TIDY = ["clang-tidy-14", "--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+KEPT_DAYS = 30
 
 
-def dependencies(build):
-    """Object file -> the files of ours it was compiled from."""
-    found = {}
-    current = []
-    listing = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, capture_output=True, text=True).stdout
-    for line in listing.splitlines():
-        if line.startswith("    "):
-            path = (build / line.strip()).resolve()
-            if path.is_relative_to(ROOT):
-                current.append(path)
-        elif ": #deps" in line:
-            current = found.setdefault(line.split(": #deps")[0], [])
+def cache_folder():
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(base) / "amrbench" / "tidy"
+
+
+@functools.cache
+def read(path):
+    return path.read_bytes()
+
+
+@functools.cache
+def direct_includes(path):
+    """The files of ours that a file names; they stand below the checkout or beside it."""
+    found = []
+    for name in INCLUDE.findall(read(path)):
+        for folder in (ROOT, ROOT / "tests", path.parent):
+            candidate = folder / name.decode()
+            if candidate.is_file():
+                found.append(candidate)
+                break
     return found
 
 
-def object_file(entry):
-    words = shlex.split(entry["command"])
-    return words[words.index("-o") + 1]
+def files_of(source):
+    """The source and every file of ours that it includes."""
+    found = {source}
+    todo = [source]
+    while todo:
+        for path in direct_includes(todo.pop()):
+            if path not in found:
+                found.add(path)
+                todo.append(path)
+    return sorted(found)
 
 
-def fingerprint(entry, files):
-    digest = hashlib.sha256(" ".join(CLANG_TIDY).encode())
-    digest.update(entry["command"].encode())
-    digest.update((ROOT / ".clang-tidy").read_bytes())
-    for path in sorted(set(files)):
-        digest.update(str(path).encode())
-        digest.update(path.read_bytes())
+def fingerprint(entry, build, version):
+    digest = hashlib.sha256(" ".join([version, *CLANG_TIDY]).encode())
+    digest.update(entry["command"].replace(str(build), "BUILD").replace(str(ROOT), "ROOT").encode())
+    digest.update(read(ROOT / ".clang-tidy"))
+    for path in files_of(pathlib.Path(entry["file"])):
+        digest.update(b"\0" + str(path.relative_to(ROOT)).encode() + b"\0" + read(path))
     return digest.hexdigest()
 
 
@@ -57,37 +77,42 @@ def check(build, source, passed):
     return answer.stdout or f"clang-tidy failed on {source}:\n{answer.stderr}"
 
 
+def drop_old(cache):
+    oldest = time.time() - KEPT_DAYS * 24 * 3600
+    for path in cache.iterdir():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="check also what passed before")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
-    cache = build / "tidy"
-    cache.mkdir(exist_ok=True)
+    cache = cache_folder()
+    cache.mkdir(parents=True, exist_ok=True)
+    drop_old(cache)
 
-    includes = dependencies(build)
+    version = subprocess.run([CLANG_TIDY[0], "--version"], check=True, capture_output=True, text=True).stdout
     todo = []
-    kept = set()
     # CUDA sources are left out: nvcc's command lines are not clang's, and clang-tidy 14 does not know the toolkit.
     entries = [entry for entry in json.loads((build / "compile_commands.json").read_text())
                if not entry["file"].endswith(".cu")]
     for entry in entries:
-        files = includes.get(object_file(entry), []) + [pathlib.Path(entry["file"])]
-        passed = cache / fingerprint(entry, files)
-        kept.add(passed)
-        if not passed.exists():
+        passed = cache / fingerprint(entry, build, version)
+        if arguments.all or not passed.exists():
             todo.append((entry["file"], passed))
-    for old in set(cache.iterdir()) - kept:
-        old.unlink()
+        else:
+            passed.touch()  # what is used stays
     # Largest first, so that the last one to end is short.
     todo.sort(key=lambda item: -pathlib.Path(item[0]).stat().st_size)
 
-    reports = []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         reports = [report for report in pool.map(lambda item: check(build, *item), todo) if report]
     print("\n".join(dict.fromkeys(reports)), end="", file=sys.stderr)
-    print(f"{len(entries)} sources, {len(todo)} checked, {len(reports)} with findings")
+    print(f"clang-tidy: {len(entries)} sources, {len(todo)} checked, {len(reports)} with findings")
     return 1 if reports else 0
 
 

@@ -28,39 +28,82 @@ check_number() {
 # say TEXT: a line of progress. On standard error, so that a program's standard output stays its own.
 say() { printf '%s\n' "$1" >&2; }
 
-# configure PRESET [CMAKE-ARGUMENT...]: configures build/PRESET unless that is done. Prints the log only on failure.
+# Results of the compiler cache are shared by all checkouts of the same sources: paths below the checkout do not count.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
+
+# gpu_choice: whether a build has the CUDA back end, as AMRBENCH_CUDA says, and what AUTO goes by: the GPUs of this machine.
+gpu_choice() {
+  local choice=${AMRBENCH_CUDA:-AUTO} gpus=() device
+  [[ $choice =~ ^(AUTO|ON|OFF)$ ]] || die 2 "AMRBENCH_CUDA is '$choice' in the environment; use AUTO, ON or OFF"
+  for device in /dev/nvidia[0-9]*; do
+    if [[ -e $device ]]; then gpus+=("$device"); fi
+  done
+  printf '%s, GPUs: %s' "$choice" "${#gpus[@]}"
+}
+
+# configure PRESET [CMAKE-ARGUMENT...]: configures build/PRESET unless that is done for the same arguments. Prints the log only
+# on failure.
 configure() {
-  local preset=$1 dir=$build_root/$1 log
+  local preset=$1 dir=$build_root/$1 log launcher=() wanted
   shift
   log=$dir/configure.log
   # A folder that was configured for another place (a moved or copied checkout) is of no use to CMake.
   if [[ -f $dir/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$dir/CMakeCache.txt"; then
     rm -rf -- "$dir"
   fi
-  [[ -f $dir/build.ninja ]] && return
+  if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  wanted="$* ${launcher[*]}"
+  [[ -f $dir/build.ninja && -f $dir/configured && $(<"$dir/configured") == "$wanted" ]] && return
   mkdir -p -- "$dir" || die 1 "cannot create $dir"
-  local launcher=()
-  command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   if ! (cd -- "$root" && cmake --preset "$preset" -B "$dir" "${launcher[@]}" "$@") >"$log" 2>&1; then
     tail -n 40 -- "$log" >&2
     die 1 "cmake failed; its log is $log"
   fi
+  printf '%s\n' "$wanted" >"$dir/configured"
 }
 
-# build PRESET [TARGET...]: builds in build/PRESET. One line when that takes more than a moment, the compiler's messages only
-# on failure. Two scripts at once in one folder take turns.
+# show_progress NAME LOG: reads ninja's lines, keeps them in LOG and says on standard error which share is done: one live line
+# on a terminal, else a line every tenth or ten seconds. Nothing where all is done within a second.
+show_progress() {
+  local name=$1 line part='' begin=$SECONDS said=$SECONDS tenth=0 text='' live=no
+  if [[ -t 2 && ${TERM:-dumb} != dumb ]]; then live=yes; fi
+  exec 8>"$2"
+  while true; do
+    if IFS= read -r -t 1 line; then
+      line=$part$line
+      part=
+      printf '%s\n' "$line" >&8
+      if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+        text="Building $name: $((100 * BASH_REMATCH[1] / BASH_REMATCH[2])) %, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
+        if ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth && SECONDS > begin)) && [[ $live == no ]]; then
+          tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2])) said=$SECONDS
+          say "$text, $((SECONDS - begin)) s"
+        fi
+      fi
+    else
+      (($? > 128)) || break  # the end, not a pause
+      part+=$line
+    fi
+    if [[ $live == yes && -n $text ]] && ((SECONDS > begin)); then
+      printf '\r\033[K%s, %d s' "$text" $((SECONDS - begin)) >&2
+    elif [[ $live == no ]] && ((SECONDS - said >= 10)); then
+      said=$SECONDS
+      say "${text:-Building $name}, $((SECONDS - begin)) s"
+    fi
+  done
+  if [[ $live == yes ]] && ((SECONDS > begin)); then printf '\r\033[K' >&2; fi
+  exec 8>&-
+}
+
+# build PRESET [TARGET...]: builds in build/PRESET and shows how far it is; the compiler's messages only on failure. Two scripts
+# at once in one folder take turns.
 build() {
-  local preset=$1 dir=$build_root/$1 log notice status=0
+  local preset=$1 dir=$build_root/$1 log status=0
   shift
   log=$dir/build.log
   exec 9>"$dir/.lock"
   flock 9
-  # The read waits for input that never comes: a pause without a process that would outlive us.
-  { read -r -t 1 <> <(:) || say "Building $preset with $(nproc) jobs (log: $log)"; } &
-  notice=$!
-  ninja --quiet -C "$dir" -j "$(nproc)" "$@" >"$log" 2>&1 9>&- || status=$?
-  kill "$notice" 2>/dev/null || true
-  wait "$notice" 2>/dev/null || true
+  NINJA_STATUS='[%f/%t] ' ninja -C "$dir" -j "$(nproc)" "$@" 2>&1 9>&- </dev/null | show_progress "$preset" "$log" 9>&- || status=$?
   exec 9>&-
   if ((status)); then
     tail -n 60 -- "$log" >&2

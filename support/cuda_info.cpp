@@ -74,7 +74,7 @@ CudaInfo cuda_info() {
 
 CudaInfo cuda_info() {
   CudaInfo info;
-  info.problem = "this program was built without the CUDA back end";
+  info.problem = "this program was built without the CUDA back end; AMRBENCH_CUDA=ON scripts/run builds it";
   return info;
 }
 

@@ -61,6 +61,9 @@ class BadArguments(unittest.TestCase):
         self.refused("run", "--rank", "3", names="--rank")
         self.refused("run", "-n", "3", names="-n")
         self.refused("test", "--quick", names="--quick")
+        self.refused("test", "--full", "--analyses", names="--analyses")
+        self.refused("test", "--only", "mesh", "--full", names="--full")
+        self.refused("test", "--full", "--only=mesh", names="--only")
         self.refused("test", "sfc", names="sfc")
         self.refused("install-packages", "everything", names="everything")
 
@@ -90,13 +93,16 @@ class StandIns(unittest.TestCase):
             "# list\n[run]\ncmake\nlibboost1.81-dev | libboost1.83-dev  # either\nlibfmt-dev\nninja-build\n"
             "[test]\npython3\n\n[optional]\ngit\n")
         (self.dir / "a config.toml").write_text("")
+        self.environment = {}
         self.bin = self.dir / "bin"
         self.bin.mkdir()
         for name in ("bash", "env", "dirname", "cat", "awk", "grep", "sort", "wc", "mkdir", "rm", "tail", "flock", "timeout",
                      "mktemp", "true"):
             (self.bin / name).symlink_to(shutil.which(name))
         self.stand_in("dpkg-query", "echo installed")
-        self.stand_in("cmake", "exit 0")
+        self.stand_in("cmake", f'echo "$@" >> "{self.dir}/configured"\n'
+                               'while [[ $1 != -B ]]; do shift; done\n'
+                               'echo "GPU back end: not built, no GPU found" > "$2/gpu_back_end.txt"; > "$2/build.ninja"')
         self.stand_in("ninja", "exit 0")
         self.stand_in("lscpu", "printf '# a comment\\n0,0\\n0,0\\n1,0\\n1,0\\n'")
         self.stand_in("nproc", "echo 4")
@@ -112,7 +118,7 @@ class StandIns(unittest.TestCase):
 
     def script(self, name, *arguments):
         (self.dir / "calls").unlink(missing_ok=True)
-        environment = {"PATH": str(self.bin), "HOME": str(self.dir)}
+        environment = {"PATH": str(self.bin), "HOME": str(self.dir), **self.environment}
         return call([str(self.dir / "scripts" / name), *arguments], env=environment, cwd=self.dir)
 
     def run_call(self, *arguments, status=0):
@@ -165,6 +171,36 @@ class StandIns(unittest.TestCase):
         self.assertEqual(answer.returncode, 1)
         self.assertIn("error: no such type", answer.stderr)
         self.assertFalse((self.dir / "calls").exists())
+
+    def test_progress_of_the_build(self):
+        self.stand_in("sleep", "read -r -t $1 <> <(:)")
+        self.stand_in("ninja", 'echo "$NINJA_STATUS" > "${@: -1}.status"; sleep 2; echo "[1/4] one"; sleep 1; echo "[4/4] last"')
+        answer = self.script("run", "a config.toml")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stderr, r"Building release: 25 %, 1 of 4 steps, \d s\n")
+        self.assertRegex(answer.stderr, r"Building release: 100 %, 4 of 4 steps, \d s\n")
+        self.assertEqual((self.dir / "build/release/build.log").read_text(), "[1/4] one\n[4/4] last\n")
+        self.assertEqual((self.dir / "amrbench.status").read_text(), "[%f/%t] \n")
+
+    def test_quick_builds_are_silent(self):
+        self.stand_in("ninja", 'echo "[1/1] one"')
+        self.assertEqual(self.script("run", "a config.toml").stderr, "GPU back end: not built, no GPU found\n")
+
+    def test_gpu_back_end_is_chosen_and_said(self):
+        self.assertIn("GPU back end: not built, no GPU found\n", self.script("run", "a config.toml").stderr)
+        self.script("run", "a config.toml")
+        self.environment = {"AMRBENCH_CUDA": "ON"}
+        self.script("run", "a config.toml")
+        self.script("run", "a config.toml")
+        configured = (self.dir / "configured").read_text().splitlines()
+        self.assertEqual(len(configured), 2, configured)  # again only when the choice changes
+        self.assertIn("-DAMRBENCH_CUDA=AUTO", configured[0])
+        self.assertIn("-DAMRBENCH_CUDA=ON", configured[1])
+        self.environment = {"AMRBENCH_CUDA": "yes"}
+        answer = self.script("run", "a config.toml")
+        self.assertEqual(answer.returncode, 2)
+        self.assertEqual(answer.stderr,
+                         "scripts/run: AMRBENCH_CUDA is 'yes' in the environment; use AUTO, ON or OFF\n")
 
     def test_packages_that_nobody_can_install_are_named(self):
         self.stand_in("dpkg-query", '[[ ${!#} == ninja-build || ${!#} == libboost1.* ]] || echo installed')
