@@ -6,7 +6,7 @@
 
 #include "partitioners/point_input.hpp"
 #include "support/error.hpp"
-#include "support/run_record.hpp"
+#include "support/atomic_file.hpp"
 
 namespace amrbench::partitioners {
 
