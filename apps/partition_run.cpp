@@ -57,10 +57,15 @@ void run_on_root(const Communicator& comm, const PartitionArguments& arguments, 
   const auto refuse = [&] {
     throw InputError(fmt::format("method {} works on points, and {} has none", method, input.points.name));
   };
-  if (input.points.dim == 0 && partitioner.runs_on_ranks()) refuse();
   time_calls(comm, arguments.repetitions, row, [&] {
     partitioners::check_together(comm, [&] {
-      if (comm.is_root()) result = partitioner.partition(problem, options);
+      if (!comm.is_root()) return;
+      try {
+        result = partitioner.partition(problem, options);
+      } catch (const InputError&) {
+        if (input.points.dim == 0 && !partitioner.needs_graph()) refuse();  // the method speaks of a dimension
+        throw;
+      }
     });
   });
   partitioners::check_together(comm, [&] {
