@@ -30,15 +30,9 @@ if(AMRBENCH_SANITIZE)
   target_link_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE})
 endif()
 
-# Libraries are compiled a handful of sources at a time: most of a source's time goes into headers. Names in anonymous namespaces
-# must then differ within a room. clang-tidy and compile_commands.json want each source alone (preset tidy).
+# Libraries are compiled a handful of sources at a time: most of a source's time goes into headers, clang-tidy's too. Names in
+# anonymous namespaces must then differ within a room. Editors that read compile_commands.json want AMRBENCH_UNITY=OFF.
 option(AMRBENCH_UNITY "Compile several sources of a library together" ON)
 function(amrbench_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMRBENCH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-endfunction()
-
-# amrbench_optimize(FLAG SOURCES...): a release compiles these sources with FLAG (-O1, -O2) instead of -O3, each on its own. For
-# sources whose compiling takes long and whose speed was measured to stay (docs/checks.md).
-function(amrbench_optimize flag)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${flag}>")
 endfunction()

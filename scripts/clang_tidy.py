@@ -1,9 +1,10 @@
 """Runs clang-tidy on every source of a build folder, in parallel: clang_tidy.py BUILD [--jobs N] [--all]
 
-BUILD is configured (preset tidy), not built. A header is checked with the sources that include it. A source that passed is not
-checked again until its text, that of a header of ours which it includes, its command, .clang-tidy or clang-tidy itself changes:
-an empty file named by a hash of all these is kept in ${XDG_CACHE_HOME:-~/.cache}/amrbench/tidy. Paths count from the checkout,
-so that another checkout of the same sources finds them; what was not used for 30 days goes. Status 1 on findings.
+BUILD is configured (preset tidy), not built. A header is checked with the sources that include it, and sources that CMake
+compiles together are checked together. What passed is not checked again until its text, that of a header of ours which it
+includes, its command, .clang-tidy or clang-tidy itself changes: an empty file named by a hash of all these is kept in
+${XDG_CACHE_HOME:-~/.cache}/amrbench/tidy. Paths count from the checkout, so that another checkout of the same sources finds
+them; what was not used for 30 days goes. Status 1 on findings.
 """
 
 import argparse
@@ -60,11 +61,16 @@ def files_of(source):
 
 
 def fingerprint(entry, build, version):
-    digest = hashlib.sha256(" ".join([version, *CLANG_TIDY]).encode())
-    digest.update(entry["command"].replace(str(build), "BUILD").replace(str(ROOT), "ROOT").encode())
+    def relative(text):
+        return text.replace(str(build), "BUILD").replace(str(ROOT), "ROOT").encode() + b"\0"
+
+    digest = hashlib.sha256(relative(" ".join([version, *CLANG_TIDY])))
+    digest.update(relative(entry["command"]))
     digest.update(read(ROOT / ".clang-tidy"))
     for path in files_of(pathlib.Path(entry["file"])):
-        digest.update(b"\0" + str(path.relative_to(ROOT)).encode() + b"\0" + read(path))
+        digest.update(relative(str(path)))
+        # CMake's own files, which include several sources, name them by absolute paths.
+        digest.update(relative(read(path).decode()) if path.is_relative_to(build) else read(path))
     return digest.hexdigest()
 
 
@@ -107,7 +113,7 @@ def main():
         else:
             passed.touch()  # what is used stays
     # Largest first, so that the last one to end is short.
-    todo.sort(key=lambda item: -pathlib.Path(item[0]).stat().st_size)
+    todo.sort(key=lambda item: -sum(len(read(path)) for path in files_of(pathlib.Path(item[0]))))
 
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         reports = [report for report in pool.map(lambda item: check(build, *item), todo) if report]
