@@ -31,6 +31,11 @@ say() { printf '%s\n' "$1" >&2; }
 # Results of the compiler cache are shared by all checkouts of the same sources: paths below the checkout do not count.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=1
 
+# Where NVIDIA's own packages put the toolkit; they leave PATH alone.
+if [[ -z ${CUDACXX:-} && -x /usr/local/cuda/bin/nvcc ]] && ! command -v nvcc >/dev/null; then
+  export CUDACXX=/usr/local/cuda/bin/nvcc
+fi
+
 # gpu_choice: whether a build has the CUDA back end, as AMRBENCH_CUDA says, and what AUTO goes by: the GPUs of this machine.
 gpu_choice() {
   local choice=${AMRBENCH_CUDA:-AUTO} gpus=() device

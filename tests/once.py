@@ -1,7 +1,7 @@
 """once.py COMMAND...: runs a test, unless the same test has passed before.
 
-The same: the same words, the same bytes of every file of the build among them, the same environment of sanitizers and OpenMP
-and the same suppressions. A passed test leaves an empty file in $AMRBENCH_PASSED; without that variable every test is run.
+The same: the same words, the same bytes of every file among them, the same environment of sanitizers, OpenMP and MPI, and the
+same suppressions. A passed test leaves an empty file in $AMRBENCH_PASSED; without that variable every test is run.
 The exit status is the test's.
 """
 
@@ -20,8 +20,8 @@ def fingerprint(words):
     digest = hashlib.sha256()
     for word in words:
         path = pathlib.Path(word)
-        if word.startswith(root) and path.is_file():
-            digest.update(path.name.encode() + path.read_bytes())
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
         else:
             digest.update(word.encode() + b"\0")
     for name in sorted(os.environ):
