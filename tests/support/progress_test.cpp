@@ -80,7 +80,7 @@ TEST(Progress, TerminalRewritesOneLine) {
     EXPECT_TRUE(progress.due());
     progress.update(text_at(3), false);
   }
-  EXPECT_EQ(capture.text(), "\rstep 1/100, and what \x1b[K\rstep 3/100, and what \x1b[K\n");
+  EXPECT_EQ(capture.text(), "\rstep 1/100, and what\x1b[K\rstep 3/100, and what\x1b[K\n");
 }
 
 TEST(Progress, SilentWritesNothing) {
