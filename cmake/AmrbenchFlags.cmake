@@ -35,4 +35,8 @@ endif()
 option(AMRBENCH_UNITY "Compile several sources of a library together" ON)
 function(amrbench_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMRBENCH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  # CUDA sources are compiled alone: their kernels take the time, not their headers.
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cu$")
+  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
