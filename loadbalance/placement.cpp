@@ -57,13 +57,7 @@ Destinations Placement::slice(const support::Communicator& comm, const BlockTabl
 }
 
 Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {
-  // Row i has its middle at (2 i + 1) / 2: part p begins at the first with (2 i + 1) * parts >= 2 * blocks * p.
-  Destinations to;
-  for (int p = 0; p <= parts; ++p) {
-    const support::int128 least = (2 * static_cast<support::int128>(blocks) * p + parts - 1) / parts;
-    to.cuts.push_back(static_cast<std::int64_t>(least / 2));
-  }
-  return to;
+  return {partitioners::even_cuts(blocks, parts), {}};
 }
 
 sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {

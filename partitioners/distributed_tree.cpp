@@ -309,9 +309,11 @@ DistributedTree distributed_tree(const Communicator& comm, PointView<T> points, 
   return run.template operator()<16>();
 }
 
-template DistributedTree distributed_tree(const Communicator&, PointView<float>, std::span<const double>,
-                                          const DistributedTreeOptions&);
 template DistributedTree distributed_tree(const Communicator&, PointView<double>, std::span<const double>,
                                           const DistributedTreeOptions&);
+#if defined(AMRBENCH_ALL_KD_TREES)
+template DistributedTree distributed_tree(const Communicator&, PointView<float>, std::span<const double>,
+                                          const DistributedTreeOptions&);
+#endif
 
 }  // namespace amrbench::partitioners

@@ -153,13 +153,15 @@ void build_presorted(PointView<T> points, std::span<const std::uint64_t> weights
   PresortedBuilder<T, Index>(points, weights, options, threads).build(tree);
 }
 
-template void build_presorted(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
-                              KdTree<std::uint32_t>&);
 template void build_presorted(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
+                              KdTree<std::uint32_t>&);
+#if defined(AMRBENCH_ALL_KD_TREES)
+template void build_presorted(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
                               KdTree<std::uint32_t>&);
 template void build_presorted(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
                               KdTree<std::uint64_t>&);
 template void build_presorted(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, int,
                               KdTree<std::uint64_t>&);
+#endif
 
 }  // namespace amrbench::partitioners::kd

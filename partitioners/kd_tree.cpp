@@ -98,14 +98,17 @@ std::size_t curve_slices(PointView<T> points, std::span<const std::uint64_t> wei
   return bytes + order.size() * sizeof(Index);
 }
 
-template KdTree<std::uint32_t> build_kd_tree(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint32_t> build_kd_tree(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&);
+template std::size_t curve_order(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
+                                 std::span<std::uint32_t>);
+template std::size_t curve_slices<std::uint32_t>(PointView<double>, std::span<const std::uint64_t>,
+                                                 const KdTreeOptions&, TreeCurve, int, std::span<std::int32_t>);
+
+#if defined(AMRBENCH_ALL_KD_TREES)
+template KdTree<std::uint32_t> build_kd_tree(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint64_t> build_kd_tree(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&);
 template KdTree<std::uint64_t> build_kd_tree(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&);
-
 template std::size_t curve_order(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
-                                 std::span<std::uint32_t>);
-template std::size_t curve_order(PointView<double>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
                                  std::span<std::uint32_t>);
 template std::size_t curve_order(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&, TreeCurve,
                                  std::span<std::uint64_t>);
@@ -113,11 +116,10 @@ template std::size_t curve_order(PointView<double>, std::span<const std::uint64_
                                  std::span<std::uint64_t>);
 template std::size_t curve_slices<std::uint32_t>(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&,
                                                  TreeCurve, int, std::span<std::int32_t>);
-template std::size_t curve_slices<std::uint32_t>(PointView<double>, std::span<const std::uint64_t>,
-                                                 const KdTreeOptions&, TreeCurve, int, std::span<std::int32_t>);
 template std::size_t curve_slices<std::uint64_t>(PointView<float>, std::span<const std::uint64_t>, const KdTreeOptions&,
                                                  TreeCurve, int, std::span<std::int32_t>);
 template std::size_t curve_slices<std::uint64_t>(PointView<double>, std::span<const std::uint64_t>,
                                                  const KdTreeOptions&, TreeCurve, int, std::span<std::int32_t>);
+#endif
 
 }  // namespace amrbench::partitioners

@@ -68,6 +68,13 @@ template std::vector<std::int32_t> slice_order(std::span<const std::uint32_t>, s
 template std::vector<std::int32_t> slice_order(std::span<const std::uint64_t>, std::span<const std::uint64_t>, int,
                                                int);
 
+std::vector<std::int64_t> even_cuts(std::int64_t items, int parts) {
+  std::vector<std::int64_t> cuts;
+  for (int p = 0; p <= parts; ++p)
+    cuts.push_back(static_cast<std::int64_t>(even_cut(static_cast<std::size_t>(items), p, parts)));
+  return cuts;
+}
+
 std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
                                          std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts) {
   struct Share {
@@ -81,13 +88,9 @@ std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
     total.items += shares[r].items;
     total.weight += shares[r].weight;
   }
-  std::vector<std::int64_t> cuts(static_cast<std::size_t>(parts) + 1);
-  if (total.weight == 0) {
-    for (int p = 0; p <= parts; ++p) cuts[p] = static_cast<std::int64_t>(even_cut(total.items, p, parts));
-    return cuts;
-  }
+  if (total.weight == 0) return even_cuts(static_cast<std::int64_t>(total.items), parts);
   // A rank knows the cuts that lie among its items; the others say that it is not before theirs.
-  std::fill(cuts.begin(), cuts.end(), static_cast<std::int64_t>(total.items));
+  std::vector<std::int64_t> cuts(static_cast<std::size_t>(parts) + 1, static_cast<std::int64_t>(total.items));
   cuts[0] = 0;
   std::uint64_t weight = before.weight;
   int p = 0;

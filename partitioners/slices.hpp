@@ -31,6 +31,10 @@ template <class Index>
 std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<const std::uint64_t> weights, int parts,
                                       int threads = 0);
 
+/// Where slices begin among `items` that weigh the same: slice p has the places [cuts[p], cuts[p + 1]). Local,
+/// O(parts).
+std::vector<std::int64_t> even_cuts(std::int64_t items, int parts);
+
 /// Where slices begin in items that are spread over ranks in order: slice p has the places [cuts[p], cuts[p + 1]) over
 /// all ranks. fixed_weights: one an item of this rank, their sum over ranks below 2^62; empty where each weighs 1, on
 /// all ranks that have items or on none. parts + 1 cuts, the same on every rank and for any number of ranks. One
