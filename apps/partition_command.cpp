@@ -13,10 +13,10 @@
 #include "apps/partition_record.hpp"
 #include "apps/partition_run.hpp"
 #include "partitioners/check_together.hpp"
+#include "partitioners/even_shares.hpp"
 #include "partitioners/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/point_input.hpp"
-#include "partitioners/even_shares.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 

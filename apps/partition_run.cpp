@@ -8,9 +8,9 @@
 
 #include "partitioners/baseline_problem.hpp"
 #include "partitioners/check_together.hpp"
+#include "partitioners/even_shares.hpp"
 #include "partitioners/graph_file.hpp"
 #include "partitioners/quality_ranks.hpp"
-#include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::apps {

@@ -64,7 +64,7 @@ struct RunRecord {
   std::string program = "amrbench";
   std::string version;
   bool valid = false;
-  std::string config = "{}";               ///< the configuration as resolved, as JSON text
+  std::string config = "{}";  ///< the configuration as resolved, as JSON text
   support::Provenance provenance;
   std::vector<std::string> notes;          ///< what a reader of the result should know; provenance.notes in the files
   double time_s = 0;                       ///< wall time of the run, set-up excluded, slowest rank

@@ -1,6 +1,5 @@
 #pragma once
-// The 7-point average over one block, faces read where they lie (docs/architecture.md; document 001, 5.3 stencil
-// overlap).
+// The 7-point average over one block, faces read where they lie (docs/architecture.md; document 001, 5.3.3).
 #include <array>
 
 #include "kernels/layout.hpp"

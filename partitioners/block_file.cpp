@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "partitioners/point_input.hpp"
-#include "support/error.hpp"
 #include "support/atomic_file.hpp"
+#include "support/error.hpp"
 
 namespace amrbench::partitioners {
 

@@ -2,9 +2,8 @@
 // kd-trees, curves and parts over points that are spread over ranks.
 //
 // 1. All ranks decide the upper nodes together, level by level, with reductions (distributed_top.hpp); points stay
-// where
-//    they are. Midpoints, exact weighted medians and the cuts of a parts-aware tree are those of build_kd_tree() on all
-//    points in rank order.
+//    where they are. Midpoints, exact weighted medians and the cuts of a parts-aware tree are those of build_kd_tree()
+//    on all points in rank order.
 // 2. The curve is walked through these nodes on every rank. Cells of at most `cell_points` points, in its order, are
 //    assigned to ranks greedily by weight, a stretch of the curve a rank.
 // 3. Points move to their cells' ranks in rounds of bounded messages.

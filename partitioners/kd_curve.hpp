@@ -3,8 +3,7 @@
 //
 // 1. Nodes above a few thousand points are split as by Builder, level by level, and the curve is walked through them.
 // 2. Its cells are done by one thread each. For the order a cell's tree is built, walked and forgotten. For slices
-// alone
-//    a node is split as far as the curve looks ahead, only if its points do not all fall in one slice.
+//    alone a node is split as far as the curve looks ahead, only if its points do not all fall in one slice.
 // Only kd_*.cpp include this.
 #include <algorithm>
 #include <cstddef>

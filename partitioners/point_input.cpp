@@ -10,9 +10,9 @@
 
 #include "partitioners/block_file.hpp"
 #include "partitioners/check_together.hpp"
+#include "partitioners/even_shares.hpp"
 #include "partitioners/graph_file.hpp"
 #include "partitioners/number_file.hpp"
-#include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
 #include "support/process_memory.hpp"
 

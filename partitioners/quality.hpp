@@ -9,7 +9,7 @@
 //                   part needs a copy of the points next to its own
 //   boundary        its points that have an edge to another part
 //   pieces          the connected components of the graph on its points; 0 for a part without points
-// Source: the seed's metrics, Sasidharan 2018, section 2.2; METIS 5.1 manual for the volume.
+// Source: document 001, section 2.2; METIS 5.1 manual for the volume.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cuts the grids of Sasidharan's tables with `amrbench partition` and puts his numbers beside ours.
+"""Cuts the grids of Sasidharan's tables with `amrbench partition` and puts her numbers beside ours.
 
 usage: scripts/partition_tables.py [--amrbench PROGRAM] [--methods NAMES] [--grids NAMES] [--without METHOD:GRID[:PARTS],...]
                                    [--threads N] [--work DIR] [--seconds N] [--json FILE] [--markdown FILE]
@@ -10,7 +10,7 @@ all counts where the method is quick. The record of each count stays in DIR (def
 made again as long as it lies there and is newer than the program; with --seconds no run is started after N seconds, and
 the next call goes on. A method that the build lacks is named and left out.
 
-"Worse" marks a row where our largest degree or edge cut is above the number of his table for the same method. Exit
+"Worse" marks a row where our largest degree or edge cut is above the number of her table for the same method. Exit
 status: 0 done, 1 a run failed, 2 bad input, 3 out of --seconds with runs left.
 """
 import argparse

@@ -20,8 +20,8 @@
 // the position on the Hilbert curve of that cell, turned as the order says (sfc/root_order.hpp). All of the above
 // holds, and a child's key is its parent's with Dim bits appended here too.
 //
-// Source: document 001, sections 2.15 (curves, slicing) and 5.2.1 (keys); Morton 1966; Hilbert in Dim dimensions after
-// Skilling, AIP Conf. Proc. 707 (2004), as a state table.
+// Source: document 001, sections 2.11 (curves, slicing), 5.2.1 and 5.2.4 (keys); Morton 1966; Hilbert in Dim dimensions
+// after Skilling, AIP Conf. Proc. 707 (2004), as a state table. (docs/references.md has all sources in full.)
 #include <array>
 #include <cassert>
 #include <cstdint>

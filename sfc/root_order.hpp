@@ -3,7 +3,7 @@
 // begins where the curve comes in and ends where it goes on.
 //
 // Why: Morton and Hilbert keys put a grid that is no cube into one, and jump wherever the curve leaves the grid and
-// comes back. An order made for the grid (GenSFC: document 001, sections 2.2 and 4.2) does not, and what is below a
+// comes back. An order made for the grid (GenSFC: document 001, sections 3.1 and 4.1-4.3) does not, and what is below a
 // root cell is a cube, where the Hilbert curve does not jump either.
 //
 // Rules for the way through the cells c0, c1, ... of the order:
@@ -13,8 +13,7 @@
 //   axis; when it entered at that face already, along another axis (the first that is not it). It enters the next cell
 //   at the mirrored corner, so at every level the last block before a border and the first behind it share a face.
 // - Otherwise it ends along the axis with the longest way to go, and enters the next cell at the corner nearest to
-// where
-//   it left.
+//   where it left.
 // Memory: 9 bytes a root cell. Immutable after construction; shared by copies of a KeySpace.
 #include <array>
 #include <cstdint>

@@ -16,8 +16,7 @@
 //   at most 2^(e-84). What x contributes depends on x and e only; integer sums do the rest: any order, partition,
 //   number of ranks, threads or lanes gives the same bits.
 // - |hi| <= 2^47 and |lo| <= 2^35, so int64 sums hold kMostCells = 2^15 values; then they are flushed to a 128-bit
-// total
-//   in units of 2^(e-83), which holds 2^44 values (1.7e13).
+//   total in units of 2^(e-83), which holds 2^44 values (1.7e13).
 // - The loop accumulates bits(x + M) modulo 2^64; count * bits(M) is taken off at the flush.
 // - M1 lies 2^47 units above a power of two, so bits 48..63 of bits(x + M1) equal those of bits(M1) exactly when
 //   -2^e <= x and x rounds to less than 2^e. Their differences are OR-ed into a flag word: values out of range,

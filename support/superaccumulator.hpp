@@ -10,8 +10,7 @@
 // - A limb has room for 31 carry bits. A value touches two limbs with less than 2^52 each, so 2046 values may be added
 //   before carries are passed on; `pending_` counts them.
 // - Normalised, limbs 0..66 lie in [0, 2^32) and the last one carries the sign: equal sums have equal limbs, whatever
-// the
-//   order of additions. So merging, MPI_SUM over limbs of up to 2^31 ranks, and comparison are exact.
+//   the order of additions. So merging, MPI_SUM over limbs of up to 2^31 ranks, and comparison are exact.
 // - Infinities and NaNs are counted beside the sum; any of them makes the result infinite or NaN.
 // Complexity: add O(1), 2 loads and stores; normalise and merge O(68). Size 584 bytes. Plain values, no ownership.
 // Source: R. M. Neal, "Fast exact summation using small and large superaccumulators", arXiv:1505.05571 (the small one).

@@ -4,8 +4,7 @@
 //
 //   sort       the reference: sorts every cell by rule 1. O(n log n log d), one thread.
 //   bisection  the document's: each level copies the cut coordinate of every cell to a column and bisects its value,
-//   one
-//              counting pass over the column a guess, all cells and threads at once; then one two-way partition.
+//              one counting pass over the column a guess, all cells and threads at once; then one two-way partition.
 //   multiway   up to 6 levels (64 cells) a round: a sample brackets every cut of the round, one pass sorts out which of
 //              the 64 cells a point belongs to or in which bracket it lies, the few points in brackets are resolved
 //              exactly, one pass moves the points. Two rounds for 4096 leaves.

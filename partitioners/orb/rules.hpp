@@ -3,9 +3,8 @@
 // uses the functions below, so that all give the same tree and the same labels, bit for bit.
 //
 // 1. Order. Along an axis points are ordered by their coordinate on it, then by the other coordinates in ascending
-// order
-//    of axes, then by index (number in the input, over all ranks). No two points are equal, so coincident points split.
-//    Zeros of both signs are equal.
+//    order of axes, then by index (number in the input, over all ranks). No two points are equal, so coincident points
+//    split. Zeros of both signs are equal.
 // 2. Leaf counts. A cell that serves d > 1 leaves gives its left child left_leaves(d), the right one the rest. So the
 //    tree is complete but for its last level, which fills from the left: node i of a heap (root 1) has the children 2i
 //    and 2i + 1, and the nodes are 1 .. 2d - 1. Leaves are numbered from left to right, 0 .. d - 1.

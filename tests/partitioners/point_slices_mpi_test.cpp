@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "partitioners/even_shares.hpp"
 #include "partitioners/point_input.hpp"
 #include "partitioners/quality_ranks.hpp"
-#include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"
 
