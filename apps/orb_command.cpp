@@ -12,7 +12,7 @@
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // `amrbench orb --backend cuda`: the points and weights of each rank on its GPU.
 #include "apps/orb_summary.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {

@@ -14,9 +14,9 @@
 #include "apps/partition_run.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
-#include "partitioners/graph_file.hpp"
+#include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/partitioner.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 

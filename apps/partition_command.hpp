@@ -8,7 +8,7 @@
 namespace amrbench::apps {
 
 struct PartitionArguments {
-  std::string input;                 ///< partitioners/point_input.hpp has the forms
+  std::string input;                 ///< partitioners/inputs/point_input.hpp has the forms
   std::vector<std::string> methods;  ///< names of the registry
   std::vector<int> parts;            ///< each >= 1
   std::string graph;                 ///< file with the graph of points that have none; empty: none

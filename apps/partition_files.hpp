@@ -6,7 +6,7 @@
 #include <string>
 
 #include "partitioners/points.hpp"
-#include "partitioners/stencil_graph.hpp"
+#include "partitioners/inputs/stencil_graph.hpp"
 
 namespace amrbench::apps {
 

@@ -9,7 +9,7 @@
 #include "partitioners/baseline_problem.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
-#include "partitioners/graph_file.hpp"
+#include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/quality_ranks.hpp"
 #include "support/error.hpp"
 

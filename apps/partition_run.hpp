@@ -7,7 +7,7 @@
 #include "apps/partition_command.hpp"
 #include "apps/partition_record.hpp"
 #include "partitioners/partitioner.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "bench/orb_cuda_check.hpp"
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/gpu_distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/cuda.hpp"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/mpi.hpp"

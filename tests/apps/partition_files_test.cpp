@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "apps/png_image.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/error.hpp"
 
 #ifdef AMRBENCH_HAVE_PNG

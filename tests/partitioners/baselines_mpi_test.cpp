@@ -7,7 +7,7 @@
 
 #include "partitioners/baseline_problem.hpp"
 #include "partitioners/partitioner.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "partitioners/quality.hpp"
 #include "support/error.hpp"
 

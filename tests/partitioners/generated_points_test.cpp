@@ -1,4 +1,4 @@
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "partitioners/graph_file.hpp"
+#include "partitioners/inputs/graph_file.hpp"
 
 #include <gtest/gtest.h>
 

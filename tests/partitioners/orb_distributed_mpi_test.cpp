@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/gpu_distributed.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_choice.hpp"

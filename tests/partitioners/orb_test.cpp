@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "partitioners/generated_points.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/orb/orb_partitioner.hpp"
 #include "partitioners/orb/round_tree.hpp"
 #include "support/error.hpp"

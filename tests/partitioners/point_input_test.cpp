@@ -1,4 +1,4 @@
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

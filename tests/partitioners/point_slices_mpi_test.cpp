@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "partitioners/even_shares.hpp"
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "partitioners/quality_ranks.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"

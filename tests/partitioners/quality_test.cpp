@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "partitioners/stencil_graph.hpp"
+#include "partitioners/inputs/stencil_graph.hpp"
 #include "support/error.hpp"
 #include "tests/partitioners/quality_reference.hpp"
 

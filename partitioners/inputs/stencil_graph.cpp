@@ -1,4 +1,4 @@
-#include "partitioners/stencil_graph.hpp"
+#include "partitioners/inputs/stencil_graph.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>

@@ -1,4 +1,4 @@
-#include "partitioners/text_file.hpp"
+#include "partitioners/inputs/text_file.hpp"
 
 #include <fmt/format.h>
 

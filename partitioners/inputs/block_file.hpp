@@ -3,7 +3,7 @@
 // which points are centres of its blocks.
 #include <span>
 
-#include "partitioners/number_file.hpp"
+#include "partitioners/inputs/number_file.hpp"
 #include "partitioners/partitioner.hpp"
 
 namespace amrbench::partitioners {

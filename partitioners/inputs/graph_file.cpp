@@ -1,4 +1,4 @@
-#include "partitioners/graph_file.hpp"
+#include "partitioners/inputs/graph_file.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <string>
 
-#include "partitioners/text_file.hpp"
+#include "partitioners/inputs/text_file.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {

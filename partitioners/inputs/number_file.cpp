@@ -1,4 +1,4 @@
-#include "partitioners/number_file.hpp"
+#include "partitioners/inputs/number_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // parse_input (point_input.hpp): what the text of --input says, before any file is opened.
 #include <fmt/format.h>
 
-#include "partitioners/number_file.hpp"
-#include "partitioners/point_input.hpp"
-#include "partitioners/text_file.hpp"
+#include "partitioners/inputs/number_file.hpp"
+#include "partitioners/inputs/point_input.hpp"
+#include "partitioners/inputs/text_file.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "partitioners/text_file.hpp"
+#include "partitioners/inputs/text_file.hpp"
 
 namespace amrbench::partitioners {
 

@@ -1,4 +1,4 @@
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 #include <limits>
 #include <utility>
 
-#include "partitioners/block_file.hpp"
+#include "partitioners/inputs/block_file.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
-#include "partitioners/graph_file.hpp"
-#include "partitioners/number_file.hpp"
+#include "partitioners/inputs/graph_file.hpp"
+#include "partitioners/inputs/number_file.hpp"
 #include "support/error.hpp"
 #include "support/process_memory.hpp"
 

@@ -1,10 +1,10 @@
-#include "partitioners/block_file.hpp"
+#include "partitioners/inputs/block_file.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "partitioners/point_input.hpp"
+#include "partitioners/inputs/point_input.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 
