@@ -23,10 +23,11 @@ void DeviceClock::mark(DevicePart part, const support::CudaStream& stream) {
 
 void DeviceClock::collect(support::Metrics& metrics, bool all) {
   constexpr double kNanoseconds = 1e9;
-  // Half of the ring may stay under way: no stage may wait because the clock does.
-  while (head_ - tail_ > (all ? 1 : kMarks / 2)) {
+  // Half of the ring may stay under way: no stage may wait because the clock does. What is over is taken at once.
+  while (head_ - tail_ > 1) {
     const Mark& from = marks_[tail_ % kMarks];
     const Mark& to = marks_[(tail_ + 1) % kMarks];
+    if (!all && head_ - tail_ <= kMarks / 2 && !to.event.complete()) break;
     ++tail_;
     to.event.synchronize();
     metrics.count(kCounters[static_cast<std::size_t>(to.part)],

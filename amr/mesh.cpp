@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <stdexcept>
 #include <string>
 
 #include "support/error.hpp"
@@ -66,7 +67,8 @@ template <int Dim>
 void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
   keys_.swap(keys);
   weights_.swap(weights);
-  if (weights_.size() != keys_.size()) weights_.assign(keys_.size(), 1.0);
+  if (weights_.empty()) weights_.assign(keys_.size(), 1.0);
+  if (weights_.size() != keys_.size()) throw std::logic_error("set_blocks: weights and keys differ in number");
   if (!is_linked_) keys.clear();  // a mesh that was refused: nothing of it holds
   is_linked_ = false;
   blocks_.levels.swap(spare_.levels);

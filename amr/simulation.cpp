@@ -141,12 +141,12 @@ void Simulation::run(const StepObserver& observer) {
   double time = 0.0, delta = time_delta();
   for (std::int64_t step = 1; more_steps(step - 1, time); ++step) {
     for (int stage = 0; stage < config_.run.stages_per_step && checks_pass(); ++stage) advance_stage(step);
+    totals_.steps = step;
     if (adapts()) {
       move_objects(objects_, delta);
       if (config_.run.refine_every > 0 && step % config_.run.refine_every == 0) refine(change);
     }
     time += delta;
-    totals_.steps = step;
     if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
     observer(step, time, totals_);
     delta = time_delta();

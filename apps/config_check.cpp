@@ -102,7 +102,8 @@ std::vector<std::string> check_config(const Config& config) {
   if (config.mesh.uniform && !config.objects.empty())
     notes.emplace_back("mesh.uniform = true: the objects have no effect");
   if (loadbalance::Placement(config.partition).gathers())
-    notes.push_back(fmt::format("partition.method {}: gathered on one rank", config.partition.method));
+    notes.push_back(fmt::format("partition.method {}: gathered on one rank, all blocks whenever they are placed",
+                                config.partition.method));
   if (config.device.backend == "cpu" && config.device.transport != "auto")
     notes.emplace_back("device.transport has no effect: device.backend is \"cpu\"");
   if (config.run.steps == 0 && config.run.time == 0.0)

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/registry.hpp"
+
 namespace amrbench::apps {
 
 /// One legal value of a key and what it means.
@@ -33,10 +35,7 @@ std::span<const Choice> transports();
 /// there is no such type.
 std::optional<std::string_view> shape_of_miniamr_type(std::int64_t type);
 
-/// The candidate nearest to `word` by edits (insert, delete, replace, swap of neighbours), when near enough to be a
-/// misspelling: at most a third of the word's length, at least 1. Ties go to the earlier candidate.
-/// O(sum of length products).
-std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates);
+using support::nearest;
 
 std::vector<std::string_view> names_of(std::span<const Choice> choices);
 

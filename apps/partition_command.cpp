@@ -15,8 +15,8 @@
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
 #include "partitioners/inputs/graph_file.hpp"
-#include "partitioners/partitioner.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/partitioner.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 
@@ -90,13 +90,17 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   using Form = partitioners::InputSpec::Form;
   PartitionInput input;
   input.spec = partitioners::parse_input(arguments.input, arguments.dim);
-  if (input.spec.n >= partitioners::kMostPoints)
-    throw InputError(fmt::format("--input {}: at most 2^32 - 1 points can be measured", arguments.input));
   input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
+  const auto check_size = [&](std::uint64_t size) {
+    if (size >= partitioners::kMostPoints)
+      throw InputError(fmt::format("--input {}: at most 2^32 - 1 points can be measured", arguments.input));
+  };
+  check_size(input.spec.n);  // before they are made
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
   partitioners::PointInput& points = input.points;
+  check_size(points.size);
   if (!arguments.picture.empty() && points.dim != 2)
     throw InputError(
         fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", points.name, points.dim));
@@ -164,20 +168,24 @@ void write_views(const support::Communicator& comm, const PartitionArguments& ar
   const std::vector<std::int32_t> part = partitioners::on_root(comm, std::move(found.part));
   const std::vector<std::uint64_t> position =
       partitioners::on_root(comm, drawn ? std::move(found.position) : std::vector<std::uint64_t>{});
+  std::string picture, vtk;
+  partitioners::check_together(comm, [&] {  // nothing is written before all of it is known to be possible
+    if (!comm.is_root() || !drawn) return;
+    std::vector<std::uint32_t> order(position.size());
+    for (std::size_t i = 0; i < position.size(); ++i) order[position[i]] = static_cast<std::uint32_t>(i);
+    const auto all = partitioners::load_slice<double>(support::Communicator(), input.spec, arguments.threads);
+    const Drawing drawing{.points = {all.points.span(), all.dim},
+                          .grid = all.grid ? &*all.grid : nullptr,
+                          .part = part,
+                          .order = order,
+                          .curve = arguments.draw == "curve"};
+    if (!arguments.picture.empty()) picture = png_picture(drawing, arguments.pixels);
+    if (!arguments.vtk.empty()) vtk = vtk_file(drawing);
+  });
   if (!comm.is_root()) return;
   if (!arguments.parts_file.empty()) support::write_file_atomically(arguments.parts_file, parts_text(part), existing);
-  if (!drawn) return;
-  std::vector<std::uint32_t> order(position.size());
-  for (std::size_t i = 0; i < position.size(); ++i) order[position[i]] = static_cast<std::uint32_t>(i);
-  const auto all = partitioners::load_slice<double>(support::Communicator(), input.spec, arguments.threads);
-  const Drawing drawing{.points = {all.points.span(), all.dim},
-                        .grid = all.grid ? &*all.grid : nullptr,
-                        .part = part,
-                        .order = order,
-                        .curve = arguments.draw == "curve"};
-  if (!arguments.picture.empty())
-    support::write_file_atomically(arguments.picture, png_picture(drawing, arguments.pixels), existing);
-  if (!arguments.vtk.empty()) support::write_file_atomically(arguments.vtk, vtk_file(drawing), existing);
+  if (!arguments.picture.empty()) support::write_file_atomically(arguments.picture, picture, existing);
+  if (!arguments.vtk.empty()) support::write_file_atomically(arguments.vtk, vtk, existing);
 }
 
 void print_row(std::span<const PartitionRow> rows) {
@@ -191,6 +199,7 @@ void print_row(std::span<const PartitionRow> rows) {
 int partition_command(const PartitionArguments& arguments, const MpiSession& /*mpi*/) {
   std::vector<std::unique_ptr<Partitioner>> makers;
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
+  partitioners::check_splitter(arguments.splitter);
   check_outputs(arguments);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
@@ -200,7 +209,8 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   std::vector<PartitionRow> rows;
   FoundParts found;
   for (std::size_t m = 0; m < makers.size(); ++m) {
-    if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 && !makers[m]->runs_on_ranks())
+    if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 &&
+        !makers[m]->runs_on_ranks(options_of(arguments, 1)))
       fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n",
                  arguments.methods[m]);
     for (const int parts : arguments.parts) {

@@ -83,10 +83,15 @@ void run_on_root(const Communicator& comm, const PartitionArguments& arguments, 
 void run_on_ranks(const Communicator& comm, const PartitionArguments& arguments, const PartitionInput& input,
                   Partitioner& partitioner, const PartitionOptions& options, PartitionRow& row, FoundParts& found) {
   const partitioners::Problem mine = input.points.problem();
-  if (partitioner.runs_on_ranks()) {
+  if (partitioner.runs_on_ranks(options)) {
+    PartitionOptions parts_alone = options;
+    parts_alone.order = false;
     partitioners::RankResult here;
-    time_calls(comm, arguments.repetitions, row, [&] { here = partitioner.partition_on_ranks(comm, mine, options); });
+    time_calls(comm, arguments.repetitions, row,
+               [&] { here = partitioner.partition_on_ranks(comm, mine, parts_alone); });
     row.memory_bytes = support::all_max(comm, static_cast<std::uint64_t>(here.memory_bytes));
+    if (support::any_of_ranks(comm, here.position.size() != here.part.size()))
+      here = partitioner.partition_on_ranks(comm, mine, options);
     found = {std::move(here.part), std::move(here.position)};
     return;
   }
@@ -126,13 +131,17 @@ void measure_graph(const Communicator& comm, const PartitionArguments& arguments
 
 }  // namespace
 
+PartitionOptions options_of(const PartitionArguments& arguments, int parts) {
+  return {.parts = parts,
+          .threads = arguments.threads,
+          .bucket = arguments.bucket,
+          .splitter = arguments.splitter,
+          .side_tolerance = arguments.side_tolerance};
+}
+
 PartitionRow run_row(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,
                      const std::string& method, Partitioner& partitioner, int parts, FoundParts& found) {
-  const PartitionOptions options{.parts = parts,
-                                 .threads = arguments.threads,
-                                 .bucket = arguments.bucket,
-                                 .splitter = arguments.splitter,
-                                 .side_tolerance = arguments.side_tolerance};
+  const PartitionOptions options = options_of(arguments, parts);
   PartitionRow row;
   row.method = method;
   found = {};

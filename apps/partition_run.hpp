@@ -6,8 +6,8 @@
 
 #include "apps/partition_command.hpp"
 #include "apps/partition_record.hpp"
-#include "partitioners/partitioner.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/partitioner.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {
@@ -26,6 +26,9 @@ struct FoundParts {
   std::vector<std::int32_t> part;
   std::vector<std::uint64_t> position;
 };
+
+/// What the command line says of the methods.
+partitioners::PartitionOptions options_of(const PartitionArguments& arguments, int parts);
 
 /// Runs `partitioner` for one part count `arguments.repetitions` times and measures the last result, which is left in
 /// `found`. Times are those of the slowest rank, memory is that of the largest. A method that works on one rank gets

@@ -16,6 +16,13 @@ double spent_seconds(const support::Metrics& metrics) {
   return metrics.seconds(support::Phase::balance) + metrics.seconds(support::Phase::migrate);
 }
 
+/// Do the blocks lie by these cuts already? Not where there are none.
+bool are_cuts_of(std::span<const std::int64_t> cuts, std::span<const std::int64_t> rank_sizes) {
+  for (std::size_t r = 0; r < rank_sizes.size() && !cuts.empty(); ++r)
+    if (cuts[r + 1] - cuts[r] != rank_sizes[r]) return false;
+  return !cuts.empty();
+}
+
 }  // namespace
 
 Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition)
@@ -126,7 +133,7 @@ Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics)
 Action Balancer::ask(const Load& load) {
   const Action action = policy_->decide(history_, load);
   if (outcome_.action == Action::leave) outcome_.action = action;
-  return action;
+  return action == Action::leave ? action : outcome_.action;  // one decision, whatever else is answered later
 }
 
 /// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
@@ -145,6 +152,8 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
 void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
                     const Load& load, support::Metrics& metrics) {
   const Destinations to = destinations(mesh, action, load);
+  // Unequal weights may keep ranks apart though they are cut as well as slices can be.
+  if (!model_->is_uniform() && are_cuts_of(to.cuts, mesh.rank_sizes())) return;
   const Moved moved = carry_out(to, mesh, fields, changes, metrics);
   ++(load.predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
   outcome_.blocks += moved.blocks;
@@ -159,7 +168,8 @@ void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Met
   if (mesh.comm().size() == 1 || (placement_.follows_keys() && model_->is_uniform())) return;
   support::PhaseTimer timer(metrics, support::Phase::balance);
   std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
-  move(mesh, fields, none, Action::full, weigh(mesh, {}, false, metrics), metrics);
+  const Load load = weigh(mesh, {}, false, metrics);
+  if (!placement_.follows_keys() || !load.is_even()) move(mesh, fields, none, Action::full, load, metrics);
   outcome_ = {};
 }
 

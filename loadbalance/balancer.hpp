@@ -6,7 +6,6 @@
 // refinement, so nothing is sent for them.
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,7 +44,7 @@ class Balancer final : public amr::Rebalancer {
   /// One exchange of loads; where blocks move along their keys, two more for the cuts.
   bool rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;
-  /// Nothing is exchanged where blocks weigh the same, but for the blocks that move.
+  /// Nothing is exchanged where blocks weigh the same and follow the keys, but for the blocks that move.
   bool rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
 
   [[nodiscard]] const History& history() const { return history_; }

@@ -17,9 +17,9 @@ class CostModel {
   virtual ~CostModel() = default;
   /// Writes table.weight, finite and >= 0: what one block of each row costs. It finds there what was last kept with the
   /// block (1 at the start); table.seconds is what this rank has worked since then. Must not depend on how blocks are
-  /// spread over ranks unless the model measures. Local.
+  /// spread over ranks unless the model measures. Must not throw: a weight of NaN is refused on every rank. Local.
   virtual void weigh(BlockTable& table) const = 0;
-  /// Does every block weigh the same, so that loads follow from counting?
+  /// Does every block weigh exactly 1, so that loads follow from counting?
   [[nodiscard]] virtual bool is_uniform() const { return false; }
   /// Does weigh() look at centres? They cost a pass over the blocks.
   [[nodiscard]] virtual bool needs_centres() const { return true; }

@@ -29,7 +29,7 @@ class ByLevel final : public CostModel {
 };
 
 template <class Model>
-std::unique_ptr<CostModel> make(const BalanceConfig& /*config*/) {
+std::unique_ptr<CostModel> make_model_of(const BalanceConfig& /*config*/) {
   return std::make_unique<Model>();
 }
 
@@ -37,8 +37,9 @@ std::unique_ptr<CostModel> make(const BalanceConfig& /*config*/) {
 
 std::span<const CostModelEntry> cost_model_registry() {
   static constexpr std::array entries{
-      CostModelEntry{"uniform", "every block weighs 1", make<Uniform>},
-      CostModelEntry{"level", "a block of level l weighs 2^l, as where finer levels take more steps", make<ByLevel>},
+      CostModelEntry{"uniform", "every block weighs 1", make_model_of<Uniform>},
+      CostModelEntry{"level", "a block of level l weighs 2^l, as where finer levels take more steps",
+                     make_model_of<ByLevel>},
   };
   return entries;
 }
@@ -49,8 +50,9 @@ std::unique_ptr<CostModel> make_cost_model(const BalanceConfig& config) {
 
 double work_seconds(const support::Metrics& metrics) {
   constexpr double kNanosecond = 1e-9;
-  const std::int64_t device = metrics.counter("device_stencil_ns") + metrics.counter("device_faces_ns");
-  if (device > 0) return kNanosecond * static_cast<double>(device);
+  // Counted from a GPU's first stage on, so that one clock serves the whole run.
+  if (metrics.counter("device_memory_bytes") > 0)
+    return kNanosecond * static_cast<double>(metrics.counter("device_stencil_ns") + metrics.counter("device_faces_ns"));
   const double waiting = kNanosecond * static_cast<double>(metrics.counter("halo_wait_ns"));
   return metrics.seconds(support::Phase::stencil) + metrics.seconds(support::Phase::halo) - waiting;
 }

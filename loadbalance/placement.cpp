@@ -12,17 +12,15 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-constexpr std::string_view kOctree = "octree";
-
 bool is_curve(std::string_view method) {
   return method == "morton" || method == "hilbert" || method == "gensfc";
 }
 
 partitioners::PartitionOptions options_of(const PartitionConfig& config) {
   try {
-    if (config.splitter != kOctree) static_cast<void>(partitioners::split_rule_from_name(config.splitter));
+    partitioners::check_splitter(config.splitter);
   } catch (const support::InputError& error) {
-    throw support::InputError(std::string("partition.splitter: ") + error.what() + ", or octree");
+    throw support::InputError(std::string("partition.splitter: ") + error.what());
   }
   partitioners::PartitionOptions options;
   options.splitter = config.splitter;
@@ -37,7 +35,7 @@ partitioners::PartitionOptions options_of(const PartitionConfig& config) {
 Placement::Placement(const PartitionConfig& config)
     : options_(options_of(config)),
       partitioner_(partitioners::make_partitioner(config.method)),
-      follows_keys_(config.splitter == kOctree && is_curve(config.method)) {}
+      follows_keys_(config.splitter == partitioners::kOctree && is_curve(config.method)) {}
 
 Destinations Placement::place(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
                               const partitioners::Graph* graph) const {

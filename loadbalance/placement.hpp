@@ -33,7 +33,7 @@ class Placement {
   [[nodiscard]] bool follows_keys() const { return follows_keys_; }
   [[nodiscard]] bool needs_graph() const { return !follows_keys_ && partitioner_->needs_graph(); }
   /// Does the method work on one rank, so that all blocks are gathered there?
-  [[nodiscard]] bool gathers() const { return !follows_keys_ && !partitioner_->runs_on_ranks(); }
+  [[nodiscard]] bool gathers() const { return !follows_keys_ && !partitioner_->runs_on_ranks(options_); }
 
   /// All blocks of the tables of all ranks placed anew by their loads, which rank r of `parts` gets each. Rows stand in
   /// the order of the keys where follows_keys(), else the table has centres. heaviest: the largest load of a row on any

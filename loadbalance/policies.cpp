@@ -34,7 +34,7 @@ class Threshold final : public Policy {
 };
 
 template <class P>
-std::unique_ptr<Policy> make(const BalanceConfig& config) {
+std::unique_ptr<Policy> make_policy_of(const BalanceConfig& config) {
   return std::make_unique<P>(config);
 }
 
@@ -42,10 +42,11 @@ std::unique_ptr<Policy> make(const BalanceConfig& config) {
 
 std::span<const PolicyEntry> policy_registry() {
   static constexpr std::array entries{
-      PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart", make<Every>},
+      PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart",
+                  make_policy_of<Every>},
       PolicyEntry{"threshold", "rebalance when (max - min) / mean of the ranks' loads exceeds balance.threshold",
-                  make<Threshold>},
-      PolicyEntry{"never", "leave blocks where refinement made them", make<Never>},
+                  make_policy_of<Threshold>},
+      PolicyEntry{"never", "leave blocks where refinement made them", make_policy_of<Never>},
   };
   return entries;
 }

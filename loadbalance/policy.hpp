@@ -36,7 +36,7 @@ struct Load {
   [[nodiscard]] double spread() const { return mean > 0.0 ? (max - min) / mean : 0.0; }
   /// max / mean - 1.
   [[nodiscard]] double imbalance() const { return mean > 0.0 ? max / mean - 1.0 : 0.0; }
-  /// Are ranks as even as whole blocks allow?
+  /// Are ranks as even as whole blocks allow? Slices of unequal weights may be up to twice the heaviest block apart.
   [[nodiscard]] bool is_even() const { return max <= min + heaviest; }
 };
 /// The load of each rank, in a Load.

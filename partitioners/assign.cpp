@@ -53,7 +53,7 @@ Assignment assign(const Communicator& comm, Partitioner& partitioner, const Prob
   PartitionOptions parts_alone = options;
   parts_alone.order = false;
   if (comm.size() == 1) return {partitioner.partition(mine, parts_alone).part, false};
-  if (!partitioner.runs_on_ranks()) return assign_on_root(comm, partitioner, mine, parts_alone);
+  if (!partitioner.runs_on_ranks(options)) return assign_on_root(comm, partitioner, mine, parts_alone);
   return {partitioner.partition_on_ranks(comm, mine, parts_alone).part, false};
 }
 

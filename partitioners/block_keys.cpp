@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "partitioners/kd_tree.hpp"
@@ -15,8 +16,12 @@ namespace {
 /// Root cells of a grid along GenSFC, numbered with the first axis fastest.
 template <int Dim>
 std::vector<std::uint32_t> gensfc_cells(const sfc::Coord<Dim>& root) {
+  constexpr std::size_t kMostCells = std::size_t{1} << 27;  // their tree takes some 60 bytes a cell
   std::size_t cells = 1;
-  for (const std::uint32_t extent : root) cells *= extent;
+  for (const std::uint32_t extent : root) cells *= extent;  // at most 2^60
+  if (cells > kMostCells)
+    throw support::InputError("gensfc by splitter octree: " + std::to_string(cells) + " root cells; at most " +
+                              std::to_string(kMostCells) + " are possible");
   std::vector<double> points;
   points.reserve(cells * Dim);
   for (std::size_t c = 0; c < cells; ++c) {

@@ -18,9 +18,6 @@ namespace {
 
 using Index = std::uint32_t;
 
-/// PartitionOptions::splitter for the tree that the points' mesh has already.
-constexpr std::string_view kOctree = "octree";
-
 RankResult on_ranks(const support::Communicator& comm, const Problem& mine, const DistributedTreeOptions& options) {
   DistributedTree tree = distributed_tree(comm, mine.points, mine.weights, options);
   return {std::move(tree.part), std::move(tree.position), tree.memory_bytes};
@@ -31,7 +28,12 @@ class CurveMethod : public Partitioner {
   explicit CurveMethod(TreeCurve curve) : curve_(curve) {}
 
   [[nodiscard]] bool order_costs() const override { return true; }
-  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
+    if (options.splitter == kOctree) return true;
+    // The sample of that splitter follows the order of points in one memory.
+    const SplitRule rule = split_rule_from_name(options.splitter);
+    return rule.below != Splitter::sampled_median && (rule.top_levels == 0 || rule.top != Splitter::sampled_median);
+  }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
     if (options.splitter == kOctree) return octree_on_ranks(comm, tree_curve_name(curve_), mine, options);
@@ -75,7 +77,7 @@ class PartsTreeMethod : public Partitioner {
  public:
   explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
 
-  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
     if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");

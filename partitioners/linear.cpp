@@ -24,7 +24,7 @@ class LinearPartitioner final : public Partitioner {
     result.memory_bytes = weights.size() * sizeof(weights[0]);
     return result;
   }
-  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
     const RankShare share = share_of_points(comm, mine);

@@ -63,8 +63,8 @@ struct RankResult {
 class Partitioner {
  public:
   virtual ~Partitioner() = default;
-  /// Whether partition_on_ranks() exists.
-  [[nodiscard]] virtual bool runs_on_ranks() const { return false; }
+  /// Whether partition_on_ranks() exists for these options. Throws support::InputError for options that are none.
+  [[nodiscard]] virtual bool runs_on_ranks(const PartitionOptions& /*options*/) const { return false; }
   /// The partition of points that are spread over ranks: that of partition() on all points in rank order, whatever the
   /// number of ranks. mine: this rank's points and weights, no graph. Collective; throws support::InputError, the same
   /// on every rank.

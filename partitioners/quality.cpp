@@ -1,12 +1,12 @@
 #include "partitioners/quality.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "partitioners/threads.hpp"
 #include "support/error.hpp"
 #include "support/superaccumulator.hpp"
 
@@ -17,10 +17,6 @@ namespace {
 using support::ExactSum;
 using support::InputError;
 using Index = std::uint32_t;
-
-int thread_count(int threads) {
-  return threads > 0 ? threads : omp_get_max_threads();
-}
 
 /// Points by part: those of part p are points[first[p] .. first[p + 1]), ascending.
 struct PartLists {
@@ -154,7 +150,7 @@ void measure_loads(const PartLists& lists, std::span<const double> weights, int 
   const auto parts = static_cast<std::size_t>(quality.parts);
   std::vector<double> loads(parts);
   ExactSum total;
-#pragma omp parallel num_threads(thread_count(threads))
+#pragma omp parallel num_threads(team_size(threads))
   {
     ExactSum mine;
 #pragma omp for schedule(dynamic, 16)
@@ -183,7 +179,7 @@ void measure_graph(std::span<const std::int32_t> part, const PartLists& lists, c
   const auto parts = static_cast<std::size_t>(quality.parts);
   std::vector<PartCounts> counts(parts);
   std::vector<char> visited(part.size(), 0);
-#pragma omp parallel num_threads(thread_count(threads))
+#pragma omp parallel num_threads(team_size(threads))
   {
     PartCounter counter(part, parts, graph, visited);
 #pragma omp for schedule(dynamic, 4)

@@ -30,6 +30,15 @@ std::string_view splitter_name(Splitter splitter) {
   return "unknown";
 }
 
+void check_splitter(std::string_view text) {
+  if (text == kOctree) return;
+  try {
+    static_cast<void>(split_rule_from_name(text));
+  } catch (const support::InputError& error) {
+    throw support::InputError(std::string(error.what()) + ", or octree, or TOP:LEVELS:BELOW");
+  }
+}
+
 SplitRule split_rule_from_name(std::string_view text) {
   const auto first = text.find(':');
   if (first == std::string_view::npos) return {.below = splitter_from_name(text)};

@@ -34,6 +34,10 @@ struct SplitRule {
 /// "midpoint": one splitter everywhere; "selection:6:midpoint": the first on the 6 top levels, the second below.
 /// Throws support::InputError for anything else.
 SplitRule split_rule_from_name(std::string_view text);
+/// PartitionOptions::splitter for the tree that the points' mesh has already; no rule for kd-trees.
+inline constexpr std::string_view kOctree = "octree";
+/// Throws support::InputError unless `text` is kOctree or a rule.
+void check_splitter(std::string_view text);
 std::string split_rule_name(const SplitRule& rule);
 
 }  // namespace amrbench::partitioners

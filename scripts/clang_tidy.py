@@ -104,8 +104,9 @@ def main():
     version = subprocess.run([CLANG_TIDY[0], "--version"], check=True, capture_output=True, text=True).stdout
     todo = []
     # CUDA sources are left out: nvcc's command lines are not clang's, and clang-tidy 14 does not know the toolkit.
-    entries = [entry for entry in json.loads((build / "compile_commands.json").read_text())
-               if not entry["file"].endswith(".cu")]
+    # A source of several programs (the tests' main) is checked once: clang-tidy goes through all its commands itself.
+    entries = list({entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())
+                    if not entry["file"].endswith(".cu")}.values())
     for entry in entries:
         passed = cache / fingerprint(entry, build, version)
         if arguments.all or not passed.exists():

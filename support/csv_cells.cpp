@@ -51,10 +51,7 @@ void flatten(const std::string& name, const Json& value, std::span<const std::st
     return;
   }
   std::string joined;
-  for (const Json& element : value) {
-    if (!joined.empty()) joined += ';';
-    joined += cell_text(element);
-  }
+  for (std::size_t k = 0; k < value.size(); ++k) joined += (k > 0 ? ";" : "") + cell_text(value[k]);
   cells.push_back({name, joined});
 }
 

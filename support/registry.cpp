@@ -4,8 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
+#include <cstddef>
 
 #include "support/error.hpp"
 
@@ -13,35 +12,43 @@ namespace amrbench::support {
 
 namespace {
 
-/// Least number of characters to change, leave out or put in that makes a of b (Levenshtein).
+/// Edits between two words (optimal string alignment). Three rows suffice: a swap looks two back.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    std::swap(before, last);
+    std::swap(last, row);
   }
-  return row.back();
+  return last[b.size()];
 }
 
 }  // namespace
 
-void throw_unknown(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
-  std::string_view nearest;
-  std::size_t distance = std::min<std::size_t>(3, (name.size() + 1) / 2);  // from there on it is another word
-  for (const std::string_view known : names) {
-    const std::size_t d = edit_distance(name, known);
-    if (d < distance) {
-      distance = d;
-      nearest = known;
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongest = 64;  // longer words are no misspellings of ours
+  if (word.empty() || word.size() > kLongest) return std::nullopt;
+  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  std::optional<std::string> found;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      found = std::string(candidate);
     }
   }
+  return found;
+}
+
+void throw_unknown(std::string_view what, std::string_view name, std::span<const std::string_view> names) {
   std::string text = fmt::format("{} {}: unknown; there are {}", what, name, fmt::join(names, ", "));
-  if (!nearest.empty()) text += fmt::format(" (did you mean {}?)", nearest);
+  if (const auto near = nearest(name, names)) text += fmt::format(" (did you mean {}?)", *near);
   throw InputError(text);
 }
 

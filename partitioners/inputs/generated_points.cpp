@@ -1,13 +1,12 @@
 #include "partitioners/inputs/generated_points.hpp"
 
-#include <omp.h>
-
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
 #include <vector>
 
+#include "partitioners/threads.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners {
@@ -114,10 +113,6 @@ void corner_point(std::uint64_t seed, std::uint64_t point, int dim, T* x) {
   }
 }
 
-int thread_count(int threads) {
-  return threads > 0 ? threads : omp_get_max_threads();
-}
-
 constexpr std::pair<std::string_view, PointKind> kKinds[] = {{"uniform", PointKind::uniform},
                                                              {"cluster", PointKind::cluster},
                                                              {"plummer", PointKind::plummer},
@@ -148,7 +143,7 @@ void make_points(PointKind kind, int dim, std::uint64_t seed, std::uint64_t firs
   const auto width = static_cast<std::size_t>(dim);
   const std::size_t n = coordinates.size() / width;
   const std::vector<Wave> waves = kind == PointKind::field ? waves_of(seed, dim) : std::vector<Wave>{};
-#pragma omp parallel for schedule(static) num_threads(thread_count(threads))
+#pragma omp parallel for schedule(static) num_threads(team_size(threads))
   for (std::size_t i = 0; i < n; ++i) {
     Draws draws(seed, first + i);
     T* x = coordinates.data() + i * width;
@@ -165,7 +160,7 @@ void make_points(PointKind kind, int dim, std::uint64_t seed, std::uint64_t firs
 }
 
 void make_weights(std::uint64_t seed, std::uint64_t first, std::span<double> weights, int threads) {
-#pragma omp parallel for schedule(static) num_threads(thread_count(threads))
+#pragma omp parallel for schedule(static) num_threads(team_size(threads))
   for (std::size_t i = 0; i < weights.size(); ++i) {
     Draws draws(seed ^ 0x77656967, first + i);
     weights[i] = 1 - draws.next();

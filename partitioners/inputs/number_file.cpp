@@ -55,7 +55,11 @@ std::string plain_name(std::string_view cell) {
 
 /// Takes the names of a header; false when the line is none.
 bool take_header(std::span<const std::string_view> cells, const std::string& where, TableForm& form) {
-  const auto is_number = [](std::string_view cell) { return parse_number<double>(cell).has_value(); };
+  // What begins like a number is meant as one, and refused as a row where it is none that can be read.
+  const auto is_number = [](std::string_view cell) {
+    return parse_number<double>(cell) ||
+           (!cell.empty() && std::string_view("+-.0123456789").find(cell.front()) != std::string_view::npos);
+  };
   if (std::any_of(cells.begin(), cells.end(), is_number)) return false;
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const std::string name = plain_name(cells[k]);

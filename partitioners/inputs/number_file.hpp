@@ -35,11 +35,10 @@ struct TableForm {
 };
 
 /// Reads the top of the file. InputError also for a file without rows or header, a header with a cell left empty or two
-/// weights, no or more than 16 coordinates. Of one rank: not collective.
+/// weights, more than 17 columns. Of one rank: not collective.
 TableForm read_table_form(const std::string& path);
 
-/// Rows of the stretch of rank `rank` of `ranks`, one after another, values[column]; row(values, where) may refuse
-/// them. `where` makes the front of a message, "<path>:<line>", and knows the row's number in the file.
+/// Where a row stands: makes the front of a message, "<path>:<line>", and knows the row's number in the file.
 class TablePlace {
  public:
   TablePlace(const TableForm& form, std::uint64_t offset) : form_(form), offset_(offset) {}
@@ -51,6 +50,8 @@ class TablePlace {
   const TableForm& form_;
   std::uint64_t offset_;
 };
+/// Rows of the stretch of rank `rank` of `ranks`, one after another, values[column]; row(values, where) may refuse
+/// them.
 void read_rows(const TableForm& form, int rank, int ranks,
                const std::function<void(std::span<const double>, const TablePlace&)>& row);
 

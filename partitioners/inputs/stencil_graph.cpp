@@ -1,11 +1,11 @@
 #include "partitioners/inputs/stencil_graph.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "partitioners/threads.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -13,10 +13,6 @@ namespace amrbench::partitioners {
 namespace {
 
 using support::InputError;
-
-int thread_count(int threads) {
-  return threads > 0 ? threads : omp_get_max_threads();
-}
 
 /// The offsets of a stencil's points in ascending order of the neighbour's number, the centre left out.
 struct Stencil {
@@ -110,7 +106,7 @@ Graph stencil_graph(const GridShape& grid, int threads) {
   }
   graph.offsets.back() = entries;
   graph.adjacent.resize(static_cast<std::size_t>(entries));
-#pragma omp parallel for schedule(static) num_threads(thread_count(threads))
+#pragma omp parallel for schedule(static) num_threads(team_size(threads))
   for (std::int64_t row = 0; row < rows; ++row) fill_row(grid, stencil, row % ny, row / ny, graph);
   return graph;
 }
@@ -122,7 +118,7 @@ void fill_cell_centres(const GridShape& grid, std::uint64_t first, std::span<T> 
   const auto ny = static_cast<std::uint64_t>(grid.extent[1]);
   const auto dim = static_cast<std::size_t>(grid.dim);
   const std::uint64_t end = first + centres.size() / dim;
-#pragma omp parallel for schedule(static) num_threads(thread_count(threads))
+#pragma omp parallel for schedule(static) num_threads(team_size(threads))
   for (std::uint64_t row = first / nx; row < (end + nx - 1) / nx; ++row) {
     const std::uint64_t y = row % ny, z = row / ny;
     for (std::uint64_t cell = std::max(first, row * nx); cell < std::min(end, (row + 1) * nx); ++cell) {

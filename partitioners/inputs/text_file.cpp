@@ -111,6 +111,8 @@ bool FileLines::next(std::string_view& line) {
   line_offset_ = offset_ + at_;
   const std::size_t stop = found == std::string::npos ? buffer_.size() : found;
   if (found == std::string::npos && stop == at_) return false;
+  if (stop - at_ > kLongestLine)
+    fail(path_, fmt::format("a line of more than {} bytes; this is no text of numbers", kLongestLine));
   line = std::string_view(buffer_).substr(at_, stop - at_);
   at_ = std::min(buffer_.size(), stop + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);

@@ -23,7 +23,7 @@ OrbOptions options_of(const PartitionOptions& options, std::uint64_t points) {
 
 class OrbPartitioner final : public Partitioner {
  public:
-  [[nodiscard]] bool runs_on_ranks() const override { return true; }
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     check(problem, options);

@@ -206,8 +206,8 @@ class Partition(unittest.TestCase):
         self.refused("--input", "grid:2x2", *ok, "--weights", "w.txt", ranks=2, says="w.txt:2: the weight -1")
         self.refused("--input", "blocks:nan.csv", *ok, ranks=2, says="nan.csv: the first line does not tell the mesh")
         self.refused("--input", "grid:4x4", *ok, "--side-tolerance", "1", says="--side-tolerance")
-        self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "sampled_median",
-                     ranks=2, says="sampled_median works on one rank")
+        self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octre", says="did you mean")
+        self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octree", says="octree needs")
         self.write("h.graph", "2 1\n2\n1\n")
         self.refused("--input", "file:h.graph", "--method", "morton", "--parts", "2", ranks=2, says="works on points")
 
@@ -235,13 +235,14 @@ class Partition(unittest.TestCase):
         """Their points are gathered, which a note says; parts and measures are those of one rank."""
         self.write("p.csv", "# points\nweight x y\n" + "".join(f"{k % 4 + 1} {k * 7 % 31} {k * k % 29}\n" for k in range(301)))
         self.write("path.graph", "6 5\n2\n1 3\n2 4\n3 5\n4 6\n5\n")
-        cases = [("linear", "grid:12x9"), ("linear", "file:p.csv"), ("linear", "file:path.graph")]
+        cases = [("linear", "grid:12x9"), ("linear", "file:p.csv"), ("linear", "file:path.graph"),
+                 ("hilbert --splitter sampled_median", "file:p.csv")]
         cases += [(name, "grid:12x9") for name in ("metis_kway", "scotch", "zoltan_rcb") if name in listed()]
         for method, text in cases:
             with self.subTest(method=method, text=text):
                 seen = []
                 for ranks in (1, 2, 3):
-                    words = ("--input", text, "--method", method, "--parts", "5", "--force", "--json", "g.json",
+                    words = ("--input", text, "--method", *method.split(), "--parts", "5", "--force", "--json", "g.json",
                              "--parts-file", "g.txt")
                     status, _, err = run("partition", *words, ranks=ranks, cwd=self.folder)
                     self.assertEqual(status, 0, err)

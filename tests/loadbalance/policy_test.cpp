@@ -115,6 +115,8 @@ TEST(WorkSeconds, AreTheHostsWithoutWaitsOrTheGpus) {
   }
   metrics.count("halo_wait_ns", 1'000'000'000);
   EXPECT_DOUBLE_EQ(work_seconds(metrics), 6.0);
+  metrics.count_max("device_memory_bytes", 1);
+  EXPECT_EQ(work_seconds(metrics), 0.0);  // a GPU's, of which nothing has come in yet
   metrics.count("device_stencil_ns", 250'000'000);
   metrics.count("device_faces_ns", 500'000'000);
   metrics.count("device_wait_ns", 9'000'000'000);

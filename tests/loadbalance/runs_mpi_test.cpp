@@ -50,8 +50,8 @@ bool follows_a_tree(std::string_view method) {
 TEST(Runs, EveryPartitionerLeavesTheBitsOfNever) {
   const Communicator world = Communicator::world();
   const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
-  int number = 0;
   for (const int set : {1, 6}) {
+    int number = set;  // the other weights in the other set
     const Result expected = run(self, random_config(set), {.policy = "never"});
     for (const auto& entry : partitioners::partitioner_registry()) {
       for (const char* splitter : {"octree", "midpoint", "median"}) {
@@ -86,7 +86,7 @@ class Scripted final : public Policy {
   Action decide(const History& history, const Load& load) const override {
     ++log_.asked;
     log_.predicted += load.predicted ? 1 : 0;
-    EXPECT_EQ(history.rank_seconds.size(), history.segments.empty() ? 0U : history.rank_seconds.size());
+    EXPECT_EQ(history.rank_seconds.size(), std::size_t(Communicator::world().size()));
     EXPECT_EQ(history.outcomes.size(), log_.outcomes.size());
     return load.is_even() ? Action::leave : action_;
   }
@@ -121,6 +121,9 @@ TEST(Runs, PoliciesSeeWhatHappenedAndAllRanksAgree) {
     EXPECT_GT(log.asked, log.predicted);
     ASSERT_EQ(history.rank_seconds.size(), std::size_t(world.size()));
     EXPECT_EQ(history.segments.front().stages, 0);
+    EXPECT_EQ(history.segments.front().step, 0);
+    EXPECT_GE(history.segments[1].step, 1);
+    EXPECT_EQ(history.segments[1].stages, history.segments[1].step * config.run.stages_per_step);
     EXPECT_EQ(history.segments.front().seconds_max, 0.0);
     EXPECT_GT(history.segments.back().seconds_max, 0.0);
     EXPECT_GE(history.segments.back().seconds_max, history.segments.back().seconds_mean);
@@ -153,6 +156,67 @@ TEST(Runs, PoliciesSeeWhatHappenedAndAllRanksAgree) {
     }
     expect_same_everywhere(world, totals.imbalance_max);
   }
+}
+
+/// Answers otherwise ahead of changes than after them.
+class Fickle final : public Policy {
+ public:
+  Action decide(const History& /*history*/, const Load& load) const override {
+    if (load.is_even()) return Action::leave;
+    return load.predicted ? Action::incremental : Action::full;
+  }
+};
+
+/// A weight stays with its block once it is drawn; a lost one is 1 again.
+class Remembering final : public CostModel {
+ public:
+  explicit Remembering(std::vector<double>& seconds) : seconds_(seconds) {}
+  void weigh(BlockTable& table) const override {
+    seconds_.push_back(table.seconds);
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      ones_ += table.weight[i] == 1.0 ? 1 : 0;
+      if (table.weight[i] == 1.0) table.weight[i] = 2.0 + static_cast<double>(support::mix64(table.key[i]) % 8);
+    }
+  }
+  bool remembers() const override { return true; }
+  [[nodiscard]] std::int64_t ones() const { return ones_; }
+
+ private:
+  std::vector<double>& seconds_;
+  mutable std::int64_t ones_ = 0;
+};
+
+TEST(Runs, WeightsAreKeptWithTheirBlocksAndOneDecisionHolds) {
+  const Communicator world = Communicator::world();
+  auto config = random_config(3);
+  config.run.refine_every = 1;
+  std::vector<double> seconds;
+  auto model = std::make_unique<Remembering>(seconds);
+  const Remembering& remembering = *model;
+  Balancer balancer(std::make_unique<Fickle>(), std::move(model), config.partition);
+  support::Metrics metrics;
+  amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+  const std::int64_t roots = simulation.mesh().global_size();
+  simulation.run([&](std::int64_t, double, const amr::RunTotals&) {
+    const auto weights = simulation.mesh().weights();
+    ASSERT_EQ(weights.size(), simulation.mesh().keys().size());
+    for (const double w : weights) {
+      EXPECT_GE(w, 2.0);
+      EXPECT_LE(w, 9.0);
+    }
+  });
+  // Only the root blocks were ever drawn: all others inherit.
+  EXPECT_EQ(support::all_sum(world, remembering.ones()), roots);
+  EXPECT_GT(simulation.totals().blocks_split, 0);
+  EXPECT_GT(std::count_if(seconds.begin(), seconds.end(), [](double s) { return s > 0.0; }), 0);
+  bool ahead = false;
+  for (const Outcome& outcome : balancer.history().outcomes) {
+    ahead = ahead || (outcome.cuts_ahead > 0 && outcome.cuts_after > 0);
+    if (outcome.cuts_ahead > 0) {
+      EXPECT_EQ(outcome.action, Action::incremental);
+    }
+  }
+  EXPECT_TRUE(ahead || world.size() == 1);
 }
 
 /// Weighs blocks by where they are: the half of low x ten times as much as the other.

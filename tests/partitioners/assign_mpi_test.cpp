@@ -100,8 +100,8 @@ TEST(Assign, GivesThePartsOfOneRankByEveryMethod) {
       const std::vector<std::int32_t> expected(one.part.begin() + begin, one.part.begin() + end);
       const Assignment assigned = assign(comm, *method, mine_of(comm, c), c.options);
       ASSERT_EQ(assigned.part, expected);
-      ASSERT_EQ(assigned.gathered, comm.size() > 1 && !method->runs_on_ranks());
-      if (!method->runs_on_ranks()) continue;
+      ASSERT_EQ(assigned.gathered, comm.size() > 1 && !method->runs_on_ranks(c.options));
+      if (!method->runs_on_ranks(c.options)) continue;
       const RankResult result = method->partition_on_ranks(comm, mine_of(comm, c), c.options);
       ASSERT_EQ(result.part, expected);
       ASSERT_EQ(result.position.size(), expected.size());

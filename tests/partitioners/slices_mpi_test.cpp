@@ -39,9 +39,9 @@ using Weights = std::vector<std::uint64_t>;
 std::vector<std::int64_t> cuts_by_rule(const Weights& weights, int parts) {
   Mass total = 0, before = 0;
   for (const std::uint64_t w : weights) total += w;
-  if (total == 0) return cuts_by_rule(Weights(weights.size(), 1), parts);
   std::vector<std::int64_t> cuts(parts + 1, 0);
   if (weights.empty()) return cuts;
+  if (total == 0) return cuts_by_rule(Weights(weights.size(), 1), parts);
   for (const std::uint64_t w : weights) {
     const Mass part = std::min<Mass>((2 * before + w) * parts / (2 * total), parts - 1);
     for (int p = static_cast<int>(part) + 1; p <= parts; ++p) ++cuts[p];
