@@ -17,6 +17,7 @@
 #include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/inputs/point_input.hpp"
 #include "partitioners/partitioner.hpp"
+#include "partitioners/splitter.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 

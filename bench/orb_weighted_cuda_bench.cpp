@@ -31,7 +31,7 @@ constexpr int kRepeats = 3;
 const char* const kWeightNames[] = {"uniform", "heavy", "half zero", "zero", "one huge"};
 
 /// Weights by their name's number in kWeightNames.
-void make_weights(int kind, std::uint64_t seed, std::span<double> weights) {
+void weigh_points(int kind, std::uint64_t seed, std::span<double> weights) {
   make_weights(seed, 0, weights);
   const auto n = static_cast<std::int64_t>(weights.size());
   if (kind == 4) weights[weights.size() / 3] = 1e9 * static_cast<double>(n);
@@ -49,7 +49,7 @@ template <class T, int Dim>
 bool check(PointKind input, std::size_t n, std::uint32_t leaves, int kind, const OrbGpuTuning& tuning) {
   const auto points = made<T, Dim>(input, n, 1);
   std::vector<double> weights(n);
-  make_weights(kind, 2, weights);
+  weigh_points(kind, 2, weights);
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, weights, {.leaves = leaves}, cpu, unit_box<T, Dim>());
   support::DeviceBuffer<T> device;
@@ -120,7 +120,7 @@ class Suite {
   void fill_weights(int kind, std::uint64_t n) {
     kind_ = kind;
     host_weights_.grow(n);
-    make_weights(kind, 2, host_weights_.span().first(n));
+    weigh_points(kind, 2, host_weights_.span().first(n));
     upload<double>(weights_, host_weights_.span().first(n));
   }
 
