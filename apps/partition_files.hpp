@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "partitioners/points.hpp"
 #include "partitioners/inputs/stencil_graph.hpp"
+#include "partitioners/points.hpp"
 
 namespace amrbench::apps {
 

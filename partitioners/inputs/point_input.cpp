@@ -8,9 +8,9 @@
 #include <limits>
 #include <utility>
 
-#include "partitioners/inputs/block_file.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
+#include "partitioners/inputs/block_file.hpp"
 #include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/inputs/number_file.hpp"
 #include "support/error.hpp"

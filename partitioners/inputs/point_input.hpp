@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/graph.hpp"
-#include "partitioners/partitioner.hpp"
+#include "partitioners/inputs/generated_points.hpp"
 #include "partitioners/inputs/stencil_graph.hpp"
+#include "partitioners/partitioner.hpp"
 #include "support/mpi.hpp"
 #include "support/page_buffer.hpp"
 

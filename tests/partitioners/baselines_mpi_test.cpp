@@ -6,8 +6,8 @@
 #include <set>
 
 #include "partitioners/baseline_problem.hpp"
-#include "partitioners/partitioner.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/partitioner.hpp"
 #include "partitioners/quality.hpp"
 #include "support/error.hpp"
 
