@@ -206,8 +206,9 @@ class Partition(unittest.TestCase):
         self.refused("--input", "grid:2x2", *ok, "--weights", "w.txt", ranks=2, says="w.txt:2: the weight -1")
         self.refused("--input", "blocks:nan.csv", *ok, ranks=2, says="nan.csv: the first line does not tell the mesh")
         self.refused("--input", "grid:4x4", *ok, "--side-tolerance", "1", says="--side-tolerance")
-        self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octre", says="did you mean")
-        self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octree", says="octree needs")
+        self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octre", says="octre: unknown; there are midpoint")
+        self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "octree",
+                     says="octree needs")
         self.write("h.graph", "2 1\n2\n1\n")
         self.refused("--input", "file:h.graph", "--method", "morton", "--parts", "2", ranks=2, says="works on points")
 
