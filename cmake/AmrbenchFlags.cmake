@@ -40,3 +40,9 @@ function(amrbench_unity target)
   list(FILTER sources INCLUDE REGEX "\\.cu$")
   set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
+
+# For code that reads, writes and calls those that compute: quick to compile, which is most of what it costs.
+function(amrbench_quick_to_compile target)
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<CONFIG:Release>,-O1,-O0>>")
+endfunction()

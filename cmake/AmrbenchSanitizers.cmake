@@ -9,7 +9,7 @@ function(amrbench_sanitizer_environment out)
   set(environment)
   if(AMRBENCH_SANITIZE MATCHES "address")
     list(APPEND environment
-      "ASAN_OPTIONS=fast_unwind_on_malloc=0:strict_string_checks=1:allocator_may_return_null=1:detect_stack_use_after_return=1"
+      "ASAN_OPTIONS=fast_unwind_on_malloc=0:strict_string_checks=1:allocator_may_return_null=1:detect_stack_use_after_return=1:intercept_tls_get_addr=0"
       "LSAN_OPTIONS=suppressions=${dir}/lsan.supp:print_suppressions=0")
   endif()
   if(AMRBENCH_SANITIZE MATCHES "undefined")

@@ -1,6 +1,7 @@
 #pragma once
-// Tests ask whether a sanitizer watches them: it slows them down ten- to twentyfold. Large cases that only repeat the
-// same code for other inputs run without one.
+// Tests ask whether a sanitizer watches them: it slows them down ten- to twentyfold. Cases that only repeat the same
+// code for other inputs are then left out, unless AMRBENCH_EVERY_CASE is set (scripts/test --full).
+#include <cstdlib>
 
 namespace amrbench::tests {
 
@@ -15,5 +16,11 @@ inline constexpr bool kSanitized = false;
 #else
 inline constexpr bool kSanitized = false;
 #endif
+
+/// Whether cases that repeat the same code are to be left out.
+inline bool fewer_cases() {
+  static const bool fewer = kSanitized && std::getenv("AMRBENCH_EVERY_CASE") == nullptr;
+  return fewer;
+}
 
 }  // namespace amrbench::tests

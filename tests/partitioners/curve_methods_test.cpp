@@ -14,6 +14,7 @@
 #include "support/error.hpp"
 #include "tests/partitioners/grid_cut.hpp"
 #include "tests/partitioners/point_sets.hpp"
+#include "tests/sanitized.hpp"
 
 namespace amrbench::partitioners {
 namespace {
@@ -143,6 +144,7 @@ TEST(CurveMethods, GenSfcCutsNoMoreThanTheDocuments) {
   const auto x = grid_points(plane);
   for (const Row& row : {Row{256, 716, 8}, Row{512, 572, 9}, Row{1024, 356, 8}, Row{2048, 284, 9}, Row{4096, 176, 8},
                          Row{8192, 140, 9}}) {
+    if (tests::fewer_cases() && row.parts > 256) break;
     const auto result = make_curve_method(TreeCurve::gensfc)->partition({{x, 2}, {}, nullptr}, {.parts = row.parts});
     const auto found = cut_and_degree(plane, result.part, row.parts, false);
     EXPECT_LE(found.cut, row.cut) << row.parts;
@@ -152,6 +154,7 @@ TEST(CurveMethods, GenSfcCutsNoMoreThanTheDocuments) {
   const auto y = grid_points(cube);
   for (const Row& row :
        {Row{512, 1218, 12}, Row{1000, 828, 15}, Row{2000, 536, 15}, Row{5000, 310, 16}, Row{16384, 150, 16}}) {
+    if (tests::fewer_cases() && row.parts > 512) break;
     const auto result = make_curve_method(TreeCurve::gensfc)->partition({{y, 3}, {}, nullptr}, {.parts = row.parts});
     const auto found = cut_and_degree(cube, result.part, row.parts, true);
     EXPECT_LE(found.cut, row.cut) << row.parts;
@@ -165,6 +168,7 @@ TEST(CurveMethods, PartsTreeCutsLessThanGraphPartitioning) {
   const auto x = grid_points(cube);
   for (const Row& row :
        {Row{512, 1286, 20}, Row{1000, 842, 20}, Row{2000, 554, 24}, Row{5000, 302, 22}, Row{6000, 262, 23}}) {
+    if (tests::fewer_cases() && row.parts > 512) break;
     const auto result =
         make_parts_tree_method(TreeCurve::gensfc)->partition({{x, 3}, {}, nullptr}, {.parts = row.parts});
     const auto found = cut_and_degree(cube, result.part, row.parts, true);

@@ -181,7 +181,7 @@ void check_random(std::uint64_t seed, int dim_override = 0) {
 }
 
 TEST(KdTree, EverySplitFollowsItsRule) {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= (tests::fewer_cases() ? 80U : 400U); ++seed) {
     ASSERT_NO_FATAL_FAILURE((check_random<std::uint32_t, double>(seed)));
     ASSERT_NO_FATAL_FAILURE((check_random<std::uint32_t, float>(seed)));
   }
@@ -207,7 +207,7 @@ TEST(KdTree, AnyNumberOfThreadsGivesTheSameTree) {
   for (const Kind kind : {Kind::uniform, Kind::cluster, Kind::lattice, Kind::coincident}) {
     for (const char* rule : {"midpoint", "median", "selection", "sampled_median", "median:5:midpoint"}) {
       for (const bool weighted : {false, true}) {
-        if (tests::kSanitized && weighted != (kind == Kind::cluster)) continue;
+        if (tests::fewer_cases() && weighted != (kind == Kind::cluster)) continue;
         const std::size_t n = 150000;
         const std::uint64_t seed = 77;
         SCOPED_TRACE(kind_name(kind) + ", " + rule + ", seed " + std::to_string(seed));
@@ -218,10 +218,13 @@ TEST(KdTree, AnyNumberOfThreadsGivesTheSameTree) {
         options.bucket = 16;
         options.threads = 1;
         const auto one = build_kd_tree(PointView<double>{x, 3}, weights, options);
-        const Checker<std::uint32_t, double> checker{one, PointView<double>{x, 3}, weights, options};
-        ASSERT_NO_FATAL_FAILURE(checker.storage());
-        ASSERT_NO_FATAL_FAILURE(checker.splits());
+        if (!tests::fewer_cases()) {
+          const Checker<std::uint32_t, double> checker{one, PointView<double>{x, 3}, weights, options};
+          ASSERT_NO_FATAL_FAILURE(checker.storage());
+          ASSERT_NO_FATAL_FAILURE(checker.splits());
+        }
         for (const int threads : {2, 3, 4}) {
+          if (tests::fewer_cases() && threads != 3) continue;
           options.threads = threads;
           ASSERT_TRUE(same(one, build_kd_tree(PointView<double>{x, 3}, weights, options))) << threads << " threads";
         }
