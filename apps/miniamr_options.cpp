@@ -283,7 +283,9 @@ void map_balance(const Settings& s, Config& config, std::vector<std::string>& no
     notes.emplace_back(
         "the Morton curve is taken, not miniAMR's default, --rcb, which is orb here (same mesh and fields)");
   if (s.curve == "--trunc_hilbert") notes.emplace_back("--trunc_hilbert: the Hilbert curve is used, for any root grid");
-  if (s.lb_opt == 2) notes.emplace_back("--lb_opt 2: blocks are rebalanced after each refinement, not within it");
+  if (s.lb_opt == 2)
+    notes.emplace_back(
+        "--lb_opt 2 is taken as 1: blocks move ahead of each pass of changes where these would leave ranks apart");
   config.balance.policy = s.lb_opt == 0 ? "never" : s.inbalance == 0 ? "every" : "threshold";
   if (s.inbalance > 0) config.balance.threshold = s.inbalance / 100.0;
   if (s.npx * static_cast<long>(s.npy) * s.npz > 1)

@@ -166,9 +166,9 @@ void write_views(const support::Communicator& comm, const PartitionArguments& ar
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
   const bool drawn = !arguments.picture.empty() || !arguments.vtk.empty();
   if (!drawn && arguments.parts_file.empty()) return;
-  const std::vector<std::int32_t> part = partitioners::on_root(comm, std::move(found.part));
+  const std::vector<std::int32_t> part = partitioners::on_root<std::int32_t>(comm, found.part);
   const std::vector<std::uint64_t> position =
-      partitioners::on_root(comm, drawn ? std::move(found.position) : std::vector<std::uint64_t>{});
+      partitioners::on_root<std::uint64_t>(comm, drawn ? found.position : std::vector<std::uint64_t>{});
   std::string picture, vtk;
   partitioners::check_together(comm, [&] {  // nothing is written before all of it is known to be possible
     if (!comm.is_root() || !drawn) return;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "support/csv_cells.hpp"
+
 namespace amrbench::apps {
 
 namespace {
@@ -22,13 +24,6 @@ double median(std::vector<double> values) {
 template <class T>
 Json or_null(bool known, T value) {
   return known ? Json(value) : Json(nullptr);
-}
-
-std::string csv_cell(const Json& value) {
-  if (value.is_null()) return "";
-  if (!value.is_string()) return value.dump();
-  const auto text = value.get<std::string>();
-  return text.find_first_of(",\"\n") == std::string::npos ? text : value.dump();
 }
 
 }  // namespace
@@ -82,7 +77,7 @@ std::string to_csv(std::span<const PartitionRow> rows) {
     bool first = true;
     for (const auto& [name, value] : row.items()) {
       if (!first) text += ',';
-      text += names ? name : csv_cell(value);
+      text += names ? name : support::csv_text(value.is_number() ? value.dump() : support::cell_text(value));
       first = false;
     }
     text += '\n';

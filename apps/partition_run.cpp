@@ -104,7 +104,7 @@ void run_on_ranks(const Communicator& comm, const PartitionArguments& arguments,
 void measure_graph(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input, int parts,
                    const FoundParts& found, PartitionRow& row) {
   need_graph(comm, arguments, input);
-  const std::vector<std::int32_t> part = partitioners::on_root(comm, found.part);
+  const std::vector<std::int32_t> part = partitioners::on_root<std::int32_t>(comm, found.part);
   const std::vector<std::int32_t> node_of =
       arguments.nodes > 0 ? partitioners::group_parts(parts, arguments.nodes) : std::vector<std::int32_t>{};
   const partitioners::PartitionQuality loads = row.quality;

@@ -1,9 +1,13 @@
 #include "loadbalance/block_graph.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
-#include "partitioners/bounded_exchange.hpp"
+#include "partitioners/even_shares.hpp"
+#include "support/error.hpp"
 
 namespace amrbench::loadbalance {
 
@@ -21,20 +25,13 @@ std::vector<std::int64_t> ghost_numbers(const amr::Mesh<3>& mesh) {
   return received;
 }
 
-/// Everybody's values on rank 0, in rank order. Collective.
-template <class T>
-std::vector<T> gather_on_root(const support::Communicator& comm, const std::vector<T>& mine) {
-  constexpr std::size_t kMessageBytes = std::size_t{1} << 20;
-  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size())), came;
-  counts[0] = mine.size();
-  std::vector<T> all;
-  partitioners::exchange_in_rounds<T>(comm, mine, counts, kMessageBytes, all, came);
-  return all;
-}
-
 }  // namespace
 
 partitioners::Graph gather_block_graph(const amr::Mesh<3>& mesh) {
+  if (mesh.global_size() > std::numeric_limits<std::int32_t>::max()) {
+    throw support::InputError(fmt::format(
+        "the graph of {} blocks is too large: methods that cut graphs take at most 2^31 - 1", mesh.global_size()));
+  }
   const std::vector<std::int64_t> ghosts = ghost_numbers(mesh);
   std::vector<std::int64_t> degrees;
   std::vector<std::int32_t> adjacent;
@@ -50,11 +47,11 @@ partitioners::Graph gather_block_graph(const amr::Mesh<3>& mesh) {
     std::sort(adjacent.begin() + static_cast<std::ptrdiff_t>(begin), adjacent.end());
     degrees.push_back(static_cast<std::int64_t>(adjacent.size() - begin));
   }
-  const std::vector<std::int64_t> all = gather_on_root(mesh.comm(), degrees);
+  const std::vector<std::int64_t> all = partitioners::on_root<std::int64_t>(mesh.comm(), degrees);
   partitioners::Graph graph;
   graph.offsets.resize(all.size() + 1);
   std::partial_sum(all.begin(), all.end(), graph.offsets.begin() + 1);
-  graph.adjacent = gather_on_root(mesh.comm(), adjacent);
+  graph.adjacent = partitioners::on_root<std::int32_t>(mesh.comm(), adjacent);
   return graph;
 }
 

@@ -1,8 +1,8 @@
 // Points that are spread over ranks, by any method (partitioners/partitioner.hpp).
 #include <fmt/format.h>
 
-#include "partitioners/bounded_exchange.hpp"
 #include "partitioners/check_together.hpp"
+#include "partitioners/even_shares.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/rank_share.hpp"
 #include "support/mpi.hpp"
@@ -14,24 +14,12 @@ namespace {
 using support::Communicator;
 using support::InputError;
 
-constexpr std::size_t kMessageBytes = 1U << 20U;
-
-/// Everybody's values on rank 0, in rank order. Collective.
-template <class T>
-std::vector<T> to_root(const Communicator& comm, std::span<const T> mine) {
-  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size())), came;
-  counts[0] = mine.size();
-  std::vector<T> all;
-  exchange_in_rounds<T>(comm, mine, counts, kMessageBytes, all, came);
-  return all;
-}
-
 Assignment assign_on_root(const Communicator& comm, Partitioner& partitioner, const Problem& mine,
                           const PartitionOptions& options) {
   const RankShare share = share_of_points(comm, mine);
   check_together(comm, [&] { check_share(comm, share, mine, options); });
-  const auto weights = to_root<double>(comm, mine.weights);
-  const auto points = to_root<double>(comm, partitioner.needs_graph() ? std::span<const double>{} : mine.points.data);
+  const auto weights = on_root<double>(comm, mine.weights);
+  const auto points = on_root<double>(comm, partitioner.needs_graph() ? std::span<const double>{} : mine.points.data);
   std::vector<std::int32_t> part;
   check_together(comm, [&] {
     if (!comm.is_root()) return;
@@ -42,7 +30,7 @@ Assignment assign_on_root(const Communicator& comm, Partitioner& partitioner, co
   std::vector<std::size_t> lengths(share.counts.size()), came;
   if (comm.is_root()) lengths.assign(share.counts.begin(), share.counts.end());
   Assignment result{{}, true};
-  exchange_in_rounds<std::int32_t>(comm, part, lengths, kMessageBytes, result.part, came);
+  exchange_in_rounds<std::int32_t>(comm, part, lengths, kShareMessageBytes, result.part, came);
   return result;
 }
 

@@ -41,10 +41,13 @@ std::vector<T> cut_anew(const support::Communicator& comm, std::vector<T> mine, 
 
 /// Everybody's values on rank 0, in rank order; nothing on the others. Collective.
 template <support::Trivial T>
-std::vector<T> on_root(const support::Communicator& comm, std::vector<T> mine) {
-  if (comm.size() == 1) return mine;
-  const auto all = support::all_sum(comm, static_cast<std::uint64_t>(mine.size()));
-  return cut_anew(comm, std::move(mine), comm.is_root() ? all : 0);
+std::vector<T> on_root(const support::Communicator& comm, std::span<const T> mine) {
+  if (comm.size() == 1) return {mine.begin(), mine.end()};
+  std::vector<std::size_t> counts(static_cast<std::size_t>(comm.size())), received_counts;
+  counts[0] = mine.size();
+  std::vector<T> received;
+  exchange_in_rounds<T>(comm, mine, counts, kShareMessageBytes, received, received_counts);
+  return received;
 }
 
 }  // namespace amrbench::partitioners

@@ -8,9 +8,7 @@
 
 namespace amrbench::support {
 
-namespace {
-
-std::string quoted(const std::string& text) {
+std::string csv_text(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) {
@@ -19,8 +17,6 @@ std::string quoted(const std::string& text) {
   }
   return result + '"';
 }
-
-}  // namespace
 
 std::string cell_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -63,8 +59,8 @@ std::string to_csv(std::span<const CsvCell> cells) {
       header += ',';
       row += ',';
     }
-    header += quoted(cell.name);
-    row += quoted(cell.value);
+    header += csv_text(cell.name);
+    row += csv_text(cell.value);
   }
   return header + '\n' + row + '\n';
 }

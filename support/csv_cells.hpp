@@ -25,7 +25,10 @@ struct CsvCell {
 void flatten(const std::string& name, const Json& value, std::span<const std::string_view> of_objects,
              std::vector<CsvCell>& cells);
 
-/// A header line and a row, quoted after RFC 4180, each ended by a line feed.
+/// Quoted after RFC 4180 where it has to be.
+[[nodiscard]] std::string csv_text(const std::string& text);
+
+/// A header line and a row, each ended by a line feed.
 [[nodiscard]] std::string to_csv(std::span<const CsvCell> cells);
 
 }  // namespace amrbench::support

@@ -3,9 +3,25 @@
 
 #include "tests/one_source.hpp"
 
+namespace {
+
+/// A test that ends early on one rank leaves the others waiting in its next exchange: then all end.
+class EndTogether final : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (!result.fatally_failed() || ranks == 1) return;
+    std::fflush(nullptr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  testing::UnitTest::GetInstance()->listeners().Append(new EndTogether);  // which owns it; after the one that prints
   int failed = amrbench::tests::run_tests(argc, argv);
   int any = 0;
   MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
