@@ -80,8 +80,8 @@ std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
   struct Share {
     std::uint64_t items, weight;
   };
-  const auto shares = support::all_gather(
-      comm, Share{items, std::accumulate(fixed_weights.begin(), fixed_weights.end(), std::uint64_t{0})});
+  const Share mine{items, std::accumulate(fixed_weights.begin(), fixed_weights.end(), std::uint64_t{0})};
+  const auto shares = comm.size() > 1 ? support::all_gather(comm, mine) : std::vector<Share>{mine};
   Share before{}, total{};
   for (std::size_t r = 0; r < shares.size(); ++r) {
     if (static_cast<int>(r) == comm.rank()) before = total;
@@ -102,7 +102,7 @@ std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
     }
     weight += fixed_weights[i];
   }
-  support::all_min(comm, std::span(cuts));
+  if (comm.size() > 1) support::all_min(comm, std::span(cuts));
   return cuts;
 }
 

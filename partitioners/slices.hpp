@@ -38,7 +38,7 @@ std::vector<std::int64_t> even_cuts(std::int64_t items, int parts);
 /// Where slices begin in items that are spread over ranks in order: slice p has the places [cuts[p], cuts[p + 1]) over
 /// all ranks. fixed_weights: one an item of this rank, their sum over ranks below 2^62; empty where each weighs 1, on
 /// all ranks that have items or on none. parts + 1 cuts, the same on every rank and for any number of ranks. One
-/// collective, two with weights. O(items + parts). Collective.
+/// collective, two with weights; none where `comm` is empty or of one rank. O(items + parts). Collective.
 std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
                                          std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts);
 
