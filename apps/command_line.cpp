@@ -95,6 +95,8 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
       ->type_name("D")
       ->check(CLI::Range(1, 16));
   command.add_option("--splitter", arguments.splitter, "How methods on a tree split nodes")->type_name("NAME");
+  command.add_option("--slices", arguments.slices, "How methods along a curve cut it: midpoint or exact")
+      ->type_name("NAME");
   command
       .add_option("--side-tolerance", arguments.side_tolerance, "orb: sides this near to the longest count as equal")
       ->type_name("X")

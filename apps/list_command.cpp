@@ -13,6 +13,7 @@ void list_command(std::ostream& out) {
   };
   const Group groups[] = {
       {"Splitters of trees", "partition.splitter; TOP:LEVELS:BELOW takes one above another", splitters()},
+      {"Rules of slices", "partition.slices; amrbench partition --slices", slice_rules()},
       {"Balance policies", "balance.policy", balance_policies()},
       {"Cost models", "balance.weights", balance_weights()},
       {"Stencils", "run.stencil", stencils()},

@@ -91,6 +91,10 @@ std::span<const Choice> balance_weights() {
   static const std::vector<Choice> choices = choices_of(loadbalance::cost_model_registry());
   return choices;
 }
+std::span<const Choice> slice_rules() {
+  static const std::vector<Choice> choices = choices_of(partitioners::slice_rule_registry());
+  return choices;
+}
 std::span<const Choice> splitters() {
   return kSplitters;
 }

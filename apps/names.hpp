@@ -21,6 +21,7 @@ struct Choice {
 /// Each list is static; the first entry is the default.
 std::span<const Choice> partition_methods();
 std::span<const Choice> splitters();
+std::span<const Choice> slice_rules();
 std::span<const Choice> balance_policies();
 std::span<const Choice> balance_weights();
 std::span<const Choice> stencils();

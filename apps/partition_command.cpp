@@ -141,6 +141,7 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
   json["input"] = describe_input(arguments, input);
   json["options"] = {{"splitter", arguments.splitter},
                      {"bucket", arguments.bucket},
+                     {"slices", arguments.slices},
                      {"side_tolerance", arguments.side_tolerance},
                      {"dim", arguments.dim > 0 ? Json(arguments.dim) : Json(nullptr)},
                      {"threads", omp_get_max_threads()},
@@ -201,6 +202,7 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   std::vector<std::unique_ptr<Partitioner>> makers;
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
   partitioners::check_splitter(arguments.splitter);
+  (void)partitioners::slice_rule_from_name(arguments.slices, "--slices");
   check_outputs(arguments);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();

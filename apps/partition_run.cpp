@@ -136,6 +136,7 @@ PartitionOptions options_of(const PartitionArguments& arguments, int parts) {
           .threads = arguments.threads,
           .bucket = arguments.bucket,
           .splitter = arguments.splitter,
+          .slices = partitioners::slice_rule_from_name(arguments.slices, "--slices"),
           .side_tolerance = arguments.side_tolerance};
 }
 

@@ -141,7 +141,7 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
   const support::Communicator& comm = mesh.comm();
   if (action == Action::incremental || placement_.follows_keys()) {
     if (model_->is_uniform() && !load.predicted) return Placement::slice_evenly(mesh.global_size(), comm.size());
-    return Placement::slice(comm, table_, comm.size(), heaviest_row_);
+    return placement_.slice(comm, table_, comm.size(), heaviest_row_);
   }
   fill_centres(mesh, table_);
   partitioners::Graph graph;

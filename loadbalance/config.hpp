@@ -14,14 +14,17 @@ struct PartitionConfig {
   /// partitioners/splitter.hpp, over the centres of the blocks that exist now.
   std::string splitter = "octree";
   int bucket = 1;  ///< most blocks in a leaf of a kd-tree, >= 1
+  std::string slices =
+      "midpoint";  ///< methods along a curve, and linear: how the order is cut (partitioners/slices.hpp)
   /// orb: sides this near to a box's longest count as equally long, in [0, 1).
   double side_tolerance = partitioners::kOrbSideTolerance;
 };
 
 /// [balance]: when blocks move, and what each weighs.
 struct BalanceConfig {
-  std::string policy = "every";     ///< name in policy_registry() (loadbalance/policy.hpp)
-  double threshold = 0.1;           ///< "threshold": rebalance when (max - min) / mean of the ranks' loads exceeds it
+  std::string policy = "every";  ///< name in policy_registry() (loadbalance/policy.hpp)
+  double threshold = 0.1;        ///< "threshold": rebalance when (max - min) / mean of the ranks' loads exceeds it
+  int every = 4;                 ///< "every_n": rebalance after every so many refinements that changed the mesh, >= 1
   std::string weights = "uniform";  ///< name in cost_model_registry() (loadbalance/cost_model.hpp)
 };
 

@@ -25,6 +25,7 @@ partitioners::PartitionOptions options_of(const PartitionConfig& config) {
   partitioners::PartitionOptions options;
   options.splitter = config.splitter;
   options.bucket = static_cast<std::size_t>(config.bucket);
+  options.slices = partitioners::slice_rule_from_name(config.slices, "partition.slices");
   options.side_tolerance = config.side_tolerance;
   options.order = false;
   return options;
@@ -47,11 +48,12 @@ Destinations Placement::place(const support::Communicator& comm, const BlockTabl
   return {{}, partitioners::assign(comm, *partitioner_, problem, options).part};
 }
 
-Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest) {
+Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts,
+                              double heaviest) const {
   const int shift = partitioners::fixed_point_shift(static_cast<std::uint64_t>(table.blocks), heaviest);
   std::vector<std::uint64_t> weights(table.size());
   partitioners::to_fixed_point(table.loads(), shift, weights);
-  return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts), {}};
+  return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts, options_.slices), {}};
 }
 
 Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {

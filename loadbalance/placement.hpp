@@ -26,7 +26,7 @@ struct Destinations {
 
 class Placement {
  public:
-  /// Throws support::InputError for an unknown method or splitter.
+  /// Throws support::InputError for an unknown method, splitter or rule of slices.
   explicit Placement(const PartitionConfig& config);
 
   /// Are parts slices of the keys? Then neither centres nor a graph are needed.
@@ -41,8 +41,8 @@ class Placement {
   [[nodiscard]] Destinations place(const support::Communicator& comm, const BlockTable& table, int parts,
                                    double heaviest, const partitioners::Graph* graph = nullptr) const;
   /// The rows in the order in which ranks hold them, cut anew by their loads. Collective.
-  [[nodiscard]] static Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
-                                          double heaviest);
+  [[nodiscard]] Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
+                                   double heaviest) const;
   /// The same where all rows weigh the same: needs only their number on all ranks. Local.
   [[nodiscard]] static Destinations slice_evenly(std::int64_t blocks, int parts);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "loadbalance/cost_policies.hpp"
 #include "loadbalance/policy.hpp"
 #include "support/registry.hpp"
 
@@ -20,6 +21,17 @@ class Every final : public Policy {
   [[nodiscard]] Action decide(const History& /*history*/, const Load& load) const override {
     return load.is_even() ? Action::leave : Action::full;
   }
+};
+
+class EveryN final : public Policy {
+ public:
+  explicit EveryN(const BalanceConfig& config) : every_(static_cast<std::size_t>(config.every)) {}
+  [[nodiscard]] Action decide(const History& history, const Load& load) const override {
+    return load.is_even() || (history.outcomes.size() + 1) % every_ != 0 ? Action::leave : Action::full;
+  }
+
+ private:
+  std::size_t every_;
 };
 
 class Threshold final : public Policy {
@@ -44,8 +56,17 @@ std::span<const PolicyEntry> policy_registry() {
   static constexpr std::array entries{
       PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart",
                   make_policy_of<Every>},
+      PolicyEntry{"every_n", "the same after each balance.every-th refinement that changed the mesh",
+                  make_policy_of<EveryN>},
       PolicyEntry{"threshold", "rebalance when (max - min) / mean of the ranks' loads exceeds balance.threshold",
                   make_policy_of<Threshold>},
+      PolicyEntry{"amortized", "rebalance when the slowest rank has lost what a cut costs since the last (measured)",
+                  make_amortized},
+      PolicyEntry{"menon", "rebalance when ranks have waited for the slowest as long as a cut takes (measured)",
+                  make_menon},
+      PolicyEntry{"menon_baseline", "the same above what they waited right after the last cut", make_menon_baseline},
+      PolicyEntry{"boulmier", "rebalance when the mean loss a segment, cost of the cut included, is least (measured)",
+                  make_boulmier},
       PolicyEntry{"never", "leave blocks where refinement made them", make_policy_of<Never>},
   };
   return entries;

@@ -62,8 +62,8 @@ struct Outcome {
 
 /// All that policies may know of the run so far; the same on every rank.
 struct History {
-  std::vector<Segment> segments;     ///< the last one ends at this refinement
-  std::vector<Outcome> outcomes;     ///< of the refinements before this one that changed the mesh
+  std::vector<Segment> segments;  ///< the last one ends at this refinement
+  std::vector<Outcome> outcomes;  ///< of the refinements before this one that changed the mesh; i led to segment i + 1
   std::vector<double> rank_seconds;  ///< the last segment's, of each rank; empty before the first
   std::int64_t step = 0;             ///< steps done
   std::int64_t steps = 0;            ///< steps there will be; 0 = not known

@@ -43,6 +43,7 @@ class CurveMethod : public Partitioner {
     tree.tree.threads = options.threads;
     tree.curve = curve_;
     tree.slices = options.parts;
+    tree.slice_rule = options.slices;
     return on_ranks(comm, mine, tree);
   }
 
@@ -56,10 +57,10 @@ class CurveMethod : public Partitioner {
     tree_options.threads = options.threads;
     PartitionResult result;
     std::size_t bytes = 0;
-    if (options.order) {
+    if (options.order || options.slices == SliceRule::exact) {
       result.order.resize(problem.points.size());
       bytes = curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
-      result.part = slice_order<Index>(result.order, weights, options.parts, options.threads);
+      result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);
     } else {
       result.part.resize(problem.points.size());
       bytes = curve_slices<Index>(problem.points, weights, tree_options, curve_, options.parts,

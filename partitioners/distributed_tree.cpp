@@ -11,6 +11,7 @@
 #include "partitioners/check_together.hpp"
 #include "partitioners/curve_walk.hpp"
 #include "partitioners/distributed_top.hpp"
+#include "partitioners/exact_slices.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
@@ -74,6 +75,7 @@ class Distributor {
     move(top, result);
     result.points_here = received_.size();
     order_cells(top);
+    slice_exactly();
     return_places(result);
     result.memory_bytes = peak_bytes_;
     return result;
@@ -225,6 +227,19 @@ class Distributor {
         part = slice_at(2 * static_cast<Mass>(position) + 1, count_, options_.slices);
       }
       places_[source[order[i]]] = {position, part};
+    }
+  }
+
+  /// The parts anew, with the heaviest as light as can be. Ranks hold stretches of the order.
+  void slice_exactly() {
+    if (options_.tree.parts > 0 || options_.slice_rule != SliceRule::exact || total_ == 0) return;
+    const std::uint64_t first = support::exclusive_sum(comm_, static_cast<std::uint64_t>(received_.size()));
+    std::vector<std::uint64_t> weights(received_.size());
+    for (std::size_t i = 0; i < received_.size(); ++i) weights[places_[i].position - first] = received_[i].weight;
+    const std::vector<std::int64_t> cuts = exact_cuts_on_ranks(comm_, weights, options_.slices);
+    for (Place& place : places_) {
+      const auto next = std::upper_bound(cuts.begin(), cuts.end(), static_cast<std::int64_t>(place.position));
+      place.part = static_cast<std::int32_t>(next - cuts.begin() - 1);
     }
   }
 

@@ -21,6 +21,7 @@
 
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/points.hpp"
+#include "partitioners/slices.hpp"
 #include "partitioners/traversal.hpp"
 
 namespace amrbench::support {
@@ -33,6 +34,7 @@ struct DistributedTreeOptions {
   KdTreeOptions tree;                   ///< tree.parts > 0: its leaves are the parts, numbered along the curve
   TreeCurve curve = TreeCurve::gensfc;  ///< morton above 3 dimensions
   int slices = 1;                       ///< tree.parts == 0: slices of the order (slices.hpp)
+  SliceRule slice_rule = SliceRule::midpoint;
   std::uint64_t cell_points = 0;  ///< >= 1: most points of a cell that moves; 0: 1/32 of a rank's mean, at least 4096
   std::size_t message_bytes = 1U << 20U;  ///< most from one rank to another at once, but one record
 };

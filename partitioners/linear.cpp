@@ -20,7 +20,7 @@ class LinearPartitioner final : public Partitioner {
     result.order.resize(n);
     std::iota(result.order.begin(), result.order.end(), 0U);
     const auto weights = fixed_point_weights(problem.weights, options.threads);
-    result.part = slice_order<std::uint32_t>(result.order, weights, options.parts, options.threads);
+    result.part = slice_order<std::uint32_t>(result.order, weights, options.parts, options.threads, options.slices);
     result.memory_bytes = weights.size() * sizeof(weights[0]);
     return result;
   }
@@ -34,7 +34,7 @@ class LinearPartitioner final : public Partitioner {
       heaviest = checked_heaviest(mine.weights, share.first, options.threads);
     });
     const auto weights = fixed_point_share(comm, share, mine, heaviest, options.threads);
-    RankResult result = slice_in_place(comm, weights, mine.points.size(), share.first, options.parts);
+    RankResult result = slice_in_place(comm, weights, mine.points.size(), share.first, options.parts, options.slices);
     result.memory_bytes = weights.size() * sizeof(weights[0]);
     return result;
   }

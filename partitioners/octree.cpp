@@ -162,7 +162,7 @@ RankResult slice_elsewhere(const Communicator& comm, std::span<const std::uint64
   for (const std::uint32_t i : here_order)
     if (share.weighted) here_weights.push_back(received[i].weight);
   const std::uint64_t first = support::exclusive_sum(comm, static_cast<std::uint64_t>(received.size()));
-  const RankResult here = slice_in_place(comm, here_weights, received.size(), first, options.parts);
+  const RankResult here = slice_in_place(comm, here_weights, received.size(), first, options.parts, options.slices);
   std::vector<Place> places(received.size()), back;
   for (std::size_t k = 0; k < here_order.size(); ++k) places[here_order[k]] = {here.position[k], here.part[k]};
   exchange_in_rounds<Place>(comm, places, received_counts, kMessageBytes, back, back_counts);
@@ -185,7 +185,7 @@ PartitionResult octree_partition(std::string_view method, const Problem& problem
   const auto weights = fixed_point_weights(problem.weights, options.threads);
   PartitionResult result;
   result.order = key_order(keys, options.threads);
-  result.part = slice_order<std::uint32_t>(result.order, weights, options.parts, options.threads);
+  result.part = slice_order<std::uint32_t>(result.order, weights, options.parts, options.threads, options.slices);
   result.memory_bytes = n * (sizeof(keys[0]) + kSortBytes) + weights.size() * sizeof(weights[0]);
   return result;
 }
@@ -201,8 +201,9 @@ RankResult octree_on_ranks(const Communicator& comm, std::string_view method, co
     keys = checked_keys(method, mine, share.first, options.threads);
   });
   const auto weights = fixed_point_share(comm, share, mine, heaviest, options.threads);
-  RankResult result = in_order(comm, keys) ? slice_in_place(comm, weights, keys.size(), share.first, options.parts)
-                                           : slice_elsewhere(comm, keys, weights, share, options);
+  RankResult result = in_order(comm, keys)
+                          ? slice_in_place(comm, weights, keys.size(), share.first, options.parts, options.slices)
+                          : slice_elsewhere(comm, keys, weights, share, options);
   result.memory_bytes += (keys.size() + weights.size()) * sizeof(keys[0]);
   return result;
 }

@@ -13,6 +13,7 @@
 #include "partitioners/graph.hpp"
 #include "partitioners/orb/rules.hpp"
 #include "partitioners/points.hpp"
+#include "partitioners/slices.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::support {
@@ -39,10 +40,11 @@ struct Problem {
 };
 
 struct PartitionOptions {
-  int parts = 1;                      ///< >= 1; more parts than points leaves parts empty
-  int threads = 0;                    ///< 0: all that OpenMP offers
-  std::size_t bucket = 1;             ///< most points in a tree's leaf
-  std::string splitter = "midpoint";  ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
+  int parts = 1;                           ///< >= 1; more parts than points leaves parts empty
+  int threads = 0;                         ///< 0: all that OpenMP offers
+  std::size_t bucket = 1;                  ///< most points in a tree's leaf
+  std::string splitter = "midpoint";       ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
+  SliceRule slices = SliceRule::midpoint;  ///< methods along a curve, and linear: how the order is cut
   double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
   bool order = true;                          ///< false: `order` or `position` may stay empty where that saves work
 };

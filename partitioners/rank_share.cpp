@@ -44,8 +44,8 @@ std::vector<std::uint64_t> fixed_point_share(const support::Communicator& comm, 
 }
 
 RankResult slice_in_place(const support::Communicator& comm, std::span<const std::uint64_t> fixed_weights,
-                          std::size_t items, std::uint64_t first, int parts) {
-  const std::vector<std::int64_t> cuts = slice_on_ranks(comm, fixed_weights, items, parts);
+                          std::size_t items, std::uint64_t first, int parts, SliceRule rule) {
+  const std::vector<std::int64_t> cuts = slice_on_ranks(comm, fixed_weights, items, parts, rule);
   RankResult result;
   result.position.resize(items);
   std::iota(result.position.begin(), result.position.end(), first);

@@ -32,6 +32,6 @@ std::vector<std::uint64_t> fixed_point_share(const support::Communicator& comm, 
 /// Slices of this rank's points in their own order, which goes on from rank to rank. fixed_weights: from
 /// fixed_point_share(). first: this rank's first place. Collective.
 RankResult slice_in_place(const support::Communicator& comm, std::span<const std::uint64_t> fixed_weights,
-                          std::size_t items, std::uint64_t first, int parts);
+                          std::size_t items, std::uint64_t first, int parts, SliceRule rule);
 
 }  // namespace amrbench::partitioners

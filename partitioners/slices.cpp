@@ -1,12 +1,15 @@
 #include "partitioners/slices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <utility>
 
+#include "partitioners/exact_slices.hpp"
 #include "partitioners/threads.hpp"
 #include "support/mpi.hpp"
+#include "support/registry.hpp"
 
 namespace amrbench::partitioners {
 namespace {
@@ -30,14 +33,45 @@ void slice_counts(std::span<const Index> order, int parts, int team, std::vector
   }
 }
 
+template <class Index>
+void slice_exactly(std::span<const Index> order, std::span<const std::uint64_t> weights, int parts, int team,
+                   std::vector<std::int32_t>& part) {
+  std::vector<std::uint64_t> in_order(order.size());
+#pragma omp parallel for num_threads(team) schedule(static)
+  for (std::size_t i = 0; i < order.size(); ++i) in_order[i] = weights[order[i]];
+  const std::vector<std::int64_t> cuts = exact_cuts(in_order, parts);
+#pragma omp parallel for num_threads(team) schedule(static)
+  for (int p = 0; p < parts; ++p) {
+    const auto k = static_cast<std::size_t>(p);
+    for (std::int64_t i = cuts[k]; i < cuts[k + 1]; ++i) part[order[static_cast<std::size_t>(i)]] = p;
+  }
+}
+
 }  // namespace
+
+std::span<const SliceRuleEntry> slice_rule_registry() {
+  static constexpr std::array entries{
+      SliceRuleEntry{"midpoint", "at even marks of the weight: a slice exceeds the mean by the heaviest point at most",
+                     SliceRule::midpoint},
+      SliceRuleEntry{"exact", "the heaviest slice is as light as slices of the order can be", SliceRule::exact},
+  };
+  return entries;
+}
+
+SliceRule slice_rule_from_name(std::string_view name, std::string_view what) {
+  return support::find_entry(slice_rule_registry(), name, what).rule;
+}
 
 template <class Index>
 std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<const std::uint64_t> weights, int parts,
-                                      int threads) {
+                                      int threads, SliceRule rule) {
   const int team = team_size(threads);
   const std::size_t n = order.size();
   std::vector<std::int32_t> part(n);
+  if (rule == SliceRule::exact && !weights.empty()) {
+    slice_exactly(order, weights, parts, team, part);
+    return part;
+  }
   constexpr std::size_t kChunk = std::size_t{1} << 16;
   const std::size_t chunks = weights.empty() ? 0 : (n + kChunk - 1) / kChunk;
   std::vector<std::uint64_t> before(chunks);
@@ -63,10 +97,10 @@ std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<co
   return part;
 }
 
-template std::vector<std::int32_t> slice_order(std::span<const std::uint32_t>, std::span<const std::uint64_t>, int,
-                                               int);
-template std::vector<std::int32_t> slice_order(std::span<const std::uint64_t>, std::span<const std::uint64_t>, int,
-                                               int);
+template std::vector<std::int32_t> slice_order(std::span<const std::uint32_t>, std::span<const std::uint64_t>, int, int,
+                                               SliceRule);
+template std::vector<std::int32_t> slice_order(std::span<const std::uint64_t>, std::span<const std::uint64_t>, int, int,
+                                               SliceRule);
 
 std::vector<std::int64_t> even_cuts(std::int64_t items, int parts) {
   std::vector<std::int64_t> cuts;
@@ -76,7 +110,8 @@ std::vector<std::int64_t> even_cuts(std::int64_t items, int parts) {
 }
 
 std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
-                                         std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts) {
+                                         std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts,
+                                         SliceRule rule) {
   struct Share {
     std::uint64_t items, weight;
   };
@@ -89,6 +124,7 @@ std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
     total.weight += shares[r].weight;
   }
   if (total.weight == 0) return even_cuts(static_cast<std::int64_t>(total.items), parts);
+  if (rule == SliceRule::exact) return exact_cuts_on_ranks(comm, fixed_weights, parts);
   // A rank knows the cuts that lie among its items; the others say that it is not before theirs.
   std::vector<std::int64_t> cuts(static_cast<std::size_t>(parts) + 1, static_cast<std::int64_t>(total.items));
   cuts[0] = 0;

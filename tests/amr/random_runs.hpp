@@ -29,11 +29,12 @@ struct Way {
   std::string transport = "auto";
   std::string weights = "uniform";
   std::string splitter = "octree";
+  std::string slices = "midpoint";
 };
 
 inline std::string name_of(const Way& way) {
   return std::to_string(way.threads) + " threads, " + (way.overlap ? "overlapped, " : "blocking, ") + way.method +
-         ", " + way.splitter + ", " + way.policy + ", " + way.weights + ", " + way.backend +
+         ", " + way.splitter + ", " + way.slices + ", " + way.policy + ", " + way.weights + ", " + way.backend +
          (way.backend == "cpu" ? "" : ", " + way.transport);
 }
 
@@ -92,10 +93,11 @@ inline Result run(const support::Communicator& comm, apps::Config config, const 
   config.run.overlap = way.overlap;
   config.partition.method = way.method;
   config.partition.splitter = way.splitter;
+  config.partition.slices = way.slices;
   config.device.backend = way.backend;
   config.device.transport = way.transport;
   const bool scatter = way.policy == "scatter";
-  config.balance = {scatter ? "never" : way.policy, 0.3, way.weights};
+  config.balance = {.policy = scatter ? "never" : way.policy, .threshold = 0.3, .weights = way.weights};
   loadbalance::Balancer balancer(config.balance, config.partition);
   Scatter scattering(kSeed);
   support::Metrics metrics;

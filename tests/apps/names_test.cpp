@@ -70,7 +70,7 @@ TEST(Choices, ThereIsOneListOfPartitioners) {
 
 TEST(Choices, EachHasAOneLineMeaningAndADistinctName) {
   for (const auto group : {partition_methods(), balance_policies(), stencils(), initial_fields(), object_shapes(),
-                           bounce_modes(), backends(), transports(), splitters(), balance_weights()}) {
+                           bounce_modes(), backends(), transports(), splitters(), slice_rules(), balance_weights()}) {
     ASSERT_FALSE(group.empty());
     std::map<std::string_view, int> count;
     for (const Choice& choice : group) {

@@ -116,6 +116,16 @@ class Partition(unittest.TestCase):
         self.assertEqual(texts[0], texts[2])
         self.assertEqual(len(texts[0].splitlines()), 5000)
 
+    def test_exact_slices_are_lighter(self):
+        self.write("w.txt", "".join(f"{1 << (k * 7 % 11)}\n" for k in range(300)))
+        loads = []
+        for rule in ("midpoint", "exact"):
+            self.done("--input", "grid:300x1", "--method", "linear", "--parts", "40", "--weights", "w.txt", "--slices", rule,
+                      "--json", rule + ".json")
+            self.assertEqual(self.load(rule + ".json")["options"]["slices"], rule)
+            loads.append(self.load(rule + ".json")["rows"][0]["load_max"])
+        self.assertLess(loads[1], loads[0])
+
     def test_points_without_a_graph_have_loads_only(self):
         self.done("--input", "uniform:1000:3:1", "--method", "linear", "--parts", "8", "--json", "u.json")
         row = self.load("u.json")["rows"][0]
@@ -206,6 +216,7 @@ class Partition(unittest.TestCase):
         self.refused("--input", "grid:2x2", *ok, "--weights", "w.txt", ranks=2, says="w.txt:2: the weight -1")
         self.refused("--input", "blocks:nan.csv", *ok, ranks=2, says="nan.csv: the first line does not tell the mesh")
         self.refused("--input", "grid:4x4", *ok, "--side-tolerance", "1", says="--side-tolerance")
+        self.refused("--input", "grid:4x4", *ok, "--slices", "exat", says="--slices exat: unknown; there are midpoint, exact")
         self.refused("--input", "uniform:9:3:1", *ok, "--splitter", "octre", says="octre: unknown; there are midpoint")
         self.refused("--input", "uniform:9:3:1", "--method", "morton", "--parts", "2", "--splitter", "octree",
                      says="octree needs")
@@ -279,7 +290,7 @@ class Partition(unittest.TestCase):
         status, out, err = run("partition", "--help")
         self.assertEqual((status, err), (0, ""))
         for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--json", "--csv", "--picture",
-                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance"):
+                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance", "--slices"):
             self.assertIn(flag, out)
 
 

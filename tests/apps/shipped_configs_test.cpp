@@ -89,8 +89,8 @@ TEST(Documentation, ConfigPageHasEveryKeyDefaultAndName) {
   }
   for (const auto& key : object_keys())
     EXPECT_NE(page.find(fmt::format("| `{}` | ", key.info.name)), std::string::npos) << "object." << key.info.name;
-  for (const auto group : {partition_methods(), splitters(), balance_policies(), balance_weights(), stencils(),
-                           initial_fields(), object_shapes(), bounce_modes(), backends(), transports()})
+  for (const auto group : {partition_methods(), splitters(), slice_rules(), balance_policies(), balance_weights(),
+                           stencils(), initial_fields(), object_shapes(), bounce_modes(), backends(), transports()})
     for (const Choice& choice : group)
       EXPECT_NE(page.find(fmt::format("`{}`", choice.name)), std::string::npos) << choice.name;
 }

@@ -66,7 +66,8 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
       for (const char* splitter : {"octree", "midpoint", "median"}) {
         const bool has_tree = entry.name == "morton" || entry.name == "hilbert" || entry.name == "gensfc";
         if (std::string(splitter) != "octree" && !has_tree) continue;
-        const PartitionConfig config{std::string(entry.name), splitter, seed == 2 ? 4 : 1};
+        const PartitionConfig config{std::string(entry.name), splitter, seed == 2 ? 4 : 1,
+                                     seed == 3 ? "midpoint" : "exact"};
         amr::MeshConfig mesh_config;
         for (int d = 0; d < 3; ++d) mesh_config.root[d] = static_cast<int>(root[d]);
         mesh_config.max_level = 1 + static_cast<int>(seed % 3);
@@ -92,6 +93,7 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
           partitioners::PartitionOptions options;
           options.parts = world.size();
           options.splitter = splitter;
+          options.slices = partitioners::slice_rule_from_name(config.slices, "slices");
           options.bucket = static_cast<std::size_t>(config.bucket);
           const auto expected = partitioners::make_partitioner(entry.name)
                                     ->partition({{all.centre, 3}, all.weight, &graph, &grid}, options)
@@ -117,7 +119,7 @@ TEST(Placement, SlicesFollowTheOrderOfTheRanks) {
     weigh(mine, Loads::random, seed);
     weigh(all, Loads::random, seed);
     const double heaviest = *std::max_element(all.weight.begin(), all.weight.end());
-    const auto cuts = Placement::slice(meshes.mesh.comm(), mine, meshes.mesh.comm().size(), heaviest).cuts;
+    const auto cuts = Placement({}).slice(meshes.mesh.comm(), mine, meshes.mesh.comm().size(), heaviest).cuts;
     ASSERT_EQ(cuts.size(), std::size_t(meshes.mesh.comm().size()) + 1);
     EXPECT_EQ(cuts.front(), 0);
     EXPECT_EQ(cuts.back(), meshes.mesh.global_size());

@@ -53,6 +53,72 @@ TEST(Policy, NeverLeaves) {
   EXPECT_EQ(make_policy({"never"})->decide({}, load_of({0, 100})), Action::leave);
 }
 
+/// A history whose last cut cost `cost` and whose segments since then took max and mean seconds.
+History history_of(double cost, const std::vector<std::pair<double, double>>& segments, std::int64_t stages = 10) {
+  History history;
+  history.segments.push_back({0, 0, 0.0, 0.0});
+  history.outcomes.push_back({Action::full, 0, 1, 5, 500, cost});
+  for (const auto& [most, mean] : segments) {
+    if (history.segments.size() > 1) history.outcomes.push_back({});
+    history.segments.push_back({0, stages, most, mean});
+  }
+  return history;
+}
+
+/// How many segments of a loss go by until the policy cuts; 0 = never within 40.
+template <class Loss>
+int fires_after(const char* policy, double cost, Loss&& loss) {
+  std::vector<std::pair<double, double>> segments;
+  for (int t = 1; t <= 40; ++t) {
+    segments.push_back(loss(t));
+    if (make_policy({policy})->decide(history_of(cost, segments), load_of({4, 9})) != Action::leave) return t;
+  }
+  return 0;
+}
+
+TEST(CostPolicies, CutWhenTheLossComesToTheCost) {
+  const auto linear = [](int t) { return std::pair(2.0 + 0.125 * (t - 1), 1.0); };  // 1 second is lost whatever is done
+  EXPECT_EQ(fires_after("amortized", 1.25, linear), 5);                             // 0.125 * (0 + 1 + 2 + 3 + 4)
+  EXPECT_EQ(fires_after("menon", 1.25, linear), 2);                                 // 1 + 1.125
+  EXPECT_EQ(fires_after("menon_baseline", 1.25, linear), 5);                        // as amortized where the mean stays
+  EXPECT_EQ(fires_after("boulmier", 1.25, linear), 5);                              // 0.125 * (5 * 4 - 10)
+  const auto step = [](int t) { return std::pair(t < 4 ? 1.0 : 2.0, 1.0); };
+  EXPECT_EQ(fires_after("boulmier", 2.5, step), 4);        // 4 * 1 - 1
+  EXPECT_EQ(fires_after("menon_baseline", 2.5, step), 6);  // 1 + 1 + 1
+  const auto incurable = [](int) { return std::pair(3.0, 1.0); };
+  EXPECT_EQ(fires_after("menon", 5.0, incurable), 3);
+  for (const char* policy : {"amortized", "menon_baseline", "boulmier"})
+    EXPECT_EQ(fires_after(policy, 5.0, incurable), 0) << policy;
+  // All ranks grow alike: time rises, waiting does not.
+  const auto growth = [](int t) { return std::pair(1.0 * t, 1.0 * t); };
+  EXPECT_EQ(fires_after("amortized", 5.0, growth), 4);  // 1 + 2 + 3
+  EXPECT_EQ(fires_after("menon", 5.0, growth), 0);
+}
+
+TEST(CostPolicies, MakeTheFirstCutAtOnceAndNoneWhereRanksAreEven) {
+  for (const char* name : {"amortized", "menon", "menon_baseline", "boulmier"}) {
+    const auto policy = make_policy({name});
+    EXPECT_EQ(policy->decide({}, load_of({4, 9})), Action::full) << name;
+    EXPECT_EQ(policy->decide({}, load_of({4, 5})), Action::leave) << name;
+    // Stages, not segments, tell how long ranks worked.
+    History history = history_of(1.0, {{1, 1}, {1, 1}});
+    history.segments.push_back({0, 40, 4.0, 4.0});
+    history.outcomes.push_back({});
+    EXPECT_EQ(policy->decide(history, load_of({4, 9})), Action::leave) << name;
+  }
+}
+
+TEST(Policy, EveryNCountsRefinements) {
+  BalanceConfig config{"every_n"};
+  config.every = 3;
+  const auto policy = make_policy(config);
+  History history;
+  for (int refinement = 1; refinement <= 9; ++refinement) {
+    EXPECT_EQ(policy->decide(history, load_of({4, 9})) == Action::full, refinement % 3 == 0) << refinement;
+    history.outcomes.push_back({});
+  }
+}
+
 TEST(Policy, AskingAgainGivesTheSameAnswer) {
   for (const PolicyEntry& entry : policy_registry()) {
     const auto policy = make_policy({std::string(entry.name), 0.2});
@@ -64,10 +130,9 @@ TEST(Policy, AskingAgainGivesTheSameAnswer) {
 }
 
 TEST(Registries, NameWhatThereIs) {
-  for (const auto& [key, refused] : {std::pair{"balance.policy", +[] { make_policy({"sometimes"}); }},
-                                     std::pair{"balance.weights", +[] {
-                                                 make_cost_model({"every", 0.1, "sometimes"});
-                                               }}}) {
+  for (const auto& [key, refused] :
+       {std::pair{"balance.policy", +[] { make_policy({"sometimes"}); }},
+        std::pair{"balance.weights", +[] { make_cost_model({.weights = "sometimes"}); }}}) {
     try {
       refused();
       FAIL() << "accepted";
@@ -92,9 +157,9 @@ BlockTable table_of(std::vector<std::int8_t> levels) {
 
 TEST(CostModel, UniformAndByLevel) {
   BlockTable table = table_of({0, 3, 1, 20});
-  make_cost_model({"every", 0.1, "uniform"})->weigh(table);
+  make_cost_model({.weights = "uniform"})->weigh(table);
   EXPECT_EQ(table.weight, (std::vector<double>{1, 1, 1, 1}));
-  make_cost_model({"every", 0.1, "level"})->weigh(table);
+  make_cost_model({.weights = "level"})->weigh(table);
   EXPECT_EQ(table.weight, (std::vector<double>{1, 8, 2, 1 << 20}));
   table.share = {8, 1, 0.125, 1};
   EXPECT_EQ(table.loads(), (std::vector<double>{8, 8, 0.25, 1 << 20}));

@@ -70,6 +70,7 @@ Case random_case(std::uint64_t seed, int ranks) {
   c.options.threads = 1;
   c.options.bucket = 1 + rng() % 3;
   c.options.splitter = rng() % 2 == 0 ? "midpoint" : "selection:3:midpoint";
+  c.options.slices = rng() % 2 == 0 ? SliceRule::midpoint : SliceRule::exact;
   c.options.side_tolerance = rng() % 2 == 0 ? kOrbSideTolerance : 0.0;
   c.name = "seed " + std::to_string(seed) + ", " + kind_name(kind) + ", dim " + std::to_string(c.dim) + ", n " +
            std::to_string(n) + ", parts " + std::to_string(c.options.parts) + ", weights " + std::to_string(style);

@@ -116,8 +116,9 @@ void compare(const Communicator& comm, std::uint64_t seed) {
   std::vector<double> weights(rng() % 3 == 0 ? 0 : n);
   const bool zero = rng() % 4 == 0;
   for (double& w : weights) w = zero ? 0 : static_cast<double>(rng() % 1000) / 8;
-  const PartitionOptions options{
+  PartitionOptions options{
       .parts = static_cast<int>(1 + rng() % 90), .threads = static_cast<int>(1 + seed % 2), .splitter = "octree"};
+  options.slices = seed % 3 == 0 ? SliceRule::exact : SliceRule::midpoint;
   SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::string(curve) + ", dim " + std::to_string(Dim) + ", n " +
                std::to_string(n) + ", parts " + std::to_string(options.parts) + (sorted ? ", sorted" : ""));
 
@@ -126,7 +127,7 @@ void compare(const Communicator& comm, std::uint64_t seed) {
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return blocks.keys[a] < blocks.keys[b]; });
-  const auto part = slice_order<std::uint32_t>(order, fixed_point_weights(weights), options.parts, 1);
+  const auto part = slice_order<std::uint32_t>(order, fixed_point_weights(weights), options.parts, 1, options.slices);
 
   const auto method = make_curve_method(tree_curve(curve));
   const Problem all{{blocks.centres, Dim}, weights, nullptr, &blocks.grid};
