@@ -5,8 +5,9 @@
 // which the middle of its own weight falls. So every slice but for the points at its two ends lies between the same two
 // marks: none weighs more than the mean plus the heaviest point, and unweighted slices differ by one point at most.
 // Weights are integers, sums exact, and the result does not depend on threads. Where all weights are 0 points count 1
-// each. Source: document 001, section 2.11, algorithm 2.15. exact: the heaviest slice is as light as can be
-// (exact_slices.hpp). Where points weigh the same both are one.
+// each. Source: document 001, section 2.11, algorithm 2.15.
+//
+// exact: the heaviest slice is as light as can be (exact_slices.hpp). Where points weigh the same both are one.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
