@@ -6,7 +6,7 @@
 #if defined(AMRBENCH_CUDA)
 #include <chrono>
 
-#include "partitioners/orb/gpu_distributed.hpp"
+#include "partitioners/orb/gpus/distributed.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_choice.hpp"
 #endif

@@ -22,8 +22,8 @@
 
 #include "bench/orb_cuda_check.hpp"
 #include "partitioners/inputs/generated_points.hpp"
+#include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
 #include "support/error.hpp"
 #include "support/page_buffer.hpp"

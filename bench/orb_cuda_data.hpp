@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "partitioners/inputs/generated_points.hpp"
+#include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/orb.hpp"
-#include "partitioners/orb/orb_gpu.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::bench {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "partitioners/inputs/generated_points.hpp"
-#include "partitioners/orb/gpu_distributed.hpp"
+#include "partitioners/orb/gpus/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_choice.hpp"

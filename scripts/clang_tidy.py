@@ -1,10 +1,10 @@
-"""Runs clang-tidy on every source of a build folder, in parallel: clang_tidy.py BUILD [--jobs N] [--all]
+"""Runs clang-tidy on the sources of a build folder, in parallel: clang_tidy.py BUILD [--jobs N] [--all]
 
 BUILD is configured (preset tidy), not built. A header is checked with the sources that include it, and sources that CMake
 compiles together are checked together. What passed is not checked again until its text, that of a header of ours which it
 includes, its command, .clang-tidy or clang-tidy itself changes: an empty file named by a hash of all these is kept in
 ${XDG_CACHE_HOME:-~/.cache}/amrbench/tidy. Paths count from the checkout, so that another checkout of the same sources finds
-them; what was not used for 30 days goes. Status 1 on findings.
+them; what was not used for 30 days goes. Micro-benchmarks (bench/) are checked with --all alone. Status 1 on findings.
 """
 
 import argparse
@@ -94,7 +94,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--all", action="store_true", help="check also what passed before")
+    parser.add_argument("--all", action="store_true", help="check also what passed before, and bench/")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
     cache = cache_folder()
@@ -106,7 +106,8 @@ def main():
     # CUDA sources are left out: nvcc's command lines are not clang's, and clang-tidy 14 does not know the toolkit.
     # A source of several programs (the tests' main) is checked once: clang-tidy goes through all its commands itself.
     entries = list({entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())
-                    if not entry["file"].endswith(".cu")}.values())
+                    if not entry["file"].endswith(".cu")
+                    and (arguments.all or not entry["file"].startswith(f"{ROOT}/bench/"))}.values())
     for entry in entries:
         passed = cache / fingerprint(entry, build, version)
         if arguments.all or not passed.exists():

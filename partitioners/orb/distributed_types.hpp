@@ -1,6 +1,6 @@
 #pragma once
 // What the host decides over ranks (distributed_rounds.hpp, distributed_search.hpp) and what works on a rank's own
-// points, on the CPU (distributed_local.hpp) or on a GPU (gpu_distributed_local.hpp), tell each other. No MPI here.
+// points, on the CPU (distributed_local.hpp) or on a GPU (gpus/local.hpp), tell each other. No MPI here.
 //
 // The second is called "local" below, a class with these members; all but count_points() may be called on any rank at
 // any time, and none of them communicates:

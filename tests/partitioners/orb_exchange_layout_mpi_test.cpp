@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "partitioners/orb/gpu_distributed_layout.hpp"
+#include "partitioners/orb/gpus/layout.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/mpi.hpp"
 

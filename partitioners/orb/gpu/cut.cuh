@@ -1,0 +1,213 @@
+#pragma once
+// What all rounds share to cut one node, once its entries are counted in bins: finding the bins beside the cut,
+// ordering the points in them, and what follows for the node's children. Every function is called by one thread block
+// for one node.
+//
+// In:  the histogram of a node's bracket, the rank of the first point that goes right, the candidates.
+// Out: the pivot, the last point that goes left, box, count, leaves and axis of the two children.
+// Words as in gpu/kernels.cuh.
+#include "partitioners/orb/gpu/kernels.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Threads of a block that cuts one node.
+constexpr int kCutThreads = 256;
+
+/// Inclusive prefix sum over the threads of a block. sums: shared, a word a warp. One barrier.
+__device__ inline std::uint32_t sum_up_to(std::uint32_t value, std::uint32_t* sums) {
+  const unsigned lane = threadIdx.x & 31U;
+#pragma unroll
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const std::uint32_t other = __shfl_up_sync(kFull, value, step);
+    if (lane >= step) value += other;
+  }
+  if (lane == 31) sums[threadIdx.x / 32] = value;
+  __syncthreads();
+  for (unsigned w = 0; w < threadIdx.x / 32; ++w) value += sums[w];
+  return value;
+}
+
+/// Bins that hold the first right point and the one before it.
+struct CutBins {
+  std::uint32_t first, last;
+  std::uint32_t before;  ///< entries in bins below `first`
+  std::uint32_t inside;  ///< entries in both
+};
+
+/// Finds, of n bins (a multiple of kCutThreads), those that hold the entries of ranks `rank` - 1 and `rank`, the last
+/// left and the first right point. 1 <= rank < the sum of the bins; where that does not hold entries were lost, and
+/// found.inside is more than any node has. Called by a block of kCutThreads threads; `found` is in shared memory and
+/// valid for all of them afterwards.
+__device__ inline void find_cut_bins(const std::uint32_t* bins, std::uint32_t n, std::uint32_t rank, CutBins* found) {
+  __shared__ std::uint32_t sums[kCutThreads / 32];
+  const std::uint32_t mine = n / kCutThreads;
+  const std::uint32_t* const from = bins + threadIdx.x * mine;
+  if (threadIdx.x == 0) *found = {0, 0, 0, ~0U};
+  std::uint32_t sum = 0;
+#pragma unroll 8
+  for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+  const std::uint32_t behind = sum_up_to(sum, sums);
+  std::uint32_t before = behind - sum;
+  if (before <= rank && rank < behind) {
+    std::uint32_t bin = threadIdx.x * mine;
+    while (before + bins[bin] <= rank) before += bins[bin++];
+    std::uint32_t first = bin;
+    if (before == rank) {  // the point before stands in the last bin below that is not empty
+      do {
+        --first;
+      } while (first > 0 && bins[first] == 0);
+      before -= bins[first];
+    }
+    *found = {first, bin, before, bins[bin] + (first != bin ? bins[first] : 0)};
+  }
+  __syncthreads();
+}
+
+/// The rank of p among n points: how many of them stand before it.
+template <class T, int Dim>
+__device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, std::uint32_t n,
+                                              const OrbPoint<T, Dim>& p, int axis) {
+  std::uint32_t before = 0;
+  for (std::uint32_t k = 0; k < n; ++k) before += orb_before(points[k], p, axis) ? 1U : 0U;
+  return before;
+}
+
+/// Candidates up to which each is compared with all others.
+constexpr std::uint32_t kFewCandidates = 256;
+
+/// Of a node's candidates those with the same coordinate as the candidate of a given rank, and its rank among these.
+template <class Key>
+struct EqualKeys {
+  Key key;
+  std::uint32_t rank;
+};
+
+/// The key of the point of a given rank among n, found by a radix select of 8 bits at a time; 3 barriers for each 8
+/// bits. Called by a block of kCutThreads threads.
+template <class T, int Dim>
+__device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t n, std::uint32_t rank, int axis) {
+  using Key = decltype(order_key(T{}));
+  constexpr int kBits = 8 * static_cast<int>(sizeof(Key));
+  static_assert(kCutThreads == 256, "a thread a value of 8 bits");
+  __shared__ std::uint32_t counts[kCutThreads];
+  __shared__ std::uint32_t sums[kCutThreads / 32];
+  __shared__ EqualKeys<Key> found;
+  if (threadIdx.x == 0) found = {0, rank};
+  for (int shift = kBits - 8; shift >= 0; shift -= 8) {
+    counts[threadIdx.x] = 0;
+    __syncthreads();
+    const EqualKeys<Key> upper = found;
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+      const Key key = order_key(points[i].x[axis]);
+      const bool same = shift == kBits - 8 || (key ^ upper.key) >> static_cast<unsigned>(shift + 8) == 0;
+      if (same) atomicAdd(&counts[(key >> static_cast<unsigned>(shift)) & 255U], 1U);
+    }
+    __syncthreads();
+    const std::uint32_t mine = counts[threadIdx.x];
+    const std::uint32_t behind = sum_up_to(mine, sums);  // its barrier: all have read `found`
+    if (behind - mine <= upper.rank && upper.rank < behind)
+      found = {upper.key | Key{threadIdx.x} << static_cast<unsigned>(shift), upper.rank - (behind - mine)};
+    __syncthreads();
+  }
+  const EqualKeys<Key> result = found;
+  __syncthreads();  // before a next call
+  return result;
+}
+
+/// order_candidates() for many candidates: first the coordinate of the pivot by key_of_rank(), then the pivot among the
+/// points that share this coordinate.
+template <class T, int Dim>
+__device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
+                                         OrbPoint<T, Dim>* pivot, T* last_left) {
+  __shared__ std::uint16_t same[kCandidates];
+  __shared__ std::uint32_t n_same, n_before;
+  if (threadIdx.x == 0) n_same = n_before = 0;
+  const auto equal = key_of_rank(found, n, rank, axis);
+  // The one before has the same key, or the largest below it.
+  const auto before = equal.rank > 0 ? equal : key_of_rank(found, n, rank - 1, axis);
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const auto key = order_key(found[i].x[axis]);
+    if (key == equal.key) same[atomicAdd(&n_same, 1U)] = static_cast<std::uint16_t>(i);
+    // One of several writes; zeros of both signs are the same to a cut.
+    if (key == before.key && atomicAdd(&n_before, 1U) == 0) *last_left = found[i].x[axis];
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < n_same; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = found[same[i]];
+    std::uint32_t smaller = 0;
+    for (std::uint32_t k = 0; k < n_same; ++k) smaller += orb_before(found[same[k]], p, axis) ? 1U : 0U;
+    if (smaller == equal.rank) *pivot = p;
+  }
+}
+
+/// Finds the cut among a node's n candidates, of which `rank` >= 1 go left: the pivot and the coordinate of the last
+/// left point, both in shared memory and valid after a barrier. Called by a block of kCutThreads threads.
+template <class T, int Dim>
+__device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
+                                        OrbPoint<T, Dim>* pivot, T* last_left) {
+  if (n > kFewCandidates) {
+    select_candidates(found, n, rank, axis, pivot, last_left);
+    return;
+  }
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = found[i];
+    const std::uint32_t before = points_before(found, n, p, axis);
+    if (before == rank) *pivot = p;
+    if (before + 1 == rank) *last_left = p.x[axis];
+  }
+}
+
+/// Is the node's box known exactly, and is the axis that follows from it the one that was guessed? Only then can its
+/// bracket hold the cut.
+template <class AnyNode, class AnyGuess>
+__device__ inline bool guessed_right(const AnyNode& node, const AnyGuess& guess, double side_tolerance) {
+  return node.known != 0 && guess.inner != 0 && node.leaves >= 2 && cut_axis(node.box, side_tolerance) == guess.axis;
+}
+
+/// part: what a cut leaves of the box on its left (side 0) or right (side 1). It is passed by reference, because a box
+/// in a variable of the thread would lie in local memory: the axis that indexes it is not known at compile time.
+template <class T, int Dim>
+__device__ inline void cut_box(const OrbBox<T, Dim>& box, int axis, T cut, std::uint32_t side, OrbBox<T, Dim>& part) {
+  part = box;
+  if (side == 0)
+    part.upper[axis] = cut;
+  else
+    part.lower[axis] = cut;
+}
+
+/// Boxes, leaves and axes of the two children of a node that is guessed to be cut at `plane`.
+template <class T, class AnyGuess>
+__device__ inline void guess_children(const AnyGuess& guess, AnyGuess* children, T plane, double side_tolerance) {
+  const std::uint32_t left = left_leaves(guess.leaves);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    children[side].leaves = side == 0 ? left : guess.leaves - left;
+    cut_box(guess.box, guess.axis, plane, side, children[side].box);
+    children[side].axis = cut_axis(children[side].box, side_tolerance);
+  }
+}
+
+/// Cuts the node: its two children are known from now on.
+template <class T, class AnyNode>
+__device__ inline void cut_node(AnyNode& node, AnyNode* children, int axis, T cut, std::uint32_t count_left) {
+  node.axis = axis;
+  node.cut = cut;
+  node.resolved = 1;
+  const std::uint32_t left = left_leaves(node.leaves);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    cut_box(node.box, axis, cut, side, children[side].box);
+    children[side].leaves = side == 0 ? left : node.leaves - left;
+    children[side].count = side == 0 ? count_left : node.count - count_left;
+    children[side].known = 1;
+  }
+}
+
+/// The same without weights: the cut lies between the last left point and the pivot.
+template <class T, int Dim>
+__device__ inline void cut_at(Node<T, Dim>& node, Node<T, Dim>* children, int axis, const OrbPoint<T, Dim>& pivot,
+                              T last_left) {
+  node.pivot = pivot;
+  cut_node(node, children, axis, cut_between(last_left, pivot.x[axis]),
+           static_cast<std::uint32_t>(unit_target(node.count, left_leaves(node.leaves), node.leaves)));
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,357 @@
+#pragma once
+// Kernels that move points to their slots, in the order they have (a stable partition by 6 bits), and what they share
+// with the kernel that brings leaves back.
+//
+// In:  points, and a code for each of them that names its slot.
+// Out: the points, and their numbers where wanted, slot by slot.
+// The idea, as in a radix sort. A first kernel counts the points of each slot in each tile. A prefix sum over these
+// counts, slot by slot, says where every tile's points of a slot begin. The second kernel ranks a tile's points by slot
+// within the thread block, sorts them in shared memory, and writes each slot's points as one run. Words as in
+// gpu/kernels.cuh.
+#include "partitioners/orb/gpu/kernels.cuh"
+#include "partitioners/orb/gpu/steps.hpp"
+#include "support/async_copy.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Ranks a tile's items by slot, stably. In: codes of 16 bits; an item's slot is code >> shift, its number in the tile
+/// (warp * items + j) * 32 + lane. Out: the upper 16 bits of each item hold its place in the tile sorted by slot;
+/// first[s] is where slot s begins there. Items past the tile's end must have the last slot, so that they come last.
+/// All threads call; barriers inside.
+template <int Items>
+__device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, std::uint32_t (*per_warp)[kSlots],
+                                 std::uint32_t* first) {
+  const unsigned lane = threadIdx.x & 31U;
+  const unsigned warp = threadIdx.x >> 5U;
+  std::uint32_t* const mine = per_warp[warp];
+  mine[lane] = 0;
+  mine[lane + 32] = 0;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    const std::uint32_t slot = item[j] >> shift;
+    unsigned same = kFull;  // lanes of the same slot
+#pragma unroll
+    for (unsigned b = 0; b < 6; ++b) {
+      const bool set = ((slot >> b) & 1U) != 0U;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
+    }
+    const unsigned before = same & ((1U << lane) - 1U);
+    const std::uint32_t sum = mine[slot];
+    item[j] |= (sum + static_cast<unsigned>(__popc(before))) << 16U;
+    __syncwarp();
+    if (before == 0U) mine[slot] = sum + static_cast<unsigned>(__popc(same));  // the first of its kind
+    __syncwarp();
+  }
+  __syncthreads();
+  if (threadIdx.x < kSlots) {
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (unsigned w = 0; w < kThreads / 32; ++w) {
+      const std::uint32_t count = per_warp[w][threadIdx.x];
+      per_warp[w][threadIdx.x] = sum;
+      sum += count;
+    }
+    first[threadIdx.x] = sum;
+  }
+  __syncthreads();
+  if (warp == 0) {  // two slots a lane
+    const std::uint32_t left = first[2 * lane];
+    const std::uint32_t both = left + first[2 * lane + 1];
+    std::uint32_t sum = both;
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint32_t other = __shfl_up_sync(kFull, sum, step);
+      if (lane >= step) sum += other;
+    }
+    first[2 * lane] = sum - both;
+    first[2 * lane + 1] = sum - both + left;
+  }
+  __syncthreads();
+  mine[lane] += first[lane];
+  mine[lane + 32] += first[lane + 32];
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) item[j] += mine[(item[j] & 0xffffU) >> shift] << 16U;
+}
+
+/// Threads of a block that counts a tile's codes. It loads all of them first, 16 bytes at a time, and then each warp
+/// counts in its own part of shared memory.
+constexpr unsigned kCountThreads = 128;
+static_assert(kCountThreads >= kSlots && kCountThreads >= kNodes);
+
+struct TileCounts {
+  std::uint32_t counts[kCountThreads / 32][kSlots];
+
+  /// All threads call; a barrier follows before add().
+  __device__ void clear() {
+    for (unsigned k = threadIdx.x; k < kCountThreads / 32 * kSlots; k += kCountThreads)
+      counts[k / kSlots][k % kSlots] = 0;
+  }
+  __device__ void add(std::uint32_t slot) { atomicAdd(&counts[threadIdx.x / 32][slot], 1U); }
+  [[nodiscard]] __device__ std::uint32_t sum(unsigned slot) const {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (unsigned w = 0; w < kCountThreads / 32; ++w) all += counts[w][slot];
+    return all;
+  }
+};
+
+/// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell].
+/// codes: aligned to 16 bytes, with room for a multiple of 16.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCountThreads)
+    tile_counts_kernel(const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
+                       const std::uint8_t* slot_of_code, std::uint32_t* __restrict__ table) {
+  constexpr unsigned kWords = (kTile<T, Dim> / 16 + kCountThreads) / kCountThreads;  // the tile may begin within one
+  __shared__ TileCounts counts;
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
+  counts.clear();
+  __syncthreads();
+  const Cell cell = cells[shared_cell];
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  const std::uint32_t offset = tile * kTile<T, Dim>;
+  const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const auto skip = static_cast<std::uint32_t>(begin % 16);
+  const auto* const words = reinterpret_cast<const uint4*>(codes + (begin - skip));
+  uint4 word[kWords];
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    word[w] = 16 * k < skip + n ? __ldg(words + k) : make_uint4(0, 0, 0, 0);
+  }
+  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t first = 16 * (w * kCountThreads + threadIdx.x);
+    const std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
+#pragma unroll
+    for (unsigned b = 0; b < 16; ++b) {
+      const std::uint32_t at = first + b;
+      if (at >= skip && at < skip + n) counts.add(slots[(parts[b / 4] >> (8 * (b % 4))) & 0xffU]);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < kSlots)
+    table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
+        counts.sum(threadIdx.x);
+}
+
+/// One block a tile of all points: the same for the codes of gpu/wide/wide.cuh, at table[slot * tiles + tile]. The slot
+/// is the digit above `shift` of code - first. slot_of_code: null, or what a code's own slot is, which then replaces
+/// it. codes: aligned to 16 bytes, with room for a multiple of 8. Reads 2 bytes a point.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCountThreads)
+    wide_tile_counts_kernel(std::uint16_t* __restrict__ codes, std::uint64_t points, std::uint32_t first,
+                            unsigned shift, const std::uint16_t* __restrict__ slot_of_code, std::uint32_t tiles,
+                            std::uint32_t* __restrict__ table) {
+  constexpr unsigned kWords = (kTile<T, Dim> / 8 + kCountThreads - 1) / kCountThreads;
+  __shared__ TileCounts counts;
+  const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile<T, Dim>;
+  const std::uint32_t n = static_cast<std::uint32_t>(min(std::uint64_t{kTile<T, Dim>}, points - begin));
+  auto* const words = reinterpret_cast<uint4*>(codes + begin);
+  uint4 word[kWords];
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    word[w] = 8 * k < n ? words[k] : make_uint4(0, 0, 0, 0);
+  }
+  counts.clear();
+  __syncthreads();
+#pragma unroll
+  for (unsigned w = 0; w < kWords; ++w) {
+    const std::uint32_t k = w * kCountThreads + threadIdx.x;
+    std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
+#pragma unroll
+    for (unsigned p = 0; p < 8; ++p) {
+      if (8 * k + p >= n) continue;
+      std::uint32_t code = (parts[p / 2] >> (16 * (p % 2))) & 0xffffU;
+      if (slot_of_code != nullptr) {
+        code = first + slot_of_code[code];
+        parts[p / 2] = (parts[p / 2] & (0xffff0000U >> (16 * (p % 2)))) | code << (16 * (p % 2));
+      }
+      counts.add((code - first) >> shift);
+    }
+    const bool changed =
+        parts[0] != word[w].x || parts[1] != word[w].y || parts[2] != word[w].z || parts[3] != word[w].w;
+    if (changed && 8 * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
+  }
+  __syncthreads();
+  if (threadIdx.x < kSlots) table[std::uint64_t{threadIdx.x} * tiles + blockIdx.x] = counts.sum(threadIdx.x);
+}
+
+/// What move_kernel works on.
+template <class T>
+struct MoveArguments {
+  const T* points;
+  T* moved;
+  const std::uint32_t* ids_in;  ///< may be null: a point's id is its position
+  std::uint32_t* ids_out;       ///< may be null
+  const Cell* cells;
+  std::uint32_t n_cells;
+  const std::uint8_t* slot_of_code;  ///< of codes of a byte
+  const std::uint32_t* table;        ///< scanned
+  std::uint32_t first, shift;        ///< of codes of two bytes, as wide_tile_counts_kernel has them
+  std::uint8_t* digits_out;          ///< may be null: what remains of codes of two bytes below the shift
+};
+
+/// Values of a tile's points in shared memory: its points begin at most 15 bytes behind a multiple of 16.
+template <class T, int Dim>
+constexpr std::size_t kRawBytes = std::size_t{kTile<T, Dim>} * sizeof(T) * Dim + 16;
+
+/// Shared memory of move_kernel besides its fixed part: the tile's points as they lie; by place in the sorted tile a
+/// MovedItem, and the id.
+template <class T, int Dim>
+constexpr std::size_t move_shared(bool ids) {
+  return kRawBytes<T, Dim> + std::size_t{kTile<T, Dim>} * (ids ? 2 : 1) * sizeof(std::uint32_t);
+}
+
+/// An item at its place in a sorted tile, in one word: its number in the tile, slot and digit.
+struct MovedItem {
+  static constexpr unsigned kSlotBit = 16, kDigitBit = 24;
+  std::uint32_t word;
+
+  static __device__ MovedItem of(std::uint32_t number, std::uint32_t slot, std::uint32_t digit) {
+    return {number | slot << kSlotBit | digit << kDigitBit};
+  }
+  __device__ std::uint32_t number() const { return word & 0xffffU; }
+  __device__ std::uint32_t slot() const { return (word >> kSlotBit) & (kSlots - 1U); }
+  __device__ std::uint32_t digit() const { return word >> kDigitBit; }
+};
+
+/// Starts copying `count` values to shared memory and returns where the first one will lie. `raw`: aligned to 16 bytes,
+/// with room for 16 bytes more than the values need. Copies are whole pieces of 16 bytes, so up to 12 bytes before
+/// `from` are read, but none behind the last value. All threads call, and pass a barrier of the block before
+/// wait_for_tile().
+template <class T>
+__device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
+  const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
+  T* const tile = raw + skip;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr std::uint32_t kWord = 16 / sizeof(T);
+  const std::uint32_t whole = (skip + count) / kWord * kWord;  // the last few values may end where the memory does
+  if (threadIdx.x == 0) {
+    support::barrier_init(barrier, 1);
+    support::barrier_init_fence();
+    support::barrier_arrive_expect(barrier, whole * sizeof(T));
+    if (whole > 0) support::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
+  }
+  const std::uint32_t rest = whole > skip ? whole - skip : 0;
+  if (threadIdx.x < kWord && rest + threadIdx.x < count) tile[rest + threadIdx.x] = from[rest + threadIdx.x];
+#else
+  for (std::uint32_t k = threadIdx.x; k < count; k += kThreads) tile[k] = from[k];
+#endif
+  return tile;
+}
+
+/// Waits for the values of ask_for_tile; all threads call, and a barrier of the block stands between the two.
+__device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  support::barrier_wait(barrier, 0);
+#endif
+}
+
+/// Writes a sorted tile: an item's place in `moved` is its place in the sorted tile plus way[slot]. Items of one slot
+/// are neighbours in both, so a warp's stores are contiguous but where slots meet.
+template <class T, int Dim>
+__device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const MovedItem* items,
+                                  const std::uint32_t* ids, const std::uint32_t* way, std::uint32_t n,
+                                  std::uint32_t begin) {
+#pragma unroll 4
+  for (std::uint32_t k = threadIdx.x; k < n * Dim; k += kThreads) {
+    const std::uint32_t place = k / Dim;
+    const std::uint32_t axis = k - place * Dim;
+    const MovedItem item = items[place];
+    a.moved[std::uint64_t{place + way[item.slot()]} * Dim + axis] = raw[item.number() * Dim + axis];
+  }
+  if (a.digits_out != nullptr)
+    for (std::uint32_t place = threadIdx.x; place < n; place += kThreads)
+      a.digits_out[place + way[items[place].slot()]] = static_cast<std::uint8_t>(items[place].digit());
+  if (a.ids_out != nullptr)
+    for (std::uint32_t place = threadIdx.x; place < n; place += kThreads)
+      a.ids_out[place + way[items[place].slot()]] = a.ids_in != nullptr ? ids[place] : begin + items[place].number();
+}
+
+/// One block a tile: moves its points to their places. They are copied to shared memory while their codes are ranked by
+/// slot. Bytes a point of 12 without ids: 24, the code, and a digit.
+template <class T, int Dim, class Code>
+__global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
+  constexpr bool kWide = sizeof(Code) == 2;
+  constexpr int kMine = kItems<T, Dim>;
+  constexpr unsigned kSize = kTile<T, Dim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const items = reinterpret_cast<MovedItem*>(memory + kRawBytes<T, Dim>);
+  auto* const ids = reinterpret_cast<std::uint32_t*>(items + kSize);
+  __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
+  __shared__ std::uint32_t first[kSlots];
+  __shared__ std::uint32_t way[kSlots];
+  __shared__ std::uint8_t slots[kNodes];
+  __shared__ std::uint32_t shared_cell;
+  __shared__ std::uint64_t arrived;
+  find_cell_of_tile(a.cells, a.n_cells, blockIdx.x, &shared_cell);
+  __syncthreads();
+  const Cell cell = a.cells[shared_cell];
+  const std::uint32_t tile = blockIdx.x - cell.first_tile;
+  const std::uint32_t offset = tile * kSize;
+  const std::uint32_t n = min(kSize, cell.count - offset);
+  const std::uint32_t begin = cell.begin + offset;
+  const T* const raw =
+      ask_for_tile(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
+  if (!kWide && threadIdx.x < kNodes)
+    slots[threadIdx.x] = a.slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
+  if (threadIdx.x < kSlots)
+    way[threadIdx.x] =
+        a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
+        cell.before + cell.begin;
+  const std::uint32_t number = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
+  std::uint32_t item[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t i = number + 32U * j;
+    item[j] = i < n ? std::uint32_t{codes[std::uint64_t{begin} + i]} : ~0U;
+  }
+  __syncthreads();
+  const unsigned shift = kWide ? a.shift : 0U;
+  const std::uint32_t last = ((kSlots - 1U) << shift) | ((1U << shift) - 1U);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if constexpr (kWide)
+      item[j] = min(item[j] - a.first, last);  // past the end too
+    else
+      item[j] = item[j] == ~0U ? last : slots[item[j]];
+  }
+  rank_tile<kMine>(item, shift, per_warp, first);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j)
+    items[item[j] >> 16U] = MovedItem::of(number + 32U * j, (item[j] & 0xffffU) >> shift, item[j] % kSlots);
+  if (a.ids_in != nullptr) {
+#pragma unroll
+    for (int j = 0; j < kMine; ++j)
+      if (number + 32U * j < n) ids[item[j] >> 16U] = __ldg(a.ids_in + begin + number + 32U * j);
+  }
+  if (threadIdx.x < kSlots) way[threadIdx.x] -= first[threadIdx.x];
+  __syncthreads();
+  wait_for_tile(&arrived);
+  write_tile<T, Dim>(a, raw, items, ids, way, n, begin);
+}
+
+/// Lets it have the shared memory that it wants.
+template <class T, int Dim>
+void allow_move_shared() {
+  allow_shared(move_kernel<T, Dim, std::uint8_t>, move_shared<T, Dim>(true));
+  allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true));
+}
+
+template <class T, int Dim, class Code>
+void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
+  move_kernel<T, Dim, Code>
+      <<<tiles, kThreads, move_shared<T, Dim>(arguments.ids_in != nullptr), stream>>>(arguments, codes);
+  support::cuda_check_launch("move_kernel");
+}
+
+}  // namespace amrbench::partitioners::gpu

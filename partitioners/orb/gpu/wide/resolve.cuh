@@ -1,0 +1,343 @@
+#pragma once
+// Kernels of gpu/wide/wide.cu that resolve the brackets exactly, level by level. Words as in gpu/kernels.cuh and
+// gpu/wide/wide.cuh.
+//
+// In:  the lists and histograms of all levels, the number of points by code.
+// Out: the exact cut of each node; each entry's list holds the code where the entry ends.
+// A level takes three kernels. prepare, a thread block a node: which bins hold the cut. route, over the level's list:
+// entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
+// candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
+// entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
+// 0 when it was listed again further down. Codes go to the points at the end (gpu/wide/settle.cuh).
+#include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/wide/wide.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Of the route kernel: blocks a multiprocessor, and warps of each.
+constexpr int kRouteBlocks = 2;
+constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
+/// Entries a lane has under way at a time.
+template <class T, int Dim>
+constexpr int kRouteEach = sizeof(WidePoint<T, Dim>) == 16 ? 4 : 2;
+/// A warp lists so many entries again at once, because all warps count up the same word for a level's size. Fewer wait
+/// in its queue for the next turn.
+constexpr std::uint32_t kRouteTogether = 64;
+constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
+
+/// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the bracket
+/// hold the target? And between which bins does the cut lie?
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCutThreads)
+    wide_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
+                        const std::uint32_t* __restrict__ code_counts, const WideLists<T, Dim> lists,
+                        Node<T, Dim>* nodes, WideCut* cuts) {
+  __shared__ std::uint32_t sums[kCutThreads / 32];
+  __shared__ std::uint32_t shared_below;
+  __shared__ CutBins found;
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  Node<T, Dim>& node = nodes[v];
+  if (node.resolved != 0 || !guessed_right(node, guesses[v], side_tolerance)) return;
+  std::uint32_t below = 0;  // points known to be in the left child
+  const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
+  for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
+    for (std::uint32_t k = threadIdx.x; k < count; k += kCutThreads) below += code_counts[begin + k];
+  below = sum_up_to(below, sums);
+  if (threadIdx.x == kCutThreads - 1) shared_below = below;
+  __syncthreads();
+  const auto target = static_cast<std::int64_t>(unit_target(node.count, left_leaves(node.leaves), node.leaves));
+  const std::int64_t rank = target - static_cast<std::int64_t>(shared_below);
+  if (rank < 1 || rank >= static_cast<std::int64_t>(code_counts[v])) return;
+  const std::uint32_t n = wide_bins(level);
+  find_cut_bins(lists.bins + wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n, n,
+                static_cast<std::uint32_t>(rank), &found);
+  if (threadIdx.x != 0 || found.inside > kCandidates) return;
+  node.rank = static_cast<std::uint32_t>(rank) - found.before;
+  node.candidates = 0;
+  node.active = 1;
+  cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], level), static_cast<std::uint16_t>(found.first),
+             static_cast<std::uint16_t>(found.last), 1U};
+}
+
+/// Shared memory of wide_route_kernel.
+struct RouteMemory {
+  WideCut* cuts;          ///< of the level's nodes
+  float2* table;          ///< brackets
+  std::uint32_t* counts;  ///< by code
+  uint2* queue;           ///< of the warp, entries to list again: place in the level's list, and node
+
+  __device__ RouteMemory(unsigned char* memory, int level, int levels) {
+    const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+    cuts = reinterpret_cast<WideCut*>(memory);
+    table = reinterpret_cast<float2*>(cuts + (1U << static_cast<unsigned>(level)));
+    counts = reinterpret_cast<std::uint32_t*>(table + first);
+    queue = reinterpret_cast<uint2*>(counts + 2 * first) + threadIdx.x / 32 * kRouteQueue;
+  }
+};
+/// Its bytes; at the last level there are no brackets below, so nothing is counted or listed.
+constexpr std::size_t route_shared(int level, int levels) {
+  const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
+  const std::size_t below =
+      first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kRouteWarps * kRouteQueue * sizeof(uint2);
+  return (sizeof(WideCut) << static_cast<unsigned>(level)) + (level + 1 < levels ? below : 0);
+}
+
+/// An entry's point by 16-byte loads; it is not needed again soon.
+template <class T, int Dim>
+__device__ inline WidePoint<T, Dim> load_listed(const WidePoint<T, Dim>* from) {
+  constexpr int kWords = static_cast<int>(sizeof(WidePoint<T, Dim>) / sizeof(uint4));
+  union {
+    uint4 words[kWords];
+    WidePoint<T, Dim> point;
+  } loaded;
+#pragma unroll
+  for (int w = 0; w < kWords; ++w) loaded.words[w] = __ldcs(reinterpret_cast<const uint4*>(from) + w);
+  return loaded.point;
+}
+
+/// The entries of a warp's turn: entry 32 j + l of it is the j-th of thread l. Past the list's end: entries of node 0.
+template <class T, int Dim>
+struct RouteTurn {
+  static constexpr int kMine = kRouteEach<T, Dim>;
+  static constexpr std::uint32_t kSize = 32 * kMine;
+  std::uint32_t node[kMine];
+  WidePoint<T, Dim> point[kMine];
+
+  /// n > 0.
+  __device__ void load(const WidePoint<T, Dim>* points, const std::uint16_t* nodes, std::uint64_t begin,
+                       std::uint32_t n) {
+    const std::uint64_t lane = threadIdx.x & 31U;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = begin + j * 32 + lane;
+      node[j] = i < n ? std::uint32_t{__ldcs(nodes + i)} : 0U;
+      point[j] = load_listed(points + (i < n ? i : 0));
+    }
+  }
+};
+
+/// The child to which an entry of node v goes. 0: the node is not cut, or the entry is a hole, or a candidate, which is
+/// noted.
+template <class T, int Dim>
+__device__ inline std::uint32_t route_child(const RouteMemory& s, int level, const float (&c)[Dim], std::uint32_t v,
+                                            std::uint32_t at, Node<T, Dim>* nodes, std::uint32_t* candidates) {
+  const std::uint32_t k = v & ((1U << static_cast<unsigned>(level)) - 1U);  // of the level's nodes
+  const WideCut cut = s.cuts[k];
+  if (v == 0 || cut.active == 0U) return 0;
+  const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
+  if (bin < cut.first_bin) return 2 * v;
+  if (bin > cut.last_bin) return 2 * v + 1;
+  const std::uint32_t rank = atomicAdd(&nodes[v].candidates, 1U);
+  if (rank < kCandidates) candidates[std::uint64_t{k} * kCandidates + rank] = at;
+  return 0;
+}
+
+/// Walks a thread's entries down from a level on, all of them level by level together; those at 0 stay.
+template <int Dim, int Mine>
+__device__ inline void walk_together(const float2* table, const float (&c)[Mine][Dim], std::uint32_t (&to)[Mine],
+                                     int from, int levels) {
+  std::uint32_t v[Mine];
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) v[j] = max(to[j], 1U);
+  for (int level = from; level < levels; ++level)
+#pragma unroll
+    for (int j = 0; j < Mine; ++j) step_down<Dim>(table, c[j], v[j]);
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) to[j] = to[j] != 0 ? v[j] : 0U;
+}
+
+/// Puts those of a warp's entries that met another bracket into its queue. All lanes call.
+template <int Mine>
+__device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, const std::uint32_t (&to)[Mine],
+                                     std::uint32_t first, std::uint32_t& queued) {
+  const unsigned below = (1U << (threadIdx.x & 31U)) - 1U;
+#pragma unroll
+  for (int j = 0; j < Mine; ++j) {
+    const bool met = to[j] != 0 && to[j] < first;
+    const unsigned all = __ballot_sync(kFull, met);
+    if (met) s.queue[queued + static_cast<unsigned>(__popc(all & below))] = make_uint2(at + j * 32, to[j]);
+    queued += static_cast<unsigned>(__popc(all));
+  }
+  __syncwarp();
+}
+
+/// Lists kRouteTogether entries of a warp again, by one atomic in memory for each level. All threads of the warp call.
+template <class T, int Dim>
+__device__ inline void list_together(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+                                     const uint2* queue) {
+  constexpr int kMine = kRouteTogether / 32;
+  const unsigned lane = threadIdx.x & 31U;
+  uint2 entry[kMine];
+  int below[kMine];
+  std::uint32_t rank[kMine] = {};
+  std::uint32_t count = 0;  // of the level that is the lane's number
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    entry[j] = queue[j * 32 + lane];
+    below[j] = level_of(entry[j].y);
+  }
+  for (int l = level + 1; l < levels; ++l) {
+    std::uint32_t all = 0;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const unsigned same = __ballot_sync(kFull, below[j] == l);
+      if (below[j] == l) rank[j] = all + static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
+      all += static_cast<unsigned>(__popc(same));
+    }
+    if (static_cast<int>(lane) == l) count = all;
+  }
+  const std::uint32_t base = count > 0 ? atomicAdd(&lists.sizes[lane * kSizesApart], count) : 0;
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint64_t at = std::uint64_t{__shfl_sync(kFull, base, below[j])} + rank[j];
+    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
+    list_point(lists, s.table, point.x, point.position, entry[j].y, at);
+  }
+  __syncwarp();  // what comes next may overwrite the queue
+}
+
+/// Lists what is left in the queues of the block's warps, by one atomic in memory for each level, and adds the block's
+/// counts by code to those of all blocks. All threads call.
+template <class T, int Dim>
+__device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+                                 std::uint32_t queued, WidePlaces places, std::uint32_t* code_counts) {
+  constexpr int kMine = kRouteTogether / 32;
+  uint2 entry[kMine];
+  std::uint32_t place[kMine];
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    const std::uint32_t k = j * 32 + (threadIdx.x & 31U);
+    entry[j] = k < queued ? s.queue[k] : make_uint2(0, 0);
+    place[j] = entry[j].y != 0 ? places.take(entry[j].y) : 0;
+  }
+  places.reserve(lists.sizes, kSizesApart);
+#pragma unroll
+  for (int j = 0; j < kMine; ++j) {
+    if (entry[j].y == 0) continue;
+    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
+    list_point(lists, s.table, point.x, point.position, entry[j].y, places.at(entry[j].y, place[j]));
+  }
+  for (std::uint32_t v = threadIdx.x; v < 2U << static_cast<unsigned>(levels); v += kRouteThreads)
+    if (s.counts[v] > 0) atomicAdd(&code_counts[v], s.counts[v]);
+}
+
+/// Fills the block's tables. The caller has a barrier follow.
+template <bool Last>
+__device__ inline void load_tables(const RouteMemory& s, int level, int levels, const float2* __restrict__ table,
+                                   const WideCut* __restrict__ cuts) {
+  const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  for (std::uint32_t k = threadIdx.x; k < level_first; k += kRouteThreads) s.cuts[k] = cuts[level_first + k];
+  if constexpr (!Last) {
+    for (std::uint32_t k = threadIdx.x; k < first / 2; k += kRouteThreads)
+      reinterpret_cast<float4*>(s.table)[k] = reinterpret_cast<const float4*>(table)[k];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kRouteThreads) s.counts[v] = 0;
+  }
+}
+
+/// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks as the GPU runs at
+/// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets
+/// another bracket (none at the last level).
+template <class T, int Dim, bool Last>
+__global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
+    wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
+                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint32_t* code_counts) {
+  using Turn = RouteTurn<T, Dim>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ std::uint32_t taken[kWideLevels];
+  __shared__ std::uint32_t base[kWideLevels];
+  const std::uint32_t n = lists.size(level);
+  if (std::uint64_t{blockIdx.x} * kRouteWarps * Turn::kSize >= n) return;
+  const RouteMemory s(memory, level, levels);
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kRouteWarps * Turn::kSize;
+  std::uint64_t begin = (std::uint64_t{blockIdx.x} * kRouteWarps + threadIdx.x / 32) * Turn::kSize;
+  Turn turn;
+  turn.load(lists.points[level], lists.nodes[level], begin, n);
+  load_tables<Last>(s, level, levels, lists.table, cuts);
+  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  __syncthreads();
+  std::uint32_t queued = 0;
+  for (; begin < n; begin += stride) {
+    const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
+    float c[Turn::kMine][Dim];
+    std::uint32_t node[Turn::kMine];
+#pragma unroll
+    for (int j = 0; j < Turn::kMine; ++j) {
+      as_floats(turn.point[j].x, c[j]);
+      node[j] = turn.node[j];
+    }
+    turn.load(lists.points[level], lists.nodes[level], begin + stride, n);  // of the next turn
+    std::uint32_t to[Turn::kMine];
+#pragma unroll
+    for (int j = 0; j < Turn::kMine; ++j)
+      to[j] = route_child<T, Dim>(s, level, c[j], node[j], mine + j * 32, nodes, candidates);
+    if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
+#pragma unroll
+    for (int j = 0; j < Turn::kMine; ++j) {
+      const std::uint32_t end = to[j] == 0 ? node[j] : to[j] < first ? 0U : to[j];
+      if (begin + j * 32 + (threadIdx.x & 31U) < n) lists.nodes[level][mine + j * 32] = static_cast<std::uint16_t>(end);
+      if (!Last && to[j] != 0) atomicAdd(&s.counts[to[j]], 1U);
+    }
+    if constexpr (!Last) {
+      queue_entries(s, mine, to, first, queued);
+      while (queued >= kRouteTogether) {
+        queued -= kRouteTogether;
+        list_together(lists, s, level, levels, s.queue + queued);
+      }
+    }
+  }
+  if constexpr (!Last) route_end(lists, s, level, levels, queued, WidePlaces{taken, base}, code_counts);
+}
+
+/// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCutThreads)
+    wide_select_kernel(int level, int levels, const WideLists<T, Dim> lists,
+                       const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
+                       Node<T, Dim>* nodes, std::uint32_t* code_counts) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const found = reinterpret_cast<OrbPoint<T, Dim>*>(memory);
+  __shared__ T last_left;
+  __shared__ OrbPoint<T, Dim> pivot;
+  __shared__ std::uint32_t taken[kWideLevels];
+  __shared__ std::uint32_t base[kWideLevels];
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  Node<T, Dim>& node = nodes[v];
+  if (node.active == 0 || node.resolved != 0) return;
+  const std::uint32_t n = min(node.candidates, kCandidates);
+  const std::uint32_t rank = node.rank;
+  const int axis = guesses[v].axis;
+  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const WidePoint<T, Dim> point = lists.points[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]];
+    OrbPoint<T, Dim> p;
+    for (int a = 0; a < Dim; ++a) p.x[a] = point.x[a];
+    p.id = point.position;
+    found[i] = p;
+  }
+  __syncthreads();
+  order_candidates(found, n, rank, axis, &pivot, &last_left);
+  __syncthreads();
+  if (threadIdx.x == 0) cut_at(node, nodes + 2 * v, axis, pivot, last_left);
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  WidePlaces places{taken, base};
+  for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
+    const std::uint32_t i = begin + threadIdx.x;
+    const OrbPoint<T, Dim> p = found[i < n ? i : 0];
+    std::uint32_t to = first;
+    std::uint32_t place = 0;
+    if (i < n) {
+      const std::uint32_t child = 2 * v + (orb_before(p, pivot, axis) ? 0U : 1U);
+      to = wide_walk<T, Dim>(lists.table, p.x, child, level + 1, levels);
+      lists.nodes[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]] =
+          static_cast<std::uint16_t>(to < first ? 0U : to);
+      atomicAdd(&code_counts[to], 1U);
+      if (to < first) place = places.take(to);
+    }
+    places.reserve(lists.sizes, kSizesApart);
+    if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
+  }
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,154 @@
+#include <cmath>
+
+#include "partitioners/orb/gpu/wide/groups.cuh"
+#include "partitioners/orb/gpu/wide/sample.cuh"
+#include "partitioners/orb/gpu/wide/sample.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::cuda_check;
+using support::cuda_check_launch;
+
+/// Points from which on the blocks' own histograms of the upper levels are worth adding up.
+constexpr std::uint32_t kManySamples = 1U << 15U;
+/// Points and levels from which on it is worth sorting the sample, and points up to which their numbers fit 32 bits.
+constexpr std::uint32_t kSortedSamples = 1U << 22U;
+constexpr std::uint32_t kMostSorted = 1U << 31U;
+constexpr int kSortedLevels = kGroupLevel + 3;
+
+std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
+  // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
+  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 8192 points in a cell
+  // three levels above the last, sides are wrong by 1.5 %, a seventh of the usual tolerance over the root of 2.
+  const auto level = static_cast<unsigned>(levels - 1);
+  const auto exact = static_cast<double>(std::uint64_t{1024} << level);
+  const auto least = static_cast<double>(std::uint64_t{4 * kWideSegment} << level);
+  const double wanted = std::max(share * std::max(best, exact), least);
+  return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
+}
+
+/// The sample goes back up to the cells that are cut once more; 0: no such cell is above. Four points a thread.
+__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t fours,
+                                    std::uint16_t* __restrict__ node) {
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
+  if (four >= fours) return;
+  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
+  std::uint32_t v[4];
+  unpack_nodes(packed, v);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) v[j] = v[j] > 0 ? start[v[j]] : 0U;
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+}
+
+}  // namespace
+
+bool wide_suits(std::uint64_t n, const OrbGpuOptions& options) {
+  if (!options.tuning.wide || options.leaves < 2) return false;
+  return n >= std::uint64_t{4 * kWideSegment} << static_cast<unsigned>(wide_levels(options.leaves) - 1);
+}
+
+template <class T, int Dim>
+WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
+    : n_(n),
+      side_tolerance_(options.side_tolerance),
+      stream_(stream),
+      levels_(wide_levels(options.leaves)),
+      size_(samples_of(n, levels_, options.tuning.samples)),
+      grouped_(levels_ >= kSortedLevels && size_ >= kSortedSamples && size_ <= kMostSorted) {
+  const std::size_t padded = ((std::size_t{size_} + 3) / 4 + (grouped_ ? kGroups : 0)) * 4;
+  fours_ = static_cast<std::uint32_t>(padded / 4);
+  for (int k = 0; k < (grouped_ ? 2 : 1); ++k) {
+    points_[k].resize_discard(padded * Dim);
+    nodes_[k].resize_discard(padded);
+  }
+  groups_.resize_discard(1);
+  bins_.resize_discard(kGuessBins);
+  table_.resize_discard(kWideInner);
+  splits_.resize_discard(kWideNodes);
+  guesses_.resize_discard(kWideNodes);
+  allow_shared(wide_count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
+  allow_shared(wide_count_groups_kernel<Dim>, kGroupShared);
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves) {
+  clear(guesses_, kWideNodes, stream_);
+  clear(splits_, kWideNodes, stream_);
+  clear(bins_, kGuessBins, stream_);
+  at_ = 0;
+  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
+  wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
+      box, leaves, side_tolerance_, guesses_.data(), splits_.data(), table_.data());
+  cuda_check_launch("wide_start_kernel");
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::take(const T* points) {
+  wide_sample_kernel<T, Dim>
+      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, this->points(), nodes());
+  cuda_check_launch("wide_sample_kernel");
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::restart(const std::uint16_t* start, int first_level) {
+  wide_restart_kernel<<<blocks_of(fours_, 256), 256, 0, stream_.get()>>>(start, fours_, nodes());
+  cuda_check_launch("wide_restart_kernel");
+  if (grouped_ && first_level >= kGroupLevel) sort();  // the other points are in no cell that is cut once more, ever
+}
+
+/// Sorts the sample into groups. Points of node 0 take no part any more.
+template <class T, int Dim>
+void WideSample<T, Dim>::sort() {
+  const cudaStream_t stream = stream_.get();
+  const int to = 1 - at_;
+  clear(groups_, 1, stream_);
+  const unsigned tiles = blocks_of(fours_, kSortThreads);
+  wide_group_counts_kernel<Dim><<<std::min(tiles, 4 * multiprocessors()), kSortThreads, 0, stream>>>(
+      points(), nodes(), fours_, splits_.data(), groups_.data());
+  cuda_check_launch("wide_group_counts_kernel");
+  wide_group_begins_kernel<<<multiprocessors(), 256, 0, stream>>>(groups_.data(), 4 * fours_, nodes_[to].data());
+  cuda_check_launch("wide_group_begins_kernel");
+  wide_group_sort_kernel<Dim><<<std::min(tiles, 3 * multiprocessors()), kSortThreads, 0, stream>>>(
+      points(), nodes(), fours_, splits_.data(), groups_.data(), points_[to].data(), nodes_[to].data());
+  cuda_check_launch("wide_group_sort_kernel");
+  at_ = to;
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::count(int level) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  if (grouped_ && level >= kGroupLevel)
+    wide_count_groups_kernel<Dim><<<blocks, kUpperThreads, kGroupShared, stream>>>(
+        points(), groups_.data(), level, splits_.data(), nodes(), bins_.data());
+  else if (level < kUpperLevels && size_ >= kManySamples)
+    wide_count_upper_kernel<Dim><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
+        points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  else
+    wide_count_kernel<Dim>
+        <<<blocks_of(fours_, 256), 256, 0, stream>>>(points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  cuda_check_launch("wide_count_kernel");
+}
+
+template <class T, int Dim>
+void WideSample<T, Dim>::guess(int first_level, float sigmas) {
+  for (int level = first_level; level < levels_; ++level) {
+    // Cells from the groups' level on that are cut once more keep their points in their groups; others do not.
+    if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
+    count(level);
+    wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
+        level, sigmas, side_tolerance_, bins_.data(), guesses_.data(), splits_.data(), table_.data());
+    cuda_check_launch("wide_guess_kernel");
+  }
+}
+
+template class WideSample<float, 2>;
+template class WideSample<float, 3>;
+template class WideSample<double, 2>;
+template class WideSample<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

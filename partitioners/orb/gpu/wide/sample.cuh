@@ -1,0 +1,324 @@
+#pragma once
+// Kernels of gpu/wide/sample.cu. For each level there are two: one that goes over the sample, sends each point a level
+// down and counts it in its node's histogram; and one, a thread block a node, that reads cut and bracket off the
+// histogram. Upper levels have few nodes, so their histograms are counted in shared memory; for lower levels of a large
+// sample see gpu/wide/groups.cuh.
+#include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/wide/wide.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr int kGuessThreads = 512;
+
+/// Levels whose histograms a thread block holds in shared memory, and bins of all nodes of such a level.
+constexpr int kUpperLevels = 4;
+constexpr std::uint32_t kUpperBins = 32768;
+constexpr int kUpperThreads = 1024;
+
+/// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all, fewer at upper levels.
+__host__ __device__ constexpr std::uint32_t guess_bins(int level) {
+  return (level < kUpperLevels ? kUpperBins : 1U << 20U) >> static_cast<unsigned>(level);
+}
+constexpr std::size_t kGuessBins = std::size_t{1} << 20;
+static_assert(guess_bins(kWideLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
+
+/// The part of a split that counting needs, once a node's box and axis are known.
+template <class T, int Dim>
+__device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int level) {
+  WideSplit split{};
+  if (guess.leaves < 2) return split;
+  split.low = static_cast<float>(guess.box.lower[guess.axis]);
+  const float width = static_cast<float>(guess.box.upper[guess.axis]) - split.low;
+  const float scale = static_cast<float>(guess_bins(level)) / width;
+  split.scale = width > 0.0F && scale < 1e30F ? scale : 0.0F;
+  split.state = static_cast<std::uint32_t>(guess.axis) | WideSplit::kCounted;
+  return split;
+}
+
+/// The root; all nodes outer.
+template <class T, int Dim>
+__global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
+                                  WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v != 1) return;
+  guesses[1].box = box;
+  guesses[1].leaves = leaves;
+  guesses[1].axis = cut_axis(box, side_tolerance);
+  splits[1] = counted_split(guesses[1], 0);
+}
+
+/// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
+/// of each node the cell above it, or itself, that is cut once more; else 0.
+template <class T, int Dim>
+__global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance,
+                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
+                                  std::uint32_t* code_counts) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= kWideNodes) return;
+  Node<T, Dim>& node = nodes[v];
+  node.active = 0;
+  const std::uint32_t cell = start[v];
+  if (cell == 0) return;
+  code_counts[v] = 0;
+  node.resolved = 0;
+  guesses[v].inner = 0;
+  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v == cell) {
+    guesses[v].box = node.box;
+    guesses[v].leaves = node.leaves;
+    guesses[v].axis = cut_axis(node.box, side_tolerance);
+    splits[v] = counted_split(guesses[v], level_of(v));
+  } else {
+    node.known = 0;
+    splits[v] = WideSplit{};
+  }
+}
+
+/// One position at random out of each of m equal stretches of the n points.
+template <class T, int Dim>
+__global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n, std::uint32_t m,
+                                   float* __restrict__ sample, std::uint16_t* __restrict__ node) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m) return;
+  const std::uint64_t begin = i * n / m;
+  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
+  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
+  node[i] = 1;
+}
+
+/// Which nodes of a level are counted, and which nodes above them have points that must come down first. Node 0 stands
+/// for no node.
+struct LevelNodes {
+  std::uint32_t above_first, above;
+  std::uint32_t first, count;
+
+  [[nodiscard]] __device__ bool has_any(const std::uint32_t (&v)[4]) const {
+    bool any = false;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) any = any || v[j] - above_first < above || v[j] - first < count;
+    return any;
+  }
+};
+
+/// All nodes of a level.
+__device__ inline LevelNodes level_nodes(int level) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  return {first / 2, first / 2, first, first};
+}
+
+/// What counting reads of nodes, from memory that all thread blocks share: entry k is that of the k-th of LevelNodes.
+struct GlobalSplits {
+  const WideSplit* above;
+  const WideSplit* own;
+
+  [[nodiscard]] __device__ float2 cut(std::uint32_t k) const {
+    return make_float2(above[k].plane, __uint_as_float(above[k].state));
+  }
+  [[nodiscard]] __device__ WideSplit split(std::uint32_t k) const { return own[k]; }
+};
+
+template <int Dim>
+union FourPoints {
+  float4 words[Dim];
+  float x[4][Dim];
+};
+
+template <int Dim>
+__device__ inline void read_four(const float* __restrict__ sample, std::uint32_t four, FourPoints<Dim>& c) {
+#pragma unroll
+  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{four} * Dim + w];
+}
+__device__ inline void unpack_nodes(uint2 packed, std::uint32_t (&v)[4]) {
+  v[0] = packed.x & 0xffffU;
+  v[1] = packed.x >> 16U;
+  v[2] = packed.y & 0xffffU;
+  v[3] = packed.y >> 16U;
+}
+
+/// A level down, if the node of the point, cut.x its plane and cut.y its state, is cut.
+template <int Dim>
+__device__ inline std::uint32_t stepped(const float (&x)[Dim], std::uint32_t v, float2 cut) {
+  const std::uint32_t state = __float_as_uint(cut.y);
+  if ((state & WideSplit::kCut) == 0U) return v;
+  return 2 * v + (on_axis<Dim>(x, state) >= cut.x ? 1U : 0U);
+}
+
+/// Four points of the sample: sends those that are above the level a level down, and counts those that then are at the
+/// level, by add(bin) for each; the k-th node has the bins from k * n on. packed: the points' nodes. Bytes a point of
+/// the sample: 4 Dim + 4.
+template <int Dim, class Splits, class Add>
+__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, uint2 packed,
+                                  const LevelNodes& nodes, std::uint32_t n, const Splits& splits, std::uint16_t* node,
+                                  const Add& add) {
+  std::uint32_t v[4];
+  unpack_nodes(packed, v);
+  if (!nodes.has_any(v)) return;
+  FourPoints<Dim> c;
+  read_four<Dim>(sample, four, c);
+  const auto last = static_cast<float>(n - 1U);
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const std::uint32_t above = v[j] - nodes.above_first;
+    if (above < nodes.above) v[j] = stepped<Dim>(c.x[j], v[j], splits.cut(above));
+    const std::uint32_t k = v[j] - nodes.first;
+    if (k >= nodes.count) continue;
+    const WideSplit split = splits.split(k);
+    if ((split.state & WideSplit::kCounted) == 0U) continue;
+    const float position = (on_axis<Dim>(c.x[j], split.state) - split.low) * split.scale;
+    add(k * n + static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
+  }
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
+}
+
+/// Fours of points from `begin` to `end`, `step` apart. Nodes are read one four ahead, for they say whether the points
+/// are needed.
+template <int Dim, class Splits, class Add>
+__device__ inline void count_fours(const float* __restrict__ sample, std::uint32_t begin, std::uint32_t end,
+                                   std::uint32_t step, const LevelNodes& nodes, std::uint32_t n, const Splits& splits,
+                                   std::uint16_t* node, const Add& add) {
+  const auto* const packed = reinterpret_cast<const uint2*>(node);
+  uint2 next = begin < end ? packed[begin] : make_uint2(0, 0);
+  for (std::uint32_t four = begin; four < end; four += step) {
+    const uint2 here = next;
+    if (four + step < end) next = packed[four + step];
+    count_four<Dim>(sample, four, here, nodes, n, splits, node, add);
+  }
+}
+
+/// Four points of the sample a thread, counted where the histogram lies: an atomic a point. sample and node have room
+/// for a multiple of 4; nodes of what is no point are 0.
+template <int Dim>
+__global__ void __launch_bounds__(256)
+    wide_count_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                      const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                      std::uint32_t* __restrict__ bins) {
+  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
+  const LevelNodes nodes = level_nodes(level);
+  if (four < fours)
+    count_four<Dim>(sample, four, reinterpret_cast<const uint2*>(node)[four], nodes, guess_bins(level),
+                    GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
+                    [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
+}
+
+/// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
+template <int Dim>
+__global__ void __launch_bounds__(kUpperThreads, 1)
+    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                            const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                            std::uint32_t* __restrict__ bins) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
+  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
+  __syncthreads();
+  const LevelNodes nodes = level_nodes(level);
+  count_fours<Dim>(sample, blockIdx.x * kUpperThreads + threadIdx.x, fours, gridDim.x * kUpperThreads, nodes,
+                   guess_bins(level), GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
+                   [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
+  __syncthreads();
+  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
+    if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
+}
+
+/// A float below x, by 7 steps at most, whose last two bits are the axis. (Four bit patterns that differ in their last
+/// two bits are four neighbouring floats, whatever the sign.)
+__device__ inline float low_end(float x, int axis) {
+  constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
+  const std::uint32_t key = order_key(x);
+  const float below = key_float(key < kLowest + 4U ? kLowest : key - 4U);
+  return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
+}
+
+/// Where a bracket lies in its node's histogram: bins of its low end, of the cut and of its high end.
+struct GuessBins {
+  std::uint32_t low, cut, high;
+  float within;  ///< how far into its bin the cut lies
+};
+
+/// Writes the bracket of v and prepares its children.
+template <class T, int Dim>
+__device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
+                                   double side_tolerance, WideGuess<T, Dim>* guesses, WideSplit* splits,
+                                   float2* table) {
+  WideGuess<T, Dim>& guess = guesses[v];
+  WideSplit split = splits[v];
+  const int axis = guess.axis;
+  const float bin = split.scale > 0.0F ? 1.0F / split.scale : 0.0F;
+  const float box_high = static_cast<float>(guess.box.upper[axis]);
+  const bool to_end = high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
+  const float from = low_open ? split.low : split.low + static_cast<float>(at.low) * bin;
+  const float to = to_end ? box_high : split.low + static_cast<float>(at.high + 1) * bin;
+  // fmaxf and fminf pass over NaN.
+  const float low = low_end(fminf(fmaxf(from, -FLT_MAX), FLT_MAX), axis);
+  const float high = fmaxf(fminf(to, FLT_MAX), -FLT_MAX);
+  table[v] = make_float2(low, high);
+  guess.inner = 1;
+  const float cut = split.low + (static_cast<float>(at.cut) + at.within) * bin;
+  const T plane = min(max(static_cast<T>(cut), guess.box.lower[axis]), guess.box.upper[axis]);
+  split.plane = static_cast<float>(plane);
+  split.state |= WideSplit::kCut;
+  splits[v] = split;
+  guess_children(guess, &guesses[2 * v], plane, side_tolerance);
+  if (level + 1 == kWideLevels) return;
+  for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
+    splits[child] = counted_split(guesses[child], level + 1);
+}
+
+/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kGuessThreads)
+    wide_guess_kernel(int level, float sigmas, double side_tolerance, std::uint32_t* bins, WideGuess<T, Dim>* guesses,
+                      WideSplit* splits, float2* table) {
+  __shared__ std::uint32_t sums[kGuessThreads / 32];
+  __shared__ std::uint32_t shared_size;
+  __shared__ GuessBins at;
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
+  const WideGuess<T, Dim>& guess = guesses[v];
+  if ((splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
+  const std::uint32_t n = guess_bins(level);
+  const std::uint32_t mine = n / kGuessThreads;
+  std::uint32_t* const all = bins + std::uint64_t{blockIdx.x} * n;
+  const std::uint32_t* const from = all + std::uint64_t{threadIdx.x} * mine;
+  std::uint32_t sum = 0;
+  if (mine % 4 == 0) {
+#pragma unroll 8
+    for (std::uint32_t b = 0; b < mine / 4; ++b) {
+      const uint4 four = reinterpret_cast<const uint4*>(from)[b];
+      sum += four.x + four.y + four.z + four.w;
+    }
+  } else {
+    for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+  }
+  const std::uint32_t behind = sum_up_to(sum, sums);
+  const std::uint32_t before = behind - sum;
+  if (threadIdx.x == kGuessThreads - 1) shared_size = behind;
+  __syncthreads();
+  const std::uint32_t size = shared_size;
+  const auto clear_bins = [&] {
+    for (std::uint32_t b = threadIdx.x; b < n / 4; b += kGuessThreads)
+      reinterpret_cast<uint4*>(all)[b] = make_uint4(0, 0, 0, 0);
+  };
+  if (size < kWideSegment) return clear_bins();
+  const double share = static_cast<double>(left_leaves(guess.leaves)) / guess.leaves;
+  const auto reach = static_cast<std::uint32_t>(sigmas * sqrt(size * share * (1 - share))) + 2;
+  const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
+  const bool low_open = cut < reach;
+  const bool high_open = cut + reach >= size;
+  const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within) {
+    if (rank < before || rank >= behind) return;
+    std::uint32_t b = 0;
+    std::uint32_t below = before;
+    while (below + from[b] <= rank) below += from[b++];
+    bin = threadIdx.x * mine + b;
+    if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(from[b]);
+  };
+  if (!low_open) find(cut - reach, at.low, nullptr);
+  find(cut, at.cut, &at.within);
+  if (!high_open) find(cut + reach, at.high, nullptr);
+  __syncthreads();
+  clear_bins();
+  if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table);
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,85 @@
+#pragma once
+// The sample of a wide round, with weights or without, and what it says of nodes. Internal to OrbGpu.
+//
+// In:  points at random out of the input, each standing for as many (or as much weight) as the others.
+// Out: for each node of up to 12 levels a guessed box and axis, a guessed cut, and the bracket around it.
+// The idea. Level by level from the root: a pass over the sample counts the points of each node in a histogram over the
+// side of its box. The bins up to the wanted share of its points give the cut; the bins a few standard deviations to
+// either side are the bracket. The same pass sends each point a level down by the cut found before. Words as in
+// gpu/wide/wide.cuh.
+#include "partitioners/orb/gpu/orb_gpu.hpp"
+#include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/wide/wide.cuh"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+/// Half-width of a bracket in standard deviations of the sample's rank, where a missed cut is not tried again. About 1
+/// cut in 100000 is missed, for errors of the cuts above on the same axis add some 7 % to that deviation.
+constexpr double kWideSigmas = 4.75;
+
+/// The level by whose nodes a large sample is sorted. A node's points are a group of the sample; points in none,
+/// because their cell ended above, come last.
+constexpr int kGroupLevel = 4;
+constexpr std::uint32_t kGroups = 1U << static_cast<unsigned>(kGroupLevel);
+
+/// Where the sample's groups are: points in each of them, and of the rest; where they begin, at multiples of 4, and
+/// where the next point goes. All zero before counting.
+struct SampleGroups {
+  std::uint32_t counts[kGroups + 1];
+  std::uint32_t begins[kGroups + 1];
+  std::uint32_t next[kGroups + 1];
+};
+
+/// Levels that a wide round cuts.
+inline int wide_levels(std::uint32_t leaves) {
+  return std::min(orb_depth(leaves), kWideLevels);
+}
+/// Are there points enough for a sample that serves all of them?
+bool wide_suits(std::uint64_t n, const OrbGpuOptions& options);
+
+template <class T, int Dim>
+class WideSample {
+ public:
+  WideSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
+
+  /// Forgets all nodes; the root, whose box and leaves are known, can be counted. The caller fills in points() and
+  /// nodes() then, or calls take().
+  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves);
+  /// A point out of each of equal stretches.
+  void take(const T* points);
+  /// Sends the sample's points back up to the cells that are cut once more, which all are at `first_level` or below;
+  /// the other points are not used any more. start: for each node the cell above it that is cut once more, or 0.
+  void restart(const std::uint16_t* start, int first_level);
+  /// Brackets of the nodes from a level on; half-width in standard deviations.
+  void guess(int first_level, float sigmas);
+
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] float* points() { return points_[at_].data(); }           ///< Dim values each
+  [[nodiscard]] std::uint16_t* nodes() { return nodes_[at_].data(); }     ///< of each point; 1 at first
+  [[nodiscard]] float2* table() { return table_.data(); }                 ///< as in WideLists
+  [[nodiscard]] WideSplit* splits() { return splits_.data(); }            ///< [node]
+  [[nodiscard]] WideGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
+
+ private:
+  void sort();
+  void count(int level);
+
+  std::uint64_t n_;
+  double side_tolerance_;
+  const support::CudaStream& stream_;
+  int levels_;
+  std::uint32_t size_;
+  bool grouped_;             ///< the sample is sorted before lower levels
+  std::uint32_t fours_ = 0;  ///< groups of four points, with room between sorted groups
+  int at_ = 0;               ///< the buffers that have it
+  support::DeviceBuffer<float> points_[2];
+  support::DeviceBuffer<std::uint16_t> nodes_[2];
+  support::DeviceBuffer<SampleGroups> groups_;
+  support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
+  support::DeviceBuffer<float2> table_;
+  support::DeviceBuffer<WideSplit> splits_;
+  support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+};
+
+}  // namespace amrbench::partitioners::gpu

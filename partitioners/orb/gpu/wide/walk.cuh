@@ -1,0 +1,299 @@
+#pragma once
+// The kernel of gpu/wide/wide.cu that walks all points down the guessed tree.
+//
+// In:  the points; brackets and the tables of gpu/wide/places.cuh, all in shared memory.
+// Out: the code of each point outside brackets, the number of points by code, the lists of points in brackets.
+// The idea. Most points meet no bracket. For them a walk over places suffices: it guesses a leaf, and the leaf's limits
+// prove that the point lies outside all brackets on the way there, or fail to. No guess needs to be right. Points
+// without that proof wait in a small queue of their warp until there are 32; then the warp walks these by their
+// coordinates, one a thread, looking at the brackets of all levels on the way to the guessed leaf at once. Warps work
+// on 128 points at a time, the next 128 are already being loaded, and no warp waits for another.
+#include "partitioners/orb/gpu/wide/places.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Room for points in a warp's queue: as many as shared memory leaves room for, at least 32; and their bytes.
+constexpr std::uint32_t kQueueRoom = 44;
+constexpr std::size_t kQueueBytes = kQueueRoom * (sizeof(float4) + sizeof(std::uint16_t));
+
+/// A warp's queue of points whose guessed leaves are not proven, until there are 32 of them for a walk by coordinates.
+template <int Dim>
+struct WideQueue {
+  static constexpr std::uint32_t kRoom = kQueueRoom;
+  float4* points;  ///< coordinates, and the position in the last word
+  std::uint16_t* guesses;
+  std::uint32_t size = 0;
+
+  /// The points of all `warps` come first, so that they are aligned.
+  __device__ WideQueue(unsigned char* memory, std::uint32_t warp, std::uint32_t warps)
+      : points(reinterpret_cast<float4*>(memory) + warp * kRoom),
+        guesses(reinterpret_cast<std::uint16_t*>(reinterpret_cast<float4*>(memory) + warps * kRoom) + warp * kRoom) {}
+  __device__ void put(std::uint32_t at, const float (&c)[Dim], std::uint32_t position, std::uint32_t guess) const {
+    points[at] = make_float4(c[0], c[1], Dim == 3 ? c[Dim - 1] : 0.0F, __uint_as_float(position));
+    guesses[at] = static_cast<std::uint16_t>(guess);
+  }
+  __device__ std::uint32_t get(std::uint32_t at, float (&c)[Dim], std::uint32_t& guess) const {
+    const float4 point = points[at];
+    c[0] = point.x;
+    c[1] = point.y;
+    if constexpr (Dim == 3) c[2] = point.z;
+    guess = guesses[at];
+    return __float_as_uint(point.w);
+  }
+};
+
+/// Four points from `first` on by 16-byte loads; fewer where the input ends.
+template <class T, int Dim>
+__device__ inline void load_four(const T* __restrict__ points, std::uint64_t first, std::uint64_t n, T (&x)[4][Dim]) {
+  if (first + 4 <= n) {
+    constexpr int kWords = static_cast<int>(4 * Dim * sizeof(T) / sizeof(uint4));
+    union {
+      uint4 words[kWords];
+      T values[4][Dim];
+    } loaded;
+    const auto* from = reinterpret_cast<const uint4*>(points + first * Dim);
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) loaded.words[w] = __ldg(from + w);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int a = 0; a < Dim; ++a) x[j][a] = loaded.values[j][a];
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) x[j][a] = first + j < n ? points[(first + j) * Dim + a] : T(0);
+}
+
+/// Shared memory of wide_classify_kernel. Where its parts begin does not depend on the number of levels, so that
+/// addresses need no arithmetic.
+struct WideMemory {
+  static constexpr std::size_t kTable = kWideInner * sizeof(uint4);
+  static constexpr std::size_t kCounts = kTable + kWideInner * sizeof(float2);
+  static constexpr std::size_t kMiddles = kCounts + kWideNodes * sizeof(std::uint32_t);
+  static constexpr std::size_t kGrid = kMiddles + kWideInner * sizeof(std::uint32_t);
+  static constexpr std::size_t kQueues = kGrid + kGridCells * sizeof(std::uint16_t);
+  static constexpr std::size_t kBytes = kQueues + kWalkThreads / 32 * kQueueBytes;
+  uint4* limits;
+  float2* table;          ///< brackets
+  std::uint32_t* counts;  ///< by code; of 0 those that no code is known of yet
+  std::uint32_t* middles;
+  std::uint16_t* grid;
+  unsigned char* queues;
+
+  __device__ explicit WideMemory(unsigned char* memory)
+      : limits(reinterpret_cast<uint4*>(memory)),
+        table(reinterpret_cast<float2*>(memory + kTable)),
+        counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
+        middles(reinterpret_cast<std::uint32_t*>(memory + kMiddles)),
+        grid(reinterpret_cast<std::uint16_t*>(memory + kGrid)),
+        queues(memory + kQueues) {}
+  template <class T, int Dim>
+  __device__ void load(const WideWalk<T, Dim>& a, const WidePlaceTables<Dim>& places, std::uint32_t first) const {
+    for (std::uint32_t v = threadIdx.x; v < kWideInner; v += kWalkThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
+    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
+    for (std::uint32_t k = threadIdx.x; k < first; k += kWalkThreads) limits[k] = places.limits[k];
+    for (std::uint32_t k = threadIdx.x; k < kGridCells; k += kWalkThreads) grid[k] = places.grid[k];
+    __syncthreads();
+  }
+};
+
+/// Walks four points by their places. v: the leaves they guess; codes: the same, but 0 where the leaf's limits do not
+/// prove it.
+template <int Dim>
+__device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
+                                      const std::uint32_t (&z)[4], std::uint32_t (&v)[4], std::uint32_t (&codes)[4]) {
+  constexpr unsigned kShift = 15 - kGridBits;
+  constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
+  bool more = false;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const std::uint32_t cell =
+        ((xy[j] >> kShift) & kMask) | ((xy[j] >> (16U + kShift)) << kGridBits) | ((z[j] >> kShift) << (2 * kGridBits));
+    v[j] = s.grid[cell];
+    more = more || v[j] < first;
+  }
+  while (__any_sync(kFull, more ? 1 : 0) != 0) {
+    // Two levels, without branches: all four points are under way at a time. Leaves read one word together.
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const bool inner = v[j] < first;
+        const std::uint32_t middle = s.middles[inner ? v[j] : 0U];
+        const std::uint32_t left = middle - select_bytes(xy[j], z[j], middle);  // its sign: right
+        if (inner) v[j] = __funnelshift_l(left, v[j], 1);
+      }
+    more = false;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) more = more || v[j] < first;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const uint4 limits = s.limits[v[j] - first];
+    const std::uint32_t both = (z[j] | kPlaces) - (z[j] << 16U);
+    const std::uint32_t inside = ((xy[j] | kGuards) - limits.x) & (limits.y - xy[j]) & (limits.z + both);
+    codes[j] = (inside & kGuards) == kGuards ? v[j] : 0U;
+  }
+}
+
+/// Places of four points.
+template <int Dim>
+__device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>& scale, std::uint32_t (&xy)[4],
+                                 std::uint32_t (&z)[4]) {
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    xy[j] = select_bytes(place_bits(c[j][0], scale.axis[0]), place_bits(c[j][1], scale.axis[1]), 0x5410U);
+    z[j] = 0;
+    if constexpr (Dim == 3) z[j] = place_of(c[j][Dim - 1], scale.axis[Dim - 1]);
+  }
+}
+
+/// Walks a point down from the root by its coordinates. The brackets on the way to leaf `guess` are compared at all
+/// levels at once, so that their loads do not wait for each other; from the level where the point leaves that way it
+/// goes on step by step. table: of kWideInner nodes, whatever the levels. All threads of the warp call.
+template <int Dim>
+__device__ inline std::uint32_t walk_along(const float2* table, const float (&c)[Dim], std::uint32_t guess,
+                                           int levels) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  const std::uint32_t way = guess << static_cast<unsigned>(kWideLevels - levels);
+  std::uint32_t leaves_it = 0;  // a bit a level
+#pragma unroll
+  for (int level = 0; level < kWideLevels; ++level) {
+    const float2 bracket = table[way >> static_cast<unsigned>(kWideLevels - level)];
+    const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
+    const bool right = ((way >> static_cast<unsigned>(kWideLevels - 1 - level)) & 1U) != 0U;
+    const bool stays = right ? x > bracket.y : x < bracket.x;
+    if (!stays) leaves_it |= 1U << static_cast<unsigned>(level);
+  }
+  leaves_it &= first - 1U;
+  std::uint32_t v = guess;
+  if (leaves_it != 0U) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
+  step_to_end<Dim>(table, c, v, first);
+  return v;
+}
+
+/// Walks the last `count` points of the queue, at most 32.
+template <class T, int Dim>
+__device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
+                                   std::uint32_t region, WideQueue<Dim>& queue, std::uint32_t count) {
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const bool here = lane < count;
+  queue.size -= count;
+  const std::uint32_t at = queue.size + (here ? lane : 0U);
+  float c[Dim];
+  std::uint32_t guess = 0;
+  const std::uint32_t position = queue.get(at, c, guess);
+  const std::uint32_t v = walk_along<Dim>(s.table, c, guess, a.levels);
+  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, position, v, here);
+  __syncwarp();  // the places in the queue are free
+}
+
+/// Queues points whose codes are 0. Each thread has four; those of number `from` of all threads come first, then those
+/// of the next number, as long as all of a number fit. Returns the first number that did not fit.
+template <int Dim>
+__device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
+                                   const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
+  const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
+  int next = from;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const unsigned all = __ballot_sync(kFull, codes[j] == 0);
+    const auto count = static_cast<std::uint32_t>(__popc(all));
+    if (next != j || queue.size + count > WideQueue<Dim>::kRoom) continue;
+    if (codes[j] == 0)
+      queue.put(queue.size + static_cast<std::uint32_t>(__popc(all & lower)), c[j], position + j, guess[j]);
+    queue.size += count;
+    next = j + 1;
+  }
+  __syncwarp();  // the queue, and the codes of the turn, are there
+  return next;
+}
+
+/// Queues all points whose codes are 0 at once where they fit, a thread's together, threads one after another; else by
+/// put_by_turns().
+template <int Dim>
+__device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][Dim], std::uint32_t position,
+                                     const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
+  const bool wanted[4] = {codes[0] == 0, codes[1] == 0, codes[2] == 0, codes[3] == 0};
+  const LaneRanks ranks(wanted);
+  if (queue.size + ranks.all > WideQueue<Dim>::kRoom) return put_by_turns(queue, 0, c, position, guess, codes);
+  std::uint32_t at = queue.size + ranks.before;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    if (wanted[j]) queue.put(at, c[j], position + j, guess[j]);
+    at += wanted[j] ? 1U : 0U;
+  }
+  queue.size += ranks.all;
+  __syncwarp();  // the queue, and the codes of the turn, are there
+  return 4;
+}
+
+/// Walks the points after the last whole group, at most 127, by coordinates. Called by one warp.
+template <class T, int Dim>
+__device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks) {
+  const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
+  const std::uint64_t lane = threadIdx.x & 31U;
+  for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
+    const bool here = begin + lane < a.n;
+    const std::uint64_t i = here ? begin + lane : begin;
+    float c[Dim];
+#pragma unroll
+    for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
+    const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
+    end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, static_cast<std::uint32_t>(i), v, here);
+  }
+}
+
+/// Walks all points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry.
+/// `points` and `codes` aligned to 16 bytes. One thread block a multiprocessor; its warps take group after group until
+/// all points are walked, with no barrier between them.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kWalkThreads, 1)
+    wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  constexpr std::uint32_t kWarps = kWalkThreads / 32;
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  const WideMemory s(memory);
+  s.load(a, places, first);
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
+  const auto groups = static_cast<std::uint32_t>(a.n / 128);
+  WideRegions regions(a.turns, blockIdx.x * kWarps + warp, gridDim.x * kWarps);
+  WideQueue<Dim> queue(s.queues, warp, kWarps);
+  WideChunks chunks;
+  T x[4][Dim];
+  if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
+  while (regions.group < groups) {
+    const std::uint32_t i = regions.group * 128 + 4 * lane;
+    const std::uint32_t region = regions.region;
+    float c[4][Dim];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
+    const bool last = regions.advance();  // the next turn's points are under way during this one
+    if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
+    std::uint32_t xy[4], z[4], guess[4], code[4];
+    places_of<Dim>(c, places.scale, xy, z);
+    walk_by_places<Dim>(s, first, xy, z, guess, code);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
+    reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
+    for (int next = put_into_queue<Dim>(queue, c, i, guess, code); next < 4;) {
+      walk_queued<T, Dim>(a, s, chunks, region, queue, min(queue.size, 32U));
+      next = put_by_turns<Dim>(queue, next, c, i, guess, code);
+    }
+    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, region, queue, 32);
+    if (!last && regions.group < groups) continue;  // all of a region goes into chunks of its own
+    if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, region, queue, queue.size);
+    chunks.leave(a.lists);
+  }
+  if (blockIdx.x == 0 && warp == 0) walk_rest<T, Dim>(a, s, chunks);
+  chunks.close(a.lists);
+  __syncthreads();
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
+    if (v > 0 && s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "partitioners/orb/gpu/wide/again.cuh"
+#include "partitioners/orb/gpu/wide/end.cuh"
+#include "partitioners/orb/gpu/wide/sample.cuh"
+#include "partitioners/orb/gpu/wide/settle.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::copy_to_device;
+using support::copy_to_host;
+using support::cuda_check;
+using support::cuda_check_launch;
+
+/// Words of list_state_: the lists' sizes, whether entries were lost, and the number of holes.
+constexpr std::size_t kListState = std::size_t{kWideLevels} * kSizesApart + 2;
+/// How often, at most, cells that were not cut are guessed and walked once more.
+constexpr int kAgain = 6;
+/// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
+/// are for cells whose axis was guessed wrong, for which width does not matter.
+constexpr float kAgainWider = 1.25F;
+constexpr int kTimesWider = 2;
+/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
+/// further round.
+constexpr std::uint64_t kFewLeft = 50;
+static_assert(kRegionTurns * 128 <= 1U << 16U && kWideInner <= 1U << 16U, "a word has a point's number and its cell");
+
+/// How coordinates of the box become places.
+template <class T, int Dim>
+WideScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
+  WideScale<Dim> scale{};
+  for (std::size_t a = 0; a < Dim; ++a) {
+    const auto low = static_cast<float>(box.lower[a]);
+    const float inverse = 1.0F / (static_cast<float>(box.upper[a]) - low);
+    if (!(inverse > 0.0F && inverse < 1e30F)) continue;  // all have the same place
+    scale.axis[a].scale = inverse;
+    scale.axis[a].offset = -low * inverse;
+  }
+  return scale;
+}
+
+}  // namespace
+
+template <class T, int Dim>
+WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
+    : n_(n),
+      options_(options),
+      stream_(stream),
+      levels_(wide_levels(options.leaves)),
+      first_(1U << static_cast<unsigned>(levels_)),
+      sample_(n, options, stream),
+      host_nodes_(kWideNodes),
+      host_density_(std::size_t{Dim} * kDenseBins) {
+  codes_.resize_discard((n + 7) / 8 * 8);
+  cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
+  nodes_.resize_discard(kWideNodes);
+  middles_.resize_discard(first_);
+  limits_.resize_discard(first_);
+  grid_.resize_discard(kGridCells);
+  start_.resize_discard(kWideNodes);
+  bins_.resize_discard(wide_bins_begin(levels_));
+  candidates_.resize_discard((std::size_t{first_} / 2) * kCandidates);
+  size_lists();
+  allow_kernels();
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::size_lists() {
+  list_state_.resize_discard(kListState);
+  const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
+  std::size_t chunks = 0;
+  for (int level = 0; level < levels_; ++level) {
+    const double size = sample_.size() / std::exp2(level);
+    const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
+    const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
+    const double holes = 2.0 * kWideChunk * (kAgainThreads / 32) * multiprocessors();
+    const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
+    lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kWideChunk * kWideChunk;
+    listed_[level].resize_discard(lists_.capacity[level]);
+    listed_nodes_[level].resize_discard(lists_.capacity[level]);
+    lists_.points[level] = listed_[level].data();
+    lists_.nodes[level] = listed_nodes_[level].data();
+    chunks += lists_.capacity[level] / kWideChunk;
+  }
+  chunk_regions_.resize_discard(chunks);
+  chunk_order_.resize_discard(chunks);
+  chunk_ends_.resize_discard(kWideLevels);
+  chunks = 0;
+  for (int level = 0; level < levels_; ++level) {
+    lists_.regions[level] = chunk_regions_.data() + chunks;
+    chunks += lists_.capacity[level] / kWideChunk;
+  }
+  const std::uint64_t groups = (n_ + 127) / 128;
+  const std::uint64_t warps = std::uint64_t{kWalkThreads / 32} * multiprocessors();
+  const std::uint64_t each = (groups - 1) / warps + 1;          // turns of a warp
+  const std::uint64_t regions = (each - 1) / kRegionTurns + 1;  // of a warp: equally many for all
+  region_turns_ = static_cast<std::uint32_t>((each - 1) / regions + 1);
+  regions_ = static_cast<std::uint32_t>((groups - 1) / region_turns_ + 1);
+  region_chunks_.resize_discard(std::size_t{regions_} + 1);
+  lists_.region_chunks = region_chunks_.data();
+  lists_.sizes = list_state_.data();
+  lists_.overflow = list_state_.data() + kListState - 2;
+  lists_.holes = list_state_.data() + kListState - 1;
+  lists_.bins = bins_.data();
+  lists_.table = sample_.table();
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::allow_kernels() {
+  allow_shared(wide_classify_kernel<T, Dim>, WideMemory::kBytes);
+  allow_shared(wide_walk_again_kernel<T, Dim>, WideAgainMemory::kBytes);
+  allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
+  allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
+  allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
+  allow_move_shared<T, Dim>();
+}
+
+template <class T, int Dim>
+bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+  left_.clear();
+  std::vector<std::size_t> cells{1};
+  int first_level = 0;
+  auto sigmas = static_cast<float>(options_.tuning.sigmas);
+  for (int k = 0;; ++k) {
+    if (k == 0)
+      sample(points, tree);
+    else
+      restart(cells, first_level);
+    sample_.guess(first_level, sigmas);
+    watch.mark(&times.sample_s);
+    classify(points, tree.cells[1].box, k > 0);
+    watch.mark(&times.classify_s);
+    resolve(first_level);
+    const bool good = read_cuts(tree, cells, times);
+    watch.mark(&times.resolve_s);
+    if (k == 0 && !good) return false;
+    times.again = k;
+    const std::vector<std::size_t> before = std::exchange(cells, cells_to_cut_again(tree));
+    const bool stuck = k > 0 && cells == before;
+    if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
+    first_level = kWideLevels;
+    for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
+    if (k < kTimesWider) sigmas *= kAgainWider;
+  }
+  if (tree.cells[1].axis < 0) return false;
+  make_slots(tree);
+  watch.mark(&times.resolve_s);
+  return true;
+}
+
+/// Of the cells that are left, those that are better walked once more than cut in a further round; in ascending order.
+template <class T, int Dim>
+std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
+  std::vector<std::size_t> cells;
+  std::uint64_t points = 0;
+  for (const std::size_t v : left_) {
+    points += tree.cells[v].count;
+    // Cells too small for a sample, and those below the last level, take further rounds.
+    const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
+    if (v < first_ && size >= 2 * kWideSegment) cells.push_back(v);
+  }
+  // A further round works on those cells' points alone, but needs all points moved, and their numbers too where labels
+  // are wanted.
+  const bool moves = options_.permutation || (options_.points && !options_.labels);
+  if (moves && points < n_ / kFewLeft) cells.clear();
+  std::sort(cells.begin(), cells.end());
+  return cells;
+}
+
+/// Clears what a run counts in, sets the root, and takes the sample.
+template <class T, int Dim>
+void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
+  clear(nodes_, kWideNodes, stream_);
+  clear(cuts_, kWideInner, stream_);
+  clear(code_counts_, kWideNodes, stream_);
+  Node<T, Dim>& root = host_nodes_[1] = {};
+  root.box = tree.cells[1].box;
+  root.count = static_cast<std::uint32_t>(n_);
+  root.leaves = tree.leaves;
+  root.known = 1;
+  copy_to_device(nodes_.data() + 1, &root, 1, stream_);
+  sample_.start(root.box, root.leaves);
+  sample_.take(points);
+  clear(density_, Dim * kDenseBins, stream_);
+  wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
+      sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(root.box), density_.data());
+  cuda_check_launch("wide_density_kernel");
+  copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
+  density_came_.record(stream_);
+}
+
+/// Takes back what was guessed below cells that were not cut.
+template <class T, int Dim>
+void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells, int first_level) {
+  std::vector<std::uint16_t> start(kWideNodes, 0);
+  for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
+  copy_to_device(start_.data(), start.data(), start.size(), stream_);
+  stream_.synchronize();  // start is about to go
+  wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
+      start_.data(), options_.side_tolerance, sample_.guesses(), nodes_.data(), sample_.splits(), sample_.table(),
+      code_counts_.data());
+  cuda_check_launch("wide_again_kernel");
+  sample_.restart(start_.data(), first_level);
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
+  const cudaStream_t stream = stream_.get();
+  clear(list_state_, kListState, stream_);
+  clear(bins_, wide_bins_begin(levels_), stream_);
+  clear(region_chunks_, std::size_t{regions_} + 1, stream_);
+  cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
+             "cudaMemsetAsync");
+  const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
+  const WideWalk<T, Dim> walk{points, n_, levels_, codes_.data(), code_counts_.data(), region_turns_, lists_};
+  if (again) {
+    wide_walk_again_kernel<T, Dim><<<blocks, kAgainThreads, WideAgainMemory::kBytes, stream>>>(walk, start_.data());
+    return cuda_check_launch("wide_walk_again_kernel");
+  }
+  WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
+  density_came_.synchronize();  // long ago: the guesses are under way
+  for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
+  wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
+                                                                      places.scale, middles_.data(), limits_.data());
+  cuda_check_launch("wide_tables_kernel");
+  wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
+  cuda_check_launch("wide_grid_kernel");
+  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, WideMemory::kBytes, stream>>>(walk, places);
+  cuda_check_launch("wide_classify_kernel");
+}
+
+template <class T, int Dim>
+void WideRound<T, Dim>::resolve(int first_level) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned grid = kRouteBlocks * multiprocessors();
+  sums_before(region_chunks_.data(), region_chunks_.data(), std::size_t{regions_} + 1, temporary_, stream_);
+  wide_order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+      levels_, lists_, region_chunks_.data(), chunk_order_.data(), chunk_ends_.data());
+  cuda_check_launch("wide_order_chunks_kernel");
+  for (int level = first_level; level < levels_; ++level) {
+    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
+    const bool last = level + 1 == levels_;
+    wide_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(level, levels_, options_.side_tolerance,
+                                                                         sample_.guesses(), code_counts_.data(), lists_,
+                                                                         nodes_.data(), cuts_.data());
+    cuda_check_launch("wide_prepare_kernel");
+    const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
+    route<<<grid, kRouteThreads, route_shared(level, levels_), stream>>>(
+        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), code_counts_.data());
+    cuda_check_launch("wide_route_kernel");
+    wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
+        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
+    cuda_check_launch("wide_select_kernel");
+  }
+  const std::uint32_t span = region_turns_ * 128;
+  wide_settle_kernel<T, Dim>
+      <<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
+          lists_, regions_, span, chunk_order_.data(), region_chunks_.data(), n_, codes_.data());
+  cuda_check_launch("wide_settle_kernel");
+  wide_settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+      levels_, lists_, chunk_ends_.data(), codes_.data());
+  cuda_check_launch("wide_settle_rest_kernel");
+}
+
+/// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
+template <class T, int Dim>
+bool WideRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
+  std::uint32_t state[kListState] = {};
+  copy_to_host(host_nodes_.data(), nodes_.data(), kWideNodes, stream_);
+  copy_to_host(state, list_state_.data(), kListState, stream_);
+  stream_.synchronize();
+  if (state[kListState - 2] != 0) return false;
+  for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
+  times.stopped -= state[kListState - 1];
+  // Others stay left.
+  std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
+  const Node<T, Dim>* nodes = host_nodes_.data();
+  std::vector<std::size_t> walk = cells;
+  while (!walk.empty()) {
+    const std::size_t v = walk.back();
+    walk.pop_back();
+    if (v < first_ && nodes[v].resolved != 0) {
+      const std::uint64_t count_left = nodes[2 * v].count;
+      cut_cell(tree, v, nodes[v].axis, nodes[v].cut, count_left, count_left);
+      walk.push_back(2 * v + 1);
+      walk.push_back(2 * v);
+    } else if (tree.cells[v].leaves > 1) {
+      left_.push_back(v);
+    }
+  }
+  return true;
+}
+
+template class WideRound<float, 2>;
+template class WideRound<float, 3>;
+template class WideRound<double, 2>;
+template class WideRound<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,366 @@
+#pragma once
+// Types of the wide round on a GPU (gpu/wide/wide.hpp), and how points in brackets are listed. Words as in
+// gpu/kernels.cuh, but:
+//
+//   node, code  nodes are one heap with root 1; a point's code is the node at which its walk ended: one of the last
+//               level, that is 2^levels or more, or one above, whose bracket it met
+//   list        the entries of one level, with their coordinates, so that resolving them gathers nothing. There is a
+//               histogram of each bracket too, counted as entries are listed
+//   chunk       64 consecutive places of a list. A warp takes whole chunks, by one atomic each, and fills them on its
+//               own
+//   hole        a place of a chunk that was left empty: an entry of node 0
+//   group, turn 128 consecutive points, 4 a thread of a warp; what a warp walks at a time
+//   region      neighbouring groups that one warp walks one after another. Its chunks hold points of one region only,
+//               so that codes can be written region by region (gpu/wide/settle.cuh)
+//
+// Coordinates are compared as floats, doubles rounded to them: rounding keeps order, so what lies left of a bracket, in
+// it and right of it is in order too.
+#include <cfloat>
+
+#include "partitioners/orb/gpu/kernels.cuh"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr int kWideLevels = 12;
+constexpr std::uint32_t kWideInner = 1U << kWideLevels;
+constexpr std::uint32_t kWideNodes = 2 * kWideInner;
+/// A node with fewer points of the sample is left to a later round.
+constexpr std::uint32_t kWideSegment = 128;
+/// Threads of a block that walks points, and of one that sends entries of lists on.
+constexpr int kWalkThreads = 768;
+constexpr int kRouteThreads = 512;
+/// Places in a chunk of a list. A warp may need up to 32 of them at once.
+constexpr std::uint32_t kWideChunk = 64;
+/// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
+constexpr std::uint32_t kSizesApart = 32;
+/// A chunk that no warp has taken for good is in no region.
+constexpr std::uint32_t kNoRegion = ~0U;
+
+/// How entries of a node that is being cut are told apart: left of the candidates, right of them, or candidates.
+struct __align__(16) WideCut {
+  float low, scale;
+  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
+  std::uint32_t active;
+};
+
+/// What the sample says of a node.
+template <class T, int Dim>
+struct WideGuess {
+  OrbBox<T, Dim> box;
+  std::int32_t axis, inner;
+  std::uint32_t leaves;
+};
+
+/// What the sample's points need to know of a node: on which axis and where it is cut, and the bins of its histogram.
+struct __align__(16) WideSplit {
+  static constexpr std::uint32_t kAxis = 3, kCounted = 4, kCut = 8;
+  float plane;       ///< what lies at it or above goes right
+  float low, scale;  ///< bins along the axis
+  std::uint32_t state;
+};
+
+/// A point in a bracket.
+template <class T, int Dim>
+struct __align__(16) WidePoint {
+  T x[Dim];
+  std::uint32_t position;
+};
+
+/// Bins of a bracket at a level, and where those of the level's first node begin.
+__host__ __device__ constexpr std::uint32_t wide_bins(int level) {
+  return level < 5 ? 16384U >> static_cast<unsigned>(level) : 512U;
+}
+__host__ __device__ constexpr std::uint32_t wide_bins_begin(int level) {
+  return level < 6 ? 16384U * static_cast<unsigned>(level)
+                   : 6U * 16384U + ((1U << static_cast<unsigned>(level)) - 64U) * 512U;
+}
+
+/// The brackets, and where points in them go: a list and a histogram a level.
+template <class T, int Dim>
+struct WideLists {
+  WidePoint<T, Dim>* points[kWideLevels];
+  std::uint16_t* nodes[kWideLevels];    ///< whose bracket each point met
+  std::uint32_t* regions[kWideLevels];  ///< whose points each chunk has; of whole chunks within the capacity
+  std::uint32_t capacity[kWideLevels];
+  std::uint32_t* sizes;          ///< [level * kSizesApart]
+  std::uint32_t* region_chunks;  ///< chunks of each region
+  std::uint32_t* overflow;       ///< set when an entry had no room
+  std::uint32_t* holes;          ///< entries of node 0, over all levels
+  std::uint32_t* bins;
+  const float2* table;  ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
+
+  [[nodiscard]] __device__ std::uint32_t size(int level) const {
+    return min(sizes[static_cast<std::uint32_t>(level) * kSizesApart], capacity[level]);
+  }
+};
+
+/// Bins by coordinate of a bracket at a level.
+__device__ inline float wide_scale(float2 bracket, int level) {
+  const float scale = __fdiv_rn(static_cast<float>(wide_bins(level)), bracket.y - bracket.x);
+  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
+}
+
+/// Never falls as c rises.
+__device__ inline std::uint32_t wide_bin(float c, float low, float scale, int level) {
+  const float position = (c - low) * scale;
+  const auto last = static_cast<float>(wide_bins(level) - 1U);
+  return static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
+}
+
+__device__ inline int level_of(std::uint32_t v) {
+  return 31 - __clz(static_cast<int>(v));
+}
+
+template <int Dim>
+__device__ inline float on_axis(const float (&c)[Dim], std::uint32_t axis) {
+  float x = c[0];
+  if ((axis & 1U) != 0U) x = c[1];
+  if (Dim == 3 && (axis & 2U) != 0U) x = c[Dim - 1];
+  return x;
+}
+
+template <class T, int Dim>
+__device__ inline void as_floats(const T (&x)[Dim], float (&c)[Dim]) {
+#pragma unroll
+  for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(x[a]);
+}
+
+/// One level down, unless the point meets the bracket of v.
+template <int Dim>
+__device__ inline void step_down(const float2* table, const float (&c)[Dim], std::uint32_t& v) {
+  const float2 bracket = table[v];
+  const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
+  const bool right = x > bracket.y;
+  if (right || x < bracket.x) v = 2 * v + (right ? 1U : 0U);
+}
+
+/// Goes on down until each thread's point meets a bracket or is at a leaf (`first` or a later node). Two levels a turn,
+/// so that the warp votes half as often. All threads of the warp call.
+template <int Dim>
+__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
+  bool moves = v < first;
+  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
+    std::uint32_t from = v;
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn) {
+      from = v;
+      std::uint32_t to = min(v, first - 1U);  // a leaf has no bracket
+      step_down<Dim>(table, c, to);
+      if (v < first) v = to;
+    }
+    moves = v != from && v < first;
+  }
+}
+
+/// Each thread of a warp has four points, some of which are wanted: how many the lower threads have, and how many all
+/// have. A prefix sum by votes over the bits of the counts. All threads of the warp call.
+struct LaneRanks {
+  std::uint32_t before, all;
+
+  __device__ explicit LaneRanks(const bool (&wanted)[4]) {
+    std::uint32_t mine = 0;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) mine += wanted[j] ? 1U : 0U;
+    const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
+    before = 0;
+    all = 0;
+#pragma unroll
+    for (unsigned b = 0; b < 3; ++b) {  // the count's bits
+      const unsigned with = __ballot_sync(kFull, ((mine >> b) & 1U) != 0U);
+      before += static_cast<std::uint32_t>(__popc(with & lower)) << b;
+      all += static_cast<std::uint32_t>(__popc(with)) << b;
+    }
+  }
+};
+
+/// Walks a point of node v down from level `from`.
+template <class T, int Dim>
+__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
+                                          int levels) {
+  float c[Dim];
+  as_floats(x, c);
+  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
+  return v;
+}
+
+/// The bin of a point in the bracket of v, a node of the level; bins are numbered over all nodes.
+template <class T, int Dim>
+__device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[Dim], std::uint32_t v, int level) {
+  const float2 bracket = table[v];
+  float c[Dim];
+  as_floats(x, c);
+  const std::uint32_t bin =
+      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  return wide_bins_begin(level) + (v - first) * wide_bins(level) + bin;
+}
+
+/// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
+template <class T, int Dim>
+__device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
+                                  std::uint32_t position, std::uint32_t v, std::uint64_t at) {
+  const int level = level_of(v);
+  if (at >= lists.capacity[level]) {
+    *lists.overflow = 1;
+    return;
+  }
+  WidePoint<T, Dim> point;
+#pragma unroll
+  for (int a = 0; a < Dim; ++a) point.x[a] = x[a];
+  point.position = position;
+  lists.points[level][at] = point;
+  lists.nodes[level][at] = static_cast<std::uint16_t>(v);
+  atomicAdd(&lists.bins[bin_in_lists(table, x, v, level)], 1U);
+}
+
+/// Places in the lists for the entries of a thread block, by one atomic in memory for each level. All threads of the
+/// block call in this order: take() for each entry, reserve() once, at() for each entry; then it can be used again.
+struct WidePlaces {
+  std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
+  std::uint32_t* base;   ///< shared, [kWideLevels]
+
+  __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
+  /// sizes: those of levels are `apart` words from each other.
+  __device__ void reserve(std::uint32_t* sizes, std::uint32_t apart) {
+    __syncthreads();
+    if (threadIdx.x < kWideLevels) {
+      const std::uint32_t n = taken[threadIdx.x];
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * apart], n) : 0;
+      taken[threadIdx.x] = 0;
+    }
+    __syncthreads();
+  }
+  [[nodiscard]] __device__ std::uint64_t at(std::uint32_t v, std::uint32_t place) const {
+    return std::uint64_t{base[level_of(v)]} + place;
+  }
+};
+
+/// Places in the lists for the entries of one warp, which takes whole chunks, so that no barrier of the block is
+/// needed. Thread l of the warp keeps the chunk of level l, and asks for the next one long before it is used, so that
+/// nobody waits for the atomic. All threads of the warp call.
+struct WideChunks {
+  static constexpr std::uint32_t kNone = ~0U;
+  std::uint32_t base = 0;
+  std::uint32_t used = kWideChunk;
+  std::uint32_t next = kNone;
+
+  /// The place of this thread's point, which met the bracket of v; v = 0: it has no such point. region: that of the
+  /// warp's turn.
+  template <class T, int Dim>
+  __device__ std::uint64_t take(const WideLists<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
+    static_assert(kWideLevels <= 16, "levels are told apart by 4 bits");
+    const unsigned lane = threadIdx.x & 31U;
+    const unsigned listed = __ballot_sync(kFull, v != 0);
+    const unsigned level = v != 0 ? static_cast<unsigned>(level_of(v)) : 0U;
+    unsigned same = listed;                   // lanes of this lane's level
+    unsigned mine = lane < 16 ? listed : 0U;  // lanes of level `lane`
+#pragma unroll
+    for (unsigned b = 0; b < 4; ++b) {
+      const bool set = ((level >> b) & 1U) != 0U;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
+      mine &= ((lane >> b) & 1U) != 0U ? with : ~with;
+    }
+    const auto rank = static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1U)));
+    const std::uint32_t place = __shfl_sync(kFull, used, static_cast<int>(level)) + rank;
+    std::uint32_t here = __shfl_sync(kFull, base, static_cast<int>(level));
+    used += static_cast<std::uint32_t>(__popc(mine));
+    const bool over = used > kWideChunk;
+    if (__any_sync(kFull, over ? 1 : 0) != 0) {
+      std::uint32_t* const size = &lists.sizes[lane * kSizesApart];   // read by lanes of levels only
+      if (over && next == kNone) next = atomicAdd(size, kWideChunk);  // the level's first
+      if (over) {
+        base = next;
+        used -= kWideChunk;
+        if (base + kWideChunk <= lists.capacity[lane]) {
+          lists.regions[lane][base / kWideChunk] = region;
+          atomicAdd(&lists.region_chunks[region], 1U);
+        }
+      }
+      add_where(over, size, kWideChunk, next);
+      const std::uint32_t after = __shfl_sync(kFull, base, static_cast<int>(level));
+      if (place >= kWideChunk) here = after - kWideChunk;  // may wrap; place makes up for it
+    }
+    return static_cast<std::uint32_t>(here + place);
+  }
+  /// Begins new chunks: what is left of the present ones becomes holes.
+  template <class T, int Dim>
+  __device__ void leave(const WideLists<T, Dim>& lists) {
+    const unsigned lane = threadIdx.x & 31U;
+    if (lane >= kWideLevels || used == kWideChunk) return;
+    for (std::uint32_t k = used; k < kWideChunk; ++k)
+      if (std::uint64_t{base} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{base} + k] = 0;
+    atomicAdd(lists.holes, kWideChunk - used);
+    used = kWideChunk;
+  }
+  /// The last call: no chunk is left open.
+  template <class T, int Dim>
+  __device__ void close(const WideLists<T, Dim>& lists) {
+    leave(lists);
+    const unsigned lane = threadIdx.x & 31U;
+    if (lane >= kWideLevels || next == kNone) return;
+    for (std::uint32_t k = 0; k < kWideChunk; ++k)
+      if (std::uint64_t{next} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{next} + k] = 0;
+    atomicAdd(lists.holes, kWideChunk);
+  }
+};
+
+/// Which groups of 128 points a warp walks, one a turn: regions of neighbouring groups, each walked by one warp.
+struct WideRegions {
+  std::uint32_t turns;   ///< in a region
+  std::uint32_t region;  ///< of this turn
+  std::uint32_t group;   ///< of this turn; those of later turns are higher
+  std::uint32_t left;    ///< turns in the region, this one included
+
+  std::uint32_t warps;  ///< that share them
+
+  __device__ WideRegions(std::uint32_t length, std::uint32_t warp, std::uint32_t all)
+      : turns(length), region(warp), group(warp * length), left(length), warps(all) {}
+  /// Is the next turn in another region?
+  __device__ bool advance() {
+    ++group;
+    if (--left > 0) return false;
+    left = turns;
+    region += warps;
+    group += (warps - 1U) * turns;
+    return true;
+  }
+};
+
+/// What a walk works on.
+template <class T, int Dim>
+struct WideWalk {
+  const T* points;
+  std::uint64_t n;
+  int levels;
+  std::uint16_t* codes;  ///< room for a multiple of 4
+  std::uint32_t* code_counts;
+  std::uint32_t turns;  ///< in a region
+  WideLists<T, Dim> lists;
+};
+
+/// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted. A point that
+/// reached a leaf gets its code written; one that met a bracket is listed, and its code is written later from the list.
+/// All threads of the warp call.
+template <class T, int Dim>
+__device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
+                                WideChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
+                                std::uint32_t v, bool here) {
+  const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
+  if (here) atomicAdd(&counts[v], 1U);
+  if (here && !listed) a.codes[position] = static_cast<std::uint16_t>(v);
+  const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U, region);
+  if (!listed) return;
+  T x[Dim];
+#pragma unroll
+  for (int d = 0; d < Dim; ++d) {
+    if constexpr (sizeof(T) == sizeof(float))
+      x[d] = c[d];
+    else
+      x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
+  }
+  list_point(a.lists, table, x, position, v, at);
+}
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,98 @@
+#pragma once
+// The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points. Internal
+// to OrbGpu.
+//
+// In:  n points on the device, the root's box and leaves.
+// Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
+// How it is done, and in which files:
+// 1. sample (gpu/wide/sample.*, gpu/wide/groups.cuh): guess all 4095 cuts level by level from histograms of a sample.
+//    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices;
+// 2. walk (gpu/wide/places.cuh, gpu/wide/walk.cuh): every point goes down to a leaf or to a bracket and gets a code of
+//    16 bits; those in brackets are listed with their coordinates;
+// 3. resolve (gpu/wide/resolve.cuh): the exact cuts, level by level, from the lists; codes of the listed points
+//    (gpu/wide/settle.cuh);
+// 4. again (gpu/wide/again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their
+//    points alone;
+// 5. end (gpu/wide/end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by
+//    6 bits of the code each.
+// Words are in gpu/kernels.cuh and gpu/wide/wide.cuh.
+//
+// Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
+// Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +
+// 2.2 ms (an eighth of the points in brackets), labels 1.5 ms, moves 14 ms.
+#include <vector>
+
+#include "partitioners/orb/gpu/orb_gpu.hpp"
+#include "partitioners/orb/gpu/stopwatch.hpp"
+#include "partitioners/orb/gpu/wide/resolve.cuh"
+#include "partitioners/orb/gpu/wide/sample.hpp"
+#include "partitioners/orb/gpu/wide/walk.cuh"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+template <class T, int Dim>
+class WideRound {
+ public:
+  /// Only where wide_suits().
+  WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
+
+  /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes.
+  bool cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  /// Cells that are no leaves and were not cut.
+  [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
+  /// Leaves of points; of those in cells that are left: anything.
+  void label(std::uint32_t* labels);
+  /// Brings the points, and their numbers unless ids is null, into the order of the cells. Buffers of two; returns the
+  /// one that has the result.
+  int move(const T* points, support::DeviceBuffer<T>* moved, support::DeviceBuffer<std::uint32_t>* ids);
+
+ private:
+  void allow_kernels();
+  void size_lists();
+  void sample(const T* points, const OrbTree<T, Dim>& tree);
+  void restart(const std::vector<std::size_t>& cells, int first_level);
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
+  void resolve(int first_level);
+  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
+  [[nodiscard]] std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const;
+  void make_slots(const OrbTree<T, Dim>& tree);
+  void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
+
+  std::uint64_t n_;
+  OrbGpuOptions options_;
+  const support::CudaStream& stream_;
+  int levels_;
+  std::uint32_t first_;                           ///< node of the last level
+  bool direct_ = false;                           ///< a code names its slot
+  std::uint32_t region_turns_ = 1, regions_ = 1;  ///< of the walk
+  std::vector<std::size_t> left_;
+  std::vector<Cell> buckets_;  ///< cells of the second move
+
+  support::DeviceBuffer<std::uint16_t> codes_;
+  support::DeviceBuffer<std::uint8_t> low_digits_;
+  WideSample<T, Dim> sample_;
+  support::DeviceBuffer<Node<T, Dim>> nodes_;
+  support::DeviceBuffer<WideCut> cuts_;
+  support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
+  support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_regions_, chunk_order_, chunk_ends_;
+  support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
+  support::DeviceBuffer<uint4> limits_;
+  support::DeviceBuffer<std::uint16_t> grid_, start_;
+  support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
+  support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
+  support::DeviceBuffer<unsigned char> temporary_;
+  support::PinnedBuffer<Node<T, Dim>> host_nodes_;
+  support::DeviceBuffer<std::uint32_t> density_;
+  support::PinnedBuffer<std::uint32_t> host_density_;
+  support::CudaEvent density_came_;
+  support::DeviceBuffer<std::uint16_t> slot_of_code_;
+  support::DeviceBuffer<std::uint32_t> leaf_of_code_, tile_table_;
+  support::DeviceBuffer<Cell> device_cells_;
+  support::DeviceBuffer<std::uint8_t> digits_;  ///< each its own slot
+  WideLists<T, Dim> lists_{};
+};
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,338 @@
+#include <algorithm>
+#include <cub/device/device_scan.cuh>
+#include <limits>
+
+#include "partitioners/orb/gpus/kernels.cuh"
+#include "partitioners/orb/gpus/local.hpp"
+#include "partitioners/orb/gpus/pack.cuh"
+#include "partitioners/orb/gpus/search_impl.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+template <class T, int Dim>
+GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times)
+    : stream_(stream),
+      watch_(watch),
+      times_(times),
+      multiprocessors_(support::current_device_shape().multiprocessors) {}
+
+/// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most.
+template <class T, int Dim>
+unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const {
+  const std::uint64_t wanted = n / (kLocalThreads * a_thread) + 1;
+  return static_cast<unsigned>(std::min(wanted, std::uint64_t{8} * static_cast<unsigned>(multiprocessors_)));
+}
+
+template <class T, int Dim>
+typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points, const double* weights,
+                                                                std::uint64_t n) {
+  Examined all;
+  all.box.lower.fill(std::numeric_limits<T>::max());
+  all.box.upper.fill(std::numeric_limits<T>::lowest());
+  all.bad = all.bad_weight = n;
+  if (n == 0) return all;
+  using Block = BlockFindings<T, Dim>;
+  const unsigned blocks = grid(n, 1);
+  examined_.resize_discard(blocks * sizeof(Block));
+  host_examined_.resize_discard(blocks * sizeof(Block));
+  examine_kernel<T, Dim>
+      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, reinterpret_cast<Block*>(examined_.data()));
+  cuda_check_launch("examine_kernel");
+  copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Block), stream_);
+  stream_.synchronize();
+  const auto* const found = reinterpret_cast<const Block*>(host_examined_.data());
+  for (unsigned b = 0; b < blocks; ++b) {
+    for (std::size_t a = 0; a < Dim; ++a) {
+      all.box.lower[a] = std::min(all.box.lower[a], found[b].lower[a]);
+      all.box.upper[a] = std::max(all.box.upper[a], found[b].upper[a]);
+    }
+    all.bad = std::min(all.bad, found[b].bad);
+    all.bad_weight = std::min(all.bad_weight, found[b].bad_weight);
+    all.largest = std::max(all.largest, found[b].largest);
+  }
+  for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero
+    all.box.lower[a] += T(0);
+    all.box.upper[a] += T(0);
+  }
+  return all;
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::start(const T* points, const double* weights, int exponent, std::uint64_t n,
+                              std::uint32_t first) {
+  input_ = points;
+  input_weights_ = weights;
+  exponent_ = exponent;
+  n_ = n;
+  first_ = first;
+  moved_ = false;
+  pending_.clear();
+  codes_.resize_discard((n + 15) / 16 * 16);
+}
+
+template <class T, int Dim>
+DeviceSource<T, Dim> GpuPoints<T, Dim>::source() const {
+  if (moved_) return {items_.data(), ids_.data(), 0, weighted() ? item_weights_.data() : nullptr, exponent_};
+  return {input_, nullptr, first_, input_weights_, exponent_};
+}
+
+template <class T, int Dim>
+std::uint64_t GpuPoints<T, Dim>::total_weight() {
+  if (!weighted()) return 0;
+  zero(weight_sums_, 1, stream_);
+  add_weights_kernel<<<grid(n_, 4), kLocalThreads, 0, stream_.get()>>>(input_weights_, n_, exponent_,
+                                                                       weight_sums_.data());
+  cuda_check_launch("add_weights_kernel");
+  host_weight_sums_.resize_discard(1);
+  copy_to_host(host_weight_sums_.data(), weight_sums_.data(), 1, stream_);
+  stream_.synchronize();
+  return host_weight_sums_[0];
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::take_all() {
+  cuda_check(cudaMemsetAsync(codes_.data(), 0, codes_.size(), stream_.get()), "cudaMemsetAsync");
+  detail::CellSlots all;
+  all.ranges.push_back({1, 0, n_});
+  pending_.push_back(all);
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::start_round(std::span<const std::unique_ptr<Cell>> cells) {
+  if (!pending_.empty()) {  // a round after the first: its points must stand by cell
+    reserve_items(true, n_);
+    std::vector<PackTarget<T>> targets;
+    for (const detail::CellRange& range : pending_[0].ranges)
+      targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin,
+                         weighted() ? item_weights_.data() + range.begin : nullptr});
+    pack_cell(pending_[0], targets);
+    pending_.clear();
+    watch_.mark(&times_.pack_s);
+    moved_ = true;
+  }
+  cells_ = cells;
+  stopped_.assign(cells.size(), std::vector<std::uint64_t>(kWalkNodes, 0));
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
+                               std::vector<detail::SampledPoint<T, Dim>>& mine) {
+  std::uint64_t total = 0;
+  for (const detail::SampleStretch& stretch : stretches) total += stretch.size;
+  gathered_.resize_discard(total);
+  host_points_.resize_discard(total);
+  gathered_weights_.resize_discard(weighted() ? total : 0);
+  host_weights_.resize_discard(weighted() ? total : 0);
+  std::uint64_t at = 0;
+  for (const detail::SampleStretch& stretch : stretches) {
+    if (stretch.size == 0) continue;
+    const auto blocks = static_cast<unsigned>((stretch.size + 127) / 128);
+    stretch_kernel<T, Dim><<<blocks, 128, 0, stream_.get()>>>(source(), stretch, gathered_.data() + at,
+                                                              weighted() ? gathered_weights_.data() + at : nullptr);
+    cuda_check_launch("stretch_kernel");
+    at += stretch.size;
+  }
+  if (total == 0) return;
+  copy_to_host(host_points_.data(), gathered_.data(), total, stream_);
+  if (weighted()) copy_to_host(host_weights_.data(), gathered_weights_.data(), total, stream_);
+  stream_.synchronize();
+  at = 0;
+  for (const detail::SampleStretch& stretch : stretches)
+    for (std::uint64_t i = 0; i < stretch.size; ++i, ++at)
+      mine.push_back({host_points_[at], stretch.cell, weighted() ? host_weights_[at] : 1});
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::classify() {
+  watch_.mark(&times_.sample_s);
+  clear_counts(cells_.size());
+  const auto at_16 = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  const DeviceSource<T, Dim> from = source();
+  const bool aligned = at_16(from.points) && at_16(from.weights);
+  auto* const kernel = weighted() ? aligned ? walk_kernel<T, Dim, true, true> : walk_kernel<T, Dim, false, true>
+                       : aligned ? walk_kernel<T, Dim, true, false>
+                                  : walk_kernel<T, Dim, false, false>;
+  for (std::size_t k = 0; k < cells_.size(); ++k) {
+    const detail::CellRange& range = cells_[k]->range;
+    if (range.begin == range.end) continue;
+    kernel<<<grid(range.end - range.begin, 4), kLocalThreads, 0, stream_.get()>>>(
+        from.points, range.begin, range.end, walk_tables(*cells_[k]), codes_.data(), counts_.data() + k * kCodes,
+        {from.weights, from.exponent, weights_of(k)});
+    cuda_check_launch("walk_kernel");
+  }
+  fetch_counts(cells_.size());
+  for (std::size_t k = 0; k < cells_.size(); ++k) pass(k, 0, k);
+  watch_.mark(&times_.walk_s);
+}
+
+/// So many lists of counts_ and, where there are weights, of weight_sums_.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::clear_counts(std::size_t lists) {
+  zero(counts_, lists * kCodes, stream_);
+  if (weighted()) zero(weight_sums_, lists * kCodes, stream_);
+}
+
+/// Brings them to the host. Waits.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::fetch_counts(std::size_t lists) {
+  host_counts_.resize_discard(lists * kCodes);
+  copy_to_host(host_counts_.data(), counts_.data(), lists * kCodes, stream_);
+  if (weighted()) {
+    host_weight_sums_.resize_discard(lists * kCodes);
+    copy_to_host(host_weight_sums_.data(), weight_sums_.data(), lists * kCodes, stream_);
+  }
+  stream_.synchronize();
+}
+
+/// Enters a list of counts of codes: points below node `top` of a round's cell.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pass(std::size_t round_cell, std::size_t top, std::size_t list) {
+  Cell& cell = *cells_[round_cell];
+  for (std::size_t code = 0; code < kCodes; ++code) {
+    const std::uint32_t count = host_counts_[list * kCodes + code];
+    if (count == 0) continue;
+    const std::uint64_t weight = weighted() ? host_weight_sums_[list * kCodes + code] : 0;
+    cell.pass(cell.node_of(static_cast<std::uint8_t>(code)), top, count, weight);
+    if (code >= kStopped) stopped_[round_cell][code - kStopped] += count;
+  }
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::group(std::span<const detail::CellSlots> slots) {
+  watch_.mark(&times_.resolve_s);
+  if (!moved_) {
+    pending_.assign(slots.begin(), slots.end());
+    return;
+  }
+  spare_.resize_discard(n_ * Dim);
+  spare_ids_.resize_discard(n_);
+  if (weighted()) spare_weights_.resize_discard(n_);
+  for (const detail::CellSlots& cell : slots) {
+    std::vector<PackTarget<T>> targets;
+    for (const detail::CellRange& range : cell.ranges)
+      targets.push_back({spare_.data() + range.begin * Dim, spare_ids_.data() + range.begin,
+                         weighted() ? spare_weights_.data() + range.begin : nullptr});
+    pack_cell(cell, targets);
+    const std::uint64_t begin = cell.ranges.front().begin;
+    const std::uint64_t n = cell.ranges.back().end - begin;
+    copy_on_device(items_.data() + begin * Dim, spare_.data() + begin * Dim, n * Dim, stream_);
+    copy_on_device(ids_.data() + begin, spare_ids_.data() + begin, n, stream_);
+    if (weighted()) copy_on_device(item_weights_.data() + begin, spare_weights_.data() + begin, n, stream_);
+  }
+  watch_.mark(&times_.pack_s);
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::reserve_items(bool ids, std::uint64_t n) {
+  if (moved_) return;
+  items_.resize_discard(n * Dim);
+  if (ids) ids_.resize_discard(n);
+  if (weighted()) item_weights_.resize_discard(n);
+}
+
+template <class T, int Dim>
+std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
+  parts_ = parts;
+  packing_ = count_slots(pending_[0]);
+  std::vector<std::uint64_t> ready(parts * packing_.slots, 0);
+  if (packing_.count == 0) return ready;
+  counts_.resize_discard(ready.size());
+  const auto blocks = static_cast<unsigned>((ready.size() + 127) / 128);
+  parts_kernel<<<blocks, 128, 0, stream_.get()>>>(packing_, table_.data(), static_cast<std::uint32_t>(parts),
+                                                  counts_.data());
+  cuda_check_launch("parts_kernel");
+  host_counts_.resize_discard(ready.size());
+  copy_to_host(host_counts_.data(), counts_.data(), ready.size(), stream_);
+  stream_.synchronize();
+  std::copy_n(host_counts_.data(), ready.size(), ready.begin());
+  return ready;
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack(std::span<const PackTarget<T>> targets, std::size_t part) {
+  const auto tile = [&](std::size_t p) {
+    return part_tile(packing_.tiles, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(parts_));
+  };
+  pack_tiles(packing_, tile(part), tile(part + 1), targets);
+}
+
+/// Counts the points of each slot in each tile into table_, scanned: all of slot 0, then those of slot 1 ...
+template <class T, int Dim>
+PackCell GpuPoints<T, Dim>::count_slots(const detail::CellSlots& slots) {
+  PackCell cell;
+  cell.begin = slots.ranges.front().begin;
+  cell.count = slots.ranges.back().end - cell.begin;
+  cell.slots = static_cast<std::uint32_t>(slots.ranges.size());
+  if (cell.count == 0) return cell;
+  cell.tiles = static_cast<std::uint32_t>((cell.count - 1) / kPackTile<T> + 1);
+  std::copy(slots.slot_of.begin(), slots.slot_of.end(), cell.slot_of);
+  const std::size_t places = std::size_t{cell.slots} * cell.tiles;
+  table_.resize_discard(places);
+  pack_counts_kernel<T>
+      <<<(cell.tiles - 1) / kLocalWarps + 1, kLocalThreads, 0, stream_.get()>>>(codes_.data(), cell, table_.data());
+  cuda_check_launch("pack_counts_kernel");
+  std::size_t bytes = 0;
+  cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table_.data(), table_.data(), places, stream_.get()),
+             "DeviceScan");
+  temporary_.resize_discard(bytes);
+  cuda_check(
+      cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table_.data(), table_.data(), places, stream_.get()),
+      "DeviceScan");
+  return cell;
+}
+
+/// Tiles first .. last - 1 of a cell whose slots are counted.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last,
+                                   std::span<const PackTarget<T>> targets) {
+  if (first == last) return;
+  cell.first_tile = first;
+  PackTargets<T> to{};
+  std::copy(targets.begin(), targets.end(), to.slot);
+  auto* const kernel = weighted() ? pack_kernel<T, Dim, true> : pack_kernel<T, Dim, false>;
+  kernel<<<last - first, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
+                                                            targets[0].ids != nullptr);
+  cuda_check_launch("pack_kernel");
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets) {
+  const PackCell cell = count_slots(slots);
+  pack_tiles(cell, 0, cell.tiles, targets);
+}
+
+namespace {
+
+unsigned blocks_of(std::uint64_t n) {
+  return static_cast<unsigned>((n + 255) / 256);
+}
+
+}  // namespace
+
+void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
+                    std::uint32_t* labels, const support::CudaStream& stream) {
+  if (n == 0) return;
+  scatter_labels_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, leaves, n, first, labels);
+  cuda_check_launch("scatter_labels_kernel");
+}
+
+void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64_t n, std::uint32_t* out,
+               const support::CudaStream& stream) {
+  if (n == 0) return;
+  order_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, order, n, out);
+  cuda_check_launch("order_kernel");
+}
+
+void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
+                   const support::CudaStream& stream) {
+  if (n == 0) return;
+  leaves_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(leaves, n, first, out);
+  cuda_check_launch("leaves_kernel");
+}
+
+template class GpuPoints<float, 2>;
+template class GpuPoints<float, 3>;
+template class GpuPoints<double, 2>;
+template class GpuPoints<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu
