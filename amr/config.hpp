@@ -67,8 +67,9 @@ struct DeviceConfig {
 
 /// [output]
 struct OutputConfig {
-  std::string dir;   ///< result folder; empty = results/<name>-<time>
-  int plotfile = 0;  ///< steps between AMReX plotfiles; 0 = none
+  std::string dir;    ///< result folder; empty = results/<name>-<time>
+  int plotfile = 0;   ///< steps between AMReX plotfiles; 0 = none
+  std::string trace;  ///< file that records which blocks change (loadbalance/replay/trace.hpp); empty = none
 };
 
 struct Config {

@@ -12,6 +12,7 @@
 #include "apps/names.hpp"
 #include "apps/orb_command.hpp"
 #include "apps/partition_command.hpp"
+#include "apps/replay_command.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -24,11 +25,12 @@ namespace {
 constexpr int kMostParts = 1 << 30;
 
 /// Subcommands that do real work.
-constexpr std::string_view kWork[] = {"run", "partition", "orb"};
+constexpr std::string_view kWork[] = {"run", "partition", "orb", "trace", "replay"};
 
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
-  constexpr std::string_view kWords[] = {"run", "partition", "orb", "list", "info", "--help", "-h", "--version"};
+  constexpr std::string_view kWords[] = {"run",  "partition", "orb",    "trace", "replay",
+                                         "list", "info",      "--help", "-h",    "--version"};
   if (argc < 2) return;
   const std::string_view word(argv[1]);
   if (std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords)) return;
@@ -58,6 +60,7 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
   run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")->type_name("DIR");
+  run->add_option("--trace", arguments->trace, "Record which blocks change, for amrbench replay")->type_name("FILE");
   run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
   run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
   run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
@@ -184,6 +187,53 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
   return arguments;
 }
 
+std::shared_ptr<TraceArguments> add_trace(CLI::App& app) {
+  auto arguments = std::make_shared<TraceArguments>();
+  CLI::App* command = app.add_subcommand("trace", "Refine a configuration's mesh alone and record it for replay");
+  command->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)")->required();
+  command->add_option("-o,--output", arguments->file, "The trace")->type_name("FILE")->required();
+  command->add_option("--set", arguments->settings, "Change one key: table.key=value (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--force", arguments->force, "Replace a file that exists");
+  return arguments;
+}
+
+std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* command = app.add_subcommand("replay", "Strategies on the meshes of a trace, at any number of ranks");
+  command->add_option("TRACE", arguments->trace, "Trace of `amrbench run --trace` or `amrbench trace`")->required();
+  command->add_option("--ranks", arguments->ranks, "Numbers of ranks, with commas")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->required();
+  const auto names = [&](const char* option, std::vector<std::string>& to, const char* text) {
+    return command->add_option(option, to, text)->type_name("NAME")->delimiter(',');
+  };
+  names("--partition", arguments->partitions, "Partitioners, with commas; `amrbench list` names them")->required();
+  names("--policy", arguments->policies, "Balance policies, with commas")->required();
+  names("--weights", arguments->weights, "Cost models, with commas");
+  names("--slices", arguments->slices, "Rules of slices, with commas");
+  command->add_option("--splitter", arguments->splitter, "How methods on a tree split nodes")->type_name("NAME");
+  command->add_option("--threshold", arguments->threshold, "Of policy threshold")
+      ->type_name("X")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--every", arguments->every, "Of policy every_n")->type_name("N")->check(CLI::Range(1, 1 << 30));
+  command->add_option("--machine", arguments->machine, "Model of a machine (TOML, docs/replay.md)")->type_name("FILE");
+  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command->add_flag("--no-optimum", arguments->no_optimum, "Do not search the best schedule");
+  command->add_option("--json", arguments->json, "Record of the replay, a row a combination")->type_name("FILE");
+  command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE");
+  command->add_flag("--force", arguments->force, "Replace output files that exist");
+  command->footer("docs/replay.md explains model and columns. Exit status: 0 done, 1 failed, 2 bad input.");
+  return arguments;
+}
+
 }  // namespace
 
 bool does_work(std::string_view subcommand) {
@@ -198,6 +248,8 @@ int run_command_line(int argc, char** argv, const MpiSession* mpi) {
   const auto run = add_run(app);
   const auto partition = add_partition(app);
   const auto orb = add_orb(app);
+  const auto trace = add_trace(app);
+  const auto replay = add_replay(app);
   CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");
   CLI::App* info = app.add_subcommand("info", "This build, this machine, its back ends");
   try {
@@ -217,9 +269,11 @@ int run_command_line(int argc, char** argv, const MpiSession* mpi) {
     // A word before the subcommand hid it from needs_mpi(): no such word is legal, the parser has refused it.
     if (!mpi) throw support::InputError("write the subcommand first: amrbench run ...");
     run->words.assign(argv, argv + argc);
-    partition->words = orb->words = run->words;
+    partition->words = orb->words = replay->words = run->words;
     if (app.got_subcommand("partition")) return partition_command(*partition, *mpi);
     if (app.got_subcommand("orb")) return orb_command(*orb, *mpi);
+    if (app.got_subcommand("trace")) return trace_command(*trace, *mpi);
+    if (app.got_subcommand("replay")) return replay_command(*replay, *mpi);
     return run_command(*run, *mpi);
   }
   return 0;

@@ -17,6 +17,7 @@ struct RunArguments {
   std::vector<std::string> settings;  ///< in order; later ones win
   int threads = -1;                   ///< -1: not given
   std::string out;
+  std::string trace;
   bool dry_run = false;
   bool quiet = false;
   std::string progress = "auto";

@@ -122,7 +122,8 @@ std::vector<Table> make_tables() {
         key<&C::device, &DeviceConfig::transport>(choice("transport", transports()))}},
       {"output",
        {key<&C::output, &OutputConfig::dir>(text("dir")),
-        key<&C::output, &OutputConfig::plotfile>(integer("plotfile", 0, kIntMax))}},
+        key<&C::output, &OutputConfig::plotfile>(integer("plotfile", 0, kIntMax)),
+        key<&C::output, &OutputConfig::trace>(text("trace"))}},
   };
 }
 

@@ -72,22 +72,9 @@ Json to_json(const PartitionRow& row) {
 }
 
 std::string to_csv(std::span<const PartitionRow> rows) {
-  std::string text;
-  const auto add_line = [&](const Json& row, bool names) {
-    bool first = true;
-    for (const auto& [name, value] : row.items()) {
-      if (!first) text += ',';
-      text += names ? name : support::csv_text(value.is_number() ? value.dump() : support::cell_text(value));
-      first = false;
-    }
-    text += '\n';
-  };
-  for (const PartitionRow& row : rows) {
-    const Json json = to_json(row);
-    if (text.empty()) add_line(json, true);
-    add_line(json, false);
-  }
-  return text;
+  std::vector<Json> lines;
+  for (const PartitionRow& row : rows) lines.push_back(to_json(row));
+  return support::rows_to_csv(lines);
 }
 
 std::string to_table(std::span<const PartitionRow> rows) {

@@ -1,11 +1,8 @@
 // `amrbench run`: from the command line to a checked configuration and a claimed result folder, then the simulation.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <map>
 
 #include "apps/commands.hpp"
@@ -15,6 +12,7 @@
 #include "apps/memory_estimate.hpp"
 #include "apps/miniamr_options.hpp"
 #include "apps/result_folder.hpp"
+#include "apps/text_file.hpp"
 #include "support/cuda_info.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -30,24 +28,6 @@ struct Resolved {
   std::vector<std::string> notes;
 };
 
-/// The file's text; refuses what is no regular text file of sensible size.
-std::string read_file(const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) throw InputError(fmt::format("{}: no such configuration file", path));
-  if (std::filesystem::is_directory(status))
-    throw InputError(fmt::format("{}: is a folder; a configuration file (TOML) is needed", path));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (!file) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  std::string text(kMaxConfigBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get())) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  if (text.size() > kMaxConfigBytes)
-    throw InputError(
-        fmt::format("{}: a configuration may have at most {} bytes; this one has more", path, kMaxConfigBytes));
-  return text;
-}
-
 Resolved resolve(const RunArguments& arguments, const MpiSession& mpi) {
   if (arguments.miniamr_given == !arguments.config_path.empty())
     throw InputError(arguments.miniamr_given
@@ -59,12 +39,14 @@ Resolved resolve(const RunArguments& arguments, const MpiSession& mpi) {
     resolved.config = std::move(input.config);
     resolved.notes = std::move(input.notes);
   } else {
-    const std::string text = mpi.from_first_rank([&] { return read_file(arguments.config_path); });
+    const std::string text =
+        mpi.from_first_rank([&] { return read_text_file(arguments.config_path, "configuration"); });
     resolved.config = parse_toml(text, arguments.config_path);
   }
   for (const std::string& setting : arguments.settings) apply_setting(resolved.config, setting);
   if (arguments.threads >= 0) apply_setting(resolved.config, fmt::format("device.threads={}", arguments.threads));
   if (!arguments.out.empty()) resolved.config.output.dir = arguments.out;
+  if (!arguments.trace.empty()) resolved.config.output.trace = arguments.trace;
   std::vector<std::string> notes = check_config(resolved.config);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   return resolved;

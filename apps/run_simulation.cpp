@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "amr/plotfile.hpp"
 #include "amr/simulation.hpp"
@@ -14,6 +15,7 @@
 #include "apps/run_progress.hpp"
 #include "apps/run_record.hpp"
 #include "loadbalance/balancer.hpp"
+#include "loadbalance/replay/trace_recorder.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
@@ -134,7 +136,10 @@ int run_simulation(const Config& config, const RunOptions& options) {
   support::reset_peak_resident();
   support::Metrics metrics;
   loadbalance::Balancer balancer(config.balance, config.partition);
-  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer,
+  std::optional<loadbalance::TraceRecorder> recorder;
+  if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
+  amr::Rebalancer& rebalancer = recorder ? static_cast<amr::Rebalancer&>(*recorder) : balancer;
+  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), rebalancer,
                              metrics);
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
@@ -156,6 +161,8 @@ int run_simulation(const Config& config, const RunOptions& options) {
     seconds = support::Metrics::steady_seconds() - start;
   }
   progress->finish(format_progress(progress_state(config, simulation.totals(), seconds, metrics)));
+
+  if (recorder) recorder->finish(comm, simulation.totals().steps, simulation.totals().stages);
 
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();

@@ -4,6 +4,7 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(ZLIB REQUIRED)
 # Headers only; 1.81 is the first with unordered_flat_map, a rival in bench/dictionary_bench.cpp.
 find_package(Boost 1.81 REQUIRED)
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)

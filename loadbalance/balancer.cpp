@@ -16,6 +16,18 @@ double spent_seconds(const support::Metrics& metrics) {
   return metrics.seconds(support::Phase::balance) + metrics.seconds(support::Phase::migrate);
 }
 
+/// Where each local block goes.
+std::vector<std::int32_t> ranks_of(const Destinations& to, const amr::Mesh<3>& mesh) {
+  if (to.cuts.empty()) return to.ranks;
+  std::vector<std::int32_t> ranks(static_cast<std::size_t>(mesh.size()));
+  std::size_t rank = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    while (to.cuts[rank + 1] <= mesh.global_begin() + static_cast<std::int64_t>(i)) ++rank;
+    ranks[i] = static_cast<std::int32_t>(rank);
+  }
+  return ranks;
+}
+
 /// Do the blocks lie by these cuts already? Not where there are none.
 bool are_cuts_of(std::span<const std::int64_t> cuts, std::span<const std::int64_t> rank_sizes) {
   for (std::size_t r = 0; r < rank_sizes.size() && !cuts.empty(); ++r)
@@ -29,13 +41,10 @@ Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition
     : Balancer(make_policy(config), make_cost_model(config), partition) {}
 
 Balancer::Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model, const PartitionConfig& partition)
-    : policy_(std::move(policy)), model_(std::move(model)), placement_(partition) {}
+    : decider_(std::move(policy)), model_(std::move(model)), placement_(partition) {}
 
 void Balancer::begin(const amr::RunPosition& position) {
-  history_.step = position.step;
-  history_.steps = position.steps;
-  stages_ = position.stages;
-  is_new_ = true;
+  decider_.begin(position);
 }
 
 Balancer::Share Balancer::share_of_table() const {
@@ -56,52 +65,25 @@ Balancer::Share Balancer::share_of_table() const {
   return share;
 }
 
-/// The segment that ends now and the outcome of the refinement before.
-void Balancer::remember(std::span<const Share> shares) {
-  Segment segment{history_.step, stages_ - stages_before_, 0.0, 0.0};
-  history_.rank_seconds.clear();
-  for (const Share& share : shares) {
-    history_.rank_seconds.push_back(share.seconds);
-    segment.seconds_max = std::max(segment.seconds_max, share.seconds);
-    segment.seconds_mean += share.seconds / static_cast<double>(shares.size());
-  }
-  history_.segments.push_back(segment);
-  if (is_over_) {
-    outcome_.blocks = outcome_.bytes = 0;
-    for (const Share& share : shares) {
-      outcome_.blocks += share.blocks;
-      outcome_.bytes += share.bytes;
-      outcome_.seconds = std::max(outcome_.seconds, share.cost);
-    }
-    history_.outcomes.push_back(outcome_);
-    policy_->observe(outcome_);
-  }
-  is_over_ = false;
-  outcome_ = {};
-}
-
 /// Fills the table, weighs it and exchanges loads. Collective.
 Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, bool predicted,
                      const support::Metrics& metrics) {
   const double worked = work_seconds(metrics), spent = spent_seconds(metrics);
   // A GPU's events may come in late: until the first have, its work is timed by the host.
-  table_.seconds = is_new_ ? std::max(0.0, worked - worked_) : 0.0;
+  table_.seconds = decider_.is_new() ? std::max(0.0, worked - worked_) : 0.0;
   fill_block_table(mesh, changes, table_);
   if (model_->needs_centres()) fill_centres(mesh, table_);
   model_->weigh(table_);
   if (model_->remembers()) mesh.set_weights(table_.weight);
   Share mine = share_of_table();
-  mine.seconds = table_.seconds;
-  mine.cost = spent - spent_;
-  mine.blocks = outcome_.blocks;
-  mine.bytes = outcome_.bytes;
+  mine.report = {table_.seconds, spent - spent_, decider_.outcome().blocks, decider_.outcome().bytes};
   const std::vector<Share> shares = support::all_gather(mesh.comm(), mine);
-  if (is_new_) {
-    remember(shares);
+  if (decider_.is_new()) {
+    std::vector<RankReport> reports;
+    for (const Share& share : shares) reports.push_back(share.report);
+    decider_.learn(reports);
     worked_ = worked;
     spent_ = spent;
-    stages_before_ = stages_;
-    is_new_ = false;
   }
   std::vector<double> loads;
   double heaviest_block = 0.0;
@@ -118,7 +100,7 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
   Load load = measure(loads);
   load.heaviest = heaviest_block;
   load.predicted = predicted;
-  load.cuts = outcome_.cuts_ahead;
+  load.cuts = decider_.cuts();
   return load;
 }
 
@@ -126,14 +108,8 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
 Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics) {
   if (!model_->is_uniform()) return weigh(mesh, {}, false, metrics);
   Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()));
-  load.cuts = outcome_.cuts_ahead;
+  load.cuts = decider_.cuts();
   return load;
-}
-
-Action Balancer::ask(const Load& load) {
-  const Action action = policy_->decide(history_, load);
-  if (outcome_.action == Action::leave) outcome_.action = action;
-  return action == Action::leave ? action : outcome_.action;  // one decision, whatever else is answered later
 }
 
 /// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
@@ -149,18 +125,32 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
   return placement_.place(comm, table_, comm.size(), heaviest_row_, placement_.needs_graph() ? &graph : nullptr);
 }
 
+/// Fills in what placing anew would give, where the policy wants to know; keeps where blocks would go. Collective.
+void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics& metrics) {
+  seen_.reset();
+  if (!decider_.wants_outlook() || load.is_even()) return;
+  const support::Communicator& comm = mesh.comm();
+  if (model_->is_uniform() && !load.predicted) weigh(mesh, {}, false, metrics);
+  seen_ = destinations(mesh, Action::full, load);
+  const std::vector<std::int32_t> to = ranks_of(*seen_, mesh);
+  // The last entry counts blocks that move: exact in a double.
+  std::vector<double> sums(static_cast<std::size_t>(comm.size()) + 1);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    sums[static_cast<std::size_t>(to[i])] += table_.weight[i] * table_.share[i];
+    sums.back() += to[i] != comm.rank() ? 1.0 : 0.0;
+  }
+  support::all_sum(comm, std::span<double>(sums));
+  load.outlook = Outlook{*std::max_element(sums.begin(), sums.end() - 1), static_cast<std::int64_t>(sums.back())};
+}
+
 void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
                     const Load& load, support::Metrics& metrics) {
-  const Destinations to = destinations(mesh, action, load);
+  const Destinations to = seen_ && action == Action::full ? std::move(*seen_) : destinations(mesh, action, load);
+  seen_.reset();
   // Unequal weights may keep ranks apart though they are cut as well as slices can be.
   if (!model_->is_uniform() && are_cuts_of(to.cuts, mesh.rank_sizes())) return;
   const Moved moved = carry_out(to, mesh, fields, changes, metrics);
-  ++(load.predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
-  outcome_.blocks += moved.blocks;
-  outcome_.bytes += moved.bytes;
-  ++mine_.rebalances;
-  mine_.blocks_migrated += moved.blocks;
-  mine_.bytes_migrated += moved.bytes;
+  decider_.moved(load.predicted, moved.blocks, moved.bytes);
 }
 
 void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
@@ -170,17 +160,16 @@ void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Met
   std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
   const Load load = weigh(mesh, {}, false, metrics);
   if (!placement_.follows_keys() || !load.is_even()) move(mesh, fields, none, Action::full, load, metrics);
-  outcome_ = {};
+  decider_.forget_outcome();
 }
 
 bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                                support::Metrics& metrics) {
-  // Below this imbalance moving ahead saves less than the second cut afterwards costs.
-  constexpr double kWorthwhile = 0.05;
   support::PhaseTimer timer(metrics, support::Phase::balance);
-  const Load load = weigh(mesh, changes, true, metrics);
-  const Action action = ask(load);
-  if (action == Action::leave || load.imbalance() < kWorthwhile) return false;
+  Load load = weigh(mesh, changes, true, metrics);
+  look_ahead(mesh, load, metrics);
+  const Action action = decider_.ask_ahead(load);
+  if (action == Action::leave) return false;
   move(mesh, fields, changes, action, load, metrics);
   return true;
 }
@@ -188,7 +177,8 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vec
 bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   Load load = present_load(mesh, metrics);
-  const Action action = ask(load);
+  look_ahead(mesh, load, metrics);
+  const Action action = decider_.ask(load);
   if (action != Action::leave) {
     const bool sliced = action == Action::incremental || placement_.follows_keys();
     if (model_->is_uniform() && !sliced) load = weigh(mesh, {}, false, metrics);
@@ -196,16 +186,13 @@ bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metri
     move(mesh, fields, none, action, load, metrics);
     load = present_load(mesh, metrics);
   }
-  mine_.imbalance_sum += load.imbalance();
-  mine_.imbalance_max = std::max(mine_.imbalance_max, load.imbalance());
-  ++mine_.decisions;
-  is_over_ = true;
+  decider_.conclude(load);
   return action != Action::leave;
 }
 
 BalanceTotals Balancer::totals(const support::Communicator& comm) const {
-  BalanceTotals all = mine_;
-  std::array<std::int64_t, 2> moved{mine_.blocks_migrated, mine_.bytes_migrated};
+  BalanceTotals all = decider_.totals();
+  std::array<std::int64_t, 2> moved{all.blocks_migrated, all.bytes_migrated};
   support::all_sum(comm, std::span<std::int64_t>(moved));
   all.blocks_migrated = moved[0];
   all.bytes_migrated = moved[1];

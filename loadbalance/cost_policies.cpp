@@ -14,15 +14,11 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-bool has_cut(const Outcome& outcome) {
-  return outcome.cuts_ahead + outcome.cuts_after > 0;
-}
-
 /// Segments since the last cut that had stages.
 std::vector<Segment> since_cut(const History& history) {
   std::size_t first = 0;
   for (std::size_t i = 0; i < history.outcomes.size(); ++i)
-    if (has_cut(history.outcomes[i])) first = i + 1;
+    if (history.outcomes[i].has_cut()) first = i + 1;
   std::vector<Segment> segments;
   for (std::size_t i = first; i < history.segments.size(); ++i)
     if (history.segments[i].stages > 0) segments.push_back(history.segments[i]);
@@ -35,7 +31,7 @@ double cost_of_cut(const History& history) {
   double sum = 0.0;
   int count = 0;
   for (auto outcome = history.outcomes.rbegin(); outcome != history.outcomes.rend() && count < kMost; ++outcome) {
-    if (!has_cut(*outcome)) continue;
+    if (!outcome->has_cut()) continue;
     sum += outcome->seconds;
     ++count;
   }

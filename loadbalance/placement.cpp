@@ -60,11 +60,15 @@ Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {
   return {partitioners::even_cuts(blocks, parts), {}};
 }
 
+std::string key_curve(const PartitionConfig& partition) {
+  const bool follows = Placement(partition).follows_keys() || partition.method == "hilbert";
+  return follows ? partition.method : "morton";
+}
+
 sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {
   sfc::Coord<3> root{};
   for (int d = 0; d < 3; ++d) root[d] = static_cast<std::uint32_t>(mesh.root[d]);
-  const bool follows = Placement(partition).follows_keys() || partition.method == "hilbert";
-  return partitioners::block_keys<3>(follows ? partition.method : "morton", root, mesh.max_level);
+  return partitioners::block_keys<3>(key_curve(partition), root, mesh.max_level);
 }
 
 }  // namespace amrbench::loadbalance

@@ -7,6 +7,7 @@
 // is computed, and few blocks move when they shift. No placement shows in the mesh or in the values of its blocks.
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "amr/config.hpp"
@@ -52,8 +53,10 @@ class Placement {
   bool follows_keys_;
 };
 
-/// The keys of a run's blocks over mesh.root: along the method's curve where Placement follows it, else along Hilbert's
-/// for the method "hilbert" and Morton's for the others. Throws support::InputError as Placement does.
+/// The curve of a run's keys: the method's own where Placement follows it, else Hilbert's for the method "hilbert" and
+/// Morton's for the others. Throws support::InputError as Placement does.
+[[nodiscard]] std::string key_curve(const PartitionConfig& partition);
+/// The keys of a run's blocks over mesh.root, along that curve.
 [[nodiscard]] sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition);
 
 }  // namespace amrbench::loadbalance

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "loadbalance/cost_policies.hpp"
+#include "loadbalance/outlook_policies.hpp"
 #include "loadbalance/policy.hpp"
 #include "support/registry.hpp"
 
@@ -67,6 +68,11 @@ std::span<const PolicyEntry> policy_registry() {
       PolicyEntry{"menon_baseline", "the same above what they waited right after the last cut", make_menon_baseline},
       PolicyEntry{"boulmier", "rebalance when the mean loss a segment, cost of the cut included, is least (measured)",
                   make_boulmier},
+      PolicyEntry{"anticipate", "rebalance when what a cut would have saved since the last comes to what it costs",
+                  make_anticipate},
+      PolicyEntry{"auto",
+                  "rebalance when the loss a segment reaches that of the best rhythm of cuts and steps are left",
+                  make_auto},
       PolicyEntry{"never", "leave blocks where refinement made them", make_policy_of<Never>},
   };
   return entries;

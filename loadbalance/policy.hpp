@@ -7,8 +7,10 @@
 // other than `leave` is the refinement's decision; whether blocks then moved ahead of the changes, after them, or both,
 // is that decision's outcome. decide() is const, so asking changes nothing; observe() is told once a refinement.
 // A policy is one file and one line in policies.cpp.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,15 +24,22 @@ namespace amrbench::loadbalance {
 enum class Action : std::uint8_t { leave, incremental, full };
 std::string_view action_name(Action action);
 
+/// What placing all blocks anew would give, known without moving any.
+struct Outlook {
+  double max = 0.0;         ///< load of the fullest rank then
+  std::int64_t blocks = 0;  ///< that would move, on all ranks
+};
+
 /// Loads of the ranks at the moment of a question. A load is the sum of a rank's weights; where all blocks weigh the
 /// same it is a count of whole blocks.
 struct Load {
-  double min = 0.0;        ///< of a rank
-  double max = 0.0;        ///< of a rank
-  double mean = 0.0;       ///< over ranks
-  double heaviest = 1.0;   ///< weight of the heaviest block of all
-  bool predicted = false;  ///< by the changes agreed on, which are not applied yet
-  int cuts = 0;            ///< how often this refinement has moved blocks so far
+  double min = 0.0;                ///< of a rank
+  double max = 0.0;                ///< of a rank
+  double mean = 0.0;               ///< over ranks
+  double heaviest = 1.0;           ///< weight of the heaviest block of all
+  bool predicted = false;          ///< by the changes agreed on, which are not applied yet
+  int cuts = 0;                    ///< how often this refinement has moved blocks so far
+  std::optional<Outlook> outlook;  ///< for policies that want it
 
   /// (max - min) / mean, miniAMR's measure; 0 for an empty mesh.
   [[nodiscard]] double spread() const { return mean > 0.0 ? (max - min) / mean : 0.0; }
@@ -38,6 +47,8 @@ struct Load {
   [[nodiscard]] double imbalance() const { return mean > 0.0 ? max / mean - 1.0 : 0.0; }
   /// Are ranks as even as whole blocks allow? Slices of unequal weights may be up to twice the heaviest block apart.
   [[nodiscard]] bool is_even() const { return max <= min + heaviest; }
+  /// How far the fullest rank is above what placing anew would give; 0 where that is not known.
+  [[nodiscard]] double curable() const { return outlook ? std::max(0.0, max - outlook->max) : 0.0; }
 };
 /// The load of each rank, in a Load.
 [[nodiscard]] Load measure(std::span<const double> loads);
@@ -58,6 +69,11 @@ struct Outcome {
   std::int64_t blocks = 0;        ///< that moved
   std::int64_t bytes = 0;         ///< of their messages
   double seconds = 0.0;           ///< that deciding and moving took the slowest rank
+  double load_mean = 0.0;         ///< over ranks, when it was over
+  double curable_before = 0.0;    ///< Load::curable(), the most that was asked about
+  double curable_after = 0.0;     ///< and what was left when it was over
+
+  [[nodiscard]] bool has_cut() const { return cuts_ahead + cuts_after > 0; }
 };
 
 /// All that policies may know of the run so far; the same on every rank.
@@ -74,6 +90,8 @@ class Policy {
   virtual ~Policy() = default;
   /// Pure: the same arguments and observations give the same answer on every rank. Local.
   [[nodiscard]] virtual Action decide(const History& history, const Load& load) const = 0;
+  /// Must loads tell what placing anew would give? It is then computed at every question.
+  [[nodiscard]] virtual bool wants_outlook() const { return false; }
   /// A refinement is over and this is what it came to. Told at the latest before the next decide(). Local.
   virtual void observe(const Outcome& /*outcome*/) {}
 };

@@ -51,6 +51,24 @@ void flatten(const std::string& name, const Json& value, std::span<const std::st
   cells.push_back({name, joined});
 }
 
+std::string rows_to_csv(std::span<const Json> rows) {
+  std::string text;
+  const auto add_line = [&](const Json& row, bool names) {
+    bool first = true;
+    for (const auto& [name, value] : row.items()) {
+      if (!first) text += ',';
+      text += names ? name : csv_text(value.is_number() ? value.dump() : cell_text(value));
+      first = false;
+    }
+    text += '\n';
+  };
+  for (const Json& row : rows) {
+    if (text.empty()) add_line(row, true);
+    add_line(row, false);
+  }
+  return text;
+}
+
 std::string to_csv(std::span<const CsvCell> cells) {
   std::string header;
   std::string row;

@@ -28,6 +28,10 @@ void flatten(const std::string& name, const Json& value, std::span<const std::st
 /// Quoted after RFC 4180 where it has to be.
 [[nodiscard]] std::string csv_text(const std::string& text);
 
+/// A header line with the names of the first row, and a line a row; null is an empty cell. Rows: objects of plain
+/// values with the same names.
+[[nodiscard]] std::string rows_to_csv(std::span<const Json> rows);
+
 /// A header line and a row, each ended by a line feed.
 [[nodiscard]] std::string to_csv(std::span<const CsvCell> cells);
 

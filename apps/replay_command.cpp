@@ -1,0 +1,171 @@
+#include "apps/replay_command.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "apps/config_check.hpp"
+#include "apps/config_toml.hpp"
+#include "apps/machine_file.hpp"
+#include "apps/text_file.hpp"
+#include "loadbalance/replay/replay.hpp"
+#include "loadbalance/replay/trace_recorder.hpp"
+#include "support/atomic_file.hpp"
+#include "support/csv_cells.hpp"
+#include "support/error.hpp"
+#include "support/progress.hpp"
+#include "support/provenance.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+namespace fs = std::filesystem;
+using loadbalance::ReplayRow;
+using loadbalance::Strategy;
+using support::InputError;
+using support::Json;
+
+void need_one_process(const MpiSession& mpi, std::string_view command) {
+  if (mpi.size() > 1) throw InputError(fmt::format("{}: works in one process; start it without mpiexec", command));
+}
+
+/// A file that could not be written is found before any work.
+void check_output(std::string_view option, const std::string& name, bool force) {
+  if (name.empty()) return;
+  const fs::path path(name);
+  std::error_code error;
+  if (fs::is_directory(path, error)) throw InputError(fmt::format("{} {}: is a folder", option, name));
+  if (fs::exists(fs::symlink_status(path, error)) && !force)
+    throw InputError(fmt::format("{} {}: exists; --force replaces it", option, name));
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error))
+    throw InputError(fmt::format("{} {}: there is no folder {}", option, name, folder.string()));
+}
+
+std::vector<Strategy> strategies_of(const ReplayArguments& a) {
+  std::vector<Strategy> strategies;
+  for (const int ranks : a.ranks)
+    for (const std::string& partition : a.partitions)
+      for (const std::string& slices : a.slices)
+        for (const std::string& weights : a.weights)
+          for (const std::string& policy : a.policies) {
+            Strategy s;
+            s.ranks = ranks;
+            s.partition.method = partition;
+            s.partition.splitter = a.splitter;
+            s.partition.slices = slices;
+            s.balance.policy = policy;
+            s.balance.weights = weights;
+            s.balance.threshold = a.threshold;
+            s.balance.every = a.every;
+            strategies.push_back(s);
+          }
+  return strategies;
+}
+
+Json to_json(const ReplayRow& row, const std::string& machine) {
+  const Json none(nullptr);
+  const bool searched = row.optimum_s > 0.0;
+  return {{"ranks", row.strategy.ranks},
+          {"partition", row.strategy.partition.method},
+          {"slices", row.strategy.partition.slices},
+          {"policy", row.strategy.balance.policy},
+          {"weights", row.strategy.balance.weights},
+          {"machine", machine},
+          {"time_s", row.times.total()},
+          {"stencil_s", row.times.stencil_s},
+          {"halo_s", row.times.halo_s},
+          {"refine_s", row.times.refine_s},
+          {"balance_s", row.times.balance_s},
+          {"migrate_s", row.times.migrate_s},
+          {"rebalances", row.totals.rebalances},
+          {"blocks_migrated", row.totals.blocks_migrated},
+          {"bytes_migrated", row.totals.bytes_migrated},
+          {"imbalance_mean", row.totals.imbalance_mean()},
+          {"imbalance_max", row.totals.imbalance_max},
+          {"degree_max", row.halo.degree_max},
+          {"edge_cut_max", row.halo.edge_cut_max},
+          {"comm_bytes_max", row.halo.bytes_max},
+          {"ideal_s", row.ideal_s},
+          {"optimum_s", searched ? Json(row.optimum_s) : none},
+          {"optimum_cuts", searched ? Json(row.optimum_cuts) : none},
+          {"regret", searched ? Json(row.regret) : none}};
+}
+
+void print_table(const std::vector<ReplayRow>& rows) {
+  constexpr std::string_view kLine = "{:>6} {:<16} {:<8} {:<15} {:<8} {:>10} {:>8} {:>8} {:>10} {:>8} {:>10} {:>8}\n";
+  fmt::print(fmt::runtime(kLine), "ranks", "partition", "slices", "policy", "weights", "time s", "stencil", "cuts",
+             "moved", "imbal.", "optimum s", "regret");
+  for (const ReplayRow& row : rows) {
+    const auto percent = [](double share) { return fmt::format("{:.2f} %", 100.0 * share); };
+    fmt::print(fmt::runtime(kLine), row.strategy.ranks, row.strategy.partition.method, row.strategy.partition.slices,
+               row.strategy.balance.policy, row.strategy.balance.weights, fmt::format("{:.5g}", row.times.total()),
+               percent(row.times.stencil_s / row.times.total()), row.totals.rebalances, row.totals.blocks_migrated,
+               fmt::format("{:.3f}", row.totals.imbalance_mean()),
+               row.optimum_s > 0.0 ? fmt::format("{:.5g}", row.optimum_s) : "-",
+               row.optimum_s > 0.0 ? percent(row.regret) : "-");
+  }
+}
+
+}  // namespace
+
+int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
+  need_one_process(mpi, "trace");
+  Config config = parse_toml(read_text_file(arguments.config_path, "configuration"), arguments.config_path);
+  for (const std::string& setting : arguments.settings) apply_setting(config, setting);
+  for (const std::string& note : check_config(config)) fmt::print(stderr, "amrbench: note: {}\n", note);
+  check_output("-o", arguments.file, arguments.force);
+  if (config.device.threads > 0) omp_set_num_threads(config.device.threads);
+  const auto comm = support::Communicator::world();
+  support::Progress progress(comm);
+  const auto told = loadbalance::record_mesh(config, arguments.file, [&](std::int64_t step) {
+    if (progress.due()) progress.update(fmt::format("step {} of {}", step, config.run.steps), false);
+  });
+  progress.finish(fmt::format("step {} of {}", told.steps, config.run.steps));
+  fmt::print("{} refinements, {} blocks at the end, {} at most\n{}\n", told.refinements, told.blocks_final,
+             told.blocks_max, arguments.file);
+  return 0;
+}
+
+int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
+  need_one_process(mpi, "replay");
+  check_output("--json", arguments.json, arguments.force);
+  check_output("--csv", arguments.csv, arguments.force);
+  if (!arguments.json.empty() && arguments.json == arguments.csv)
+    throw InputError(fmt::format("--csv {}: --json writes this file", arguments.csv));
+  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  loadbalance::ReplayRequest request;
+  request.strategies = strategies_of(arguments);
+  request.optimum = !arguments.no_optimum;
+  if (!arguments.machine.empty()) request.machine = read_machine(arguments.machine);
+  const auto comm = support::Communicator::world();
+  support::Progress progress(comm);
+  const double start = support::Metrics::steady_seconds();
+  const std::vector<ReplayRow> rows = loadbalance::replay(arguments.trace, request, [&](double share) {
+    if (progress.due()) progress.update(fmt::format("replayed {:.0f} %", 100.0 * share), false);
+  });
+  const double seconds = support::Metrics::steady_seconds() - start;
+  progress.finish(fmt::format("replayed 100 % in {:.1f} s", seconds));
+  print_table(rows);
+  std::vector<Json> lines;
+  for (const ReplayRow& row : rows) lines.push_back(to_json(row, request.machine.name));
+  const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
+  if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, support::rows_to_csv(lines), existing);
+  if (arguments.json.empty()) return 0;
+  Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "replay"}, {"trace", arguments.trace}};
+  json["options"] = {{"splitter", arguments.splitter},
+                     {"threshold", arguments.threshold},
+                     {"every", arguments.every},
+                     {"machine", write_machine(request.machine)}};
+  json["seconds"] = seconds;
+  json["rows"] = lines;
+  json["provenance"] = to_json(support::collect_provenance(comm, arguments.words));
+  support::write_file_atomically(arguments.json, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                                 existing);
+  return 0;
+}
+
+}  // namespace amrbench::apps

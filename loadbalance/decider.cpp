@@ -1,0 +1,69 @@
+#include "loadbalance/decider.hpp"
+
+#include <algorithm>
+
+namespace amrbench::loadbalance {
+
+void Decider::begin(const amr::RunPosition& position) {
+  history_.step = position.step;
+  history_.steps = position.steps;
+  stages_ = position.stages;
+  is_new_ = true;
+}
+
+void Decider::learn(std::span<const RankReport> reports) {
+  Segment segment{history_.step, stages_ - stages_before_, 0.0, 0.0};
+  history_.rank_seconds.clear();
+  for (const RankReport& report : reports) {
+    history_.rank_seconds.push_back(report.seconds);
+    segment.seconds_max = std::max(segment.seconds_max, report.seconds);
+    segment.seconds_mean += report.seconds / static_cast<double>(reports.size());
+  }
+  history_.segments.push_back(segment);
+  if (is_over_) {
+    outcome_.blocks = outcome_.bytes = 0;
+    for (const RankReport& report : reports) {
+      outcome_.blocks += report.blocks;
+      outcome_.bytes += report.bytes;
+      outcome_.seconds = std::max(outcome_.seconds, report.cost);
+    }
+    history_.outcomes.push_back(outcome_);
+    policy_->observe(outcome_);
+  }
+  is_over_ = false;
+  outcome_ = {};
+  stages_before_ = stages_;
+  is_new_ = false;
+}
+
+Action Decider::ask(const Load& load) {
+  const Action action = policy_->decide(history_, load);
+  outcome_.curable_before = std::max(outcome_.curable_before, load.curable());
+  if (outcome_.action == Action::leave) outcome_.action = action;
+  return action == Action::leave ? action : outcome_.action;  // one decision, whatever else is answered later
+}
+
+Action Decider::ask_ahead(const Load& load) {
+  const Action action = ask(load);
+  return load.imbalance() < kWorthwhile ? Action::leave : action;
+}
+
+void Decider::moved(bool predicted, std::int64_t blocks, std::int64_t bytes) {
+  ++(predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
+  outcome_.blocks += blocks;
+  outcome_.bytes += bytes;
+  ++totals_.rebalances;
+  totals_.blocks_migrated += blocks;
+  totals_.bytes_migrated += bytes;
+}
+
+void Decider::conclude(const Load& load) {
+  totals_.imbalance_sum += load.imbalance();
+  totals_.imbalance_max = std::max(totals_.imbalance_max, load.imbalance());
+  ++totals_.decisions;
+  outcome_.load_mean = load.mean;
+  outcome_.curable_after = load.curable();
+  is_over_ = true;
+}
+
+}  // namespace amrbench::loadbalance

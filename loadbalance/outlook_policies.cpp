@@ -1,0 +1,143 @@
+// The words: a segment's loss is curable load (of the fullest rank, above what a cut would give) times the seconds that
+// a unit of load takes in a segment. Seconds a unit come from the last segments: mean seconds by mean load, stage for
+// stage. A cut's cost comes from the last ones: seconds by blocks moved, less what refinements without a cut take.
+#include "loadbalance/outlook_policies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+/// What a history says of segments and cuts. Outcome i led to segment i + 1.
+class Experience {
+ public:
+  explicit Experience(const History& history) : history_(history) {}
+
+  /// Seconds that a unit of load takes in a segment to come; nothing before the first was measured.
+  [[nodiscard]] std::optional<double> seconds_of_load() const {
+    constexpr int kMost = 3;
+    double seconds = 0.0, load_stages = 0.0, stages = 0.0;
+    int count = 0;
+    for (std::size_t i = history_.outcomes.size(); i-- > 0 && count < kMost;) {
+      const Segment& s = history_.segments[i + 1];
+      if (s.stages == 0) continue;
+      seconds += s.seconds_mean;
+      load_stages += history_.outcomes[i].load_mean * static_cast<double>(s.stages);
+      stages += static_cast<double>(s.stages);
+      ++count;
+    }
+    if (count == 0 || load_stages <= 0.0) return {};
+    return seconds / load_stages * stages / count;
+  }
+
+  /// Seconds of a cut that moves so many blocks; nothing before the first.
+  [[nodiscard]] std::optional<double> cost_of_cut(std::int64_t blocks) const {
+    constexpr std::size_t kMost = 8;
+    double idle = 0.0;
+    std::size_t idles = 0, n = 0;
+    for (std::size_t i = history_.outcomes.size(); i-- > 0 && idles < kMost;) {
+      if (history_.outcomes[i].has_cut()) continue;
+      idle += history_.outcomes[i].seconds;
+      ++idles;
+    }
+    if (idles > 0) idle /= static_cast<double>(idles);
+    double x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
+    for (std::size_t i = history_.outcomes.size(); i-- > 0 && n < kMost;) {
+      const Outcome& o = history_.outcomes[i];
+      if (!o.has_cut()) continue;
+      const double moved = static_cast<double>(o.blocks), seconds = std::max(0.0, o.seconds - idle);
+      x += moved;
+      y += seconds;
+      xx += moved * moved;
+      xy += moved * seconds;
+      ++n;
+    }
+    if (n == 0) return {};
+    const auto count = static_cast<double>(n);
+    const double spread = count * xx - x * x;
+    // A line through the cuts, where they differ in size and it rises from above zero; else their mean.
+    if (n >= 3 && spread > 0.01 * count * xx) {
+      const double slope = (count * xy - x * y) / spread, at_zero = (y - slope * x) / count;
+      if (slope >= 0.0 && at_zero >= 0.0) return at_zero + slope * static_cast<double>(blocks);
+    }
+    return xx > 0.0 && spread > 0.01 * count * xx ? xy / xx * static_cast<double>(blocks) : y / count;
+  }
+
+  /// Curable load of the segments since the last cut.
+  [[nodiscard]] double waited() const {
+    double sum = 0.0;
+    for (std::size_t i = history_.outcomes.size(); i-- > 0;) {
+      if (history_.segments[i + 1].stages > 0) sum += history_.outcomes[i].curable_after;
+      if (history_.outcomes[i].has_cut()) break;
+    }
+    return sum;
+  }
+
+  /// By how much curable load grows a segment, up to the present one.
+  [[nodiscard]] double growth(double curable) const {
+    constexpr std::size_t kMost = 64;
+    double sum = 0.0, later = curable;
+    std::size_t n = 0;
+    for (std::size_t i = history_.outcomes.size(); i-- > 0 && n < kMost;) {
+      if (history_.segments[i + 1].stages > 0) {
+        sum += std::max(0.0, later - history_.outcomes[i].curable_after);
+        ++n;
+      }
+      later = history_.outcomes[i].curable_before;
+    }
+    return n > 0 ? sum / static_cast<double>(n) : 0.0;
+  }
+
+  /// Segments to come; infinity where the steps are not known.
+  [[nodiscard]] double segments_left() const {
+    const auto count = static_cast<double>(history_.segments.size() - 1);
+    if (history_.steps == 0) return std::numeric_limits<double>::infinity();
+    if (history_.step == 0 || count <= 0.0) return static_cast<double>(history_.steps - history_.step);
+    return static_cast<double>(history_.steps - history_.step) * count / static_cast<double>(history_.step);
+  }
+
+ private:
+  const History& history_;
+};
+
+class Anticipate final : public Policy {
+ public:
+  [[nodiscard]] Action decide(const History& history, const Load& load) const override {
+    if (load.is_even() || load.curable() <= 0.0) return Action::leave;
+    const Experience experience(history);
+    const auto second = experience.seconds_of_load(), cost = experience.cost_of_cut(load.outlook->blocks);
+    if (!second || !cost) return Action::full;
+    return (experience.waited() + load.curable()) * *second >= *cost ? Action::full : Action::leave;
+  }
+  [[nodiscard]] bool wants_outlook() const override { return true; }
+};
+
+class Auto final : public Policy {
+ public:
+  [[nodiscard]] Action decide(const History& history, const Load& load) const override {
+    if (load.is_even() || load.curable() <= 0.0) return Action::leave;
+    const Experience experience(history);
+    const auto second = experience.seconds_of_load(), cost = experience.cost_of_cut(load.outlook->blocks);
+    if (!second || !cost) return Action::full;
+    const double loss = load.curable() * *second;
+    if (loss * experience.segments_left() < *cost) return Action::leave;
+    const double rhythm = std::sqrt(2.0 * *cost * experience.growth(load.curable()) * *second);
+    return loss >= rhythm || experience.waited() * *second + loss >= *cost ? Action::full : Action::leave;
+  }
+  [[nodiscard]] bool wants_outlook() const override { return true; }
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_anticipate(const BalanceConfig& /*config*/) {
+  return std::make_unique<Anticipate>();
+}
+std::unique_ptr<Policy> make_auto(const BalanceConfig& /*config*/) {
+  return std::make_unique<Auto>();
+}
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,50 @@
+#pragma once
+// Walking through a trace: every mesh of it, in order. Internal to replay.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "amr/rebalancer.hpp"
+#include "loadbalance/block_table.hpp"
+#include "loadbalance/cost_model.hpp"
+#include "loadbalance/replay/trace_mesh.hpp"
+
+namespace amrbench::loadbalance {
+
+/// Tables of one mesh, weighed by one model each, made when they are first asked for.
+class Tables {
+ public:
+  Tables(const amr::Mesh<3>& mesh, std::span<const amr::Change> changes) : mesh_(mesh), changes_(changes) {}
+  /// `name`: of the model in its registry. Not thread-safe.
+  const BlockTable& of(std::string_view name, const CostModel& model, bool centres);
+
+ private:
+  const amr::Mesh<3>& mesh_;
+  std::span<const amr::Change> changes_;
+  std::map<std::string, BlockTable, std::less<>> tables_;
+};
+
+class TraceVisitor {
+ public:
+  virtual ~TraceVisitor() = default;
+  virtual void roots(Tables& tables) = 0;
+  /// So many stages on this mesh. The last mesh has a segment even where no stage follows.
+  virtual void segment(const amr::Mesh<3>& mesh, std::int64_t stages) = 0;
+  virtual void begin(const amr::RunPosition& position) = 0;
+  /// A pass: what the blocks become, then what has become of them.
+  virtual void ahead(Tables& tables) = 0;
+  virtual void follow(std::span<const std::int32_t> origin) = 0;
+  virtual void conclude(Tables& tables) = 0;
+  /// A consensus that found nothing to change; every refinement ends with one.
+  virtual void look() = 0;
+};
+
+/// `progress` is told the refinements done.
+void follow_trace(const std::filesystem::path& trace, std::string_view curve, TraceVisitor& visitor,
+                  const std::function<void(std::int64_t)>& progress);
+
+}  // namespace amrbench::loadbalance

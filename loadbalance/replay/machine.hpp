@@ -1,0 +1,33 @@
+#pragma once
+// What a machine takes for the parts of a run: the cost model of a replay.
+//
+// After document 001, section 5.1 (equations 5.1 to 5.11): a rank computes C a block, and sends d messages of m bytes
+// in all for alpha d + beta m; a blocking stage takes the longest computation and the longest communication of any
+// rank, an overlapped one the longest of the larger of both. Here alpha and beta differ between ranks of one node and
+// of several.
+#include <cstdint>
+#include <string>
+
+namespace amrbench::loadbalance {
+
+struct Machine {
+  std::string name = "one";
+  bool overlap = true;     ///< is communication hidden behind computation?
+  int ranks_per_node = 1;  ///< ranks 0 .. k - 1 share the first node, and so on
+  double update_s = 1e-9;  ///< a value of a cell, one stage, on one rank with all its threads
+  double block_s = 0.0;    ///< a block, one stage, besides
+  double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
+  double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
+  double collective_s = 0.0;    ///< a collective on one rank, besides latency_s for each doubling of ranks
+  double refine_block_s = 0.0;  ///< a block of the fullest rank, each pass of a refinement
+  double cut_block_s = 0.0;     ///< a block of the fullest rank, each time blocks are placed anew
+
+  /// A small collective over so many ranks: latency a doubling.
+  [[nodiscard]] double collective(int ranks) const {
+    int doublings = 0;
+    while ((std::int64_t{1} << doublings) < ranks) ++doublings;
+    return collective_s + doublings * (ranks > ranks_per_node ? latency_s : node_latency_s);
+  }
+};
+
+}  // namespace amrbench::loadbalance

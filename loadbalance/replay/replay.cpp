@@ -1,0 +1,174 @@
+#include "loadbalance/replay/replay.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "loadbalance/replay/best_schedule.hpp"
+#include "loadbalance/replay/follow_trace.hpp"
+#include "loadbalance/replay/for_all.hpp"
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+/// Strategies that differ in their policy alone place blocks alike.
+std::string placing_of(const Strategy& s) {
+  const PartitionConfig& p = s.partition;
+  std::string name = std::to_string(s.ranks);
+  for (const std::string& part :
+       {p.method, p.splitter, p.slices, std::to_string(p.bucket), std::to_string(p.side_tolerance), s.balance.weights})
+    name += ' ' + part;
+  return name;
+}
+
+/// All strategies on the keys of one curve.
+class Strategies final : public TraceVisitor {
+ public:
+  explicit Strategies(std::vector<VirtualRun*> runs, std::vector<const Placer*> placers)
+      : runs_(std::move(runs)), placers_(std::move(placers)) {}
+
+  void roots(Tables& tables) override {
+    for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->place_roots(table(tables, i));
+  }
+  void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override {
+    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->work(mesh, stages); });
+    block_stages_.push_back(static_cast<double>(mesh.global_size()) * static_cast<double>(stages));
+  }
+  void begin(const amr::RunPosition& position) override {
+    for (VirtualRun* run : runs_) run->begin(position);
+  }
+  void ahead(Tables& tables) override {
+    for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
+    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->ahead(table(tables, i)); });
+  }
+  void follow(std::span<const std::int32_t> origin) override {
+    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->follow(origin); });
+  }
+  void conclude(Tables& tables) override {
+    for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
+    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->conclude(table(tables, i)); });
+  }
+  void look() override {
+    for (VirtualRun* run : runs_) run->look();
+  }
+  /// Blocks times stages of each segment.
+  [[nodiscard]] const std::vector<double>& block_stages() const { return block_stages_; }
+
+ private:
+  /// Made before threads ask for it.
+  const BlockTable& table(Tables& tables, std::size_t i) const {
+    const Placer& placer = *placers_[i];
+    return tables.of(placer.strategy().balance.weights, placer.model(), placer.needs_centres());
+  }
+  std::vector<VirtualRun*> runs_;
+  std::vector<const Placer*> placers_;
+  std::vector<double> block_stages_;
+};
+
+class Replay {
+ public:
+  Replay(const std::filesystem::path& trace, const ReplayRequest& request, const std::function<void(double)>& progress)
+      : trace_(trace), request_(request), progress_(progress), header_(TraceReader(trace).header()) {
+    for (const Strategy& strategy : request.strategies) {
+      auto& placer = placers_[placing_of(strategy)];
+      if (!placer) placer = std::make_unique<Placer>(strategy, header_, request.machine);
+      runs_.push_back(std::make_unique<VirtualRun>(*placer, make_policy(strategy.balance)));
+      by_curve_[key_curve(strategy.partition)].push_back(runs_.size() - 1);
+    }
+    count_refinements();
+  }
+
+  std::vector<ReplayRow> run() {
+    rows_.resize(runs_.size());
+    for (const auto& [curve, members] : by_curve_) {
+      std::vector<VirtualRun*> runs;
+      std::vector<const Placer*> placers;
+      for (const std::size_t i : members) {
+        runs.push_back(runs_[i].get());
+        placers.push_back(&placer(i));
+      }
+      Strategies strategies(std::move(runs), std::move(placers));
+      walk(curve, strategies);
+      for (const std::size_t i : members) fill(rows_[i], i, strategies.block_stages());
+      if (request_.optimum) search(curve, members, strategies.block_stages());
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  [[nodiscard]] const Placer& placer(std::size_t i) const { return *placers_.at(placing_of(request_.strategies[i])); }
+
+  void count_refinements() {
+    TraceReader reader(trace_);
+    TraceRefinement refinement;
+    std::int64_t refinements = 0;
+    while (reader.next(refinement)) ++refinements;
+    walks_ = static_cast<double>(by_curve_.size() + (request_.optimum ? placers_.size() : 0)) *
+             static_cast<double>(std::max<std::int64_t>(refinements, 1));
+  }
+
+  void walk(const std::string& curve, TraceVisitor& visitor) {
+    follow_trace(trace_, curve, visitor, [&](std::int64_t) {
+      done_ += 1.0;
+      if (progress_) progress_(done_ / walks_);
+    });
+  }
+
+  void fill(ReplayRow& row, std::size_t i, const std::vector<double>& block_stages) const {
+    const VirtualRun& run = *runs_[i];
+    row = {request_.strategies[i], run.times(), run.totals(), run.halo(), run.last_halo()};
+    for (const double ideal : ideal_of(row.strategy.ranks, block_stages)) row.ideal_s += ideal;
+  }
+
+  /// Seconds of each segment if computation were all there is, and even.
+  [[nodiscard]] std::vector<double> ideal_of(int ranks, const std::vector<double>& block_stages) const {
+    const Machine& m = request_.machine;
+    const double block_s = static_cast<double>(header_.layout().block_values()) * m.update_s + m.block_s;
+    std::vector<double> ideal;
+    for (const double blocks : block_stages) ideal.push_back(blocks * block_s / ranks);
+    return ideal;
+  }
+
+  /// The best schedule of each rule of placing among the members.
+  void search(const std::string& curve, const std::vector<std::size_t>& members,
+              const std::vector<double>& block_stages) {
+    std::map<std::string, std::vector<std::size_t>> by_placing;
+    for (const std::size_t i : members) by_placing[placing_of(request_.strategies[i])].push_back(i);
+    for (const auto& [placing, alike] : by_placing) {
+      double bound = std::numeric_limits<double>::infinity();
+      for (const std::size_t i : alike) bound = std::min(bound, rows_[i].times.total());
+      const std::vector<double> ideal = ideal_of(request_.strategies[alike.front()].ranks, block_stages);
+      // Sums of the same seconds in another order may differ in their last bits.
+      constexpr double kRounding = 1e-9;
+      BestSchedule best(*placers_.at(placing), bound * (1.0 + kRounding), ideal);
+      walk(curve, best);
+      for (const std::size_t i : alike) {
+        // A policy that mixes passes in a way of its own may go beyond the schedules that are searched.
+        rows_[i].optimum_s = std::min(best.seconds(), bound);
+        rows_[i].optimum_cuts = best.cuts();
+        rows_[i].regret = rows_[i].optimum_s > 0.0 ? rows_[i].times.total() / rows_[i].optimum_s - 1.0 : 0.0;
+      }
+    }
+  }
+
+  const std::filesystem::path& trace_;
+  const ReplayRequest& request_;
+  const std::function<void(double)>& progress_;
+  TraceHeader header_;
+  std::map<std::string, std::unique_ptr<Placer>> placers_;
+  std::vector<std::unique_ptr<VirtualRun>> runs_;  ///< one a strategy
+  std::map<std::string, std::vector<std::size_t>> by_curve_;
+  std::vector<ReplayRow> rows_;
+  double walks_ = 1.0, done_ = 0.0;  ///< refinements to follow in all, and followed
+};
+
+}  // namespace
+
+std::vector<ReplayRow> replay(const std::filesystem::path& trace, const ReplayRequest& request,
+                              const std::function<void(double)>& progress) {
+  return Replay(trace, request, progress).run();
+}
+
+}  // namespace amrbench::loadbalance

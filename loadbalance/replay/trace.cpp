@@ -1,0 +1,276 @@
+#include "loadbalance/replay/trace.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "support/error.hpp"
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+namespace fs = std::filesystem;
+using support::InputError;
+using support::RunError;
+
+constexpr std::string_view kMagic = "amrbench-trace 1";
+constexpr std::size_t kMostHeader = 1 << 16;
+/// A frame's payload may not be larger, so that a damaged length takes no memory: 2^27 changes of a byte or two.
+constexpr std::uint32_t kMostPayload = 1U << 29;
+constexpr std::size_t kFrameHead = 13;
+constexpr int kMostPasses = 64;
+
+void put(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+void put_codes(std::string& out, const std::vector<std::uint64_t>& codes) {
+  put(out, codes.size());
+  std::uint64_t before = 0;
+  for (const std::uint64_t code : codes) {
+    put(out, code - before);
+    before = code;
+  }
+}
+
+void put32(std::string& out, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) out += static_cast<char>(value >> (8 * i));
+}
+std::uint32_t get32(const char* bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  return value;
+}
+
+std::uint32_t crc(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+/// What is left of a payload; refuses with the reason as an exception of its own.
+class Payload {
+ public:
+  explicit Payload(const std::string& bytes) : bytes_(bytes) {}
+  std::uint64_t get() {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      if (at_ >= bytes_.size()) throw InputError("a record ends too early");
+      const auto byte = static_cast<unsigned char>(bytes_[at_++]);
+      if (shift > 56 && (byte >> (63 - shift)) > 1) throw InputError("a number is too large");
+      value |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return value;
+      if (shift >= 63) throw InputError("a number is too large");
+    }
+  }
+  std::int64_t get_signed() {
+    const std::uint64_t value = get();
+    if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+      throw InputError("a number is too large");
+    return static_cast<std::int64_t>(value);
+  }
+  void get_codes(std::vector<std::uint64_t>& codes) {
+    const std::uint64_t n = get();
+    if (n > bytes_.size() - at_) throw InputError("more blocks than the record has room for");
+    codes.resize(n);
+    std::uint64_t before = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t step = get();
+      if ((i > 0 && step == 0) || step > std::numeric_limits<std::uint64_t>::max() - before)
+        throw InputError("blocks are not in ascending order");
+      codes[i] = before += step;
+    }
+  }
+  [[nodiscard]] bool is_empty() const { return at_ == bytes_.size(); }
+
+ private:
+  const std::string& bytes_;
+  std::size_t at_ = 0;
+};
+
+void check_header(const TraceHeader& h) {
+  const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
+  int bits = 0;
+  for (int d = 0; d < 3; ++d) {
+    if (!in(h.root[d], 1, 1 << 20) || !in(h.block[d], 2, 32) || h.block[d] % 2 != 0)
+      throw InputError("root must be 3 integers >= 1, block 3 even integers from 2 to 32");
+    while ((1 << bits) < h.root[d]) ++bits;
+  }
+  if (!in(h.max_level, 0, 20 - bits)) throw InputError("max_level is too large for root");
+  if (!in(h.variables, 1, 1 << 20) || h.steps < 0) throw InputError("variables must be >= 1, steps >= 0");
+}
+
+}  // namespace
+
+std::int64_t TraceHeader::block_bytes() const {
+  constexpr std::int64_t kEntry = 17;  // weight, key, change (amr/migrate.cpp)
+  return static_cast<std::int64_t>(layout().block_values()) * 8 + kEntry;
+}
+
+TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
+    : file_(std::move(file)), unfinished_(file_.string() + ".part") {
+  std::error_code error;
+  if (fs::is_directory(file_, error)) throw RunError(fmt::format("trace {}: is a folder", file_.string()));
+  out_.open(unfinished_, std::ios::binary | std::ios::trunc);
+  const nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
+                            {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};
+  out_ << kMagic << '\n' << json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
+  if (!out_.flush()) throw RunError(fmt::format("trace {}: cannot be written", unfinished_.string()));
+}
+
+TraceWriter::~TraceWriter() {
+  if (!out_.is_open()) return;
+  out_.close();
+  std::error_code ignored;
+  fs::remove(unfinished_, ignored);
+}
+
+void TraceWriter::frame(char kind, const std::string& payload) {
+  if (payload.size() > kMostPayload) throw RunError(fmt::format("trace {}: a refinement is too large", file_.string()));
+  uLongf size = compressBound(payload.size());
+  std::string packed(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(payload.data()),
+                payload.size(), Z_DEFAULT_COMPRESSION) != Z_OK)
+    throw RunError(fmt::format("trace {}: cannot be compressed", file_.string()));
+  packed.resize(size);
+  std::string head(1, kind);
+  put32(head, static_cast<std::uint32_t>(payload.size()));
+  put32(head, static_cast<std::uint32_t>(packed.size()));
+  put32(head, crc(packed));
+  out_ << head << packed;
+  if (!out_.flush()) throw RunError(fmt::format("trace {}: cannot be written", unfinished_.string()));
+}
+
+void TraceWriter::write(const TraceRefinement& refinement) {
+  std::string payload;
+  put(payload, static_cast<std::uint64_t>(refinement.step));
+  put(payload, static_cast<std::uint64_t>(refinement.stages));
+  put(payload, refinement.passes.size());
+  for (const TracePass& pass : refinement.passes) {
+    for (std::size_t level = 0; level < pass.splits.size(); ++level) {
+      put_codes(payload, pass.splits[level]);
+      put_codes(payload, pass.merges[level]);
+    }
+  }
+  frame('R', payload);
+  ++refinements_;
+}
+
+void TraceWriter::finish(std::int64_t steps, std::int64_t stages) {
+  std::string payload;
+  for (const std::int64_t value : {steps, stages, refinements_}) put(payload, static_cast<std::uint64_t>(value));
+  frame('E', payload);
+  out_.close();
+  std::error_code error;
+  fs::rename(unfinished_, file_, error);
+  if (error) throw RunError(fmt::format("trace {}: cannot be written: {}", file_.string(), error.message()));
+}
+
+TraceReader::TraceReader(fs::path file) : file_(std::move(file)) {
+  std::error_code error;
+  if (!fs::exists(file_, error)) refuse("no such file");
+  if (!fs::is_regular_file(file_, error)) refuse("is no file");
+  left_ = fs::file_size(file_, error);
+  in_.open(file_, std::ios::binary);
+  if (!in_) refuse("cannot be read");
+  read_header();
+}
+
+void TraceReader::refuse(const std::string& why) const {
+  throw InputError(fmt::format("trace {}: {}", file_.string(), why));
+}
+
+void TraceReader::read_header() {
+  const auto line = [&](std::size_t most) {
+    std::string text;
+    for (char c = 0; text.size() < most && in_.get(c);) {
+      --left_;
+      if (c == '\n') return text;
+      text += c;
+    }
+    refuse("is no trace of amrbench");
+  };
+  const std::string magic = line(64);
+  if (magic != kMagic)
+    refuse(magic.starts_with("amrbench-trace ")
+               ? fmt::format("has version {}; this program reads version {}", magic.substr(15), kMagic.substr(15))
+               : "is no trace of amrbench");
+  try {
+    const auto json = nlohmann::json::parse(line(kMostHeader));
+    header_.root = json.at("root").get<std::array<int, 3>>();
+    header_.max_level = json.at("max_level").get<int>();
+    header_.block = json.at("block").get<std::array<int, 3>>();
+    header_.variables = json.at("variables").get<int>();
+    header_.steps = json.at("steps").get<std::int64_t>();
+    header_.name = json.at("name").get<std::string>();
+    check_header(header_);
+  } catch (const nlohmann::json::exception&) {
+    refuse("its header is damaged");
+  } catch (const InputError& error) {
+    refuse(fmt::format("its header is wrong: {}", error.what()));
+  }
+}
+
+bool TraceReader::read_frame(char& kind, std::string& payload) {
+  char head[kFrameHead];
+  if (left_ < kFrameHead || !in_.read(head, kFrameHead)) return false;
+  left_ -= kFrameHead;
+  kind = head[0];
+  const std::uint32_t size = get32(head + 1), packed_size = get32(head + 5);
+  if (size > kMostPayload || packed_size > left_) return false;
+  std::string packed(packed_size, '\0');
+  if (!in_.read(packed.data(), packed_size)) return false;
+  left_ -= packed_size;
+  // zlib packs at most 1032 to 1.
+  if (crc(packed) != get32(head + 9) || size / 1100 > packed_size + 1) return false;
+  payload.resize(size);
+  uLongf unpacked = size;
+  return uncompress(reinterpret_cast<Bytef*>(payload.data()), &unpacked, reinterpret_cast<const Bytef*>(packed.data()),
+                    packed_size) == Z_OK &&
+         unpacked == size;
+}
+
+bool TraceReader::next(TraceRefinement& refinement) {
+  char kind = 0;
+  std::string bytes;
+  const auto where = [&] { return fmt::format("after refinement {}", refinements_); };
+  if (!read_frame(kind, bytes)) refuse(fmt::format("is damaged or cut off {}", where()));
+  try {
+    Payload payload(bytes);
+    if (kind == 'E') {
+      steps_ = payload.get_signed();
+      stages_ = payload.get_signed();
+      if (payload.get_signed() != refinements_ || !payload.is_empty() || left_ != 0)
+        throw InputError("the end does not fit what comes before");
+      return false;
+    }
+    if (kind != 'R') throw InputError("a record of an unknown kind");
+    refinement.step = payload.get_signed();
+    refinement.stages = payload.get_signed();
+    const std::uint64_t passes = payload.get();
+    if (passes > kMostPasses) throw InputError("too many passes");
+    refinement.passes.assign(passes, {});
+    for (TracePass& pass : refinement.passes) {
+      pass.splits.resize(static_cast<std::size_t>(header_.max_level) + 1);
+      pass.merges.resize(pass.splits.size());
+      for (std::size_t level = 0; level < pass.splits.size(); ++level) {
+        payload.get_codes(pass.splits[level]);
+        payload.get_codes(pass.merges[level]);
+      }
+    }
+    if (!payload.is_empty()) throw InputError("a record is too long");
+    if (refinement.stages < stages_ || refinement.step < steps_) throw InputError("refinements are out of order");
+    steps_ = refinement.step;
+    stages_ = refinement.stages;
+  } catch (const InputError& error) {
+    refuse(fmt::format("is damaged {}: {}", where(), error.what()));
+  }
+  ++refinements_;
+  return true;
+}
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,143 @@
+#include "loadbalance/replay/virtual_ranks.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+/// Bytes of a face, and of a quarter of one, by axis.
+struct FaceBytes {
+  std::array<std::int64_t, 3> whole{}, quarter{};
+  explicit FaceBytes(const TraceHeader& h) {
+    const kernels::BlockLayout layout = h.layout();
+    for (int axis = 0; axis < 3; ++axis) {
+      whole[static_cast<std::size_t>(axis)] = std::int64_t{8} * static_cast<std::int64_t>(layout.face_values(axis));
+      quarter[static_cast<std::size_t>(axis)] =
+          std::int64_t{8} * static_cast<std::int64_t>(layout.quarter_values(axis));
+    }
+  }
+};
+
+/// Blocks of each rank: those of rank r stand at [begin[r], begin[r + 1]) of `order`, or of all blocks where that is
+/// empty.
+struct ByRank {
+  std::vector<std::int32_t> order;
+  std::vector<std::int64_t> begin;
+  ByRank(std::span<const std::int32_t> owners, int ranks)
+      : order(rank_order(owners, ranks)), begin(static_cast<std::size_t>(ranks) + 1) {
+    for (const std::int32_t r : owners) ++begin[static_cast<std::size_t>(r) + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  }
+  [[nodiscard]] std::int32_t block(std::int64_t at) const {
+    return order.empty() ? static_cast<std::int32_t>(at) : order[static_cast<std::size_t>(at)];
+  }
+};
+
+/// Messages and bytes of one rank, within its node and beyond.
+struct Traffic {
+  std::int64_t near_messages = 0, near_bytes = 0, far_messages = 0, far_bytes = 0, pieces = 0;
+  void add(bool near, bool is_new, std::int64_t bytes) {
+    (near ? near_messages : far_messages) += is_new ? 1 : 0;
+    (near ? near_bytes : far_bytes) += bytes;
+    ++pieces;
+  }
+  [[nodiscard]] double seconds(const Machine& m) const {
+    return static_cast<double>(near_messages) * m.node_latency_s + static_cast<double>(near_bytes) * m.node_byte_s +
+           static_cast<double>(far_messages) * m.latency_s + static_cast<double>(far_bytes) * m.byte_s;
+  }
+};
+
+}  // namespace
+
+std::vector<std::int32_t> rank_order(std::span<const std::int32_t> owners, int ranks) {
+  if (std::is_sorted(owners.begin(), owners.end())) return {};
+  std::vector<std::int64_t> at(static_cast<std::size_t>(ranks) + 1);
+  for (const std::int32_t r : owners) ++at[static_cast<std::size_t>(r) + 1];
+  std::partial_sum(at.begin(), at.end(), at.begin());
+  std::vector<std::int32_t> order(owners.size());
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    order[static_cast<std::size_t>(at[static_cast<std::size_t>(owners[i])]++)] = static_cast<std::int32_t>(i);
+  return order;
+}
+
+std::vector<double> rank_loads(const BlockTable& table, std::span<const std::int32_t> owners, int ranks, bool whole) {
+  std::vector<double> loads(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    loads[static_cast<std::size_t>(owners[i])] += table.weight[i] * table.share[i];
+  if (whole)
+    for (double& load : loads) load = std::floor(load);
+  return loads;
+}
+
+HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, int ranks, const TraceHeader& header,
+                   const Machine& machine) {
+  HaloCost cost;
+  cost.seconds.resize(static_cast<std::size_t>(ranks));
+  if (ranks == 1) return cost;
+  const FaceBytes bytes(header);
+  const ByRank by_rank(owners, ranks);
+  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0;
+#pragma omp parallel reduction(max : degree_max, edge_cut_max, bytes_max)
+  {
+    std::vector<std::int32_t> seen(static_cast<std::size_t>(ranks), -1);  // the last rank that met this neighbour
+#pragma omp for schedule(dynamic, 16)
+    for (int rank = 0; rank < ranks; ++rank) {
+      Traffic traffic;
+      const int node = rank / machine.ranks_per_node;
+      for (std::int64_t at = by_rank.begin[static_cast<std::size_t>(rank)];
+           at < by_rank.begin[static_cast<std::size_t>(rank) + 1]; ++at) {
+        const auto& links = mesh.links(by_rank.block(at));
+        for (std::size_t face = 0; face < 6; ++face) {
+          const auto kind = links.kind[face];
+          if (kind == amr::FaceKind::boundary) continue;
+          const std::size_t parts = kind == amr::FaceKind::fine ? 4 : 1;
+          const std::int64_t size = kind == amr::FaceKind::same ? bytes.whole[face / 2] : bytes.quarter[face / 2];
+          for (std::size_t part = 0; part < parts; ++part) {
+            const std::int32_t other = owners[static_cast<std::size_t>(links.index[face][part])];
+            if (other == rank) continue;
+            std::int32_t& last = seen[static_cast<std::size_t>(other)];
+            traffic.add(other / machine.ranks_per_node == node, last != rank, size);
+            last = rank;
+          }
+        }
+      }
+      cost.seconds[static_cast<std::size_t>(rank)] = traffic.seconds(machine);
+      degree_max = std::max(degree_max, traffic.near_messages + traffic.far_messages);
+      edge_cut_max = std::max(edge_cut_max, traffic.pieces);
+      bytes_max = std::max(bytes_max, traffic.near_bytes + traffic.far_bytes);
+    }
+  }
+  cost.degree_max = degree_max;
+  cost.edge_cut_max = edge_cut_max;
+  cost.bytes_max = bytes_max;
+  return cost;
+}
+
+MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
+                   std::int64_t block_bytes, const Machine& machine) {
+  MoveCost cost;
+  std::vector<double> seconds(static_cast<std::size_t>(ranks));
+  std::int32_t last_from = -1, last_to = -1;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::int32_t a = from[i], b = to[i];
+    if (a == b) continue;
+    ++cost.blocks;
+    const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
+    // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
+    const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
+    const double took = latency + static_cast<double>(block_bytes) * (near ? machine.node_byte_s : machine.byte_s);
+    seconds[static_cast<std::size_t>(a)] += took;
+    seconds[static_cast<std::size_t>(b)] += took;
+    last_from = a;
+    last_to = b;
+  }
+  for (const double s : seconds) cost.seconds = std::max(cost.seconds, s);
+  return cost;
+}
+
+}  // namespace amrbench::loadbalance

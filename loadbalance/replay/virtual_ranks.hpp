@@ -1,0 +1,45 @@
+#pragma once
+// Ranks that are not there: which of them owns each block of one process's mesh, what each has to do and to send.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "amr/mesh.hpp"
+#include "loadbalance/block_table.hpp"
+#include "loadbalance/policy.hpp"
+#include "loadbalance/replay/machine.hpp"
+#include "loadbalance/replay/trace.hpp"
+
+namespace amrbench::loadbalance {
+
+/// Owner of each block.
+using Owners = std::vector<std::int32_t>;
+
+/// Positions in order of (owner, key), as ranks hold them: the identity where owners ascend, then empty. O(blocks).
+[[nodiscard]] std::vector<std::int32_t> rank_order(std::span<const std::int32_t> owners, int ranks);
+
+/// Load of each rank, as Balancer reduces it. `whole`: weights are all 1, and families that merge count once they are
+/// whole. O(blocks + ranks).
+[[nodiscard]] std::vector<double> rank_loads(const BlockTable& table, std::span<const std::int32_t> owners, int ranks,
+                                             bool whole);
+
+/// What ranks exchange in a stage.
+struct HaloCost {
+  std::vector<double> seconds;    ///< of each rank: its messages out, by the machine's latency and bytes
+  std::int64_t degree_max = 0;    ///< neighbour ranks
+  std::int64_t edge_cut_max = 0;  ///< faces, or quarters where levels differ, that a rank sends
+  std::int64_t bytes_max = 0;     ///< that a rank sends
+};
+/// Of the mesh as it is. O(blocks), threads.
+[[nodiscard]] HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, int ranks,
+                                 const TraceHeader& header, const Machine& machine);
+
+/// Blocks that change their owner.
+struct MoveCost {
+  std::int64_t blocks = 0;
+  double seconds = 0.0;  ///< of the rank that sends and receives most
+};
+[[nodiscard]] MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
+                                 std::int64_t block_bytes, const Machine& machine);
+
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,245 @@
+#include "loadbalance/replay/virtual_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "partitioners/even_shares.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+/// Owners of blocks that stand in rank order and are cut there.
+Owners owners_of_cuts(std::span<const std::int64_t> cuts, std::span<const std::int32_t> order, std::size_t blocks) {
+  Owners owners(blocks);
+  for (std::size_t r = 0; r + 1 < cuts.size(); ++r)
+    for (auto at = static_cast<std::size_t>(cuts[r]); at < static_cast<std::size_t>(cuts[r + 1]); ++at)
+      owners[order.empty() ? at : static_cast<std::size_t>(order[at])] = static_cast<std::int32_t>(r);
+  return owners;
+}
+
+/// The rows of a table in another order; what placing looks at.
+BlockTable in_order(const BlockTable& table, std::span<const std::int32_t> order) {
+  BlockTable sorted;
+  sorted.blocks = table.blocks;
+  sorted.grid = table.grid;
+  sorted.key.resize(order.size());
+  sorted.weight.resize(order.size());
+  sorted.share.resize(order.size());
+  sorted.centre.resize(table.centre.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto from = static_cast<std::size_t>(order[i]);
+    sorted.key[i] = table.key[from];
+    sorted.weight[i] = table.weight[from];
+    sorted.share[i] = table.share[from];
+    if (!table.centre.empty()) std::copy_n(&table.centre[3 * from], 3, &sorted.centre[3 * i]);
+  }
+  return sorted;
+}
+
+std::int64_t fullest(std::span<const std::int32_t> owners, int ranks) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
+  for (const std::int32_t r : owners) ++counts[static_cast<std::size_t>(r)];
+  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+}
+
+double heaviest_row(const BlockTable& table) {
+  double heaviest = 0.0;
+  for (std::size_t i = 0; i < table.size(); ++i) heaviest = std::max(heaviest, table.weight[i] * table.share[i]);
+  return heaviest;
+}
+
+}  // namespace
+
+Placer::Placer(const Strategy& strategy, const TraceHeader& header, const Machine& machine)
+    : strategy_(strategy),
+      header_(header),
+      machine_(machine),
+      model_(make_cost_model(strategy.balance)),
+      placement_(strategy.partition) {
+  if (placement_.needs_graph())
+    throw support::InputError(
+        fmt::format("partition.method {}: cuts graphs, which a replay does not make", strategy.partition.method));
+  if (model_->remembers())
+    throw support::InputError(
+        fmt::format("balance.weights {}: a run measures them, a trace does not hold them", strategy.balance.weights));
+}
+
+Load Placer::load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted, int cuts) const {
+  Load load = measure(rank_loads(table, owners, strategy_.ranks, model_->is_uniform()));
+  if (!model_->is_uniform() || predicted) {
+    load.heaviest = 0.0;
+    for (const double weight : table.weight) load.heaviest = std::max(load.heaviest, weight);
+  }
+  load.predicted = predicted;
+  load.cuts = cuts;
+  return load;
+}
+
+std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std::int32_t> owners, Action action,
+                                    const Load& load) const {
+  const support::Communicator alone;
+  const std::vector<std::int32_t> order = rank_order(owners, strategy_.ranks);
+  const BlockTable sorted = order.empty() ? BlockTable{} : in_order(table, order);
+  const BlockTable& rows = order.empty() ? table : sorted;
+  Destinations to;
+  if (action == Action::incremental || placement_.follows_keys()) {
+    to = model_->is_uniform() && !load.predicted ? Placement::slice_evenly(table.blocks, strategy_.ranks)
+                                                 : placement_.slice(alone, rows, strategy_.ranks, heaviest_row(table));
+  } else {
+    to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table));
+  }
+  Owners placed;
+  if (to.cuts.empty()) {
+    placed.resize(owners.size());
+    for (std::size_t i = 0; i < placed.size(); ++i)
+      placed[order.empty() ? i : static_cast<std::size_t>(order[i])] = to.ranks[i];
+  } else {
+    placed = owners_of_cuts(to.cuts, order, owners.size());
+    // As in a run: blocks that lie by these cuts already are left alone where they differ in weight.
+    if (!model_->is_uniform() && std::equal(placed.begin(), placed.end(), owners.begin())) return {};
+  }
+  return placed;
+}
+
+std::optional<Owners> Placer::look_ahead(const BlockTable& table, std::span<const std::int32_t> owners,
+                                         Load& load) const {
+  if (load.is_even()) return {};
+  std::optional<Owners> placed = place(table, owners, Action::full, load);
+  const std::span<const std::int32_t> after = placed ? std::span<const std::int32_t>(*placed) : owners;
+  const std::vector<double> loads = rank_loads(table, after, strategy_.ranks, false);
+  load.outlook = Outlook{*std::max_element(loads.begin(), loads.end()), move(owners, after).blocks};
+  return placed;
+}
+
+Owners Placer::place_roots(const BlockTable& table, Decider* decider) const {
+  // As a mesh deals them out (amr/mesh.cpp).
+  std::vector<std::int64_t> cuts(static_cast<std::size_t>(strategy_.ranks) + 1);
+  for (std::size_t r = 0; r < cuts.size(); ++r) cuts[r] = table.blocks * static_cast<std::int64_t>(r) / strategy_.ranks;
+  const Owners even = owners_of_cuts(cuts, {}, table.size());
+  if (strategy_.ranks == 1 || (placement_.follows_keys() && model_->is_uniform())) return even;
+  const Load now = load(table, even, false, 0);
+  if (placement_.follows_keys() && now.is_even()) return even;
+  std::optional<Owners> placed = place(table, even, Action::full, now);
+  if (!placed) return even;
+  if (decider) {
+    const std::int64_t blocks = move(even, *placed).blocks;
+    decider->moved(false, blocks, blocks * block_bytes());
+    decider->forget_outcome();
+  }
+  return std::move(*placed);
+}
+
+Owners Placer::follow(std::span<const std::int32_t> owners, std::span<const std::int32_t> origin) {
+  Owners next(origin.size());
+  for (std::size_t i = 0; i < origin.size(); ++i) next[i] = owners[static_cast<std::size_t>(origin[i])];
+  return next;
+}
+
+Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const {
+  Work work;
+  const auto times = static_cast<double>(stages);
+  const double block_s = static_cast<double>(header_.layout().block_values()) * machine_.update_s + machine_.block_s;
+  work.rank_seconds.resize(static_cast<std::size_t>(strategy_.ranks));
+  for (const std::int32_t r : owners) work.rank_seconds[static_cast<std::size_t>(r)] += 1.0;  // blocks so far
+  const HaloCost halo = halo_cost(mesh, owners, strategy_.ranks, header_, machine_);
+  double compute = 0.0, send = 0.0, both = 0.0;
+  for (std::size_t r = 0; r < work.rank_seconds.size(); ++r) {
+    const double own = work.rank_seconds[r] * block_s;
+    compute = std::max(compute, own);
+    send = std::max(send, halo.seconds[r]);
+    both = std::max(both, std::max(own, halo.seconds[r]));
+    work.rank_seconds[r] = times * (machine_.overlap ? std::max(own, halo.seconds[r]) : own + halo.seconds[r]);
+  }
+  work.stencil_s = times * compute;
+  work.halo_s = times * (machine_.overlap ? both - compute : send);
+  work.halo = {halo.degree_max, halo.edge_cut_max, halo.bytes_max};
+  return work;
+}
+
+double Placer::refine_seconds(std::span<const std::int32_t> owners) const {
+  return static_cast<double>(fullest(owners, strategy_.ranks)) * machine_.refine_block_s +
+         machine_.collective(strategy_.ranks);
+}
+
+double Placer::exchange_seconds() const {
+  constexpr double kShareBytes = 56.0;
+  const double byte_s = strategy_.ranks > machine_.ranks_per_node ? machine_.byte_s : machine_.node_byte_s;
+  return machine_.collective(strategy_.ranks) + kShareBytes * strategy_.ranks * byte_s;
+}
+
+double Placer::cut_seconds(std::span<const std::int32_t> owners) const {
+  return static_cast<double>(fullest(owners, strategy_.ranks)) * machine_.cut_block_s +
+         2.0 * machine_.collective(strategy_.ranks);
+}
+
+void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
+  const Placer::Work work = placer_.work(mesh, owners_, stages);
+  times_.stencil_s += work.stencil_s;
+  times_.halo_s += work.halo_s;
+  rank_seconds_.resize(work.rank_seconds.size());
+  for (std::size_t r = 0; r < rank_seconds_.size(); ++r) rank_seconds_[r] += work.rank_seconds[r];
+  last_halo_ = work.halo;
+  halo_.degree_max = std::max(halo_.degree_max, work.halo.degree_max);
+  halo_.edge_cut_max = std::max(halo_.edge_cut_max, work.halo.edge_cut_max);
+  halo_.bytes_max = std::max(halo_.bytes_max, work.halo.bytes_max);
+}
+
+/// Asks the policy and does what it says.
+void VirtualRun::decide(const BlockTable& table, bool predicted) {
+  Load load = placer_.load(table, owners_, predicted, decider_.cuts());
+  std::optional<Owners> placed;
+  const bool looks = decider_.wants_outlook() && !load.is_even();
+  if (looks) placed = placer_.look_ahead(table, owners_, load);
+  const Action action = predicted ? decider_.ask_ahead(load) : decider_.ask(load);
+  if (looks || action != Action::leave) {
+    const double deciding = placer_.cut_seconds(owners_);
+    times_.balance_s += deciding;
+    cost_ += deciding;
+  }
+  if (action == Action::leave) {
+    if (!predicted) decider_.conclude(load);
+    return;
+  }
+  if (!looks || action == Action::incremental) placed = placer_.place(table, owners_, action, load);
+  if (placed) {
+    const MoveCost moved = placer_.move(owners_, *placed);
+    times_.migrate_s += moved.seconds;
+    cost_ += moved.seconds;
+    decider_.moved(predicted, moved.blocks, moved.blocks * placer_.block_bytes());
+    owners_ = std::move(*placed);
+  }
+  if (!predicted) decider_.conclude(placer_.load(table, owners_, false, decider_.cuts()));
+}
+
+void VirtualRun::ahead(const BlockTable& table) {
+  if (decider_.is_new()) {
+    std::vector<RankReport> reports(static_cast<std::size_t>(placer_.strategy().ranks));
+    for (std::size_t r = 0; r < reports.size(); ++r)
+      reports[r] = {r < rank_seconds_.size() ? rank_seconds_[r] : 0.0, cost_, 0, 0};
+    reports[0].blocks = decider_.outcome().blocks;
+    reports[0].bytes = decider_.outcome().bytes;
+    decider_.learn(reports);
+    std::fill(rank_seconds_.begin(), rank_seconds_.end(), 0.0);
+    cost_ = 0.0;
+  }
+  const double telling = placer_.exchange_seconds();
+  times_.balance_s += telling;
+  cost_ += telling;
+  decide(table, true);
+}
+
+void VirtualRun::follow(std::span<const std::int32_t> origin) {
+  owners_ = Placer::follow(owners_, origin);
+  times_.refine_s += placer_.refine_seconds(owners_);
+}
+
+void VirtualRun::conclude(const BlockTable& table) {
+  decide(table, false);
+}
+
+}  // namespace amrbench::loadbalance

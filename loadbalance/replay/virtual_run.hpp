@@ -1,0 +1,130 @@
+#pragma once
+// A run that is replayed: one strategy on ranks that are not there, refinement by refinement.
+//
+// It does what Balancer does, with the same Decider, CostModel and Placement, but owners are numbers in an array, and
+// seconds come from a Machine instead of clocks. So cuts, blocks that move and loads are those of the run, for policies
+// that look at loads; those that look at seconds see the modelled ones.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loadbalance/block_table.hpp"
+#include "loadbalance/config.hpp"
+#include "loadbalance/cost_model.hpp"
+#include "loadbalance/decider.hpp"
+#include "loadbalance/placement.hpp"
+#include "loadbalance/replay/machine.hpp"
+#include "loadbalance/replay/virtual_ranks.hpp"
+
+namespace amrbench::loadbalance {
+
+/// What is replayed.
+struct Strategy {
+  int ranks = 1;
+  PartitionConfig partition;
+  BalanceConfig balance;
+};
+
+/// Modelled seconds of the slowest rank, by phase; time_s of a run is their sum.
+struct ReplayTimes {
+  double stencil_s = 0.0;  ///< computation of the slowest rank of each segment
+  double halo_s = 0.0;     ///< what communication adds to it
+  double refine_s = 0.0;
+  double balance_s = 0.0;  ///< exchanges of loads, and computing cuts
+  double migrate_s = 0.0;
+  [[nodiscard]] double total() const { return stencil_s + halo_s + refine_s + balance_s + migrate_s; }
+};
+
+/// The largest of any segment.
+struct ReplayHalo {
+  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0;
+};
+
+/// Which rank owns each block under one rule of placing: shared by policies and by the search for the best schedule.
+class Placer {
+ public:
+  /// Throws support::InputError for a strategy that cannot be replayed: methods that cut graphs, weights that a run
+  /// measures.
+  Placer(const Strategy& strategy, const TraceHeader& header, const Machine& machine);
+
+  [[nodiscard]] const Strategy& strategy() const { return strategy_; }
+  [[nodiscard]] const CostModel& model() const { return *model_; }
+  /// Must tables have centres?
+  [[nodiscard]] bool needs_centres() const { return model_->needs_centres() || !placement_.follows_keys(); }
+  /// As Balancer sees it. O(blocks).
+  [[nodiscard]] Load load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted,
+                          int cuts) const;
+  /// Owners after placing anew, or nothing where that would change nothing and is left out. O(blocks).
+  [[nodiscard]] std::optional<Owners> place(const BlockTable& table, std::span<const std::int32_t> owners,
+                                            Action action, const Load& load) const;
+  /// Fills in Load::outlook; returns the owners it tells of.
+  std::optional<Owners> look_ahead(const BlockTable& table, std::span<const std::int32_t> owners, Load& load) const;
+  [[nodiscard]] Owners place_roots(const BlockTable& table, Decider* decider) const;
+  /// Owners of the blocks of the next pass.
+  [[nodiscard]] static Owners follow(std::span<const std::int32_t> owners, std::span<const std::int32_t> origin);
+
+  /// Seconds of the stages of a segment on this mesh, and of each rank's own work in it.
+  struct Work {
+    double stencil_s = 0.0, halo_s = 0.0;
+    std::vector<double> rank_seconds;
+    ReplayHalo halo;
+  };
+  [[nodiscard]] Work work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const;
+  /// Seconds of a pass of refinement on the mesh that it leaves.
+  [[nodiscard]] double refine_seconds(std::span<const std::int32_t> owners) const;
+  /// Seconds of telling each other loads.
+  [[nodiscard]] double exchange_seconds() const;
+  /// Seconds of computing new owners.
+  [[nodiscard]] double cut_seconds(std::span<const std::int32_t> owners) const;
+  [[nodiscard]] MoveCost move(std::span<const std::int32_t> from, std::span<const std::int32_t> to) const {
+    return move_cost(from, to, strategy_.ranks, header_.block_bytes(), machine_);
+  }
+  [[nodiscard]] std::int64_t block_bytes() const { return header_.block_bytes(); }
+
+ private:
+  Strategy strategy_;
+  TraceHeader header_;
+  Machine machine_;
+  std::unique_ptr<CostModel> model_;
+  Placement placement_;
+};
+
+/// A strategy whose policy decides.
+class VirtualRun {
+ public:
+  VirtualRun(const Placer& placer, std::unique_ptr<Policy> policy) : placer_(placer), decider_(std::move(policy)) {}
+
+  // In the order of a run. Tables are weighed by the placer's model.
+  void place_roots(const BlockTable& table) { owners_ = placer_.place_roots(table, &decider_); }
+  /// The stages since the last refinement, on the mesh as it is.
+  void work(const amr::Mesh<3>& mesh, std::int64_t stages);
+  void begin(const amr::RunPosition& position) { decider_.begin(position); }
+  /// `table`: of what the blocks become.
+  void ahead(const BlockTable& table);
+  void follow(std::span<const std::int32_t> origin);
+  void conclude(const BlockTable& table);
+  /// A consensus that found nothing to change.
+  void look() { times_.refine_s += placer_.refine_seconds(owners_); }
+
+  [[nodiscard]] const Owners& owners() const { return owners_; }
+  [[nodiscard]] const ReplayTimes& times() const { return times_; }
+  [[nodiscard]] const BalanceTotals& totals() const { return decider_.totals(); }
+  [[nodiscard]] const ReplayHalo& halo() const { return halo_; }
+  [[nodiscard]] const ReplayHalo& last_halo() const { return last_halo_; }
+  [[nodiscard]] const Decider& decider() const { return decider_; }
+
+ private:
+  void decide(const BlockTable& table, bool predicted);
+  const Placer& placer_;
+  Decider decider_;
+  Owners owners_;
+  ReplayTimes times_;
+  ReplayHalo halo_, last_halo_;
+  std::vector<double> rank_seconds_;  ///< worked since the last refinement
+  double cost_ = 0.0;                 ///< of balancing in the last refinement
+};
+
+}  // namespace amrbench::loadbalance

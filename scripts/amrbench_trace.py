@@ -1,0 +1,153 @@
+"""Reads traces of amrbench (docs/trace-format.md): which blocks a run split and merged, refinement by refinement.
+
+    with open("run.trace", "rb") as file:
+        trace = amrbench_trace.Trace(file)
+        for refinement, blocks in trace.meshes():
+            print(refinement.step, len(blocks))
+
+Standard library only. As a program it prints a line a refinement: amrbench_trace.py FILE
+"""
+
+import dataclasses
+import json
+import struct
+import sys
+import zlib
+
+MAGIC = b"amrbench-trace 1\n"
+FRAME = struct.Struct("<cIII")
+MOST_HEADER = 1 << 16
+MOST_PAYLOAD = 1 << 29
+
+
+class TraceError(Exception):
+    """The file is no trace, or damaged."""
+
+
+@dataclasses.dataclass
+class Pass:
+    """Blocks that split, and parents that eight blocks become: (level, (x, y, z)) each."""
+
+    splits: list
+    merges: list
+
+
+@dataclasses.dataclass
+class Refinement:
+    step: int
+    stages: int
+    passes: list
+
+
+def decode_morton(code):
+    """Coordinates of a Morton code, x in the lowest bit."""
+    coord = [0, 0, 0]
+    bit = 0
+    while code:
+        for axis in range(3):
+            coord[axis] |= (code & 1) << bit
+            code >>= 1
+        bit += 1
+    return tuple(coord)
+
+
+class _Payload:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def number(self):
+        value = shift = 0
+        while True:
+            if self.at >= len(self.data):
+                raise TraceError("a record ends too early")
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def codes(self):
+        count = self.number()
+        if count > len(self.data) - self.at:
+            raise TraceError("more blocks than the record has room for")
+        code, codes = 0, []
+        for _ in range(count):
+            code += self.number()
+            codes.append(code)
+        return codes
+
+
+class Trace:
+    """`header` is a dictionary: root, max_level, block, variables, steps, name."""
+
+    def __init__(self, file):
+        self._file = file
+        if file.readline(len(MAGIC)) != MAGIC:
+            raise TraceError("is no trace of this version")
+        self.header = json.loads(file.readline(MOST_HEADER))
+
+    def _frame(self):
+        head = self._file.read(FRAME.size)
+        if len(head) < FRAME.size:
+            raise TraceError("is cut off")
+        kind, size, packed_size, crc = FRAME.unpack(head)
+        packed = self._file.read(packed_size) if packed_size <= MOST_PAYLOAD else b""
+        if len(packed) < packed_size or zlib.crc32(packed) != crc or size > MOST_PAYLOAD:
+            raise TraceError("is damaged or cut off")
+        return kind, zlib.decompress(packed)
+
+    def refinements(self):
+        """Every refinement in turn; raises TraceError where the file ends too early."""
+        while True:
+            kind, data = self._frame()
+            if kind == b"E":
+                return
+            payload = _Payload(data)
+            refinement = Refinement(payload.number(), payload.number(), [])
+            for _ in range(payload.number()):
+                one = Pass([], [])
+                for level in range(self.header["max_level"] + 1):
+                    one.splits += [(level, decode_morton(code)) for code in payload.codes()]
+                    one.merges += [(level, decode_morton(code)) for code in payload.codes()]
+                refinement.passes.append(one)
+            yield refinement
+
+    def meshes(self):
+        """(refinement, set of blocks after it); the same set every time, changed in place."""
+        root = self.header["root"]
+        blocks = {(0, (x, y, z)) for x in range(root[0]) for y in range(root[1]) for z in range(root[2])}
+        for refinement in self.refinements():
+            for one in refinement.passes:
+                for level, coord in one.splits:
+                    blocks.remove((level, coord))
+                    blocks.update(_children(level, coord))
+                for level, coord in one.merges:
+                    blocks.difference_update(_children(level, coord))
+                    blocks.add((level, coord))
+            yield refinement, blocks
+
+
+def _children(level, coord):
+    return [(level + 1, tuple(2 * c + (k >> axis & 1) for axis, c in enumerate(coord))) for k in range(8)]
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if len(sys.argv) == 2 else 2
+    try:
+        with open(sys.argv[1], "rb") as file:
+            trace = Trace(file)
+            print(json.dumps(trace.header))
+            for refinement, blocks in trace.meshes():
+                print(f"step {refinement.step} stages {refinement.stages} passes {len(refinement.passes)} "
+                      f"blocks {len(blocks)}")
+    except (OSError, TraceError, json.JSONDecodeError, zlib.error) as error:
+        print(f"amrbench_trace.py: error: {sys.argv[1]}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

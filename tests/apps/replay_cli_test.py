@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""`amrbench trace` and `amrbench replay` as their user sees them, and the Python reader of traces.
+
+usage: replay_cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
+"""
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+AMRBENCH, MPIEXEC, SOURCE = "", "", ""
+COLUMNS = ["ranks", "partition", "slices", "policy", "weights", "machine", "time_s", "stencil_s", "halo_s", "refine_s",
+           "balance_s", "migrate_s", "rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean",
+           "imbalance_max", "degree_max", "edge_cut_max", "comm_bytes_max", "ideal_s", "optimum_s", "optimum_cuts",
+           "regret"]
+CONFIG = """
+[mesh]
+root = [2, 1, 3]
+block = 4
+max_level = 3
+[fields]
+variables = 2
+[run]
+name = "small"
+steps = 9
+stages_per_step = 2
+refine_every = 2
+[[object]]
+center = [0.4, 0.5, 0.5]
+size = [0.2, 0.2, 0.2]
+velocity = [0.03, 0.0, 0.02]
+[partition]
+method = "hilbert"
+"""
+
+
+def run(*args, ranks=0):
+    command = [AMRBENCH, *args]
+    if ranks:
+        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Replay(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="amrbench-replay-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.config = self.path("small.toml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def trace(self):
+        trace = self.path("mesh.trace")
+        status, _, err = run("trace", self.config, "-o", trace)
+        self.assertEqual((status, err), (0, ""))
+        return trace
+
+    def refused(self, *args, says, ranks=0):
+        status, out, err = run(*args, ranks=ranks)
+        self.assertEqual(status, 2, err)
+        self.assertEqual(out, "")
+        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        self.assertEqual(len(lines), 1, err)
+        self.assertIn(says, lines[0])
+
+    def test_run_and_mesh_alone_write_the_same_and_python_reads_it(self):
+        trace, out = self.trace(), self.path("out")
+        status, _, err = run("run", self.config, "--trace", self.path("run.trace"), "--out", out, "--quiet", ranks=3)
+        self.assertEqual(status, 0, err)
+        with open(trace, "rb") as a, open(self.path("run.trace"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+            totals = json.load(file)["totals"]
+        sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+        import amrbench_trace
+        with open(trace, "rb") as file:
+            reader = amrbench_trace.Trace(file)
+            self.assertEqual(reader.header["root"], [2, 1, 3])
+            sizes = [len(blocks) for _, blocks in reader.meshes()]
+        self.assertEqual(sizes[-1], totals["blocks_final"])
+        self.assertEqual(max(sizes), totals["blocks_max"])
+        self.assertEqual(len(sizes), totals["refine_steps"])
+
+    def test_rows_have_their_columns_and_follow_from_the_model(self):
+        trace = self.trace()
+        status, out, err = run("replay", trace, "--ranks", "3,40", "--partition", "morton,orb", "--policy",
+                               "every,never,auto", "--slices", "midpoint,exact", "--machine",
+                               os.path.join(SOURCE, "configs", "machines", "stampede-like.toml"), "--json",
+                               self.path("r.json"), "--csv", self.path("r.csv"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("regret", out)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            rows = json.load(file)["rows"]
+        with open(self.path("r.csv"), encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+        self.assertEqual(lines[0], COLUMNS)
+        self.assertEqual(len(lines), len(rows) + 1)
+        self.assertEqual(len(rows), 2 * 2 * 2 * 3)
+        for row in rows:
+            self.assertEqual(list(row), COLUMNS)
+            self.assertEqual(row["machine"], "stampede-like")
+            parts = sum(row[name] for name in ("stencil_s", "halo_s", "refine_s", "balance_s", "migrate_s"))
+            self.assertAlmostEqual(row["time_s"] / parts, 1.0)
+            self.assertGreaterEqual(row["regret"], -1e-9)
+            self.assertGreaterEqual(row["optimum_s"], row["ideal_s"])
+            if row["policy"] == "never" and row["partition"] == "morton":
+                self.assertEqual(row["rebalances"], 0)
+
+    def test_bad_input_is_one_line(self):
+        trace = self.trace()
+        usual = ("--ranks", "4", "--partition", "hilbert", "--policy", "every")
+        self.refused("replay", self.path("none"), *usual, says="no such file")
+        self.refused("replay", self.config, *usual, says="is no trace of amrbench")
+        self.refused("replay", trace, "--ranks", "0", *usual[2:], says="--ranks")
+        self.refused("replay", trace, *usual[:3], "hilbrt", *usual[4:], says="did you mean hilbert?")
+        self.refused("replay", trace, *usual[:5], "evry", says="did you mean every?")
+        self.refused("replay", trace, *usual, "--weights", "heavy", says="heavy")
+        self.refused("replay", trace, *usual, "--slices", "thick", says="thick")
+        self.refused("replay", trace, *usual, "--json", self.folder, says="is a folder")
+        self.refused("replay", trace, *usual, "--csv", trace, says="exists")
+        self.refused("replay", trace, *usual, ranks=2, says="without mpiexec")
+        self.refused("trace", self.config, "-o", trace, says="exists")
+        self.refused("trace", self.path("none"), "-o", self.path("t"), says="no such configuration")
+        machine = self.path("m.toml")
+        for text, says in (("updates_s = 1\n", "did you mean update_s?"), ("update_s = -1\n", "m.toml:1: update_s"),
+                           ("update_s = 'x'\n", "a finite number"), ("overlap = 1\n", "true or false"),
+                           ("ranks_per_node = 0\n", "ranks_per_node"), ("a = [\n", "not TOML")):
+            with open(machine, "w", encoding="utf-8") as file:
+                file.write(text)
+            self.refused("replay", trace, *usual, "--machine", machine, says=says)
+
+    def test_a_cut_off_trace_is_refused(self):
+        trace = self.trace()
+        with open(trace, "rb") as file:
+            data = file.read()
+        with open(trace, "wb") as file:
+            file.write(data[:-5])
+        self.refused("replay", trace, "--ranks", "4", "--partition", "hilbert", "--policy", "every", says="cut off")
+
+
+if __name__ == "__main__":
+    AMRBENCH, MPIEXEC, SOURCE = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0]] + sys.argv[4:])

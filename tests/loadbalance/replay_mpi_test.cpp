@@ -1,0 +1,131 @@
+// Replays against runs: cuts, blocks that move, loads and halos of a replay are those of the run's record, on as many
+// ranks as the test has.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "amr/random_runs.hpp"
+#include "loadbalance/balancer.hpp"
+#include "loadbalance/replay/replay.hpp"
+#include "loadbalance/replay/trace_recorder.hpp"
+#include "support/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace amrbench::loadbalance {
+namespace {
+
+using amr::checks::random_config;
+using support::Communicator;
+
+struct Ran {
+  BalanceTotals totals;
+  std::int64_t degree_max, edge_cut_max, bytes_max, blocks;
+};
+
+/// One run with its trace. Collective.
+Ran run_traced(const Communicator& world, const apps::Config& config, const std::string& file) {
+  Balancer balancer(config.balance, config.partition);
+  TraceRecorder recorder(world, balancer, file, config);
+  support::Metrics metrics;
+  amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), recorder, metrics);
+  simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
+  recorder.finish(world, simulation.totals().steps, simulation.totals().stages);
+  const amr::HaloSize halo = simulation.stage().halo_size();
+  return {balancer.totals(world), support::all_max(world, std::int64_t{halo.neighbors}),
+          support::all_max(world, halo.pieces), support::all_max(world, halo.bytes_sent), simulation.totals().blocks};
+}
+
+void expect_replayed(const Communicator& world, const apps::Config& config) {
+  const tests::TemporaryFolder folder(world);
+  const std::string file = folder.path("run.trace");
+  const Ran ran = run_traced(world, config, file);
+  ReplayRequest request;
+  request.strategies = {{world.size(), config.partition, config.balance}};
+  const ReplayRow row = replay(file, request).at(0);
+  EXPECT_EQ(row.totals.rebalances, ran.totals.rebalances);
+  EXPECT_EQ(row.totals.blocks_migrated, ran.totals.blocks_migrated);
+  EXPECT_EQ(row.totals.decisions, ran.totals.decisions);
+  EXPECT_EQ(row.totals.imbalance_mean(), ran.totals.imbalance_mean());
+  EXPECT_EQ(row.totals.imbalance_max, ran.totals.imbalance_max);
+  EXPECT_EQ(row.last_halo.degree_max, ran.degree_max);
+  EXPECT_EQ(row.last_halo.edge_cut_max, ran.edge_cut_max);
+  EXPECT_EQ(row.last_halo.bytes_max, ran.bytes_max);
+  EXPECT_EQ(row.totals.bytes_migrated, ran.totals.bytes_migrated);
+  EXPECT_GE(row.times.total(), row.ideal_s);
+  EXPECT_LE(row.optimum_s, row.times.total());
+  EXPECT_GE(row.optimum_s, row.ideal_s);
+  support::barrier(world);  // all have read the file
+}
+
+TEST(Replay, IsTheRunForEveryPlacing) {
+  const Communicator world = Communicator::world();
+  int set = 1;
+  for (const char* method : {"morton", "hilbert", "gensfc", "orb", "kd_parts", "linear"}) {
+    for (const char* splitter : {"octree", "median"}) {
+      if (std::string(splitter) == "median" && std::string(method) != "hilbert") continue;
+      set = set % 6 + 1;
+      apps::Config config = random_config(set);
+      config.partition.method = method;
+      config.partition.splitter = splitter;
+      config.partition.slices = set % 2 == 0 ? "exact" : "midpoint";
+      config.balance.weights = set % 3 == 0 ? "uniform" : "level";
+      SCOPED_TRACE(std::string(method) + ", " + splitter + ", set " + std::to_string(set));
+      expect_replayed(world, config);
+    }
+  }
+}
+
+TEST(Replay, IsTheRunForEveryPolicyThatLooksAtLoads) {
+  const Communicator world = Communicator::world();
+  for (const char* policy : {"every", "every_n", "threshold", "never"}) {
+    for (const char* weights : {"uniform", "level"}) {
+      apps::Config config = random_config(policy[0] + (weights[0] == 'u' ? 1 : 0));
+      config.run.refine_every = 1;
+      config.balance.policy = policy;
+      config.balance.every = 3;
+      config.balance.threshold = 0.4;
+      config.balance.weights = weights;
+      SCOPED_TRACE(std::string(policy) + ", " + weights);
+      expect_replayed(world, config);
+    }
+  }
+}
+
+TEST(Replay, TheMeshAloneMakesTheTraceOfARun) {
+  const Communicator world = Communicator::world();
+  for (const int set : {2, 3}) {
+    const apps::Config config = random_config(set);
+    const tests::TemporaryFolder folder(world);
+    const Ran ran = run_traced(world, config, folder.path("run.trace"));
+    if (!world.is_root()) continue;
+    const TraceSummary told = record_mesh(config, folder.path("mesh.trace"));
+    EXPECT_EQ(told.blocks_final, ran.blocks);
+    TraceReader a(folder.path("run.trace")), b(folder.path("mesh.trace"));
+    TraceRefinement x, y;
+    bool more = true;
+    for (int refinement = 0; more; ++refinement) {
+      SCOPED_TRACE(refinement);
+      more = a.next(x);
+      ASSERT_EQ(b.next(y), more);
+      if (!more) break;
+      EXPECT_EQ(x.step, y.step);
+      EXPECT_EQ(x.stages, y.stages);
+      ASSERT_EQ(x.passes.size(), y.passes.size());
+      for (std::size_t p = 0; p < x.passes.size(); ++p) {
+        EXPECT_EQ(x.passes[p].splits, y.passes[p].splits);
+        EXPECT_EQ(x.passes[p].merges, y.passes[p].merges);
+      }
+    }
+    EXPECT_EQ(a.stages(), b.stages());
+  }
+}
+
+TEST(Replay, AFileThatCannotBeWrittenEndsTheRunOnEveryRank) {
+  const Communicator world = Communicator::world();
+  const apps::Config config = random_config(2);
+  Balancer balancer(config.balance, config.partition);
+  EXPECT_THROW(TraceRecorder(world, balancer, "/no/such/folder/run.trace", config), support::RunError);
+}
+
+}  // namespace
+}  // namespace amrbench::loadbalance

@@ -1,0 +1,155 @@
+// The file of a trace: what is written is read, and what is damaged is refused.
+#include "loadbalance/replay/trace.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "support/error.hpp"
+#include "temporary_folder.hpp"
+
+namespace amrbench::loadbalance {
+namespace {
+
+TraceHeader some_header() {
+  return {{3, 2, 5}, 4, {4, 6, 8}, 7, 20, "a \"name\"\nof two lines"};
+}
+
+std::vector<TraceRefinement> some_refinements(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<TraceRefinement> refinements(random() % 6);
+  std::int64_t step = 0;
+  for (TraceRefinement& r : refinements) {
+    r.step = step += static_cast<std::int64_t>(random() % 5);
+    r.stages = 20 * step;
+    r.passes.resize(random() % 4);
+    for (TracePass& pass : r.passes) {
+      for (auto* codes : {&pass.splits, &pass.merges}) {
+        codes->resize(5);
+        for (auto& level : *codes) {
+          std::uint64_t code = random() % 3 == 0 ? random() >> 2 : 0;
+          for (std::size_t k = random() % 40; k > 0; --k) level.push_back(code += 1 + random() % 300);
+        }
+      }
+    }
+  }
+  return refinements;
+}
+
+void write(const std::string& file, const std::vector<TraceRefinement>& refinements) {
+  TraceWriter writer(file, some_header());
+  for (const TraceRefinement& r : refinements) writer.write(r);
+  writer.finish(100, 2000);
+}
+
+std::string bytes_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// Reads to the end; the message of what it threw, or nothing.
+std::string refusal_of(const std::string& file) {
+  try {
+    TraceReader reader(file);
+    TraceRefinement r;
+    while (reader.next(r)) {
+    }
+  } catch (const support::InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Trace, WhatIsWrittenIsRead) {
+  const tests::TemporaryFolder folder;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto expected = some_refinements(seed);
+    const std::string file = folder.path("t" + std::to_string(seed));
+    write(file, expected);
+    TraceReader reader(file);
+    EXPECT_EQ(reader.header().root, some_header().root);
+    EXPECT_EQ(reader.header().block, some_header().block);
+    EXPECT_EQ(reader.header().max_level, 4);
+    EXPECT_EQ(reader.header().variables, 7);
+    EXPECT_EQ(reader.header().steps, 20);
+    EXPECT_EQ(reader.header().name, some_header().name);
+    TraceRefinement got;
+    for (const TraceRefinement& r : expected) {
+      ASSERT_TRUE(reader.next(got));
+      EXPECT_EQ(got.step, r.step);
+      EXPECT_EQ(got.stages, r.stages);
+      ASSERT_EQ(got.passes.size(), r.passes.size());
+      for (std::size_t p = 0; p < r.passes.size(); ++p) {
+        EXPECT_EQ(got.passes[p].splits, r.passes[p].splits);
+        EXPECT_EQ(got.passes[p].merges, r.passes[p].merges);
+      }
+    }
+    EXPECT_FALSE(reader.next(got));
+    EXPECT_EQ(reader.steps(), 100);
+    EXPECT_EQ(reader.stages(), 2000);
+  }
+}
+
+TEST(Trace, EveryDamagedByteAndEveryShorterFileIsRefused) {
+  const tests::TemporaryFolder folder;
+  std::vector<TraceRefinement> refinements;
+  std::uint64_t seed = 0;
+  while (refinements.size() < 2) refinements = some_refinements(++seed);
+  const std::string whole = folder.path("whole"), broken = folder.path("broken");
+  write(whole, refinements);
+  ASSERT_EQ(refusal_of(whole), "");
+  const std::string bytes = bytes_of(whole);
+  const std::size_t body = bytes.find('\n', bytes.find('\n') + 1) + 1;  // the header's JSON is no checksum's
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    SCOPED_TRACE(at);
+    std::ofstream(broken, std::ios::binary | std::ios::trunc) << bytes.substr(0, at);
+    EXPECT_NE(refusal_of(broken), "");
+    if (at < body) continue;
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
+    std::ofstream(broken, std::ios::binary | std::ios::trunc) << damaged;
+    EXPECT_NE(refusal_of(broken), "");
+  }
+  std::ofstream(broken, std::ios::binary | std::ios::trunc) << bytes << "more";
+  EXPECT_NE(refusal_of(broken), "");
+}
+
+TEST(Trace, RefusalsNameTheFileAndWhatIsWrong) {
+  const tests::TemporaryFolder folder;
+  const std::string file = folder.path("t");
+  const auto says = [&](const std::string& text, const std::string& what) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+    const std::string refusal = refusal_of(file);
+    EXPECT_NE(refusal.find(file), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find(what), std::string::npos) << refusal;
+  };
+  says("", "is no trace");
+  says("PK\x03\x04", "is no trace");
+  says("amrbench-trace 2\n{}\n", "version 2");
+  says("amrbench-trace 1\n{}\n", "header is damaged");
+  says("amrbench-trace 1\nnull\n", "header is damaged");
+  const std::string head = "amrbench-trace 1\n{\"root\":[1,1,1],\"max_level\":";
+  const std::string tail = ",\"block\":[8,8,8],\"variables\":1,\"steps\":0,\"name\":\"x\"}\n";
+  says(head + "40" + tail, "max_level");
+  says(head + "-1" + tail, "max_level");
+  says(head + "2" + tail, "cut off after refinement 0");
+  // A frame that promises gigabytes.
+  says(head + "2" + tail + "R\xff\xff\xff\x1f\xff\xff\xff\x7f" + "abcd", "cut off after refinement 0");
+  EXPECT_NE(refusal_of(folder.path("none")).find("no such file"), std::string::npos);
+}
+
+TEST(Trace, AFileGetsItsNameWhenItIsWhole) {
+  const tests::TemporaryFolder folder;
+  const std::string file = folder.path("t");
+  { TraceWriter writer(file, some_header()); }
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_FALSE(std::filesystem::exists(file + ".part"));
+  EXPECT_THROW(TraceWriter("/no/such/folder/t", some_header()), support::RunError);
+}
+
+}  // namespace
+}  // namespace amrbench::loadbalance
