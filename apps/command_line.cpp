@@ -229,6 +229,7 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   command->add_flag("--no-optimum", arguments->no_optimum, "Do not search the best schedule");
   command->add_option("--json", arguments->json, "Record of the replay, a row a combination")->type_name("FILE");
   command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE");
+  command->add_option("--series", arguments->series, "CSV, a row a combination and refinement")->type_name("FILE");
   command->add_flag("--force", arguments->force, "Replace output files that exist");
   command->footer("docs/replay.md explains model and columns. Exit status: 0 done, 1 failed, 2 bad input.");
   return arguments;

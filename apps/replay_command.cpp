@@ -95,6 +95,25 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"regret", searched ? Json(row.regret) : none}};
 }
 
+/// Of all rows, a line a refinement.
+std::string series_csv(const std::vector<ReplayRow>& rows) {
+  std::vector<Json> lines;
+  for (const ReplayRow& row : rows)
+    for (const loadbalance::ReplayStep& s : row.series)
+      lines.push_back({{"ranks", row.strategy.ranks},
+                       {"partition", row.strategy.partition.method},
+                       {"slices", row.strategy.partition.slices},
+                       {"policy", row.strategy.balance.policy},
+                       {"weights", row.strategy.balance.weights},
+                       {"step", s.step},
+                       {"blocks", s.blocks},
+                       {"imbalance", s.imbalance},
+                       {"cut", s.has_cut ? 1 : 0},
+                       {"segment_s", s.segment_s},
+                       {"balancing_s", s.balancing_s}});
+  return support::rows_to_csv(lines);
+}
+
 void print_table(const std::vector<ReplayRow>& rows) {
   constexpr std::string_view kLine = "{:>6} {:<16} {:<8} {:<15} {:<8} {:>10} {:>8} {:>8} {:>10} {:>8} {:>10} {:>8}\n";
   fmt::print(fmt::runtime(kLine), "ranks", "partition", "slices", "policy", "weights", "time s", "stencil", "cuts",
@@ -134,8 +153,12 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   need_one_process(mpi, "replay");
   check_output("--json", arguments.json, arguments.force);
   check_output("--csv", arguments.csv, arguments.force);
-  if (!arguments.json.empty() && arguments.json == arguments.csv)
-    throw InputError(fmt::format("--csv {}: --json writes this file", arguments.csv));
+  check_output("--series", arguments.series, arguments.force);
+  const std::string* files[] = {&arguments.json, &arguments.csv, &arguments.series};
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (!files[i]->empty() && *files[i] == *files[j])
+        throw InputError(fmt::format("{}: another option writes this file", *files[i]));
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   loadbalance::ReplayRequest request;
   request.strategies = strategies_of(arguments);
@@ -154,6 +177,7 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   for (const ReplayRow& row : rows) lines.push_back(to_json(row, request.machine.name));
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
   if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, support::rows_to_csv(lines), existing);
+  if (!arguments.series.empty()) support::write_file_atomically(arguments.series, series_csv(rows), existing);
   if (arguments.json.empty()) return 0;
   Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "replay"}, {"trace", arguments.trace}};
   json["options"] = {{"splitter", arguments.splitter},

@@ -30,15 +30,45 @@ if(AMRBENCH_SANITIZE)
   target_link_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE})
 endif()
 
-# Libraries are compiled a handful of sources at a time: most of a source's time goes into headers, clang-tidy's too. Names in
-# anonymous namespaces must then differ within a room. Editors that read compile_commands.json want AMRBENCH_UNITY=OFF.
+# Libraries and tests are compiled a handful of sources at a time: most of a source's time goes into headers, clang-tidy's too.
+# Names in anonymous namespaces must then differ within a room. Editors that read compile_commands.json want
+# AMRBENCH_UNITY=OFF. CMake's own way of doing so names sources by absolute paths, which show in __FILE__: no other checkout
+# would find the objects in the compiler's cache, or the tests' programs among those that passed.
 option(AMRBENCH_UNITY "Compile several sources of a library together" ON)
-function(amrbench_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${AMRBENCH_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  # CUDA sources are compiled alone: their kernels take the time, not their headers.
+# amrbench_unity(TARGET BATCH): compiles the target's .cpp files so many at a time, but for those that have definitions of
+# their own or the property SKIP_UNITY_BUILD_INCLUSION. CUDA sources stay alone: their kernels take the time.
+function(amrbench_unity target batch)
+  if(NOT AMRBENCH_UNITY)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.cu$")
-  set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set(alone)
+  set(together)
+  foreach(source ${sources})
+    get_source_file_property(skip ${source} SKIP_UNITY_BUILD_INCLUSION)
+    get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
+    if(skip OR definitions OR NOT source MATCHES "\\.cpp$")
+      list(APPEND alone ${source})
+    else()
+      list(APPEND together ${source})
+    endif()
+  endforeach()
+  list(LENGTH together count)
+  set(text)
+  set(part 0)
+  foreach(source ${together})
+    file(RELATIVE_PATH source ${PROJECT_SOURCE_DIR} ${source})
+    string(APPEND text "#include \"${source}\"\n")
+    math(EXPR part "${part} + 1")
+    math(EXPR rest "${part} % ${batch}")
+    if(rest EQUAL 0 OR part EQUAL count)
+      set(file ${CMAKE_CURRENT_BINARY_DIR}/unity/${target}_${part}.cpp)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+      list(APPEND alone ${file})
+      set(text)
+    endif()
+  endforeach()
+  set_property(TARGET ${target} PROPERTY SOURCES ${alone})
 endfunction()
 
 # For code that reads, writes and calls those that compute: quick to compile, which is most of what it costs.

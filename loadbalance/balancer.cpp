@@ -12,10 +12,6 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-double spent_seconds(const support::Metrics& metrics) {
-  return metrics.seconds(support::Phase::balance) + metrics.seconds(support::Phase::migrate);
-}
-
 /// Where each local block goes.
 std::vector<std::int32_t> ranks_of(const Destinations& to, const amr::Mesh<3>& mesh) {
   if (to.cuts.empty()) return to.ranks;
@@ -68,7 +64,7 @@ Balancer::Share Balancer::share_of_table() const {
 /// Fills the table, weighs it and exchanges loads. Collective.
 Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, bool predicted,
                      const support::Metrics& metrics) {
-  const double worked = work_seconds(metrics), spent = spent_seconds(metrics);
+  const double worked = work_seconds(metrics);
   // A GPU's events may come in late: until the first have, its work is timed by the host.
   table_.seconds = decider_.is_new() ? std::max(0.0, worked - worked_) : 0.0;
   fill_block_table(mesh, changes, table_);
@@ -76,14 +72,14 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
   model_->weigh(table_);
   if (model_->remembers()) mesh.set_weights(table_.weight);
   Share mine = share_of_table();
-  mine.report = {table_.seconds, spent - spent_, decider_.outcome().blocks, decider_.outcome().bytes};
+  mine.report = {table_.seconds, cost_, decider_.outcome().blocks, decider_.outcome().bytes};
   const std::vector<Share> shares = support::all_gather(mesh.comm(), mine);
   if (decider_.is_new()) {
     std::vector<RankReport> reports;
     for (const Share& share : shares) reports.push_back(share.report);
     decider_.learn(reports);
     worked_ = worked;
-    spent_ = spent;
+    cost_ = 0.0;
   }
   std::vector<double> loads;
   double heaviest_block = 0.0;
@@ -145,11 +141,13 @@ void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics
 
 void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
                     const Load& load, support::Metrics& metrics) {
+  const double start = support::Metrics::steady_seconds();
   const Destinations to = seen_ && action == Action::full ? std::move(*seen_) : destinations(mesh, action, load);
   seen_.reset();
   // Unequal weights may keep ranks apart though they are cut as well as slices can be.
   if (!model_->is_uniform() && are_cuts_of(to.cuts, mesh.rank_sizes())) return;
   const Moved moved = carry_out(to, mesh, fields, changes, metrics);
+  cost_ += support::Metrics::steady_seconds() - start;
   decider_.moved(load.predicted, moved.blocks, moved.bytes);
 }
 

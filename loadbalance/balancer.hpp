@@ -57,9 +57,10 @@ class Balancer final : public amr::Rebalancer {
   std::unique_ptr<CostModel> model_;
   Placement placement_;
   BlockTable table_;
-  std::optional<Destinations> seen_;   ///< of the last outlook
-  double heaviest_row_ = 1.0;          ///< largest load of a row of any rank's table
-  double worked_ = 0.0, spent_ = 0.0;  ///< of this rank's clocks, up to the last exchange
+  std::optional<Destinations> seen_;  ///< of the last outlook
+  double heaviest_row_ = 1.0;         ///< largest load of a row of any rank's table
+  double worked_ = 0.0;               ///< of this rank's clock, up to the last exchange
+  double cost_ = 0.0;                 ///< seconds of placing and moving in this refinement
 };
 
 }  // namespace amrbench::loadbalance

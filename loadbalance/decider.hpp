@@ -28,7 +28,7 @@ struct BalanceTotals {
 /// What a rank tells the others once a refinement.
 struct RankReport {
   double seconds = 0.0;                ///< worked since the last refinement
-  double cost = 0.0;                   ///< of deciding and moving in the last refinement
+  double cost = 0.0;                   ///< of placing anew and moving in the last refinement
   std::int64_t blocks = 0, bytes = 0;  ///< moved in it
 };
 

@@ -1,6 +1,6 @@
 // The words: a segment's loss is curable load (of the fullest rank, above what a cut would give) times the seconds that
 // a unit of load takes in a segment. Seconds a unit come from the last segments: mean seconds by mean load, stage for
-// stage. A cut's cost comes from the last ones: seconds by blocks moved, less what refinements without a cut take.
+// stage. A cut's cost comes from the last ones: seconds by blocks moved.
 #include "loadbalance/outlook_policies.hpp"
 
 #include <algorithm>
@@ -37,19 +37,12 @@ class Experience {
   /// Seconds of a cut that moves so many blocks; nothing before the first.
   [[nodiscard]] std::optional<double> cost_of_cut(std::int64_t blocks) const {
     constexpr std::size_t kMost = 8;
-    double idle = 0.0;
-    std::size_t idles = 0, n = 0;
-    for (std::size_t i = history_.outcomes.size(); i-- > 0 && idles < kMost;) {
-      if (history_.outcomes[i].has_cut()) continue;
-      idle += history_.outcomes[i].seconds;
-      ++idles;
-    }
-    if (idles > 0) idle /= static_cast<double>(idles);
+    std::size_t n = 0;
     double x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
     for (std::size_t i = history_.outcomes.size(); i-- > 0 && n < kMost;) {
       const Outcome& o = history_.outcomes[i];
       if (!o.has_cut()) continue;
-      const double moved = static_cast<double>(o.blocks), seconds = std::max(0.0, o.seconds - idle);
+      const double moved = static_cast<double>(o.blocks), seconds = o.seconds;
       x += moved;
       y += seconds;
       xx += moved * moved;

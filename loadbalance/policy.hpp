@@ -68,7 +68,7 @@ struct Outcome {
   int cuts_after = 0;             ///< and after the last: 0 or 1
   std::int64_t blocks = 0;        ///< that moved
   std::int64_t bytes = 0;         ///< of their messages
-  double seconds = 0.0;           ///< that deciding and moving took the slowest rank
+  double seconds = 0.0;           ///< that placing anew and moving took the slowest rank; 0 where blocks stayed
   double load_mean = 0.0;         ///< over ranks, when it was over
   double curable_before = 0.0;    ///< Load::curable(), the most that was asked about
   double curable_after = 0.0;     ///< and what was left when it was over

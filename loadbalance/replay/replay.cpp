@@ -118,7 +118,12 @@ class Replay {
 
   void fill(ReplayRow& row, std::size_t i, const std::vector<double>& block_stages) const {
     const VirtualRun& run = *runs_[i];
-    row = {request_.strategies[i], run.times(), run.totals(), run.halo(), run.last_halo()};
+    row.strategy = request_.strategies[i];
+    row.times = run.times();
+    row.totals = run.totals();
+    row.halo = run.halo();
+    row.last_halo = run.last_halo();
+    row.series = run.series();
     for (const double ideal : ideal_of(row.strategy.ranks, block_stages)) row.ideal_s += ideal;
   }
 

@@ -28,12 +28,13 @@ struct ReplayRow {
   Strategy strategy;
   ReplayTimes times;
   BalanceTotals totals;
-  ReplayHalo halo;                ///< largest of any segment
-  ReplayHalo last_halo;           ///< of the last one
-  double ideal_s = 0.0;           ///< computation spread evenly, nothing else: what no strategy can go below
-  double optimum_s = 0.0;         ///< time of the best schedule for this partition and these weights; 0: not searched
-  std::int64_t optimum_cuts = 0;  ///< refinements at which it places blocks anew
-  double regret = 0.0;            ///< time over optimum_s, less 1
+  ReplayHalo halo;                 ///< largest of any segment
+  ReplayHalo last_halo;            ///< of the last one
+  double ideal_s = 0.0;            ///< computation spread evenly, nothing else: what no strategy can go below
+  double optimum_s = 0.0;          ///< time of the best schedule for this partition and these weights; 0: not searched
+  std::int64_t optimum_cuts = 0;   ///< refinements at which it places blocks anew
+  double regret = 0.0;             ///< time over optimum_s, less 1
+  std::vector<ReplayStep> series;  ///< one a refinement that changed the mesh
 };
 
 /// A row a strategy, in their order. Throws support::InputError for a trace or a strategy that cannot be replayed.

@@ -181,6 +181,7 @@ void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
   const Placer::Work work = placer_.work(mesh, owners_, stages);
   times_.stencil_s += work.stencil_s;
   times_.halo_s += work.halo_s;
+  segment_s_ += work.stencil_s + work.halo_s;
   rank_seconds_.resize(work.rank_seconds.size());
   for (std::size_t r = 0; r < rank_seconds_.size(); ++r) rank_seconds_[r] += work.rank_seconds[r];
   last_halo_ = work.halo;
@@ -199,7 +200,7 @@ void VirtualRun::decide(const BlockTable& table, bool predicted) {
   if (looks || action != Action::leave) {
     const double deciding = placer_.cut_seconds(owners_);
     times_.balance_s += deciding;
-    cost_ += deciding;
+    if (!looks) cost_ += deciding;
   }
   if (action == Action::leave) {
     if (!predicted) decider_.conclude(load);
@@ -227,9 +228,7 @@ void VirtualRun::ahead(const BlockTable& table) {
     std::fill(rank_seconds_.begin(), rank_seconds_.end(), 0.0);
     cost_ = 0.0;
   }
-  const double telling = placer_.exchange_seconds();
-  times_.balance_s += telling;
-  cost_ += telling;
+  times_.balance_s += placer_.exchange_seconds();
   decide(table, true);
 }
 
@@ -240,6 +239,10 @@ void VirtualRun::follow(std::span<const std::int32_t> origin) {
 
 void VirtualRun::conclude(const BlockTable& table) {
   decide(table, false);
+  const double imbalance = placer_.load(table, owners_, false, 0).imbalance();
+  series_.push_back(
+      {decider_.history().step, table.blocks, imbalance, decider_.outcome().has_cut(), segment_s_, cost_});
+  segment_s_ = 0.0;
 }
 
 }  // namespace amrbench::loadbalance

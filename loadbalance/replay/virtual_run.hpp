@@ -43,6 +43,16 @@ struct ReplayHalo {
   std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0;
 };
 
+/// A refinement that changed the mesh, and the segment that led to it.
+struct ReplayStep {
+  std::int64_t step = 0;
+  std::int64_t blocks = 0;
+  double imbalance = 0.0;  ///< after the decision
+  bool has_cut = false;
+  double segment_s = 0.0;    ///< stages since the refinement before
+  double balancing_s = 0.0;  ///< placing anew and moving, in this refinement
+};
+
 /// Which rank owns each block under one rule of placing: shared by policies and by the search for the best schedule.
 class Placer {
  public:
@@ -114,7 +124,7 @@ class VirtualRun {
   [[nodiscard]] const BalanceTotals& totals() const { return decider_.totals(); }
   [[nodiscard]] const ReplayHalo& halo() const { return halo_; }
   [[nodiscard]] const ReplayHalo& last_halo() const { return last_halo_; }
-  [[nodiscard]] const Decider& decider() const { return decider_; }
+  [[nodiscard]] const std::vector<ReplayStep>& series() const { return series_; }
 
  private:
   void decide(const BlockTable& table, bool predicted);
@@ -123,6 +133,8 @@ class VirtualRun {
   Owners owners_;
   ReplayTimes times_;
   ReplayHalo halo_, last_halo_;
+  std::vector<ReplayStep> series_;
+  double segment_s_ = 0.0;
   std::vector<double> rank_seconds_;  ///< worked since the last refinement
   double cost_ = 0.0;                 ///< of balancing in the last refinement
 };
