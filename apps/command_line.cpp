@@ -218,6 +218,7 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   names("--weights", arguments->weights, "Cost models, with commas");
   names("--slices", arguments->slices, "Rules of slices, with commas");
   command->add_option("--splitter", arguments->splitter, "How methods on a tree split nodes")->type_name("NAME");
+  command->add_flag("--rename", arguments->rename, "Parts take the numbers of the ranks where most of them is");
   command->add_option("--threshold", arguments->threshold, "Of policy threshold")
       ->type_name("X")
       ->check(CLI::NonNegativeNumber);

@@ -57,6 +57,7 @@ std::vector<Strategy> strategies_of(const ReplayArguments& a) {
             s.partition.method = partition;
             s.partition.splitter = a.splitter;
             s.partition.slices = slices;
+            s.partition.rename = a.rename;
             s.balance.policy = policy;
             s.balance.weights = weights;
             s.balance.threshold = a.threshold;
@@ -92,6 +93,7 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"ideal_s", row.ideal_s},
           {"optimum_s", searched ? Json(row.optimum_s) : none},
           {"optimum_cuts", searched ? Json(row.optimum_cuts) : none},
+          {"optimum_exact", searched ? Json(row.optimum_exact) : none},
           {"regret", searched ? Json(row.regret) : none}};
 }
 
@@ -181,6 +183,7 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   if (arguments.json.empty()) return 0;
   Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "replay"}, {"trace", arguments.trace}};
   json["options"] = {{"splitter", arguments.splitter},
+                     {"rename", arguments.rename},
                      {"threshold", arguments.threshold},
                      {"every", arguments.every},
                      {"machine", write_machine(request.machine)}};

@@ -25,6 +25,7 @@ struct ReplayArguments {
   std::vector<std::string> weights{"uniform"};
   std::vector<std::string> slices{"midpoint"};
   std::string splitter = "octree";
+  bool rename = false;
   double threshold = 0.1;
   int every = 4;
   int threads = 0;      ///< 0: all

@@ -118,7 +118,8 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
   fill_centres(mesh, table_);
   partitioners::Graph graph;
   if (placement_.needs_graph()) graph = gather_block_graph(mesh);
-  return placement_.place(comm, table_, comm.size(), heaviest_row_, placement_.needs_graph() ? &graph : nullptr);
+  return placement_.place(comm, table_, comm.size(), heaviest_row_, table_.owner,
+                          placement_.needs_graph() ? &graph : nullptr);
 }
 
 /// Fills in what placing anew would give, where the policy wants to know; keeps where blocks would go. Collective.

@@ -18,6 +18,9 @@ struct PartitionConfig {
       "midpoint";  ///< methods along a curve, and linear: how the order is cut (partitioners/slices.hpp)
   /// orb: sides this near to a box's longest count as equally long, in [0, 1).
   double side_tolerance = partitioners::kOrbSideTolerance;
+  /// Methods whose parts are no slices of the keys: parts take the numbers of the ranks on which most of them lies
+  /// (partitioners/rename_parts.hpp), so that fewer blocks move.
+  bool rename = false;
 };
 
 /// [balance]: when blocks move, and what each weighs.

@@ -1,8 +1,11 @@
 #include "loadbalance/placement.hpp"
 
+#include <boost/container/flat_map.hpp>
 #include <string>
+#include <utility>
 
 #include "partitioners/block_keys.hpp"
+#include "partitioners/rename_parts.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/splitter.hpp"
 #include "partitioners/weights.hpp"
@@ -31,21 +34,36 @@ partitioners::PartitionOptions options_of(const PartitionConfig& config) {
   return options;
 }
 
+/// Parts under the numbers of the ranks where most of their blocks are. Collective.
+void rename(const support::Communicator& comm, std::span<const std::int32_t> owners, int parts,
+            std::vector<std::int32_t>& part) {
+  boost::container::flat_map<std::pair<std::int32_t, std::int32_t>, std::int64_t> counts;
+  for (std::size_t i = 0; i < part.size(); ++i) ++counts[{part[i], owners[i]}];
+  std::vector<partitioners::Overlap> overlaps;
+  for (const auto& [pair, blocks] : counts) overlaps.push_back({pair.first, pair.second, blocks});
+  if (comm && comm.size() > 1) overlaps = support::all_gather_v<partitioners::Overlap>(comm, overlaps);
+  const std::vector<std::int32_t> names = partitioners::rename_parts(std::move(overlaps), parts);
+  for (std::int32_t& p : part) p = names[static_cast<std::size_t>(p)];
+}
+
 }  // namespace
 
 Placement::Placement(const PartitionConfig& config)
     : options_(options_of(config)),
       partitioner_(partitioners::make_partitioner(config.method)),
-      follows_keys_(config.splitter == partitioners::kOctree && is_curve(config.method)) {}
+      follows_keys_(config.splitter == partitioners::kOctree && is_curve(config.method)),
+      renames_(config.rename) {}
 
 Destinations Placement::place(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
-                              const partitioners::Graph* graph) const {
+                              std::span<const std::int32_t> owners, const partitioners::Graph* graph) const {
   if (follows_keys_) return slice(comm, table, parts, heaviest);
   const std::vector<double> loads = table.loads();
   const partitioners::Problem problem{{table.centre, 3}, loads, comm.is_root() ? graph : nullptr, &table.grid};
   partitioners::PartitionOptions options = options_;
   options.parts = parts;
-  return {{}, partitioners::assign(comm, *partitioner_, problem, options).part};
+  Destinations to{{}, partitioners::assign(comm, *partitioner_, problem, options).part};
+  if (renames_) rename(comm, owners, parts, to.ranks);
+  return to;
 }
 
 Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts,

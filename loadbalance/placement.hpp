@@ -38,9 +38,11 @@ class Placement {
 
   /// All blocks of the tables of all ranks placed anew by their loads, which rank r of `parts` gets each. Rows stand in
   /// the order of the keys where follows_keys(), else the table has centres. heaviest: the largest load of a row on any
-  /// rank; graph: of the rows in rank order, on rank 0, where one is needed. Collective.
+  /// rank; graph: of the rows in rank order, on rank 0, where one is needed. owners: the rank that has each row now;
+  /// needed where partition.rename is on. Collective.
   [[nodiscard]] Destinations place(const support::Communicator& comm, const BlockTable& table, int parts,
-                                   double heaviest, const partitioners::Graph* graph = nullptr) const;
+                                   double heaviest, std::span<const std::int32_t> owners,
+                                   const partitioners::Graph* graph = nullptr) const;
   /// The rows in the order in which ranks hold them, cut anew by their loads. Collective.
   [[nodiscard]] Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
                                    double heaviest) const;
@@ -51,6 +53,7 @@ class Placement {
   partitioners::PartitionOptions options_;
   std::unique_ptr<partitioners::Partitioner> partitioner_;
   bool follows_keys_;
+  bool renames_;
 };
 
 /// The curve of a run's keys: the method's own where Placement follows it, else Hilbert's for the method "hilbert" and

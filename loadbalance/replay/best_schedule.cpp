@@ -43,6 +43,15 @@ void BestSchedule::drop_twins() {
   states_max_ = std::max(states_max_, states_.size());
 }
 
+/// Of the states that were cut in this refinement, sorted by seconds, the cheapest few: where placing looks at mesh and
+/// weights alone there are no more.
+void BestSchedule::keep_few_cuts() {
+  constexpr int kMost = 8;
+  int count = 0;
+  const auto dropped = std::erase_if(states_, [&](const State& s) { return s.is_cut && ++count > kMost; });
+  is_exact_ = is_exact_ && dropped == 0;
+}
+
 void BestSchedule::segment(const amr::Mesh<3>& mesh, std::int64_t stages) {
   for_all(states_.size(), [&](std::size_t i) {
     const Placer::Work work = placer_.work(mesh, *states_[i].owners, stages);
@@ -108,6 +117,7 @@ void BestSchedule::conclude(Tables& tables) {
     if (state.owners) states_.push_back(std::move(state));
   drop_twins();
   drop_hopeless();
+  keep_few_cuts();
   for (State& state : states_) state.cuts += state.is_cut ? 1 : 0;
 }
 

@@ -26,6 +26,8 @@ class BestSchedule final : public TraceVisitor {
   /// Of the best schedule; infinity where all were dearer than the bound.
   [[nodiscard]] double seconds() const;
   [[nodiscard]] std::int64_t cuts() const;
+  /// Was every state kept that could matter? Where placing depends on where blocks are, there would be too many.
+  [[nodiscard]] bool is_exact() const { return is_exact_; }
   /// The most states at once.
   [[nodiscard]] std::size_t states_max() const { return states_max_; }
 
@@ -41,6 +43,7 @@ class BestSchedule final : public TraceVisitor {
   [[nodiscard]] const BlockTable& table(Tables& tables) const;
   void drop_hopeless();
   void drop_twins();
+  void keep_few_cuts();
   [[nodiscard]] bool cut(State& state, const BlockTable& table, const Load& load) const;
 
   const Placer& placer_;
@@ -50,6 +53,7 @@ class BestSchedule final : public TraceVisitor {
   bool is_refining_ = false;
   std::vector<State> states_;
   std::size_t states_max_ = 0;
+  bool is_exact_ = true;
 };
 
 }  // namespace amrbench::loadbalance

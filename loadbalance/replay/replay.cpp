@@ -17,8 +17,8 @@ namespace {
 std::string placing_of(const Strategy& s) {
   const PartitionConfig& p = s.partition;
   std::string name = std::to_string(s.ranks);
-  for (const std::string& part :
-       {p.method, p.splitter, p.slices, std::to_string(p.bucket), std::to_string(p.side_tolerance), s.balance.weights})
+  for (const std::string& part : {p.method, p.splitter, p.slices, std::to_string(p.bucket),
+                                  std::to_string(p.side_tolerance), std::to_string(p.rename), s.balance.weights})
     name += ' ' + part;
   return name;
 }
@@ -153,6 +153,7 @@ class Replay {
         // A policy that mixes passes in a way of its own may go beyond the schedules that are searched.
         rows_[i].optimum_s = std::min(best.seconds(), bound);
         rows_[i].optimum_cuts = best.cuts();
+        rows_[i].optimum_exact = best.is_exact();
         rows_[i].regret = rows_[i].optimum_s > 0.0 ? rows_[i].times.total() / rows_[i].optimum_s - 1.0 : 0.0;
       }
     }

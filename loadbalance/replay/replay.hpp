@@ -33,6 +33,7 @@ struct ReplayRow {
   double ideal_s = 0.0;            ///< computation spread evenly, nothing else: what no strategy can go below
   double optimum_s = 0.0;          ///< time of the best schedule for this partition and these weights; 0: not searched
   std::int64_t optimum_cuts = 0;   ///< refinements at which it places blocks anew
+  bool optimum_exact = false;      ///< else optimum_s is that of the best schedule found: a bound from above
   double regret = 0.0;             ///< time over optimum_s, less 1
   std::vector<ReplayStep> series;  ///< one a refinement that changed the mesh
 };

@@ -91,7 +91,9 @@ std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std
     to = model_->is_uniform() && !load.predicted ? Placement::slice_evenly(table.blocks, strategy_.ranks)
                                                  : placement_.slice(alone, rows, strategy_.ranks, heaviest_row(table));
   } else {
-    to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table));
+    std::vector<std::int32_t> now(owners.begin(), owners.end());
+    std::ranges::sort(now);  // as the rows stand
+    to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table), now);
   }
   Owners placed;
   if (to.cuts.empty()) {

@@ -84,8 +84,8 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
           const double heaviest = *std::max_element(all.weight.begin(), all.weight.end());
           fill_centres(meshes.mesh, mine);
           const partitioners::Graph gathered = gather_block_graph(meshes.mesh);
-          const auto got =
-              parts_of(meshes.mesh, placement.place(meshes.mesh.comm(), mine, world.size(), heaviest, &gathered));
+          const auto got = parts_of(
+              meshes.mesh, placement.place(meshes.mesh.comm(), mine, world.size(), heaviest, mine.owner, &gathered));
 
           fill_centres(meshes.whole, all);
           const partitioners::Graph graph = gather_block_graph(meshes.whole);

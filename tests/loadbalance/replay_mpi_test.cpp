@@ -69,6 +69,7 @@ TEST(Replay, IsTheRunForEveryPlacing) {
       config.partition.splitter = splitter;
       config.partition.slices = set % 2 == 0 ? "exact" : "midpoint";
       config.balance.weights = set % 3 == 0 ? "uniform" : "level";
+      config.partition.rename = set % 2 == 1;
       SCOPED_TRACE(std::string(method) + ", " + splitter + ", set " + std::to_string(set));
       expect_replayed(world, config);
     }
