@@ -227,6 +227,9 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
       ->type_name("N")
       ->check(CLI::Range(0, 4096));
+  command->add_option("--export", arguments->exported, "lbaf PREFIX: one combination as LBAF reads it, a file a rank")
+      ->type_name("FORMAT PREFIX")
+      ->expected(2);
   command->add_flag("--no-optimum", arguments->no_optimum, "Do not search the best schedule");
   command->add_option("--json", arguments->json, "Record of the replay, a row a combination")->type_name("FILE");
   command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE");

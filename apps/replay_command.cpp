@@ -10,6 +10,7 @@
 #include "apps/config_toml.hpp"
 #include "apps/machine_file.hpp"
 #include "apps/text_file.hpp"
+#include "loadbalance/replay/lbaf_export.hpp"
 #include "loadbalance/replay/replay.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
 #include "support/atomic_file.hpp"
@@ -131,6 +132,19 @@ void print_table(const std::vector<ReplayRow>& rows) {
   }
 }
 
+int export_command(const ReplayArguments& arguments, const loadbalance::ReplayRequest& request) {
+  constexpr int kMostFiles = 65536;
+  if (arguments.exported[0] != "lbaf")
+    throw InputError(fmt::format("--export {}: unknown format; there is lbaf", arguments.exported[0]));
+  if (request.strategies.size() != 1 || request.strategies[0].ranks > kMostFiles)
+    throw InputError(fmt::format("--export: give one combination of at most {} ranks", kMostFiles));
+  check_output("--export", fmt::format("{}.0.json", arguments.exported[1]), arguments.force);
+  const int phases = loadbalance::export_lbaf(arguments.trace, request.strategies[0], request.machine,
+                                              arguments.exported[1], arguments.force);
+  fmt::print("{} phases of {} ranks\n{}.0.json\n", phases, request.strategies[0].ranks, arguments.exported[1]);
+  return 0;
+}
+
 }  // namespace
 
 int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
@@ -166,6 +180,7 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   request.strategies = strategies_of(arguments);
   request.optimum = !arguments.no_optimum;
   if (!arguments.machine.empty()) request.machine = read_machine(arguments.machine);
+  if (!arguments.exported.empty()) return export_command(arguments, request);
   const auto comm = support::Communicator::world();
   support::Progress progress(comm);
   const double start = support::Metrics::steady_seconds();

@@ -31,6 +31,7 @@ struct ReplayArguments {
   int threads = 0;      ///< 0: all
   std::string machine;  ///< file with a model; empty: the default one
   bool no_optimum = false;
+  std::vector<std::string> exported;  ///< empty, or format and prefix of files
   std::string json, csv, series;
   bool force = false;              ///< output files may be replaced
   std::vector<std::string> words;  ///< the whole command line, the program first

@@ -115,6 +115,39 @@ class Replay(unittest.TestCase):
             if row["policy"] == "never" and row["partition"] == "morton":
                 self.assertEqual(row["rebalances"], 0)
 
+    def test_export_for_lbaf(self):
+        trace, prefix = self.trace(), self.path("data")
+        usual = ("replay", trace, "--partition", "hilbert", "--policy", "every")
+        status, out, err = run(*usual, "--ranks", "3", "--export", "lbaf", prefix)
+        self.assertEqual((status, err), (0, ""))
+        ranks = []
+        for rank in range(3):
+            with open(f"{prefix}.{rank}.json", encoding="utf-8") as file:
+                ranks.append(json.load(file))
+            self.assertEqual(ranks[-1]["metadata"], {"type": "LBDatafile", "rank": rank})
+        self.assertEqual({len(rank["phases"]) for rank in ranks}, {int(out.split()[0])})
+        sent = [0, 0, 0]
+        for k, phases in enumerate(zip(*(rank["phases"] for rank in ranks))):
+            owner = {}
+            for rank, phase in enumerate(phases):
+                self.assertEqual(phase["id"], k)
+                for task in phase["tasks"]:
+                    self.assertGreater(task["time"], 0)
+                    self.assertIsNone(owner.setdefault(task["entity"]["seq_id"], None))
+                    owner[task["entity"]["seq_id"]] = rank
+            pairs = {}
+            for rank, phase in enumerate(phases):
+                for edge in phase["communications"]:
+                    a, b = edge["from"]["seq_id"], edge["to"]["seq_id"]
+                    self.assertEqual(owner[a], rank)
+                    pairs[a, b] = edge["bytes"]
+                    sent[rank] += edge["bytes"] if owner[b] != rank else 0
+            self.assertEqual({(b, a): size for (a, b), size in pairs.items()}, pairs)  # faces go both ways
+        self.assertGreater(min(sent), 0)
+        self.refused(*usual, "--ranks", "3", "--export", "lbaf", prefix, says="exists")
+        self.refused(*usual, "--ranks", "3,4", "--export", "lbaf", self.path("x"), says="one combination")
+        self.refused(*usual, "--ranks", "3", "--export", "csv", self.path("x"), says="unknown format")
+
     def test_bad_input_is_one_line(self):
         trace = self.trace()
         usual = ("--ranks", "4", "--partition", "hilbert", "--policy", "every")
