@@ -85,15 +85,16 @@ loadbalance::Machine parse_machine(std::string_view text, const std::string& fil
   machine.name = std::filesystem::path(filename).stem().string();
   std::vector<std::string_view> names;
   for (const MachineKey& key : machine_keys()) names.push_back(key.name);
-  for (const auto& [name, node] : root) {
+  for (const auto& [toml_name, node] : root) {
+    const std::string_view name = toml_name.str();
     const auto keys = machine_keys();
-    const auto key = std::find_if(keys.begin(), keys.end(), [&](const MachineKey& k) { return k.name == name.str(); });
+    const auto key = std::find_if(keys.begin(), keys.end(), [&](const MachineKey& k) { return k.name == name; });
     if (key == keys.end()) {
-      const auto near = nearest(name.str(), names);
-      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line, name.str(),
+      const auto near = nearest(name, names);
+      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line, name,
                                    near ? fmt::format("; did you mean {}?", *near) : ""));
     }
-    set(machine, *key, node, fmt::format("{}:{}: {}", filename, node.source().begin.line, name.str()));
+    set(machine, *key, node, fmt::format("{}:{}: {}", filename, node.source().begin.line, name));
   }
   return machine;
 }

@@ -102,7 +102,7 @@ TEST(BestSchedule, IsTheBestOfAllSchedules) {
       Strategy strategy{ranks, config.partition, config.balance};
       strategy.partition.method = set % 3 == 0 ? "orb" : "hilbert";
       strategy.balance.weights = set % 2 == 0 ? "level" : "uniform";
-      const std::uint64_t seed = static_cast<std::uint64_t>(100 * set + ranks);
+      const auto seed = std::uint64_t{100} * static_cast<unsigned>(set) + static_cast<unsigned>(ranks);
       SCOPED_TRACE("seed " + std::to_string(seed));
       const Placer placer(strategy, TraceReader(file).header(), random_machine(seed));
       std::vector<VirtualRun> runs;

@@ -28,7 +28,10 @@ std::vector<Model> models() {
   const auto none = [](int) { return 0.0; };
   const auto linear = [](int t, int cut) { return 0.02 * (t - cut); };
   const auto steps = [](int every, double height) {
-    return [=](int t, int cut) { return height * (t / every - cut / every); };
+    return [=](int t, int cut) {
+      const int jumps = t / every - cut / every;
+      return height * jumps;
+    };
   };
   return {{"linear", linear, none},
           {"linear and incurable", linear, [](int) { return 0.5; }},
