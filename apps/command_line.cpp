@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 
+#include "apps/calibrate_command.hpp"
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
 #include "apps/orb_command.hpp"
@@ -25,11 +26,11 @@ namespace {
 constexpr int kMostParts = 1 << 30;
 
 /// Subcommands that do real work.
-constexpr std::string_view kWork[] = {"run", "partition", "orb", "trace", "replay"};
+constexpr std::string_view kWork[] = {"run", "partition", "orb", "trace", "replay", "calibrate"};
 
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
-  constexpr std::string_view kWords[] = {"run",  "partition", "orb",    "trace", "replay",
+  constexpr std::string_view kWords[] = {"run",  "partition", "orb",    "trace", "replay",   "calibrate",
                                          "list", "info",      "--help", "-h",    "--version"};
   if (argc < 2) return;
   const std::string_view word(argv[1]);
@@ -239,6 +240,22 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   return arguments;
 }
 
+std::shared_ptr<CalibrateArguments> add_calibrate(CLI::App& app) {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  CLI::App* command = app.add_subcommand("calibrate", "Fit the model of a machine, for replay, to runs on this one");
+  command->add_option("-o,--output", arguments->file, "The model (TOML, docs/replay.md)")
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
+      ->type_name("N")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--repetitions", arguments->repetitions, "Runs of each case; medians count")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--force", arguments->force, "Replace a file that exists");
+  return arguments;
+}
+
 }  // namespace
 
 bool does_work(std::string_view subcommand) {
@@ -255,6 +272,7 @@ int run_command_line(int argc, char** argv, const MpiSession* mpi) {
   const auto orb = add_orb(app);
   const auto trace = add_trace(app);
   const auto replay = add_replay(app);
+  const auto calibrate = add_calibrate(app);
   CLI::App* list = app.add_subcommand("list", "Names a configuration may use, one line each");
   CLI::App* info = app.add_subcommand("info", "This build, this machine, its back ends");
   try {
@@ -278,6 +296,7 @@ int run_command_line(int argc, char** argv, const MpiSession* mpi) {
     if (app.got_subcommand("partition")) return partition_command(*partition, *mpi);
     if (app.got_subcommand("orb")) return orb_command(*orb, *mpi);
     if (app.got_subcommand("trace")) return trace_command(*trace, *mpi);
+    if (app.got_subcommand("calibrate")) return calibrate_command(*calibrate, *mpi);
     if (app.got_subcommand("replay")) return replay_command(*replay, *mpi);
     return run_command(*run, *mpi);
   }

@@ -41,9 +41,13 @@ std::span<const MachineKey> machine_keys() {
       {"node_byte_s", &Machine::node_byte_s, "and for each of its bytes"},
       {"latency_s", &Machine::latency_s, "the same between nodes"},
       {"byte_s", &Machine::byte_s, ""},
+      {"migrate_byte_s", &Machine::migrate_byte_s,
+       "seconds for a byte of a block that moves, at either end, besides sending"},
       {"collective_s", &Machine::collective_s, "seconds of a collective besides a latency for each doubling of ranks"},
       {"refine_block_s", &Machine::refine_block_s,
        "seconds for a block of the fullest rank, each pass of a refinement"},
+      {"refine_pass_s", &Machine::refine_pass_s, "seconds for a pass of a refinement, besides a collective"},
+      {"change_byte_s", &Machine::change_byte_s, "seconds for a byte of a block that a split or a merge makes"},
       {"cut_block_s", &Machine::cut_block_s, "the same each time blocks are placed anew"},
   };
   return keys;

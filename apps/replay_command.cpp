@@ -83,6 +83,8 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"refine_s", row.times.refine_s},
           {"balance_s", row.times.balance_s},
           {"migrate_s", row.times.migrate_s},
+          {"stencil_max_s", row.stencil_max_s},
+          {"halo_max_s", row.halo_max_s},
           {"rebalances", row.totals.rebalances},
           {"blocks_migrated", row.totals.blocks_migrated},
           {"bytes_migrated", row.totals.bytes_migrated},

@@ -98,7 +98,7 @@ void BestSchedule::ahead(Tables& tables) {
 void BestSchedule::follow(std::span<const std::int32_t> origin) {
   for_all(states_.size(), [&](std::size_t i) {
     states_[i].owners = std::make_shared<const Owners>(Placer::follow(*states_[i].owners, origin));
-    states_[i].seconds += placer_.refine_seconds(*states_[i].owners);
+    states_[i].seconds += placer_.refine_seconds(*states_[i].owners, origin);
   });
 }
 

@@ -18,8 +18,11 @@ struct Machine {
   double block_s = 0.0;    ///< a block, one stage, besides
   double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
   double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
+  double migrate_byte_s = 0.0;  ///< a byte of a block that moves, at either end, besides sending it
   double collective_s = 0.0;    ///< a collective on one rank, besides latency_s for each doubling of ranks
   double refine_block_s = 0.0;  ///< a block of the fullest rank, each pass of a refinement
+  double refine_pass_s = 0.0;   ///< a pass of a refinement, besides a collective
+  double change_byte_s = 0.0;   ///< a byte of a block that a split or a merge makes, on the rank with most of them
   double cut_block_s = 0.0;     ///< a block of the fullest rank, each time blocks are placed anew
 
   /// A small collective over so many ranks: latency a doubling.

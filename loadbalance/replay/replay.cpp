@@ -120,6 +120,8 @@ class Replay {
     const VirtualRun& run = *runs_[i];
     row.strategy = request_.strategies[i];
     row.times = run.times();
+    row.stencil_max_s = run.stencil_max();
+    row.halo_max_s = run.halo_max();
     row.totals = run.totals();
     row.halo = run.halo();
     row.last_halo = run.last_halo();

@@ -27,6 +27,7 @@ struct ReplayRequest {
 struct ReplayRow {
   Strategy strategy;
   ReplayTimes times;
+  double stencil_max_s = 0.0, halo_max_s = 0.0;  ///< as in a run's record (VirtualRun)
   BalanceTotals totals;
   ReplayHalo halo;                 ///< largest of any segment
   ReplayHalo last_halo;            ///< of the last one

@@ -130,7 +130,8 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
     const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
-    const double took = latency + static_cast<double>(block_bytes) * (near ? machine.node_byte_s : machine.byte_s);
+    const double byte_s = machine.migrate_byte_s + (near ? machine.node_byte_s : machine.byte_s);
+    const double took = latency + static_cast<double>(block_bytes) * byte_s;
     seconds[static_cast<std::size_t>(a)] += took;
     seconds[static_cast<std::size_t>(b)] += took;
     last_from = a;

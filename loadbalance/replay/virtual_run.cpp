@@ -155,6 +155,7 @@ Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t
     compute = std::max(compute, own);
     send = std::max(send, halo.seconds[r]);
     both = std::max(both, std::max(own, halo.seconds[r]));
+    work.rank_compute.push_back(times * own);
     work.rank_seconds[r] = times * (machine_.overlap ? std::max(own, halo.seconds[r]) : own + halo.seconds[r]);
   }
   work.stencil_s = times * compute;
@@ -163,8 +164,18 @@ Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t
   return work;
 }
 
-double Placer::refine_seconds(std::span<const std::int32_t> owners) const {
+double Placer::refine_seconds(std::span<const std::int32_t> owners, std::span<const std::int32_t> origin) const {
+  // Blocks that splits and merges made: children share their origin, a merged block is followed by the ninth after it.
+  std::vector<std::int64_t> made(static_cast<std::size_t>(strategy_.ranks));
+  for (std::size_t i = 0; i < origin.size(); ++i) {
+    const bool is_child =
+        (i > 0 && origin[i - 1] == origin[i]) || (i + 1 < origin.size() && origin[i + 1] == origin[i]);
+    const bool is_merged = i + 1 < origin.size() && origin[i + 1] == origin[i] + 8;
+    made[static_cast<std::size_t>(owners[i])] += is_child || is_merged ? 1 : 0;
+  }
+  const std::int64_t most = *std::max_element(made.begin(), made.end());
   return static_cast<double>(fullest(owners, strategy_.ranks)) * machine_.refine_block_s +
+         static_cast<double>(most * header_.block_bytes()) * machine_.change_byte_s + machine_.refine_pass_s +
          machine_.collective(strategy_.ranks);
 }
 
@@ -185,6 +196,8 @@ void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
   times_.halo_s += work.halo_s;
   segment_s_ += work.stencil_s + work.halo_s;
   rank_seconds_.resize(work.rank_seconds.size());
+  compute_.resize(work.rank_compute.size());
+  for (std::size_t r = 0; r < compute_.size(); ++r) compute_[r] += work.rank_compute[r];
   for (std::size_t r = 0; r < rank_seconds_.size(); ++r) rank_seconds_[r] += work.rank_seconds[r];
   last_halo_ = work.halo;
   halo_.degree_max = std::max(halo_.degree_max, work.halo.degree_max);
@@ -219,6 +232,15 @@ void VirtualRun::decide(const BlockTable& table, bool predicted) {
   if (!predicted) decider_.conclude(placer_.load(table, owners_, false, decider_.cuts()));
 }
 
+double VirtualRun::stencil_max() const {
+  return compute_.empty() ? 0.0 : *std::max_element(compute_.begin(), compute_.end());
+}
+
+double VirtualRun::halo_max() const {
+  const double both = times_.stencil_s + times_.halo_s;
+  return compute_.empty() ? 0.0 : both - *std::min_element(compute_.begin(), compute_.end());
+}
+
 void VirtualRun::ahead(const BlockTable& table) {
   if (decider_.is_new()) {
     std::vector<RankReport> reports(static_cast<std::size_t>(placer_.strategy().ranks));
@@ -236,7 +258,7 @@ void VirtualRun::ahead(const BlockTable& table) {
 
 void VirtualRun::follow(std::span<const std::int32_t> origin) {
   owners_ = Placer::follow(owners_, origin);
-  times_.refine_s += placer_.refine_seconds(owners_);
+  times_.refine_s += placer_.refine_seconds(owners_, origin);
 }
 
 void VirtualRun::conclude(const BlockTable& table) {

@@ -80,11 +80,13 @@ class Placer {
   struct Work {
     double stencil_s = 0.0, halo_s = 0.0;
     std::vector<double> rank_seconds;
+    std::vector<double> rank_compute;  ///< of rank_seconds, what is no communication
     ReplayHalo halo;
   };
   [[nodiscard]] Work work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const;
-  /// Seconds of a pass of refinement on the mesh that it leaves.
-  [[nodiscard]] double refine_seconds(std::span<const std::int32_t> owners) const;
+  /// Seconds of a pass of refinement on the mesh that it leaves; `origin`: of its blocks, where any changed.
+  [[nodiscard]] double refine_seconds(std::span<const std::int32_t> owners,
+                                      std::span<const std::int32_t> origin = {}) const;
   /// Seconds of telling each other loads.
   [[nodiscard]] double exchange_seconds() const;
   /// Seconds of computing new owners.
@@ -121,6 +123,9 @@ class VirtualRun {
 
   [[nodiscard]] const Owners& owners() const { return owners_; }
   [[nodiscard]] const ReplayTimes& times() const { return times_; }
+  /// As in a run's record: own computation of the rank with the most, and waiting and communication of that with most.
+  [[nodiscard]] double stencil_max() const;
+  [[nodiscard]] double halo_max() const;
   [[nodiscard]] const BalanceTotals& totals() const { return decider_.totals(); }
   [[nodiscard]] const ReplayHalo& halo() const { return halo_; }
   [[nodiscard]] const ReplayHalo& last_halo() const { return last_halo_; }
@@ -136,6 +141,7 @@ class VirtualRun {
   std::vector<ReplayStep> series_;
   double segment_s_ = 0.0;
   std::vector<double> rank_seconds_;  ///< worked since the last refinement
+  std::vector<double> compute_;       ///< of each rank in all
   double cost_ = 0.0;                 ///< of balancing in the last refinement
 };
 

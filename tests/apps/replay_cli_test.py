@@ -13,7 +13,7 @@ import unittest
 
 AMRBENCH, MPIEXEC, SOURCE = "", "", ""
 COLUMNS = ["ranks", "partition", "slices", "policy", "weights", "machine", "time_s", "stencil_s", "halo_s", "refine_s",
-           "balance_s", "migrate_s", "rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean",
+           "balance_s", "migrate_s", "stencil_max_s", "halo_max_s", "rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean",
            "imbalance_max", "degree_max", "edge_cut_max", "comm_bytes_max", "ideal_s", "optimum_s", "optimum_cuts",
            "optimum_exact", "regret"]
 CONFIG = """

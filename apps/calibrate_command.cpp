@@ -1,0 +1,177 @@
+#include "apps/calibrate_command.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "amr/simulation.hpp"
+#include "apps/config.hpp"
+#include "apps/machine_file.hpp"
+#include "loadbalance/balancer.hpp"
+#include "loadbalance/replay/calibration.hpp"
+#include "loadbalance/replay/trace_recorder.hpp"
+#include "support/atomic_file.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+namespace fs = std::filesystem;
+using loadbalance::MeasuredRun;
+using loadbalance::Phases;
+using support::Phase;
+
+/// A sphere's surface drifting through a cube of 2^3 roots.
+struct Case {
+  int block, variables, max_level;
+  double radius;
+};
+// Shapes of few and many values a block, few and many blocks; those that check lie between and beside them.
+constexpr Case kFitted[] = {{4, 10, 4, 0.25}, {4, 40, 4, 0.15}, {8, 10, 4, 0.2}, {8, 40, 3, 0.3}, {16, 4, 3, 0.2}};
+constexpr Case kChecked[] = {{4, 20, 4, 0.2}, {8, 20, 4, 0.15}, {16, 10, 2, 0.3}};
+
+Config config_of(const Case& c) {
+  Config config;
+  config.mesh.block = {c.block, c.block, c.block};
+  config.mesh.max_level = c.max_level;
+  config.fields.variables = c.variables;
+  config.run.steps = 24;
+  config.run.stages_per_step = 10;
+  config.run.refine_every = 4;
+  config.run.checksum_every = 0;
+  amr::ObjectConfig sphere;
+  sphere.center = {0.35, 0.4, 0.45};
+  sphere.size = {c.radius, c.radius, c.radius};
+  sphere.velocity = {0.01, 0.007, 0.004};
+  config.objects = {sphere};
+  config.partition.method = "hilbert";
+  return config;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+/// One run: its phases, the most of any rank. Collective.
+Phases run_once(const support::Communicator& comm, const Config& config, const std::string& trace) {
+  support::Metrics metrics;
+  loadbalance::Balancer balancer(config.balance, config.partition);
+  loadbalance::TraceRecorder recorder(comm, balancer, trace, config);
+  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), recorder,
+                             metrics);
+  {
+    const support::PhaseTimer timer(metrics, Phase::other);
+    simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
+  }
+  recorder.finish(comm, simulation.totals().steps, simulation.totals().stages);
+  const support::MetricsSummary summary = metrics.reduce(comm);
+  const auto most = [&](Phase phase) { return summary.phase(phase).max_s; };
+  return {most(Phase::stencil), most(Phase::halo), most(Phase::refine), most(Phase::balance), most(Phase::migrate)};
+}
+
+/// Medians of some runs. Collective.
+MeasuredRun measure(const support::Communicator& comm, const Case& c, const CalibrateArguments& arguments,
+                    const fs::path& folder) {
+  const Config config = config_of(c);
+  MeasuredRun run;
+  run.name = fmt::format("{}^3 x {}", c.block, c.variables);
+  run.trace = folder / fmt::format("{}-{}.trace", c.block, c.variables);
+  run.strategy = {comm.size(), config.partition, config.balance};
+  std::vector<Phases> repetitions;
+  for (int k = 0; k < arguments.repetitions; ++k) repetitions.push_back(run_once(comm, config, run.trace.string()));
+  Phases medians{};
+  for (std::size_t phase = 0; phase < medians.size(); ++phase) {
+    std::vector<double> values;
+    for (const Phases& repetition : repetitions) values.push_back(repetition[phase]);
+    medians[phase] = median(values);
+  }
+  run.stencil_s = medians[0];
+  run.halo_s = medians[1];
+  run.refine_s = medians[2];
+  run.balance_s = medians[3];
+  run.migrate_s = medians[4];
+  return run;
+}
+
+std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machine) {
+  const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine);
+  std::string line = fmt::format("{:<10}", run.name);
+  double all = 0.0, all_replayed = 0.0;
+  for (std::size_t phase = 0; phase < measured.size(); ++phase) {
+    line += fmt::format(" {:>9.4f} {:>+5.0f} %", measured[phase], 100.0 * (replayed[phase] / measured[phase] - 1.0));
+    all += measured[phase];
+    all_replayed += replayed[phase];
+  }
+  return line + fmt::format(" {:>9.4f} {:>+5.0f} %\n", all, 100.0 * (all_replayed / all - 1.0));
+}
+
+void fit_and_tell(const std::vector<MeasuredRun>& fitted, const std::vector<MeasuredRun>& checked,
+                  const CalibrateArguments& arguments) {
+  loadbalance::Machine machine = loadbalance::calibrate(fitted);
+  machine.name = fs::path(arguments.file).stem().string();
+  fmt::print("measured s, and the replay's error\n{:<10}", "run");
+  for (const char* phase : {"stencil", "halo", "refine", "balance", "migrate", "all"}) fmt::print(" {:>17}", phase);
+  fmt::print("\nfitted\n");
+  for (const MeasuredRun& run : fitted) fmt::print("{}", error_line(run, machine));
+  fmt::print("not fitted\n");
+  for (const MeasuredRun& run : checked) fmt::print("{}", error_line(run, machine));
+  support::write_file_atomically(arguments.file, write_machine(machine),
+                                 arguments.force ? support::Existing::replace : support::Existing::refuse);
+  fmt::print("{}\n", arguments.file);
+}
+
+/// A folder of rank 0's that goes with it.
+class Scratch {
+ public:
+  explicit Scratch(bool owner) : owner_(owner) {
+    if (!owner_) return;
+    std::string name = (fs::temp_directory_path() / "amrbench-calibrate-XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw support::RunError(fmt::format("{}: cannot be made", name));
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (owner_) fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  bool owner_;
+  fs::path path_;
+};
+
+}  // namespace
+
+int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi) {
+  if (mpi.size() < 2)
+    throw support::InputError(
+        "calibrate: needs at least 2 ranks to time messages: mpiexec -n 2 amrbench calibrate ...");
+  std::error_code error;
+  if (fs::exists(arguments.file, error) && !arguments.force)
+    throw support::InputError(fmt::format("-o {}: exists; --force replaces it", arguments.file));
+  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  const auto comm = support::Communicator::world();
+  const Scratch scratch(comm.is_root());
+  std::vector<MeasuredRun> fitted, checked;
+  for (const Case& c : kFitted) fitted.push_back(measure(comm, c, arguments, scratch.path()));
+  for (const Case& c : kChecked) checked.push_back(measure(comm, c, arguments, scratch.path()));
+  std::string failure;
+  if (comm.is_root()) {
+    try {
+      fit_and_tell(fitted, checked, arguments);
+    } catch (const std::exception& e) {
+      failure = e.what();
+    }
+  }
+  support::agree_on_error(comm, failure);
+  return 0;
+}
+
+}  // namespace amrbench::apps

@@ -1,0 +1,20 @@
+#pragma once
+// `amrbench calibrate`: what stands on its command line, and the command.
+#include <string>
+
+#include "apps/mpi_session.hpp"
+
+namespace amrbench::apps {
+
+struct CalibrateArguments {
+  std::string file;     ///< the model
+  int threads = 0;      ///< a rank; 0: all it may use
+  int repetitions = 3;  ///< of each run; medians count
+  bool force = false;   ///< the file may be replaced
+};
+
+/// Times small runs on this job's ranks, fits the model of a machine to them, holds it against other runs, prints the
+/// errors and writes the model. Collective over the job. Returns the exit status.
+int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi);
+
+}  // namespace amrbench::apps

@@ -1,0 +1,130 @@
+#include "loadbalance/replay/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace amrbench::loadbalance {
+
+namespace {
+
+using Member = double Machine::*;
+
+/// A machine on which nothing takes time.
+Machine idle_machine() {
+  Machine m;
+  m.overlap = false;
+  m.ranks_per_node = 1 << 20;
+  for (const Member member : {&Machine::update_s, &Machine::block_s, &Machine::node_latency_s, &Machine::node_byte_s,
+                              &Machine::latency_s, &Machine::byte_s})
+    m.*member = 0.0;
+  return m;
+}
+
+/// Solves the least squares of rows for the unknowns in `chosen` (bits); nothing where they are not independent.
+std::vector<double> solve(std::span<const std::vector<double>> rows, std::size_t unknowns, unsigned chosen) {
+  std::vector<std::size_t> of;
+  for (std::size_t k = 0; k < unknowns; ++k)
+    if ((chosen >> k & 1U) != 0) of.push_back(k);
+  const std::size_t n = of.size();
+  std::vector<std::vector<double>> a(n, std::vector<double>(n + 1));
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) a[i][j] += row[of[i]] * row[of[j]];
+      a[i][n] += row[of[i]];
+    }
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto pivot = std::max_element(a.begin() + static_cast<std::ptrdiff_t>(i), a.end(),
+                                        [&](auto& p, auto& q) { return std::abs(p[i]) < std::abs(q[i]); });
+    std::swap(a[i], *pivot);
+    if (std::abs(a[i][i]) <= 0.0) return {};
+    for (std::size_t r = 0; r < n; ++r) {
+      if (r == i) continue;
+      const double factor = a[r][i] / a[i][i];
+      for (std::size_t c = i; c <= n; ++c) a[r][c] -= factor * a[i][c];
+    }
+  }
+  std::vector<double> x(unknowns);
+  for (std::size_t i = 0; i < n; ++i) x[of[i]] = a[i][n] / a[i][i];
+  return x;
+}
+
+double error_of(std::span<const std::vector<double>> rows, std::span<const double> x) {
+  double sum = 0.0;
+  for (const auto& row : rows) {
+    double value = -1.0;
+    for (std::size_t k = 0; k < x.size(); ++k) value += row[k] * x[k];
+    sum += value * value;
+  }
+  return sum;
+}
+
+/// Fits some of a machine's numbers to one phase: `done` has those that are known already.
+void fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& done) {
+  std::vector<std::vector<double>> features(runs.size());
+  std::vector<double> measured;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double known = replayed_phases(runs[i], done)[phase];
+    measured.push_back(std::max(0.0, measured_phases(runs[i])[phase] - known));
+    for (const Member member : members) {
+      Machine with = done;
+      with.*member += 1.0;
+      features[i].push_back(replayed_phases(runs[i], with)[phase] - known);
+    }
+  }
+  const std::vector<double> x = fit(features, measured);
+  for (std::size_t k = 0; k < members.size(); ++k) done.*members[k] += x[k];
+}
+
+}  // namespace
+
+Phases measured_phases(const MeasuredRun& run) {
+  return {run.stencil_s, run.halo_s, run.refine_s, run.balance_s, run.migrate_s};
+}
+
+Phases replayed_phases(const MeasuredRun& run, const Machine& machine) {
+  ReplayRequest request;
+  request.strategies = {run.strategy};
+  request.machine = machine;
+  request.optimum = false;
+  const ReplayRow row = replay(run.trace, request).at(0);
+  return {row.stencil_max_s, row.halo_max_s, row.times.refine_s, row.times.balance_s, row.times.migrate_s};
+}
+
+std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured) {
+  const std::size_t unknowns = features.empty() ? 0 : features[0].size();
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (measured[i] <= 0.0) continue;
+    rows.push_back(features[i]);
+    for (double& feature : rows.back()) feature /= measured[i];
+  }
+  std::vector<double> best(unknowns);
+  double least = error_of(rows, best);
+  for (unsigned chosen = 1; chosen < 1U << unknowns; ++chosen) {
+    const std::vector<double> x = solve(rows, unknowns, chosen);
+    if (x.empty() || std::any_of(x.begin(), x.end(), [](double v) { return v < 0.0 || !std::isfinite(v); })) continue;
+    const double error = error_of(rows, x);
+    if (error >= least) continue;
+    least = error;
+    best = x;
+  }
+  return best;
+}
+
+Machine calibrate(std::span<const MeasuredRun> runs) {
+  Machine machine = idle_machine();
+  const auto fit_to = [&](std::size_t phase, std::vector<Member> members) { fit_phase(runs, phase, members, machine); };
+  fit_to(0, {&Machine::update_s, &Machine::block_s});
+  // Waiting for slower ranks follows from computation; what is left of the halo is communication.
+  fit_to(1, {&Machine::node_byte_s, &Machine::node_latency_s});
+  fit_to(3, {&Machine::collective_s, &Machine::cut_block_s});
+  fit_to(2, {&Machine::refine_block_s, &Machine::refine_pass_s, &Machine::change_byte_s});
+  fit_to(4, {&Machine::migrate_byte_s});
+  // Nothing is known of the way between nodes: as within one.
+  machine.latency_s = machine.node_latency_s;
+  machine.byte_s = machine.node_byte_s;
+  return machine;
+}
+
+}  // namespace amrbench::loadbalance
