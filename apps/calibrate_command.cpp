@@ -10,6 +10,7 @@
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "apps/machine_file.hpp"
+#include "apps/output_file.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/calibration.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
@@ -153,9 +154,7 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
   if (mpi.size() < 2)
     throw support::InputError(
         "calibrate: needs at least 2 ranks to time messages: mpiexec -n 2 amrbench calibrate ...");
-  std::error_code error;
-  if (fs::exists(arguments.file, error) && !arguments.force)
-    throw support::InputError(fmt::format("-o {}: exists; --force replaces it", arguments.file));
+  check_output_file("-o", arguments.file, arguments.force);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
   const Scratch scratch(comm.is_root());

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "apps/output_file.hpp"
 #include "apps/partition_files.hpp"
 #include "apps/partition_record.hpp"
 #include "apps/partition_run.hpp"
@@ -45,12 +46,7 @@ void check_outputs(const PartitionArguments& arguments) {
     std::error_code error;
     if (!taken.insert(fs::absolute(path, error).lexically_normal()).second)
       throw InputError(fmt::format("{} {}: another option writes this file", option, *name));
-    if (fs::is_directory(path, error)) throw InputError(fmt::format("{} {}: is a folder", option, *name));
-    if (fs::exists(fs::symlink_status(path, error)) && !arguments.force)
-      throw InputError(fmt::format("{} {}: exists; --force replaces it", option, *name));
-    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    if (!fs::is_directory(folder, error))
-      throw InputError(fmt::format("{} {}: there is no folder {}", option, *name, folder.string()));
+    check_output_file(option, *name, arguments.force);
   }
   const bool single = arguments.methods.size() == 1 && arguments.parts.size() == 1;
   for (std::size_t k = 2; k < std::size(outputs); ++k)

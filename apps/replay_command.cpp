@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "apps/config_check.hpp"
 #include "apps/config_toml.hpp"
 #include "apps/machine_file.hpp"
+#include "apps/output_file.hpp"
 #include "apps/text_file.hpp"
 #include "loadbalance/replay/lbaf_export.hpp"
 #include "loadbalance/replay/replay.hpp"
@@ -23,7 +23,6 @@ namespace amrbench::apps {
 
 namespace {
 
-namespace fs = std::filesystem;
 using loadbalance::ReplayRow;
 using loadbalance::Strategy;
 using support::InputError;
@@ -31,19 +30,6 @@ using support::Json;
 
 void need_one_process(const MpiSession& mpi, std::string_view command) {
   if (mpi.size() > 1) throw InputError(fmt::format("{}: works in one process; start it without mpiexec", command));
-}
-
-/// A file that could not be written is found before any work.
-void check_output(std::string_view option, const std::string& name, bool force) {
-  if (name.empty()) return;
-  const fs::path path(name);
-  std::error_code error;
-  if (fs::is_directory(path, error)) throw InputError(fmt::format("{} {}: is a folder", option, name));
-  if (fs::exists(fs::symlink_status(path, error)) && !force)
-    throw InputError(fmt::format("{} {}: exists; --force replaces it", option, name));
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, error))
-    throw InputError(fmt::format("{} {}: there is no folder {}", option, name, folder.string()));
 }
 
 std::vector<Strategy> strategies_of(const ReplayArguments& a) {
@@ -140,7 +126,7 @@ int export_command(const ReplayArguments& arguments, const loadbalance::ReplayRe
     throw InputError(fmt::format("--export {}: unknown format; there is lbaf", arguments.exported[0]));
   if (request.strategies.size() != 1 || request.strategies[0].ranks > kMostFiles)
     throw InputError(fmt::format("--export: give one combination of at most {} ranks", kMostFiles));
-  check_output("--export", fmt::format("{}.0.json", arguments.exported[1]), arguments.force);
+  check_output_file("--export", fmt::format("{}.0.json", arguments.exported[1]), arguments.force);
   const int phases = loadbalance::export_lbaf(arguments.trace, request.strategies[0], request.machine,
                                               arguments.exported[1], arguments.force);
   fmt::print("{} phases of {} ranks\n{}.0.json\n", phases, request.strategies[0].ranks, arguments.exported[1]);
@@ -154,7 +140,7 @@ int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
   Config config = parse_toml(read_text_file(arguments.config_path, "configuration"), arguments.config_path);
   for (const std::string& setting : arguments.settings) apply_setting(config, setting);
   for (const std::string& note : check_config(config)) fmt::print(stderr, "amrbench: note: {}\n", note);
-  check_output("-o", arguments.file, arguments.force);
+  check_output_file("-o", arguments.file, arguments.force);
   if (config.device.threads > 0) omp_set_num_threads(config.device.threads);
   const auto comm = support::Communicator::world();
   support::Progress progress(comm);
@@ -169,9 +155,9 @@ int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
 
 int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   need_one_process(mpi, "replay");
-  check_output("--json", arguments.json, arguments.force);
-  check_output("--csv", arguments.csv, arguments.force);
-  check_output("--series", arguments.series, arguments.force);
+  check_output_file("--json", arguments.json, arguments.force);
+  check_output_file("--csv", arguments.csv, arguments.force);
+  check_output_file("--series", arguments.series, arguments.force);
   const std::string* files[] = {&arguments.json, &arguments.csv, &arguments.series};
   for (std::size_t i = 0; i < 3; ++i)
     for (std::size_t j = 0; j < i; ++j)

@@ -11,6 +11,7 @@
 #include "apps/config_write.hpp"
 #include "apps/memory_estimate.hpp"
 #include "apps/miniamr_options.hpp"
+#include "apps/output_file.hpp"
 #include "apps/result_folder.hpp"
 #include "apps/text_file.hpp"
 #include "support/cuda_info.hpp"
@@ -74,6 +75,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
   RunOptions options;
   options.result_folder = mpi.from_first_rank([&] {
+    check_output_file("output.trace", resolved.config.output.trace, false, "nothing is overwritten; name another");
     const auto folder = claim_result_folder(resolved.config.output.dir, resolved.config.run.name, std::time(nullptr));
     write_new_file(folder / "config.toml", fmt::format("# Resolved configuration of amrbench {}\n{}",
                                                        support::build_info().version, write_toml(resolved.config)));

@@ -180,7 +180,7 @@ bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metri
   const Action action = decider_.ask(load);
   if (action != Action::leave) {
     const bool sliced = action == Action::incremental || placement_.follows_keys();
-    if (model_->is_uniform() && !sliced) load = weigh(mesh, {}, false, metrics);
+    if (model_->is_uniform() && !sliced && !seen_) load = weigh(mesh, {}, false, metrics);
     std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
     move(mesh, fields, none, action, load, metrics);
     load = present_load(mesh, metrics);

@@ -97,29 +97,30 @@ class Experience {
   const History& history_;
 };
 
-class Anticipate final : public Policy {
- public:
-  [[nodiscard]] Action decide(const History& history, const Load& load) const override {
-    if (load.is_even() || load.curable() <= 0.0) return Action::leave;
-    const Experience experience(history);
-    const auto second = experience.seconds_of_load(), cost = experience.cost_of_cut(load.outlook->blocks);
-    if (!second || !cost) return Action::full;
-    return (experience.waited() + load.curable()) * *second >= *cost ? Action::full : Action::leave;
-  }
-  [[nodiscard]] bool wants_outlook() const override { return true; }
-};
+/// Is a cut worth `cost` seconds, where a unit of curable load takes `second` seconds in a segment?
+using Worth = bool (*)(const Experience& experience, double curable, double second, double cost);
 
-class Auto final : public Policy {
+bool anticipated(const Experience& experience, double curable, double second, double cost) {
+  return (experience.waited() + curable) * second >= cost;
+}
+
+bool in_rhythm(const Experience& experience, double curable, double second, double cost) {
+  const double loss = curable * second;
+  if (loss * experience.segments_left() < cost) return false;
+  return loss >= std::sqrt(2.0 * cost * experience.growth(curable) * second) ||
+         anticipated(experience, curable, second, cost);
+}
+
+/// The first cut, whose cost is not known yet, is made as soon as it would cure something.
+template <Worth worth>
+class ByOutlook final : public Policy {
  public:
   [[nodiscard]] Action decide(const History& history, const Load& load) const override {
     if (load.is_even() || load.curable() <= 0.0) return Action::leave;
     const Experience experience(history);
     const auto second = experience.seconds_of_load(), cost = experience.cost_of_cut(load.outlook->blocks);
-    if (!second || !cost) return Action::full;
-    const double loss = load.curable() * *second;
-    if (loss * experience.segments_left() < *cost) return Action::leave;
-    const double rhythm = std::sqrt(2.0 * *cost * experience.growth(load.curable()) * *second);
-    return loss >= rhythm || experience.waited() * *second + loss >= *cost ? Action::full : Action::leave;
+    const bool cuts = !second || !cost || worth(experience, load.curable(), *second, *cost);
+    return cuts ? Action::full : Action::leave;
   }
   [[nodiscard]] bool wants_outlook() const override { return true; }
 };
@@ -127,10 +128,10 @@ class Auto final : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_anticipate(const BalanceConfig& /*config*/) {
-  return std::make_unique<Anticipate>();
+  return std::make_unique<ByOutlook<anticipated>>();
 }
 std::unique_ptr<Policy> make_auto(const BalanceConfig& /*config*/) {
-  return std::make_unique<Auto>();
+  return std::make_unique<ByOutlook<in_rhythm>>();
 }
 
 }  // namespace amrbench::loadbalance

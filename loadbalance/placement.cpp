@@ -1,6 +1,5 @@
 #include "loadbalance/placement.hpp"
 
-#include <boost/container/flat_map.hpp>
 #include <string>
 #include <utility>
 
@@ -37,10 +36,9 @@ partitioners::PartitionOptions options_of(const PartitionConfig& config) {
 /// Parts under the numbers of the ranks where most of their blocks are. Collective.
 void rename(const support::Communicator& comm, std::span<const std::int32_t> owners, int parts,
             std::vector<std::int32_t>& part) {
-  boost::container::flat_map<std::pair<std::int32_t, std::int32_t>, std::int64_t> counts;
-  for (std::size_t i = 0; i < part.size(); ++i) ++counts[{part[i], owners[i]}];
-  std::vector<partitioners::Overlap> overlaps;
-  for (const auto& [pair, blocks] : counts) overlaps.push_back({pair.first, pair.second, blocks});
+  std::vector<partitioners::Overlap> overlaps(part.size());
+  for (std::size_t i = 0; i < part.size(); ++i) overlaps[i] = {part[i], owners[i], 1};
+  partitioners::add_up(overlaps);
   if (comm && comm.size() > 1) overlaps = support::all_gather_v<partitioners::Overlap>(comm, overlaps);
   const std::vector<std::int32_t> names = partitioners::rename_parts(std::move(overlaps), parts);
   for (std::int32_t& p : part) p = names[static_cast<std::size_t>(p)];

@@ -7,9 +7,6 @@
 
 namespace amrbench::partitioners {
 
-namespace {
-
-/// Entries of one pair as one.
 void add_up(std::vector<Overlap>& overlaps) {
   std::ranges::sort(overlaps, {}, [](const Overlap& o) { return std::tuple(o.part, o.rank); });
   std::size_t n = 0;
@@ -21,8 +18,6 @@ void add_up(std::vector<Overlap>& overlaps) {
   }
   overlaps.resize(n);
 }
-
-}  // namespace
 
 std::int64_t kept_weight(std::span<const Overlap> overlaps, std::span<const std::int32_t> names) {
   std::int64_t kept = 0;

@@ -19,6 +19,9 @@ struct Overlap {
   bool operator==(const Overlap&) const = default;
 };
 
+/// Entries of one pair as one, by part, then rank. O(n log n). Local.
+void add_up(std::vector<Overlap>& overlaps);
+
 /// For each of `parts` parts the rank that takes it, each rank one: greedily by `overlaps`, ties by part, then rank;
 /// parts that overlap with no free rank keep their number where it is free. Never keeps less than the numbers as they
 /// are. Entries of one pair add up. O(n log n). Local.

@@ -43,7 +43,7 @@ class TraceRecorder final : public amr::Rebalancer {
 };
 
 /// Refines the mesh of a configuration as a run would, without fields, stencil or balancing, and writes the trace. One
-/// process, threads; memory some 250 bytes a block. `progress` is told the steps done. Throws support::InputError for a
+/// process, threads. `progress` is told the steps done. Throws support::InputError for a
 /// configuration whose steps depend on nothing that moves, RunError where the file cannot be written.
 struct TraceSummary {
   std::int64_t refinements = 0, blocks_final = 0, blocks_max = 0, steps = 0;

@@ -90,6 +90,12 @@ class Replay(unittest.TestCase):
         self.assertEqual(max(sizes), totals["blocks_max"])
         self.assertEqual(len(sizes), totals["refine_steps"])
 
+    def test_a_run_overwrites_no_trace(self):
+        trace, out = self.trace(), self.path("out")
+        self.refused("run", self.config, "--trace", trace, "--out", out, says="exists; nothing is overwritten")
+        self.refused("run", self.config, "--trace", self.path("no/t"), "--out", out, says="there is no folder")
+        self.assertFalse(os.path.exists(out))
+
     def test_rows_have_their_columns_and_follow_from_the_model(self):
         trace = self.trace()
         status, out, err = run("replay", trace, "--ranks", "3,40", "--partition", "morton,orb", "--policy",
