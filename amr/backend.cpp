@@ -19,7 +19,7 @@ Backend make_backend(const Config& config, [[maybe_unused]] const support::Commu
   if (config.device.backend != "cpu")
     throw support::InputError("device.backend: \"" + config.device.backend + "\" is unknown; use \"cpu\" or \"cuda\"");
   return {std::make_unique<FieldStore>(layout),
-          make_stage(config.run.stencil, layout, {config.run.overlap, config.device.stores})};
+          make_stage(config.run.stencil, layout, {config.run.overlap, config.device.stores, config.work})};
 }
 
 }  // namespace amrbench::amr

@@ -53,6 +53,16 @@ struct ObjectConfig {
   std::string bounce = "none";       ///< "none", "center", "edge" (miniAMR 0, 1, 2)
 };
 
+/// [[work]]: artificial work, which makes load uneven on purpose (document 001's alpha, the work per data point). A
+/// stage evaluates the stencil of a block as often as the factors of all entries that apply to it multiply to, and
+/// keeps one result: bits and counted updates stay as they are.
+struct WorkConfig {
+  int factor = 1;              ///< evaluations a stage, 1 to 1000
+  std::array<double, 3> lo{};  ///< blocks whose centre lies in [lo, hi) of the unit cube
+  std::array<double, 3> hi{1.0, 1.0, 1.0};
+  int rank = -1;  ///< only on this rank, as if it were slower; -1: on all
+};
+
 /// [device]
 struct DeviceConfig {
   std::string backend = "cpu";  ///< where block data lies: "cpu" or "cuda"
@@ -77,6 +87,7 @@ struct Config {
   FieldsConfig fields;
   RunConfig run;
   std::vector<ObjectConfig> objects;
+  std::vector<WorkConfig> work;
   DeviceConfig device;
   OutputConfig output;
 };

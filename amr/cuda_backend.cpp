@@ -45,7 +45,7 @@ Backend make_cuda_backend(const Config& config, const kernels::BlockLayout& layo
   if (stencil == nullptr)
     throw support::InputError("run.stencil: \"" + config.run.stencil + "\" has no kernels for device.backend \"cuda\"");
   auto fields = std::make_unique<CudaFields>(layout, std::make_unique<CudaDevice>(comm, config.device.transport));
-  auto stage = stencil->make(*fields, {config.run.overlap, config.device.stores});
+  auto stage = stencil->make(*fields, {config.run.overlap, config.device.stores, config.work});
   return {std::move(fields), std::move(stage)};
 }
 

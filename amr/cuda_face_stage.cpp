@@ -45,14 +45,36 @@ void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
                 static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
   tables.write_packs(prepare(packs_, tables.packs()));
-  tables.write(prepare(entries_, tables.blocks()), prepare(local_, tables.local()),
-               prepare(arrived_, tables.arrived()));
+  const std::span<kernels::BlockEntry> entries = prepare(entries_, tables.blocks());
+  tables.write(entries, prepare(local_, tables.local()), prepare(arrived_, tables.arrived()));
+  work_.clear();
+  if (options_.overlap) plan_work(mesh, entries, 0, interior_);
+  plan_work(mesh, entries, options_.overlap ? interior_ : 0, blocks_);
   packs_.in_order.send(device_);
   entries_.in_order.send(device_);
   local_.in_order.send(device_);
   arrived_.in_order.send(device_);
   device_.reserve(send_, tables.send_values());
   device_.reserve(packed_, tables.packed_values() + kernels::kPadding);
+}
+
+void CudaFaceStage::plan_work(const Mesh<3>& mesh, std::span<const kernels::BlockEntry> entries, std::size_t begin,
+                              std::size_t end) {
+  if (options_.work.empty()) return;
+  std::vector<std::int32_t> blocks;
+  std::vector<std::size_t> place(entries.size());
+  for (std::size_t k = begin; k < end; ++k) {
+    blocks.push_back(entries[k].out);
+    place[static_cast<std::size_t>(entries[k].out)] = k;
+  }
+  for (const WorkRound& round : work_rounds(mesh, options_.work, blocks)) {
+    Work& work = work_.emplace_back();
+    work.end = end;
+    work.times = round.times;
+    const std::span<kernels::BlockEntry> again = prepare(work.entries, round.blocks.size());
+    for (std::size_t k = 0; k < again.size(); ++k) again[k] = entries[place[static_cast<std::size_t>(round.blocks[k])]];
+    work.entries.in_order.send(device_);
+  }
 }
 
 void CudaFaceStage::follow_slots(const CudaFields& fields) {
@@ -62,6 +84,7 @@ void CudaFaceStage::follow_slots(const CudaFields& fields) {
   remap(entries_, list);
   remap(packs_, list);
   remap(local_, list);
+  for (Work& work : work_) remap(work.entries, list);
 }
 
 void CudaFaceStage::start_exchange(const CudaFields& fields) {
@@ -87,11 +110,19 @@ void CudaFaceStage::make_faces(const Table<kernels::FaceJob>& jobs, const CudaFi
   device_.clock().mark(DevicePart::faces, device_.main());
 }
 
-void CudaFaceStage::run_blocks(CudaFields& fields, std::size_t begin, std::size_t end,
+void CudaFaceStage::compute(CudaFields& fields, std::size_t begin, std::size_t end,
+                            const kernels::DeviceSumView& sums) {
+  run_blocks(fields, entries_.get(ordered_) + begin, end - begin, sums);
+  for (const Work& work : work_)
+    for (int again = 0; work.end == end && again < work.times; ++again)
+      run_blocks(fields, work.entries.get(ordered_), static_cast<std::size_t>(work.entries.count), {});
+}
+
+void CudaFaceStage::run_blocks(CudaFields& fields, const kernels::BlockEntry* entries, std::size_t count,
                                const kernels::DeviceSumView& sums) {
   kernels::Average7Job job;
-  job.blocks = entries_.get(ordered_) + begin;
-  job.count = static_cast<int>(end - begin);
+  job.blocks = entries;
+  job.count = static_cast<int>(count);
   job.in = fields.input();
   job.out = fields.output();
   job.packed = packed_.data();
@@ -113,19 +144,21 @@ void CudaFaceStage::launch_stage(CudaFields& fields, std::int64_t /*stage*/, con
   if (options_.overlap) {
     {
       support::PhaseTimer timer(metrics, support::Phase::stencil);
-      run_blocks(fields, 0, interior_, sums);
+      compute(fields, 0, interior_, sums);
     }
     support::PhaseTimer timer(metrics, support::Phase::halo);
     finish_exchange();
   }
   support::PhaseTimer timer(metrics, support::Phase::stencil);
   make_faces(arrived_, fields);
-  run_blocks(fields, options_.overlap ? interior_ : 0, blocks_, sums);
+  compute(fields, options_.overlap ? interior_ : 0, blocks_, sums);
 }
 
 std::size_t CudaFaceStage::memory_bytes() const {
-  return entries_.bytes() + packs_.bytes() + local_.bytes() + arrived_.bytes() + slot_list_.bytes() + send_.bytes() +
-         packed_.bytes() + sums_memory_bytes();
+  std::size_t bytes = sums_memory_bytes();
+  for (const Work& work : work_) bytes += work.entries.bytes();
+  return bytes + entries_.bytes() + packs_.bytes() + local_.bytes() + arrived_.bytes() + slot_list_.bytes() +
+         send_.bytes() + packed_.bytes();
 }
 
 }  // namespace amrbench::amr

@@ -18,6 +18,7 @@
 
 #include "amr/cuda_stage.hpp"
 #include "amr/device_tables.hpp"
+#include "amr/work.hpp"
 #include "kernels/average7_cuda.hpp"
 
 namespace amrbench::amr {
@@ -55,7 +56,18 @@ class CudaFaceStage final : public CudaStage {
   void start_exchange(const CudaFields& fields);
   void finish_exchange();
   void make_faces(const Table<kernels::FaceJob>& jobs, const CudaFields& fields);
-  void run_blocks(CudaFields& fields, std::size_t begin, std::size_t end, const kernels::DeviceSumView& sums);
+  /// Blocks of the list, and the artificial work on them.
+  void compute(CudaFields& fields, std::size_t begin, std::size_t end, const kernels::DeviceSumView& sums);
+  void run_blocks(CudaFields& fields, const kernels::BlockEntry* entries, std::size_t count,
+                  const kernels::DeviceSumView& sums);
+  void plan_work(const Mesh<3>& mesh, std::span<const kernels::BlockEntry> entries, std::size_t begin, std::size_t end);
+
+  /// Blocks that are evaluated again, so many times, once those up to `end` of the list are.
+  struct Work {
+    std::size_t end = 0;
+    int times = 0;
+    Table<kernels::BlockEntry> entries;
+  };
 
   kernels::BlockLayout layout_;
   StageOptions options_;
@@ -63,6 +75,7 @@ class CudaFaceStage final : public CudaStage {
   std::size_t interior_ = 0, blocks_ = 0;
   Table<kernels::BlockEntry> entries_;
   Table<kernels::FaceJob> packs_, local_, arrived_;
+  std::vector<Work> work_;
   std::vector<support::LinkPiece> sends_, receives_;
   HaloSize halo_size_;
   bool ordered_ = true;  ///< the slots of this stage

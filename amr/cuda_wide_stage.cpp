@@ -1,6 +1,7 @@
 #include "amr/cuda_wide_stage.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "amr/cuda_face_stage.hpp"
@@ -13,7 +14,8 @@ CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const Stag
       stencil_(stencil),
       overlap_(options.overlap),
       layout_(wide_tile_layout(stencil, fields.layout())),
-      device_(device_of_rank()) {
+      device_(device_of_rank()),
+      work_(options.work) {
   if (stencil == WideStencil::mixed) mixed_.emplace(layout_, device_.main());
 }
 
@@ -50,6 +52,12 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   tiles_.resize_discard(values);
   blocks_ = mesh.size();
+  std::vector<std::int32_t> all(static_cast<std::size_t>(blocks_));
+  std::iota(all.begin(), all.end(), 0);
+  rounds_ = work_rounds(mesh, work_, all);
+  std::size_t again = 0;
+  for (const WorkRound& round : rounds_) again = std::max(again, round.blocks.size());
+  device_.reserve(spare_tiles_, again * layout_.values());
   mesh_is_new();
   list_in_order_ = false;
 }
@@ -86,12 +94,32 @@ void CudaWideStage::fill_axis(Axis& axis) {
   device_.clock().mark(DevicePart::faces, device_.main());
 }
 
-void CudaWideStage::compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums) {
+void CudaWideStage::compute_tiles(CudaFields& fields, std::int64_t stage, double* tiles, int count) {
   if (mixed_)
-    mixed_->launch(stage, tiles_.data(), blocks_, fields.output(), device_.main());
+    mixed_->launch(stage, tiles, count, fields.output(), device_.main());
   else
-    kernels::launch_average27(layout_, tiles_.data(), blocks_, fields.output(), device_.main());
+    kernels::launch_average27(layout_, tiles, count, fields.output(), device_.main());
   device_.count_launches(1);
+}
+
+/// Artificial work, on tiles of its own whose ghosts are zeros; the stage then writes all results anew.
+void CudaWideStage::work_again(CudaFields& fields, std::int64_t stage) {
+  for (const WorkRound& round : rounds_) {
+    std::vector<std::int32_t> slots;
+    for (const std::int32_t i : round.blocks) slots.push_back(static_cast<std::int32_t>(fields.slot(i)));
+    const auto count = static_cast<int>(slots.size());
+    spare_slots_.store(slots, device_);
+    const std::size_t bytes = slots.size() * layout_.values() * sizeof(double);
+    support::cuda_check(cudaMemsetAsync(spare_tiles_.data(), 0, bytes, device_.main().get()), "cudaMemsetAsync");
+    kernels::launch_load_tiles(layout_, spare_slots_.data(), count, fields.input(), spare_tiles_.data(),
+                               device_.main());
+    for (int again = 0; again < round.times; ++again) compute_tiles(fields, stage, spare_tiles_.data(), count);
+  }
+}
+
+void CudaWideStage::compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums) {
+  work_again(fields, stage);
+  compute_tiles(fields, stage, tiles_.data(), blocks_);
   device_.clock().mark(DevicePart::stencil, device_.main());
   if (sums.words == nullptr) return;
   kernels::launch_block_sums(layout_.block, blocks_, fields.output(), sums, device_.main());
@@ -110,7 +138,8 @@ void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const k
 }
 
 std::size_t CudaWideStage::memory_bytes() const {
-  std::size_t bytes = tiles_.bytes() + send_.bytes() + receive_.bytes() + slot_list_.bytes() + sums_memory_bytes();
+  std::size_t bytes = spare_tiles_.bytes() + spare_slots_.bytes() + tiles_.bytes() + send_.bytes() + receive_.bytes() +
+                      slot_list_.bytes() + sums_memory_bytes();
   for (const Axis& axis : axes_) bytes += axis.packs.list.bytes() + axis.local.list.bytes() + axis.unpacks.list.bytes();
   return bytes + (mixed_ ? mixed_->memory_bytes() : 0);
 }

@@ -12,6 +12,7 @@
 #include "amr/cuda_stage.hpp"
 #include "amr/tile_tables.hpp"
 #include "amr/wide_stage.hpp"
+#include "amr/work.hpp"
 #include "kernels/wide_cuda.hpp"
 
 namespace amrbench::amr {
@@ -44,6 +45,8 @@ class CudaWideStage final : public CudaStage {
   void load_tiles(const CudaFields& fields);
   void fill_axis(Axis& axis);
   void compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums);
+  void compute_tiles(CudaFields& fields, std::int64_t stage, double* tiles, int count);
+  void work_again(CudaFields& fields, std::int64_t stage);
 
   WideStencil stencil_;
   bool overlap_;
@@ -56,6 +59,10 @@ class CudaWideStage final : public CudaStage {
   bool list_in_order_ = false;  ///< slot_list_ holds 0, 1, 2, ...
   support::DeviceBuffer<double> tiles_, send_, receive_;
   std::optional<kernels::DeviceMixed> mixed_;
+  std::vector<WorkConfig> work_;
+  std::vector<WorkRound> rounds_;
+  support::DeviceBuffer<double> spare_tiles_;  ///< for artificial work: of the blocks of the largest round
+  DeviceList<std::int32_t> spare_slots_;
 };
 
 }  // namespace amrbench::amr

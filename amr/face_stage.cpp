@@ -74,6 +74,9 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(mesh.size());
   std::iota(all_.begin(), all_.end(), 0);
+  if (options_.overlap) first_rounds_ = work_rounds(mesh, options_.work, halo_.interior());
+  last_rounds_ = work_rounds(mesh, options_.work, options_.overlap ? std::span(halo_.border()) : std::span(all_));
+  block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
   // Results that leave a core's own caches before they are read again need not pass through them: on the machines at
   // hand that is faster even where a shared cache would still hold them (docs/decisions/0003-stencil-schedule.md).
   const std::size_t bytes = std::size_t(mesh.size()) * layout_.block_values() * sizeof(double);
@@ -180,10 +183,22 @@ void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<co
     const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
     const std::size_t begin = blocks.size() * me / threads, end = blocks.size() * (me + 1) / threads;
     for (std::size_t k = begin; k < end; k += group_) {
-      run_group(mesh, fields, blocks.subspan(k, std::min(group_, end - k)), summing, *scratch_[me]);
+      const auto group = blocks.subspan(k, std::min(group_, end - k));
+      const double start = measures_ ? support::Metrics::steady_seconds() : 0.0;
+      run_group(mesh, fields, group, summing, *scratch_[me]);
+      if (!measures_) continue;
+      const double each = (support::Metrics::steady_seconds() - start) / static_cast<double>(group.size());
+      for (const std::int32_t i : group) block_seconds_[i] += each;
     }
     if (streaming_) kernels::stream_fence();
   }
+}
+
+void FaceStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
+                        std::span<const WorkRound> rounds, bool summing) {
+  run_blocks(mesh, fields, blocks, summing);
+  for (const WorkRound& round : rounds)
+    for (int again = 0; again < round.times; ++again) run_blocks(mesh, fields, round.blocks, false);
 }
 
 void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t /*stage*/,
@@ -203,7 +218,10 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    run_blocks(mesh, fields, options_.overlap ? std::span(halo_.interior()) : std::span(all_), summing);
+    if (options_.overlap)
+      compute(mesh, fields, halo_.interior(), first_rounds_, summing);
+    else
+      compute(mesh, fields, all_, last_rounds_, summing);
   }
   if (options_.overlap) {
     {
@@ -211,7 +229,7 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
       count_wait(metrics, halo_.finish());
     }
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    run_blocks(mesh, fields, halo_.border(), summing);
+    compute(mesh, fields, halo_.border(), last_rounds_, summing);
   }
   fields.swap_buffers();
 }

@@ -9,6 +9,7 @@
 // chunk is computed the next one is prefetched (docs/decisions/0003-stencil-schedule.md).
 #include "amr/halo.hpp"
 #include "amr/stage.hpp"
+#include "amr/work.hpp"
 #include "kernels/average7.hpp"
 
 namespace amrbench::amr {
@@ -22,6 +23,8 @@ class FaceStage final : public Stage {
   void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                support::Metrics& metrics) override;
   [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
+  void measure_blocks() override { measures_ = true; }
+  [[nodiscard]] std::span<const double> block_seconds() const override { return block_seconds_; }
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return layout_.variables; }
@@ -29,6 +32,9 @@ class FaceStage final : public Stage {
  private:
   struct Scratch;
   struct Task;
+  /// Blocks, and the artificial work on them.
+  void compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
+               std::span<const WorkRound> rounds, bool summing);
   void run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing);
   void run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
@@ -47,6 +53,10 @@ class FaceStage final : public Stage {
   std::size_t group_ = 1;                    ///< blocks a group
   bool streaming_ = false;                   ///< stores of results go past the caches
   std::vector<std::int32_t> all_;
+  /// Of what is computed before messages are in (nothing without overlap), and after.
+  std::vector<WorkRound> first_rounds_, last_rounds_;
+  bool measures_ = false;
+  std::vector<double> block_seconds_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< one a thread
 };
 

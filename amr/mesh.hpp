@@ -84,6 +84,13 @@ class Mesh {
   [[nodiscard]] std::span<const double> weights() const { return weights_; }
   [[nodiscard]] int level(std::int32_t i) const { return blocks_.levels[i]; }
   [[nodiscard]] const Coord& coord(std::int32_t i) const { return blocks_.coords[i]; }
+  /// Middle of a block in the unit cube.
+  [[nodiscard]] std::array<double, Dim> centre(std::int32_t i) const {
+    std::array<double, Dim> centre;
+    for (int d = 0; d < Dim; ++d)
+      centre[d] = (coord(i)[d] + 0.5) / static_cast<double>(std::int64_t{space_.root()[d]} << level(i));
+    return centre;
+  }
   [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
   [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }

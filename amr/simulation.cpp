@@ -33,6 +33,7 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
       stage_(*backend_.stage),
       objects_(make_objects(config.objects)),
       check_(first_sums(mesh_, config, fields_, stage_)) {
+  if (rebalancer_.measures()) stage_.measure_blocks();
   rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_.mesh_changed(mesh_);
   count_blocks();
@@ -57,6 +58,7 @@ void Simulation::refine(int passes) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
   rebalancer_.begin({totals_.steps, config_.run.steps, totals_.stages});
+  if (rebalancer_.measures()) rebalancer_.learn(mesh_, stage_.block_seconds(), metrics_);
   bool changed = false, moved = true;  // moved: marks of the pass before are of no use
   std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {
@@ -71,7 +73,7 @@ void Simulation::refine(int passes) {
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
     apply_changes(mesh_, fields_, consensus);
   }
-  if (changed) rebalancer_.rebalance(mesh_, fields_, metrics_);
+  if (changed || rebalancer_.measures()) changed = rebalancer_.rebalance(mesh_, fields_, metrics_) || changed;
   if (changed) {
     stage_.mesh_changed(mesh_);
     count_blocks();
@@ -142,10 +144,9 @@ void Simulation::run(const StepObserver& observer) {
   for (std::int64_t step = 1; more_steps(step - 1, time); ++step) {
     for (int stage = 0; stage < config_.run.stages_per_step && checks_pass(); ++stage) advance_stage(step);
     totals_.steps = step;
-    if (adapts()) {
-      move_objects(objects_, delta);
-      if (config_.run.refine_every > 0 && step % config_.run.refine_every == 0) refine(change);
-    }
+    if (adapts()) move_objects(objects_, delta);
+    if ((adapts() || rebalancer_.measures()) && config_.run.refine_every > 0 && step % config_.run.refine_every == 0)
+      refine(adapts() ? change : 0);
     time += delta;
     if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
     observer(step, time, totals_);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amr/config.hpp"
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
 #include "support/fixed_point_sum.hpp"
@@ -58,6 +59,12 @@ class Stage {
   /// and charges the time to the phase stencil, so that no other phase waits for it. Local.
   virtual void settle(support::Metrics& /*metrics*/) {}
 
+  /// From now on measures what each block takes; where it cannot, block_seconds() stays empty.
+  virtual void measure_blocks() {}
+  /// Seconds that each local block took in all stages since its mesh came up; empty where they are not measured, and
+  /// before the first stage. Local.
+  [[nodiscard]] virtual std::span<const double> block_seconds() const { return {}; }
+
   [[nodiscard]] virtual HaloSize halo_size() const = 0;
   [[nodiscard]] virtual StageDevice device() const { return {}; }
   /// Bytes of plans, buffers and scratch on this rank.
@@ -68,8 +75,9 @@ class Stage {
 
 /// How a stage works, whatever its stencil.
 struct StageOptions {
-  bool overlap = true;          ///< overlapped, not blocking
-  std::string stores = "auto";  ///< DeviceConfig::stores
+  bool overlap = true;                ///< overlapped, not blocking
+  std::string stores = "auto";        ///< DeviceConfig::stores
+  std::vector<WorkConfig> work = {};  ///< Config::work
 };
 
 /// A stencil by name.

@@ -13,6 +13,7 @@
 #include "amr/field_store.hpp"
 #include "amr/stage.hpp"
 #include "amr/wide_halo.hpp"
+#include "amr/work.hpp"
 #include "kernels/mixed.hpp"
 
 namespace amrbench::amr {
@@ -34,6 +35,8 @@ class WideStage final : public Stage {
   void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                support::Metrics& metrics) override;
   [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
+  void measure_blocks() override { measures_ = true; }
+  [[nodiscard]] std::span<const double> block_seconds() const override { return block_seconds_; }
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
@@ -44,6 +47,8 @@ class WideStage final : public Stage {
   struct Scratch;
   void load_tiles(const Mesh<3>& mesh, const FieldStore& fields);
   void compute(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage, bool summing);
+  void compute_block(FieldStore& fields, std::int64_t stage, std::int32_t i, double* tile, Scratch& scratch);
+  void work_again(FieldStore& fields, std::int64_t stage);
 
   WideStencil stencil_;
   bool overlap_;
@@ -52,6 +57,10 @@ class WideStage final : public Stage {
   WideHalo halo_;
   int neighbors_ = 0;
   support::PageBuffer<double> tiles_;
+  std::vector<WorkConfig> work_;
+  std::vector<WorkRound> rounds_;
+  bool measures_ = false;
+  std::vector<double> block_seconds_;
   std::vector<std::unique_ptr<Scratch>> scratch_;  ///< one a thread
 };
 

@@ -75,16 +75,14 @@ Phases run_once(const support::Communicator& comm, const Config& config, const s
   return {most(Phase::stencil), most(Phase::halo), most(Phase::refine), most(Phase::balance), most(Phase::migrate)};
 }
 
-/// Medians of some runs. Collective.
-MeasuredRun measure(const support::Communicator& comm, const Case& c, const CalibrateArguments& arguments,
-                    const fs::path& folder) {
+/// Medians of the phases of a case's repetitions.
+MeasuredRun measured_run(const support::Communicator& comm, const Case& c, const std::string& trace,
+                         const std::vector<Phases>& repetitions) {
   const Config config = config_of(c);
   MeasuredRun run;
   run.name = fmt::format("{}^3 x {}", c.block, c.variables);
-  run.trace = folder / fmt::format("{}-{}.trace", c.block, c.variables);
+  run.trace = trace;
   run.strategy = {comm.size(), config.partition, config.balance};
-  std::vector<Phases> repetitions;
-  for (int k = 0; k < arguments.repetitions; ++k) repetitions.push_back(run_once(comm, config, run.trace.string()));
   Phases medians{};
   for (std::size_t phase = 0; phase < medians.size(); ++phase) {
     std::vector<double> values;
@@ -99,6 +97,18 @@ MeasuredRun measure(const support::Communicator& comm, const Case& c, const Cali
   return run;
 }
 
+/// All cases in turn, as often as wanted, so that a machine that changes its pace does so for all of them. Collective.
+std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<const Case> cases, int repetitions,
+                                 const fs::path& folder) {
+  const auto trace = [&](std::size_t i) { return (folder / fmt::format("{}.trace", i)).string(); };
+  std::vector<std::vector<Phases>> phases(cases.size());
+  for (int k = 0; k < repetitions; ++k)
+    for (std::size_t i = 0; i < cases.size(); ++i) phases[i].push_back(run_once(comm, config_of(cases[i]), trace(i)));
+  std::vector<MeasuredRun> runs;
+  for (std::size_t i = 0; i < cases.size(); ++i) runs.push_back(measured_run(comm, cases[i], trace(i), phases[i]));
+  return runs;
+}
+
 std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machine) {
   const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine);
   std::string line = fmt::format("{:<10}", run.name);
@@ -111,7 +121,7 @@ std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machi
   return line + fmt::format(" {:>9.4f} {:>+5.0f} %\n", all, 100.0 * (all_replayed / all - 1.0));
 }
 
-void fit_and_tell(const std::vector<MeasuredRun>& fitted, const std::vector<MeasuredRun>& checked,
+void fit_and_tell(std::span<const MeasuredRun> fitted, std::span<const MeasuredRun> checked,
                   const CalibrateArguments& arguments) {
   loadbalance::Machine machine = loadbalance::calibrate(fitted);
   machine.name = fs::path(arguments.file).stem().string();
@@ -158,9 +168,10 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
   const Scratch scratch(comm.is_root());
-  std::vector<MeasuredRun> fitted, checked;
-  for (const Case& c : kFitted) fitted.push_back(measure(comm, c, arguments, scratch.path()));
-  for (const Case& c : kChecked) checked.push_back(measure(comm, c, arguments, scratch.path()));
+  std::vector<Case> cases(std::begin(kFitted), std::end(kFitted));
+  cases.insert(cases.end(), std::begin(kChecked), std::end(kChecked));
+  const std::vector<MeasuredRun> runs = measure(comm, cases, arguments.repetitions, scratch.path());
+  const auto fitted = std::span(runs).first(std::size(kFitted)), checked = std::span(runs).subspan(std::size(kFitted));
   std::string failure;
   if (comm.is_root()) {
     try {

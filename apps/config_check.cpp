@@ -41,6 +41,14 @@ void check_mesh(const amr::MeshConfig& mesh) {
                                  fmt::join(mesh.root, ", "), blocks, kMaxRootBlocks));
 }
 
+void check_work(const std::vector<amr::WorkConfig>& work) {
+  for (std::size_t i = 0; i < work.size(); ++i)
+    for (std::size_t d = 0; d < 3; ++d)
+      if (work[i].lo[d] >= work[i].hi[d])
+        throw InputError(fmt::format("work.{}.lo = [{}]: must be below work.{}.hi = [{}] in every direction", i,
+                                     fmt::join(work[i].lo, ", "), i, fmt::join(work[i].hi, ", ")));
+}
+
 void check_run(const Config& config) {
   if (config.run.stencil == "mixed" && config.fields.variables < 8)
     throw InputError(fmt::format("fields.variables = {}: run.stencil = \"mixed\" needs 8 variables or more",
@@ -88,6 +96,7 @@ bool is_plain_utf8(std::string_view text) {
 std::vector<std::string> check_config(const Config& config) {
   check_mesh(config.mesh);
   check_run(config);
+  check_work(config.work);
   if (!is_plain_utf8(config.output.dir))
     throw InputError("output.dir (--out): must be a path in UTF-8 without control characters");
 
@@ -104,6 +113,8 @@ std::vector<std::string> check_config(const Config& config) {
   if (loadbalance::Placement(config.partition).gathers())
     notes.push_back(fmt::format("partition.method {}: gathered on one rank, all blocks whenever they are placed",
                                 config.partition.method));
+  if (config.balance.weights == "region" && config.work.empty())
+    notes.emplace_back("balance.weights = \"region\" without [[work]]: every block weighs 1");
   if (config.device.backend == "cpu" && config.device.transport != "auto")
     notes.emplace_back("device.transport has no effect: device.backend is \"cpu\"");
   if (config.run.steps == 0 && config.run.time == 0.0)

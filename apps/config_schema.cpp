@@ -18,6 +18,7 @@ using amr::MeshConfig;
 using amr::ObjectConfig;
 using amr::OutputConfig;
 using amr::RunConfig;
+using amr::WorkConfig;
 using loadbalance::BalanceConfig;
 using loadbalance::PartitionConfig;
 
@@ -55,10 +56,14 @@ Key<Config> key(KeyInfo info) {
           [](Config& c, const Value& v) { from_value(v, (c.*TableMember).*Member); }};
 }
 
+template <class Owner, auto Member>
+Key<Owner> item_key(KeyInfo info) {
+  return {info, [](const Owner& o) { return to_value(o.*Member); },
+          [](Owner& o, const Value& v) { from_value(v, o.*Member); }};
+}
 template <auto Member>
 Key<ObjectConfig> object_key(KeyInfo info) {
-  return {info, [](const ObjectConfig& o) { return to_value(o.*Member); },
-          [](ObjectConfig& o, const Value& v) { from_value(v, o.*Member); }};
+  return item_key<ObjectConfig, Member>(info);
 }
 
 KeyInfo boolean(std::string_view name) {
@@ -110,11 +115,14 @@ std::vector<Table> make_tables() {
         key<&C::partition, &PartitionConfig::bucket>(integer("bucket", 1, kIntMax)),
         key<&C::partition, &PartitionConfig::slices>(choice("slices", slice_rules())),
         key<&C::partition, &PartitionConfig::side_tolerance>(number("side_tolerance", 0.0, 0.99)),
-        key<&C::partition, &PartitionConfig::rename>(boolean("rename"))}},
+        key<&C::partition, &PartitionConfig::rename>(boolean("rename")),
+        key<&C::partition, &PartitionConfig::group_blocks>(boolean("group_blocks"))}},
       {"balance",
        {key<&C::balance, &BalanceConfig::policy>(choice("policy", balance_policies())),
         key<&C::balance, &BalanceConfig::threshold>(number("threshold", 0.0, kNumberMax)),
         key<&C::balance, &BalanceConfig::every>(integer("every", 1, kIntMax)),
+        key<&C::balance, &BalanceConfig::limit_move>(number("limit_move", 0.0, 100.0)),
+        key<&C::balance, &BalanceConfig::sensitivity>(number("sensitivity", 1e-6, 1.0)),
         key<&C::balance, &BalanceConfig::weights>(choice("weights", balance_weights()))}},
       {"device",
        {key<&C::device, &DeviceConfig::backend>(choice("backend", backends())),
@@ -137,6 +145,12 @@ std::vector<Key<ObjectConfig>> make_object_keys() {
           object_key<&O::size>(numbers3("size")),
           object_key<&O::growth>(numbers3("growth")),
           object_key<&O::bounce>(choice("bounce", bounce_modes()))};
+}
+
+std::vector<Key<WorkConfig>> make_work_keys() {
+  using W = WorkConfig;
+  return {item_key<W, &W::factor>(integer("factor", 1, 1000)), item_key<W, &W::lo>(numbers3("lo")),
+          item_key<W, &W::hi>(numbers3("hi")), item_key<W, &W::rank>(integer("rank", -1, kIntMax))};
 }
 
 std::string describe_integers(const KeyInfo& info) {
@@ -193,6 +207,11 @@ const std::vector<Table>& config_tables() {
 
 const std::vector<Key<ObjectConfig>>& object_keys() {
   static const std::vector<Key<ObjectConfig>> keys = make_object_keys();
+  return keys;
+}
+
+const std::vector<Key<WorkConfig>>& work_keys() {
+  static const std::vector<Key<WorkConfig>> keys = make_work_keys();
   return keys;
 }
 

@@ -27,7 +27,7 @@ struct KeyInfo {
   std::span<const Choice> choices{};
 };
 
-/// A key of `Owner` (Config for the tables, ObjectConfig for [[object]]).
+/// A key of `Owner` (Config for the tables, ObjectConfig for [[object]], WorkConfig for [[work]]).
 template <class Owner>
 struct Key {
   KeyInfo info;
@@ -40,10 +40,18 @@ struct Table {
   std::vector<Key<Config>> keys;
 };
 
-/// All tables but [[object]], in the order of the documentation; static.
+/// All tables but the arrays of tables, in the order of the documentation; static.
 const std::vector<Table>& config_tables();
-/// The keys of one [[object]]; static.
+/// The keys of one [[object]], of one [[work]]; static.
 const std::vector<Key<amr::ObjectConfig>>& object_keys();
+const std::vector<Key<amr::WorkConfig>>& work_keys();
+
+/// Calls visit(name, keys, member of Config) for each array of tables, in the order of the documentation.
+template <class Visit>
+void visit_arrays(Visit&& visit) {
+  visit(std::string_view("object"), object_keys(), &Config::objects);
+  visit(std::string_view("work"), work_keys(), &Config::work);
+}
 
 /// What the key accepts, in words: "an integer from 2 to 32".
 std::string describe(const KeyInfo& info);

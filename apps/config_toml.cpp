@@ -16,7 +16,6 @@ namespace amrbench::apps {
 
 namespace {
 
-using amr::ObjectConfig;
 using support::InputError;
 
 constexpr int kMaxKeyDepth = 16;
@@ -136,7 +135,7 @@ std::string key_hint(const std::vector<Key<Owner>>& keys, std::string_view table
 std::string table_hint(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Table& table : config_tables()) names.push_back(table.name);
-  names.push_back("object");
+  visit_arrays([&](std::string_view array, const auto& /*keys*/, auto /*member*/) { names.push_back(array); });
   if (const auto near = nearest(name, names)) return fmt::format("; did you mean {}?", *near);
   for (const Table& table : config_tables())
     if (find_key(table.keys, name)) return fmt::format("; did you mean {}.{}?", table.name, name);
@@ -161,9 +160,8 @@ class TableReader {
   Config read(const toml::table& root) {
     Config config;
     for (auto&& [name, node] : root) {
-      if (name.str() == "object")
-        read_objects(node, config);
-      else if (const Table* table = find_table(name.str()))
+      if (read_array(name.str(), node, config)) continue;
+      if (const Table* table = find_table(name.str()))
         read_table(*table, node, config);
       else
         fail(name.source(), fmt::format("{}: unknown table{}", shown(name.str()), table_hint(name.str())));
@@ -187,17 +185,22 @@ class TableReader {
     read_keys(table.keys, *entries, std::string(table.name), config);
   }
 
-  void read_objects(const toml::node& node, Config& config) const {
-    const auto* array = node.as_array();
-    if (!array) fail(node.source(), "object: must be an array of tables; write each as [[object]]");
-    for (std::size_t i = 0; i < array->size(); ++i) {
-      const std::string name = fmt::format("object.{}", i);
-      const auto* entries = (*array)[i].as_table();
-      if (!entries) fail((*array)[i].source(), name + ": must be a table; write each object as [[object]]");
-      ObjectConfig object;
-      read_keys(object_keys(), *entries, name, object);
-      config.objects.push_back(object);
-    }
+  /// False where no array of tables is called so.
+  bool read_array(std::string_view wanted, const toml::node& node, Config& config) const {
+    bool found = false;
+    visit_arrays([&](std::string_view name, const auto& keys, auto member) {
+      if (name != wanted) return;
+      found = true;
+      const auto* array = node.as_array();
+      if (!array) fail(node.source(), fmt::format("{0}: must be an array of tables; write each as [[{0}]]", name));
+      for (std::size_t i = 0; i < array->size(); ++i) {
+        const std::string item = fmt::format("{}.{}", name, i);
+        const auto* entries = (*array)[i].as_table();
+        if (!entries) fail((*array)[i].source(), fmt::format("{}: must be a table; write each as [[{}]]", item, name));
+        read_keys(keys, *entries, item, (config.*member).emplace_back());
+      }
+    });
+    return found;
   }
 
   template <class Owner>
@@ -256,26 +259,29 @@ Value setting_value(const KeyInfo& info, const std::string& value, const std::st
   return convert(info, *node, name);
 }
 
-void apply_object_setting(Config& config, const std::string& path, const std::string& value) {
-  const std::string rest = path.substr(std::string_view("object.").size());
+/// --set object.N.key=value, N at most the number of items there are.
+template <class Item>
+void apply_array_setting(std::string_view array, const std::vector<Key<Item>>& keys, std::vector<Item>& items,
+                         const std::string& path, const std::string& value) {
+  const std::string rest = path.substr(array.size() + 1);
   const std::size_t dot = rest.find('.');
   std::size_t index = 0;
   const std::string number = rest.substr(0, dot);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
   if (dot == std::string::npos || error != std::errc{} || end != number.data() + number.size())
-    throw InputError(fmt::format("--set {}: objects are set as object.N.key=value, N counted from 0", shown(path)));
-  if (index > config.objects.size())
-    throw InputError(fmt::format("--set {}: there are {} objects; object.{} would be the next", shown(path),
-                                 config.objects.size(), config.objects.size()));
-  const std::string name = rest.substr(dot + 1);
-  const auto* key = find_key(object_keys(), name);
-  const std::string table = fmt::format("object.{}", index);
-  if (!key)
     throw InputError(
-        fmt::format("--set {}.{}: unknown key{}", table, shown(name), key_hint(object_keys(), table, name)));
+        fmt::format("--set {0}: tables [[{1}]] are set as {1}.N.key=value, N counted from 0", shown(path), array));
+  if (index > items.size())
+    throw InputError(fmt::format("--set {0}: there are {1} tables [[{2}]]; {2}.{1} would be the next", shown(path),
+                                 items.size(), array));
+  const std::string name = rest.substr(dot + 1);
+  const auto* key = find_key(keys, name);
+  const std::string table = fmt::format("{}.{}", array, index);
+  if (!key)
+    throw InputError(fmt::format("--set {}.{}: unknown key{}", table, shown(name), key_hint(keys, table, name)));
   const Value converted = setting_value(key->info, value, "--set " + path);
-  if (index == config.objects.size()) config.objects.emplace_back();
-  key->set(config.objects[index], converted);
+  if (index == items.size()) items.emplace_back();
+  key->set(items[index], converted);
 }
 
 std::string trimmed(const std::string& text) {
@@ -311,7 +317,13 @@ void apply_setting(Config& config, const std::string& setting) {
         fmt::format("--set {}: must be one line table.key=value, as in --set mesh.block=8", shown(setting)));
   const std::string path = trimmed(setting.substr(0, equals));
   const std::string value = trimmed(setting.substr(equals + 1));
-  if (path.starts_with("object.")) return apply_object_setting(config, path, value);
+  bool is_item = false;
+  visit_arrays([&](std::string_view array, const auto& keys, auto member) {
+    if (!path.starts_with(std::string(array) + ".")) return;
+    is_item = true;
+    apply_array_setting(array, keys, config.*member, path, value);
+  });
+  if (is_item) return;
 
   const std::size_t dot = path.find('.');
   const std::string table_name = path.substr(0, dot);

@@ -32,15 +32,19 @@ std::string write_toml(const Config& config) {
   std::string text;
   for (const Table& table : config_tables())
     text += fmt::format("{}[{}]\n{}", text.empty() ? "" : "\n", table.name, write_keys(table.keys, config));
-  for (const amr::ObjectConfig& object : config.objects) text += "\n[[object]]\n" + write_keys(object_keys(), object);
+  visit_arrays([&](std::string_view name, const auto& keys, auto member) {
+    for (const auto& item : config.*member) text += fmt::format("\n[[{}]]\n{}", name, write_keys(keys, item));
+  });
   return text;
 }
 
 nlohmann::ordered_json config_to_json(const Config& config) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const Table& table : config_tables()) json[std::string(table.name)] = keys_to_json(table.keys, config);
-  json["object"] = nlohmann::ordered_json::array();
-  for (const amr::ObjectConfig& object : config.objects) json["object"].push_back(keys_to_json(object_keys(), object));
+  visit_arrays([&](std::string_view name, const auto& keys, auto member) {
+    nlohmann::ordered_json& array = json[std::string(name)] = nlohmann::ordered_json::array();
+    for (const auto& item : config.*member) array.push_back(keys_to_json(keys, item));
+  });
   return json;
 }
 

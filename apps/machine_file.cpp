@@ -42,7 +42,7 @@ std::span<const MachineKey> machine_keys() {
       {"latency_s", &Machine::latency_s, "the same between nodes"},
       {"byte_s", &Machine::byte_s, ""},
       {"migrate_byte_s", &Machine::migrate_byte_s,
-       "seconds for a byte of a block that moves, at either end, besides sending"},
+       "seconds for a byte of a block that moves within a node, at either end"},
       {"collective_s", &Machine::collective_s, "seconds of a collective besides a latency for each doubling of ranks"},
       {"refine_block_s", &Machine::refine_block_s,
        "seconds for a block of the fullest rank, each pass of a refinement"},
@@ -110,6 +110,8 @@ loadbalance::Machine read_machine(const std::string& path) {
 std::string write_machine(const Machine& machine) {
   std::string text;
   for (const MachineKey& key : machine_keys()) {
+    const auto* number = std::get_if<double Machine::*>(&key.member);
+    if (number != nullptr && machine.*(*number) < 0.0) continue;  // not set
     const std::string value = std::visit(
         [&](auto member) -> std::string {
           using T = std::decay_t<decltype(machine.*member)>;

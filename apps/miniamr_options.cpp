@@ -30,10 +30,11 @@ struct Settings {
   int npx = 1, npy = 1, npz = 1;
   int num_vars = 40, num_tsteps = 20, stages_per_ts = 20;
   int refine_freq = 5, checksum_freq = 5, plot_freq = 0, error_tol = 8;
-  int inbalance = 0, lb_opt = 1, stencil = 7, num_objects = 0;
+  int inbalance = 0, limit_move = 0, lb_opt = 1, stencil = 7, num_objects = 0;
   double time = 0.0;
   bool steps_given = false;
   bool refine_ghost = false;
+  bool group_blocks = false;
   std::string_view curve;  ///< the option that chose the partition; empty = none did
 };
 
@@ -65,6 +66,7 @@ constexpr IntegerOption kIntegers[] = {
     {"--plot_freq", &Settings::plot_freq, 0, kLargestInt},
     {"--error_tol", &Settings::error_tol, 0, 300},
     {"--inbalance", &Settings::inbalance, 0, kLargestInt},
+    {"--limit_move", &Settings::limit_move, 0, 100},
     {"--lb_opt", &Settings::lb_opt, 0, 2},
     {"--stencil", &Settings::stencil, 0, 27},
     {"--num_objects", &Settings::num_objects, 0, kLargestInt},
@@ -87,15 +89,13 @@ constexpr SilentOption kSilent[] = {
     {"--send_faces", 0, -1, "faces for one rank travel in one message"},
     {"--reorder", -1, 1, "blocks start in the order of the curve"},
     {"--change_dir", 0, -1, kRcb},
-    {"--group_blocks", 0, -1, kRcb},
     {"--break_ties", 0, -1, kRcb},
-    {"--limit_move", 0, 100, "a rebalance moves what the cut asks for"},
     {"--report_diffusion", 0, -1, "every check's sums are exact and go to run.json"},
     {"--report_perf", 0, 15, "results always go to run.json and run.csv"},
 };
 
 constexpr std::string_view kCurves[] = {"--rcb", "--morton", "--hilbert", "--trunc_hilbert"};
-constexpr std::string_view kOthers[] = {"--time", "--object", "--refine_ghost", "--refine_ghosts"};
+constexpr std::string_view kOthers[] = {"--time", "--object", "--group_blocks", "--refine_ghost", "--refine_ghosts"};
 
 template <class Options>
 auto find_option(const Options& options, std::string_view name) {
@@ -168,6 +168,8 @@ class LineReader {
       if (settings_.time <= 0.0) throw InputError("--miniamr: --time must be a number > 0; got " + words_[at_ - 1]);
     } else if (name == "--refine_ghost" || name == "--refine_ghosts") {
       settings_.refine_ghost = true;
+    } else if (name == "--group_blocks") {
+      settings_.group_blocks = true;
     } else if (name == "--object") {
       read_object();
     } else {
@@ -288,6 +290,10 @@ void map_balance(const Settings& s, Config& config, std::vector<std::string>& no
         "--lb_opt 2 is taken as 1: blocks move ahead of each pass of changes where these would leave ranks apart");
   config.balance.policy = s.lb_opt == 0 ? "never" : s.inbalance == 0 ? "every" : "threshold";
   if (s.inbalance > 0) config.balance.threshold = s.inbalance / 100.0;
+  config.balance.limit_move = s.limit_move;
+  config.partition.group_blocks = s.group_blocks && config.partition.method != "orb";
+  if (s.group_blocks && !config.partition.group_blocks)
+    notes.emplace_back("--group_blocks has no effect here: it keeps families together along a curve, not with --rcb");
   if (s.npx * static_cast<long>(s.npy) * s.npz > 1)
     notes.emplace_back("--npx, --npy, --npz only multiply the root grid; the number of ranks is free");
 }

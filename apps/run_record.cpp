@@ -77,6 +77,20 @@ Json to_json(const RunField& f) {
           {"min", f.min},           {"max", f.max}, {"checksum_hex", f.checksum_hex}};
 }
 
+Json to_json(const SeriesRow& r) {
+  return {{"step", r.step},
+          {"refinements", r.refinements},
+          {"blocks", r.blocks},
+          {"blocks_by_level", r.blocks_by_level},
+          {"imbalance", r.decision.imbalance},
+          {"decision", loadbalance::action_name(r.decision.action)},
+          {"imbalance_after", r.decision.imbalance_after},
+          {"blocks_migrated", r.blocks_migrated},
+          {"stage_s", r.stage_s},
+          {"refine_s", r.refine_s},
+          {"balance_s", r.balance_s}};
+}
+
 }  // namespace
 
 RunRates derive_rates(std::int64_t cell_updates, double time_s, double copy_bandwidth_bytes_per_s) {
@@ -92,6 +106,8 @@ RunRates derive_rates(std::int64_t cell_updates, double time_s, double copy_band
 Json to_json(const RunRecord& record) {
   Json fields = Json::array();
   for (const RunField& f : record.fields) fields.push_back(to_json(f));
+  Json series = Json::array();
+  for (const SeriesRow& r : record.series) series.push_back(to_json(r));
   Json provenance = support::to_json(record.provenance);
   provenance["notes"] = record.notes;
   return {{"schema", RunRecord::kSchema},
@@ -107,11 +123,12 @@ Json to_json(const RunRecord& record) {
           {"partition", to_json(record.method, record.partition)},
           {"device", to_json(record.device)},
           {"fields", fields},
-          {"mesh_crc_hex", record.mesh_crc_hex}};
+          {"mesh_crc_hex", record.mesh_crc_hex},
+          {"series", series}};
 }
 
 std::vector<CsvCell> to_csv_cells(const RunRecord& record) {
-  constexpr std::array<std::string_view, 2> kOfObjects{"fields", "config.object"};
+  constexpr std::array<std::string_view, 4> kOfObjects{"fields", "config.object", "config.work", "series"};
   std::vector<CsvCell> cells;
   const Json json = to_json(record);
   for (const auto& item : json.items()) {

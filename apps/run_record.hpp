@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "amr/simulation.hpp"
+#include "apps/run_series.hpp"
 #include "loadbalance/balancer.hpp"
 #include "support/atomic_file.hpp"
 #include "support/csv_cells.hpp"
@@ -79,6 +80,7 @@ struct RunRecord {
   RunDevice device;
   std::vector<RunField> fields;
   std::string mesh_crc_hex;
+  std::vector<SeriesRow> series;
 };
 
 [[nodiscard]] Json to_json(const RunRecord& record);

@@ -135,7 +135,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
-  loadbalance::Balancer balancer(config.balance, config.partition);
+  loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   std::optional<loadbalance::TraceRecorder> recorder;
   if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
   amr::Rebalancer& rebalancer = recorder ? static_cast<amr::Rebalancer&>(*recorder) : balancer;
@@ -146,6 +146,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   support::barrier(comm);
   const double start = support::Metrics::steady_seconds();
   double seconds = 0.0;
+  RunSeries series;
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
     simulation.run([&](std::int64_t step, double time, const amr::RunTotals& totals) {
@@ -154,6 +155,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
         amr::write_plotfile(options.result_folder / fmt::format("plt{:05}", step), simulation.mesh(),
                             simulation.fields(), config.mesh, config.fields, step, time);
       }
+      series.observe(totals, balancer, metrics);
       if (!progress->due()) return;
       const ProgressState state = progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics);
       progress->update(format_progress(state), state.is_last());
@@ -168,6 +170,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const std::int64_t peak = support::peak_resident_bytes();
   RunRecord record = make_record(comm, config, options, simulation, balancer, metrics);
   record.time_s = support::all_max(comm, seconds);
+  record.series = series.reduce(comm);
   record.memory_bytes_max_rank = support::all_max(comm, peak);
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";

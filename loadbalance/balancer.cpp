@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "loadbalance/block_graph.hpp"
+#include "loadbalance/gentle_cuts.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -33,14 +35,29 @@ bool are_cuts_of(std::span<const std::int64_t> cuts, std::span<const std::int64_
 
 }  // namespace
 
-Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition)
-    : Balancer(make_policy(config), make_cost_model(config), partition) {}
+Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition, std::span<const amr::WorkConfig> work)
+    : Balancer(make_policy(config), make_cost_model(config, work), partition) {
+  limit_move_ = config.limit_move;
+}
 
 Balancer::Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model, const PartitionConfig& partition)
-    : decider_(std::move(policy)), model_(std::move(model)), placement_(partition) {}
+    : decider_(std::move(policy)), model_(std::move(model)), placement_(partition) {
+  check_shares(decider_, partition);
+}
 
 void Balancer::begin(const amr::RunPosition& position) {
   decider_.begin(position);
+  stages_ = position.stages;
+}
+
+void Balancer::learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) {
+  if (stages_ == stages_learnt_) return;
+  const double worked = work_seconds(metrics);
+  std::vector<double> weights(mesh.weights().begin(), mesh.weights().end());
+  model_->learn(weights, {block_seconds, std::max(0.0, worked - learnt_), stages_ - stages_learnt_});
+  if (model_->remembers()) mesh.set_weights(weights);
+  learnt_ = worked;
+  stages_learnt_ = stages_;
 }
 
 Balancer::Share Balancer::share_of_table() const {
@@ -93,7 +110,7 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
     heaviest_block = std::max(heaviest_block, share.heaviest_block);
     heaviest_row_ = std::max(heaviest_row_, share.heaviest_row);
   }
-  Load load = measure(loads);
+  Load load = measure(loads, decider_.rank_shares());
   load.heaviest = heaviest_block;
   load.predicted = predicted;
   load.cuts = decider_.cuts();
@@ -102,18 +119,29 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
 
 /// Of the blocks as they are. Collective where blocks differ in weight, else local.
 Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics) {
-  if (!model_->is_uniform()) return weigh(mesh, {}, false, metrics);
-  Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()));
+  if (!model_->is_uniform() || decider_.is_new()) return weigh(mesh, {}, false, metrics);
+  Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()), decider_.rank_shares());
   load.cuts = decider_.cuts();
   return load;
 }
 
 /// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
 Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
+  Destinations to = unlimited_destinations(mesh, action, load);
+  if (limit_move_ <= 0.0) return to;
+  const int self = mesh.comm().rank();
+  if (!to.cuts.empty()) limit_cuts(to.cuts, mesh.rank_sizes(), limit_move_);
+  limit_moves(to.ranks, std::vector<std::int32_t>(to.ranks.size(), self), mesh.comm().size(), limit_move_);
+  return to;
+}
+
+Destinations Balancer::unlimited_destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
   const support::Communicator& comm = mesh.comm();
   if (action == Action::incremental || placement_.follows_keys()) {
-    if (model_->is_uniform() && !load.predicted) return Placement::slice_evenly(mesh.global_size(), comm.size());
-    return placement_.slice(comm, table_, comm.size(), heaviest_row_);
+    const auto shares = decider_.rank_shares();
+    if (model_->is_uniform() && !load.predicted)
+      return placement_.slice_evenly(comm, mesh.global_size(), mesh.keys(), comm.size(), shares);
+    return placement_.slice(comm, table_, comm.size(), heaviest_row_, shares);
   }
   fill_centres(mesh, table_);
   partitioners::Graph graph;
@@ -126,10 +154,16 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
 void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics& metrics) {
   seen_.reset();
   if (!decider_.wants_outlook() || load.is_even()) return;
-  const support::Communicator& comm = mesh.comm();
   if (model_->is_uniform() && !load.predicted) weigh(mesh, {}, false, metrics);
   seen_ = destinations(mesh, Action::full, load);
-  const std::vector<std::int32_t> to = ranks_of(*seen_, mesh);
+  load.outlook = outlook_of(mesh, *seen_);
+  if (!placement_.follows_keys()) load.sliced = outlook_of(mesh, destinations(mesh, Action::incremental, load));
+}
+
+/// The table must hold the blocks that are to move. Collective.
+Outlook Balancer::outlook_of(const amr::Mesh<3>& mesh, const Destinations& destinations) const {
+  const support::Communicator& comm = mesh.comm();
+  const std::vector<std::int32_t> to = ranks_of(destinations, mesh);
   // The last entry counts blocks that move: exact in a double.
   std::vector<double> sums(static_cast<std::size_t>(comm.size()) + 1);
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -137,7 +171,7 @@ void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics
     sums.back() += to[i] != comm.rank() ? 1.0 : 0.0;
   }
   support::all_sum(comm, std::span<double>(sums));
-  load.outlook = Outlook{*std::max_element(sums.begin(), sums.end() - 1), static_cast<std::int64_t>(sums.back())};
+  return {*std::max_element(sums.begin(), sums.end() - 1), static_cast<std::int64_t>(sums.back())};
 }
 
 void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
@@ -158,7 +192,9 @@ void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Met
   support::PhaseTimer timer(metrics, support::Phase::balance);
   std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
   const Load load = weigh(mesh, {}, false, metrics);
+  const double limit = std::exchange(limit_move_, 0.0);  // not the first time
   if (!placement_.follows_keys() || !load.is_even()) move(mesh, fields, none, Action::full, load, metrics);
+  limit_move_ = limit;
   decider_.forget_outcome();
 }
 

@@ -23,12 +23,15 @@ namespace amrbench::loadbalance {
 class Balancer final : public amr::Rebalancer {
  public:
   /// Throws support::InputError on an unknown policy, cost model, method or splitter.
-  explicit Balancer(const BalanceConfig& config, const PartitionConfig& partition = {});
+  explicit Balancer(const BalanceConfig& config, const PartitionConfig& partition = {},
+                    std::span<const amr::WorkConfig> work = {});
   /// With objects that need not be registered.
   Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model, const PartitionConfig& partition);
 
   void place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
+  [[nodiscard]] bool measures() const override { return model_->measures() || decider_.measures(); }
   void begin(const amr::RunPosition& position) override;
+  void learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) override;
   /// One exchange of loads; where blocks move along their keys, two more for the cuts.
   bool rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;
@@ -36,6 +39,9 @@ class Balancer final : public amr::Rebalancer {
   bool rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
 
   [[nodiscard]] const History& history() const { return decider_.history(); }
+  [[nodiscard]] const Decision& last_decision() const { return decider_.last(); }
+  /// Blocks that this rank has sent so far.
+  [[nodiscard]] std::int64_t blocks_sent() const { return decider_.totals().blocks_migrated; }
   /// Totals over ranks. Collective.
   [[nodiscard]] BalanceTotals totals(const support::Communicator& comm) const;
 
@@ -49,7 +55,9 @@ class Balancer final : public amr::Rebalancer {
   [[nodiscard]] Share share_of_table() const;
   Load present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics);
   Destinations destinations(const amr::Mesh<3>& mesh, Action action, const Load& load);
+  Destinations unlimited_destinations(const amr::Mesh<3>& mesh, Action action, const Load& load);
   void look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics& metrics);
+  [[nodiscard]] Outlook outlook_of(const amr::Mesh<3>& mesh, const Destinations& destinations) const;
   void move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action, const Load& load,
             support::Metrics& metrics);
 
@@ -58,8 +66,12 @@ class Balancer final : public amr::Rebalancer {
   Placement placement_;
   BlockTable table_;
   std::optional<Destinations> seen_;  ///< of the last outlook
+  double limit_move_ = 0.0;           ///< BalanceConfig::limit_move
   double heaviest_row_ = 1.0;         ///< largest load of a row of any rank's table
   double worked_ = 0.0;               ///< of this rank's clock, up to the last exchange
+  double learnt_ = 0.0;               ///< the same up to the last learn()
+  std::int64_t stages_ = 0;           ///< done when this refinement began
+  std::int64_t stages_learnt_ = 0;    ///< and at the last learn()
   double cost_ = 0.0;                 ///< seconds of placing and moving in this refinement
 };
 

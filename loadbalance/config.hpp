@@ -18,6 +18,8 @@ struct PartitionConfig {
       "midpoint";  ///< methods along a curve, and linear: how the order is cut (partitioners/slices.hpp)
   /// orb: sides this near to a box's longest count as equally long, in [0, 1).
   double side_tolerance = partitioners::kOrbSideTolerance;
+  /// Where parts are slices of the keys: siblings that are all leaves stay on one rank.
+  bool group_blocks = false;
   /// Methods whose parts are no slices of the keys: parts take the numbers of the ranks on which most of them lies
   /// (partitioners/rename_parts.hpp), so that fewer blocks move.
   bool rename = false;
@@ -28,6 +30,8 @@ struct BalanceConfig {
   std::string policy = "every";  ///< name in policy_registry() (loadbalance/policy.hpp)
   double threshold = 0.1;        ///< "threshold": rebalance when (max - min) / mean of the ranks' loads exceeds it
   int every = 4;                 ///< "every_n": rebalance after every so many refinements that changed the mesh, >= 1
+  double limit_move = 0.0;       ///< most of a rank's blocks that leave it at once, percent; 0 = all
+  double sensitivity = 0.8;      ///< "feedback": how far shares follow idle time in one refinement, in (0, 1]
   std::string weights = "uniform";  ///< name in cost_model_registry() (loadbalance/cost_model.hpp)
 };
 

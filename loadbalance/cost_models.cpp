@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "amr/work.hpp"
 #include "loadbalance/cost_model.hpp"
 #include "support/registry.hpp"
 
@@ -28,9 +29,57 @@ class ByLevel final : public CostModel {
   }
 };
 
+/// A block weighs what artificial work makes of it, whoever has it.
+class ByRegion final : public CostModel {
+ public:
+  explicit ByRegion(std::span<const amr::WorkConfig> work) : work_(work.begin(), work.end()) {}
+  void weigh(BlockTable& table) const override {
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      std::array<double, 3> centre{};
+      for (int d = 0; d < 3; ++d)
+        centre[static_cast<std::size_t>(d)] = table.centre[3 * i + static_cast<std::size_t>(d)] / table.extent(d);
+      table.weight[i] = amr::work_factor(work_, centre);
+    }
+  }
+
+ private:
+  std::vector<amr::WorkConfig> work_;
+};
+
+/// Seconds a stage, as measured: a mean over segments in which each counts half as much as the one after it. Where only
+/// ranks are measured, a rank's seconds are shared among its blocks as they weighed before.
+class ByMeasure final : public CostModel {
+ public:
+  void weigh(BlockTable& /*table*/) const override {}
+  [[nodiscard]] bool needs_centres() const override { return false; }
+  [[nodiscard]] bool remembers() const override { return true; }
+  [[nodiscard]] bool measures() const override { return true; }
+  void learn(std::span<double> weights, const Measured& measured) override {
+    constexpr double kNew = 0.5, kLeast = 1e-12;
+    double all = 0.0;
+    for (const double w : weights) all += w;
+    const double share = all > 0.0 ? measured.rank_seconds / all : 0.0;
+    const auto stages = static_cast<double>(measured.stages);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const double seconds = measured.block_seconds.empty() ? weights[i] * share : measured.block_seconds[i];
+      const double now = std::max(seconds / stages, kLeast);
+      weights[i] = knows_ ? (1.0 - kNew) * weights[i] + kNew * now : now;
+    }
+    knows_ = true;
+  }
+
+ private:
+  bool knows_ = false;  ///< are weights seconds by now?
+};
+
 template <class Model>
-std::unique_ptr<CostModel> make_model_of(const BalanceConfig& /*config*/) {
+std::unique_ptr<CostModel> make_model_of(const BalanceConfig& /*config*/, std::span<const amr::WorkConfig> /*work*/) {
   return std::make_unique<Model>();
+}
+
+std::unique_ptr<CostModel> make_by_region(const BalanceConfig& /*config*/, std::span<const amr::WorkConfig> work) {
+  return std::make_unique<ByRegion>(work);
 }
 
 }  // namespace
@@ -40,12 +89,14 @@ std::span<const CostModelEntry> cost_model_registry() {
       CostModelEntry{"uniform", "every block weighs 1", make_model_of<Uniform>},
       CostModelEntry{"level", "a block of level l weighs 2^l, as where finer levels take more steps",
                      make_model_of<ByLevel>},
+      CostModelEntry{"region", "a block weighs as much work as [[work]] puts on it", make_by_region},
+      CostModelEntry{"measured", "a block weighs the seconds that its stages took, smoothed", make_model_of<ByMeasure>},
   };
   return entries;
 }
 
-std::unique_ptr<CostModel> make_cost_model(const BalanceConfig& config) {
-  return support::find_entry(cost_model_registry(), config.weights, "balance.weights").make(config);
+std::unique_ptr<CostModel> make_cost_model(const BalanceConfig& config, std::span<const amr::WorkConfig> work) {
+  return support::find_entry(cost_model_registry(), config.weights, "balance.weights").make(config, work);
 }
 
 double work_seconds(const support::Metrics& metrics) {

@@ -2,13 +2,23 @@
 
 #include <algorithm>
 
+#include "support/error.hpp"
+
 namespace amrbench::loadbalance {
+
+void check_shares(const Decider& decider, const PartitionConfig& partition) {
+  if (decider.measures() && partition.slices == "exact")
+    throw support::InputError(
+        "partition.slices = \"exact\": balance.policy \"feedback\" gives ranks unequal shares; use \"midpoint\"");
+}
 
 void Decider::begin(const amr::RunPosition& position) {
   history_.step = position.step;
   history_.steps = position.steps;
   stages_ = position.stages;
   is_new_ = true;
+  is_asked_ = false;
+  last_ = {Action::leave, last_.imbalance_after, last_.imbalance_after};
 }
 
 void Decider::learn(std::span<const RankReport> reports) {
@@ -32,11 +42,14 @@ void Decider::learn(std::span<const RankReport> reports) {
   }
   is_over_ = false;
   outcome_ = {};
+  policy_->learn(history_);
   stages_before_ = stages_;
   is_new_ = false;
 }
 
 Action Decider::ask(const Load& load) {
+  if (!is_asked_) last_.imbalance = load.imbalance();
+  is_asked_ = true;
   const Action action = policy_->decide(history_, load);
   outcome_.curable_before = std::max(outcome_.curable_before, load.curable());
   if (outcome_.action == Action::leave) outcome_.action = action;
@@ -61,6 +74,8 @@ void Decider::conclude(const Load& load) {
   totals_.imbalance_sum += load.imbalance();
   totals_.imbalance_max = std::max(totals_.imbalance_max, load.imbalance());
   ++totals_.decisions;
+  last_.imbalance_after = load.imbalance();
+  if (outcome_.has_cut()) last_.action = outcome_.action;
   outcome_.load_mean = load.mean;
   outcome_.curable_after = load.curable();
   is_over_ = true;

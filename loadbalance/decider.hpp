@@ -25,6 +25,17 @@ struct BalanceTotals {
   }
 };
 
+class Decider;
+/// Throws support::InputError where a policy wants shares for ranks and slices cannot have them.
+void check_shares(const Decider& decider, const PartitionConfig& partition);
+
+/// What became of the last refinement, the same on every rank.
+struct Decision {
+  Action action = Action::leave;  ///< that was carried out
+  double imbalance = 0.0;         ///< Load::imbalance() when the policy was first asked, or as it was where it was not
+  double imbalance_after = 0.0;   ///< when it was over
+};
+
 /// What a rank tells the others once a refinement.
 struct RankReport {
   double seconds = 0.0;                ///< worked since the last refinement
@@ -57,11 +68,16 @@ class Decider {
   /// Placing the roots is no refinement.
   void forget_outcome() { outcome_ = {}; }
 
+  /// Policy::rank_shares().
+  [[nodiscard]] std::span<const double> rank_shares() const { return policy_->rank_shares(); }
+  /// Policy::measures().
+  [[nodiscard]] bool measures() const { return policy_->measures(); }
   /// Policy::wants_outlook().
   [[nodiscard]] bool wants_outlook() const { return policy_->wants_outlook(); }
   /// How often this refinement moved blocks ahead of its changes.
   [[nodiscard]] int cuts() const { return outcome_.cuts_ahead; }
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] const Decision& last() const { return last_; }
   [[nodiscard]] const History& history() const { return history_; }
   [[nodiscard]] const BalanceTotals& totals() const { return totals_; }
 
@@ -72,6 +88,8 @@ class Decider {
   bool is_over_ = false;  ///< is outcome_ complete, and has the policy yet to hear of it?
   bool is_new_ = false;
   std::int64_t stages_ = 0, stages_before_ = 0;
+  Decision last_;
+  bool is_asked_ = false;  ///< in this refinement
   BalanceTotals totals_;
 };
 

@@ -70,6 +70,30 @@ class Experience {
     return sum;
   }
 
+  /// Segments from one cut to the next, so far, and no more than are left.
+  [[nodiscard]] double rhythm() const {
+    double cuts = 1.0;
+    for (const Outcome& o : history_.outcomes) cuts += o.has_cut() ? 1.0 : 0.0;
+    return std::min(static_cast<double>(history_.segments.size()) / cuts, segments_left());
+  }
+
+  /// Seconds a segment that the last one took more than the first after the last full cut did, for the same load: what
+  /// slicing in place has cost in neighbours and messages.
+  [[nodiscard]] double drift() const {
+    const auto per_load = [&](std::size_t i) {
+      const Segment& s = history_.segments[i + 1];
+      const double work = history_.outcomes[i].load_mean * static_cast<double>(s.stages);
+      return work > 0.0 ? s.seconds_max / work : 0.0;
+    };
+    for (std::size_t i = history_.outcomes.size(); i-- > 0;) {
+      if (!history_.outcomes[i].has_cut() || history_.outcomes[i].action != Action::full) continue;
+      const std::size_t last = history_.outcomes.size() - 1;
+      const double then = per_load(i), now = per_load(last);
+      return then > 0.0 && now > then ? (1.0 - then / now) * history_.segments.back().seconds_max : 0.0;
+    }
+    return 0.0;
+  }
+
   /// By how much curable load grows a segment, up to the present one.
   [[nodiscard]] double growth(double curable) const {
     constexpr std::size_t kMost = 64;
@@ -111,16 +135,28 @@ bool in_rhythm(const Experience& experience, double curable, double second, doub
          anticipated(experience, curable, second, cost);
 }
 
-/// The first cut, whose cost is not known yet, is made as soon as it would cure something.
-template <Worth worth>
+/// The first cut, whose cost is not known yet, is made as soon as it would cure something. kSlices: where slicing in
+/// place is worth it too, what wins more until the next cut is done.
+template <Worth worth, bool kSlices>
 class ByOutlook final : public Policy {
  public:
   [[nodiscard]] Action decide(const History& history, const Load& load) const override {
-    if (load.is_even() || load.curable() <= 0.0) return Action::leave;
+    if (load.is_even()) return Action::leave;
     const Experience experience(history);
-    const auto second = experience.seconds_of_load(), cost = experience.cost_of_cut(load.outlook->blocks);
-    const bool cuts = !second || !cost || worth(experience, load.curable(), *second, *cost);
-    return cuts ? Action::full : Action::leave;
+    const auto second = experience.seconds_of_load();
+    const auto is_worth = [&](const std::optional<Outlook>& outlook) {
+      if (!outlook || outlook->max >= load.max) return false;
+      const auto cost = experience.cost_of_cut(outlook->blocks);
+      return !second || !cost || worth(experience, load.max - outlook->max, *second, *cost);
+    };
+    const bool full = is_worth(load.outlook);
+    if (!kSlices || !is_worth(load.sliced)) return full ? Action::full : Action::leave;
+    const auto cost = experience.cost_of_cut(load.outlook->blocks);
+    if (!second || !cost) return Action::full;
+    const double segments = experience.rhythm();
+    const double won_by_full = segments * ((load.sliced->max - load.outlook->max) * *second + experience.drift());
+    const double saved = *cost - *experience.cost_of_cut(load.sliced->blocks);
+    return full && won_by_full >= saved ? Action::full : Action::incremental;
   }
   [[nodiscard]] bool wants_outlook() const override { return true; }
 };
@@ -128,10 +164,10 @@ class ByOutlook final : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_anticipate(const BalanceConfig& /*config*/) {
-  return std::make_unique<ByOutlook<anticipated>>();
+  return std::make_unique<ByOutlook<anticipated, false>>();
 }
 std::unique_ptr<Policy> make_auto(const BalanceConfig& /*config*/) {
-  return std::make_unique<ByOutlook<in_rhythm>>();
+  return std::make_unique<ByOutlook<in_rhythm, true>>();
 }
 
 }  // namespace amrbench::loadbalance

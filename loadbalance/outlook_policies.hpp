@@ -13,6 +13,9 @@ std::unique_ptr<Policy> make_anticipate(const BalanceConfig& config);
 /// that costs C and a loss that grows by g a segment; at the latest when anticipate would; never when the steps left do
 /// not bring its cost in. Source: minimise (C + g k^2 / 2) / k over k segments between cuts, as Boulmier and others
 /// (arXiv 2104.01688) with the growth estimated over many cuts.
+/// Where blocks are placed by a method that follows no keys, slicing in place is weighed besides: it is taken where the
+/// blocks that need not move save more than full placing wins until the next cut, evenness and what slicing has cost in
+/// neighbours since the last full placing (seconds for the same load) counted.
 std::unique_ptr<Policy> make_auto(const BalanceConfig& config);
 
 }  // namespace amrbench::loadbalance

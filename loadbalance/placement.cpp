@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "loadbalance/gentle_cuts.hpp"
 #include "partitioners/block_keys.hpp"
 #include "partitioners/rename_parts.hpp"
 #include "partitioners/slices.hpp"
@@ -50,7 +51,13 @@ Placement::Placement(const PartitionConfig& config)
     : options_(options_of(config)),
       partitioner_(partitioners::make_partitioner(config.method)),
       follows_keys_(config.splitter == partitioners::kOctree && is_curve(config.method)),
-      renames_(config.rename) {}
+      renames_(config.rename),
+      groups_(config.group_blocks) {
+  if (groups_ && !follows_keys_)
+    throw support::InputError(
+        "partition.group_blocks: keeps families together where parts are slices of the keys: partition.method morton, "
+        "hilbert or gensfc with partition.splitter octree");
+}
 
 Destinations Placement::place(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
                               std::span<const std::int32_t> owners, const partitioners::Graph* graph) const {
@@ -64,16 +71,21 @@ Destinations Placement::place(const support::Communicator& comm, const BlockTabl
   return to;
 }
 
-Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts,
-                              double heaviest) const {
+Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,
+                              std::span<const double> shares) const {
   const int shift = partitioners::fixed_point_shift(static_cast<std::uint64_t>(table.blocks), heaviest);
   std::vector<std::uint64_t> weights(table.size());
   partitioners::to_fixed_point(table.loads(), shift, weights);
-  return {partitioners::slice_on_ranks(comm, weights, weights.size(), parts, options_.slices), {}};
+  Destinations to{partitioners::slice_on_ranks(comm, weights, weights.size(), parts, options_.slices, shares), {}};
+  if (groups_) keep_families(comm, table.key, to.cuts);
+  return to;
 }
 
-Destinations Placement::slice_evenly(std::int64_t blocks, int parts) {
-  return {partitioners::even_cuts(blocks, parts), {}};
+Destinations Placement::slice_evenly(const support::Communicator& comm, std::int64_t blocks,
+                                     std::span<const amr::Key> keys, int parts, std::span<const double> shares) const {
+  Destinations to{partitioners::even_cuts(blocks, parts, shares), {}};
+  if (groups_) keep_families(comm, keys, to.cuts);
+  return to;
 }
 
 std::string key_curve(const PartitionConfig& partition) {

@@ -43,17 +43,23 @@ class Placement {
   [[nodiscard]] Destinations place(const support::Communicator& comm, const BlockTable& table, int parts,
                                    double heaviest, std::span<const std::int32_t> owners,
                                    const partitioners::Graph* graph = nullptr) const;
-  /// The rows in the order in which ranks hold them, cut anew by their loads. Collective.
+  /// The rows in the order in which ranks hold them, cut anew by their loads. shares: what of all loads each part is to
+  /// get (Policy::rank_shares); not with partition.slices "exact". Families stay together with partition.group_blocks.
+  /// Collective.
   [[nodiscard]] Destinations slice(const support::Communicator& comm, const BlockTable& table, int parts,
-                                   double heaviest) const;
-  /// The same where all rows weigh the same: needs only their number on all ranks. Local.
-  [[nodiscard]] static Destinations slice_evenly(std::int64_t blocks, int parts);
+                                   double heaviest, std::span<const double> shares = {}) const;
+  /// The same where all rows weigh the same: needs only their number on all ranks; `keys`, of this rank's rows, with
+  /// partition.group_blocks, where it is collective. Else local.
+  [[nodiscard]] Destinations slice_evenly(const support::Communicator& comm, std::int64_t blocks,
+                                          std::span<const amr::Key> keys, int parts,
+                                          std::span<const double> shares = {}) const;
 
  private:
   partitioners::PartitionOptions options_;
   std::unique_ptr<partitioners::Partitioner> partitioner_;
   bool follows_keys_;
   bool renames_;
+  bool groups_;
 };
 
 /// The curve of a run's keys: the method's own where Placement follows it, else Hilbert's for the method "hilbert" and

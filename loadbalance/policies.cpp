@@ -2,6 +2,7 @@
 #include <array>
 
 #include "loadbalance/cost_policies.hpp"
+#include "loadbalance/feedback_policy.hpp"
 #include "loadbalance/outlook_policies.hpp"
 #include "loadbalance/policy.hpp"
 #include "support/registry.hpp"
@@ -73,6 +74,7 @@ std::span<const PolicyEntry> policy_registry() {
       PolicyEntry{"auto",
                   "rebalance when the loss a segment reaches that of the best rhythm of cuts and steps are left",
                   make_auto},
+      PolicyEntry{"feedback", "slice by shares of the ranks that follow their idle time (measured)", make_feedback},
       PolicyEntry{"never", "leave blocks where refinement made them", make_policy_of<Never>},
   };
   return entries;
@@ -87,9 +89,11 @@ std::string_view action_name(Action action) {
   return kNames.at(static_cast<std::size_t>(action));
 }
 
-Load measure(std::span<const double> loads) {
+Load measure(std::span<const double> loads_of_ranks, std::span<const double> shares) {
   Load load;
-  if (loads.empty()) return load;
+  if (loads_of_ranks.empty()) return load;
+  std::vector<double> loads(loads_of_ranks.begin(), loads_of_ranks.end());
+  for (std::size_t r = 0; r < shares.size(); ++r) loads[r] /= shares[r] * static_cast<double>(loads.size());
   const auto [low, high] = std::minmax_element(loads.begin(), loads.end());
   double total = 0.0;
   for (const double l : loads) total += l;

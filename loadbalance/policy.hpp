@@ -24,7 +24,7 @@ namespace amrbench::loadbalance {
 enum class Action : std::uint8_t { leave, incremental, full };
 std::string_view action_name(Action action);
 
-/// What placing all blocks anew would give, known without moving any.
+/// What an action would give, known without moving any block.
 struct Outlook {
   double max = 0.0;         ///< load of the fullest rank then
   std::int64_t blocks = 0;  ///< that would move, on all ranks
@@ -40,6 +40,7 @@ struct Load {
   bool predicted = false;          ///< by the changes agreed on, which are not applied yet
   int cuts = 0;                    ///< how often this refinement has moved blocks so far
   std::optional<Outlook> outlook;  ///< for policies that want it
+  std::optional<Outlook> sliced;   ///< the same of Action::incremental, where it is another than that of `full`
 
   /// (max - min) / mean, miniAMR's measure; 0 for an empty mesh.
   [[nodiscard]] double spread() const { return mean > 0.0 ? (max - min) / mean : 0.0; }
@@ -50,8 +51,9 @@ struct Load {
   /// How far the fullest rank is above what placing anew would give; 0 where that is not known.
   [[nodiscard]] double curable() const { return outlook ? std::max(0.0, max - outlook->max) : 0.0; }
 };
-/// The load of each rank, in a Load.
-[[nodiscard]] Load measure(std::span<const double> loads);
+/// The load of each rank, in a Load. shares: what of all loads each rank is to have (Policy::rank_shares): a load then
+/// counts beside its rank's share, so that all are 1 where each has just that.
+[[nodiscard]] Load measure(std::span<const double> loads, std::span<const double> shares = {});
 
 /// What was measured between two decisions, over ranks.
 struct Segment {
@@ -92,6 +94,13 @@ class Policy {
   [[nodiscard]] virtual Action decide(const History& history, const Load& load) const = 0;
   /// Must loads tell what placing anew would give? It is then computed at every question.
   [[nodiscard]] virtual bool wants_outlook() const { return false; }
+  /// Does it look at seconds alone, so that it is to be asked after refinements that changed nothing as well?
+  [[nodiscard]] virtual bool measures() const { return false; }
+  /// What of all loads each rank is to have, in all 1; empty: as much as any other. It then decides `leave` or
+  /// `incremental` only.
+  [[nodiscard]] virtual std::span<const double> rank_shares() const { return {}; }
+  /// A segment is over, the last of history.segments. Once a refinement, before decide(). Local.
+  virtual void learn(const History& /*history*/) {}
   /// A refinement is over and this is what it came to. Told at the latest before the next decide(). Local.
   virtual void observe(const Outcome& /*outcome*/) {}
 };

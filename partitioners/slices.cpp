@@ -19,6 +19,20 @@ Mass least_twice_middle(Mass total, int p, int parts) {
   return (2 * total * p + parts - 1) / parts;
 }
 
+/// Where slices begin, in twice the weight before a place's middle: at even marks, or by shares that sum to 1.
+std::vector<std::uint64_t> slice_marks(std::uint64_t total, int parts, std::span<const double> shares) {
+  std::vector<std::uint64_t> marks(static_cast<std::size_t>(parts) + 1);
+  double share = 0.0;
+  for (int p = 0; p < parts; ++p) {
+    const auto k = static_cast<std::size_t>(p);
+    marks[k] = shares.empty() ? static_cast<std::uint64_t>(least_twice_middle(static_cast<Mass>(total), p, parts))
+                              : static_cast<std::uint64_t>(std::min(1.0, share) * 2.0 * static_cast<double>(total));
+    if (!shares.empty()) share += shares[k];
+  }
+  marks.back() = 2 * total;
+  return marks;
+}
+
 /// First of n places that weigh 1 each, and so have their middles at (2 i + 1) / 2, in slice p.
 std::size_t even_cut(std::size_t n, int p, int parts) {
   return static_cast<std::size_t>(least_twice_middle(static_cast<Mass>(n), p, parts) / 2);
@@ -102,16 +116,16 @@ template std::vector<std::int32_t> slice_order(std::span<const std::uint32_t>, s
 template std::vector<std::int32_t> slice_order(std::span<const std::uint64_t>, std::span<const std::uint64_t>, int, int,
                                                SliceRule);
 
-std::vector<std::int64_t> even_cuts(std::int64_t items, int parts) {
+std::vector<std::int64_t> even_cuts(std::int64_t items, int parts, std::span<const double> shares) {
   std::vector<std::int64_t> cuts;
-  for (int p = 0; p <= parts; ++p)
-    cuts.push_back(static_cast<std::int64_t>(even_cut(static_cast<std::size_t>(items), p, parts)));
+  for (const std::uint64_t mark : slice_marks(static_cast<std::uint64_t>(items), parts, shares))
+    cuts.push_back(static_cast<std::int64_t>(mark / 2));
   return cuts;
 }
 
 std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
                                          std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts,
-                                         SliceRule rule) {
+                                         SliceRule rule, std::span<const double> shares_of_parts) {
   struct Share {
     std::uint64_t items, weight;
   };
@@ -123,19 +137,17 @@ std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
     total.items += shares[r].items;
     total.weight += shares[r].weight;
   }
-  if (total.weight == 0) return even_cuts(static_cast<std::int64_t>(total.items), parts);
+  if (total.weight == 0) return even_cuts(static_cast<std::int64_t>(total.items), parts, shares_of_parts);
   if (rule == SliceRule::exact) return exact_cuts_on_ranks(comm, fixed_weights, parts);
   // A rank knows the cuts that lie among its items; the others say that it is not before theirs.
   std::vector<std::int64_t> cuts(static_cast<std::size_t>(parts) + 1, static_cast<std::int64_t>(total.items));
   cuts[0] = 0;
+  const std::vector<std::uint64_t> marks = slice_marks(total.weight, parts, shares_of_parts);
   std::uint64_t weight = before.weight;
   int p = 0;
-  std::uint64_t reach = 0;  // of the middle of slice p's first item, twice
   for (std::size_t i = 0; i < fixed_weights.size() && p < parts; ++i) {
-    for (; p < parts && 2 * weight + fixed_weights[i] >= reach; ++p) {
+    for (; p < parts && 2 * weight + fixed_weights[i] >= marks[static_cast<std::size_t>(p)]; ++p)
       if (p > 0) cuts[p] = static_cast<std::int64_t>(before.items + i);
-      reach = static_cast<std::uint64_t>(least_twice_middle(total.weight, p + 1, parts));
-    }
     weight += fixed_weights[i];
   }
   if (comm.size() > 1) support::all_min(comm, std::span(cuts));

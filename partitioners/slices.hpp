@@ -46,17 +46,18 @@ template <class Index>
 std::vector<std::int32_t> slice_order(std::span<const Index> order, std::span<const std::uint64_t> weights, int parts,
                                       int threads = 0, SliceRule rule = SliceRule::midpoint);
 
-/// Where slices begin among `items` that weigh the same: slice p has the places [cuts[p], cuts[p + 1]). Local,
-/// O(parts).
-std::vector<std::int64_t> even_cuts(std::int64_t items, int parts);
+/// Where slices begin among `items` that weigh the same: slice p has the places [cuts[p], cuts[p + 1]). shares: what of
+/// the items each slice is to get, in all 1; or empty: as much as any other. Local, O(parts).
+std::vector<std::int64_t> even_cuts(std::int64_t items, int parts, std::span<const double> shares = {});
 
 /// Where slices begin in items that are spread over ranks in order: slice p has the places [cuts[p], cuts[p + 1]) over
 /// all ranks. fixed_weights: one an item of this rank, their sum over ranks below 2^62; empty where each weighs 1, on
 /// all ranks that have items or on none. parts + 1 cuts, the same on every rank and for any number of ranks. One
 /// collective, two with weights; none where `comm` is empty or of one rank. O(items + parts); for `exact` what
-/// exact_cuts_on_ranks() takes. Collective.
+/// exact_cuts_on_ranks() takes. shares_of_parts: as above, the same on every rank; `midpoint` only. Collective.
 std::vector<std::int64_t> slice_on_ranks(const support::Communicator& comm,
                                          std::span<const std::uint64_t> fixed_weights, std::size_t items, int parts,
-                                         SliceRule rule = SliceRule::midpoint);
+                                         SliceRule rule = SliceRule::midpoint,
+                                         std::span<const double> shares_of_parts = {});
 
 }  // namespace amrbench::partitioners

@@ -79,7 +79,7 @@ class _Payload:
 
 
 class Trace:
-    """`header` is a dictionary: root, max_level, block, variables, steps, name."""
+    """`header` is a dictionary: root, max_level, block, variables, steps, name; work, where there is artificial work."""
 
     def __init__(self, file):
         self._file = file

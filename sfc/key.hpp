@@ -129,6 +129,13 @@ class KeySpace {
   [[nodiscard]] AMRBENCH_HD int child_index(std::uint64_t key) const {
     return static_cast<int>(key >> trailing_zeros(key) >> 1) & (kChildren - 1);
   }
+  /// Are these the keys of the first and the last of a family of siblings? If so, and both are leaves with kChildren -
+  /// 2 leaves between them, all of the family are.
+  [[nodiscard]] AMRBENCH_HD static bool are_family_ends(std::uint64_t first, std::uint64_t last) {
+    const std::uint64_t marker = lowest(first);
+    return marker == lowest(last) && last - first == 2 * marker * (kChildren - 1) &&
+           (first / (2 * marker)) % kChildren == 0;
+  }
   /// Smallest and largest key of the block's subtree (itself included).
   [[nodiscard]] AMRBENCH_HD std::uint64_t first(std::uint64_t key) const { return key - lowest(key) + 1; }
   [[nodiscard]] AMRBENCH_HD std::uint64_t last(std::uint64_t key) const { return key + lowest(key) - 1; }

@@ -102,7 +102,7 @@ void BestSchedule::follow(std::span<const std::int32_t> origin) {
   });
 }
 
-void BestSchedule::conclude(Tables& tables) {
+void BestSchedule::conclude(Tables& tables, bool /*changes*/) {
   const BlockTable& rows = table(tables);
   is_refining_ = false;
   drop_twins();  // those that had no reason to cut ahead

@@ -17,10 +17,10 @@ class BestSchedule final : public TraceVisitor {
 
   void roots(Tables& tables) override;
   void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override;
-  void begin(const amr::RunPosition& /*position*/) override {}
+  void begin(const amr::RunPosition& /*position*/, bool /*changes*/) override {}
   void ahead(Tables& tables) override;
   void follow(std::span<const std::int32_t> origin) override;
-  void conclude(Tables& tables) override;
+  void conclude(Tables& tables, bool /*changes*/) override;
   void look() override;
 
   /// Of the best schedule; infinity where all were dearer than the bound.

@@ -16,7 +16,7 @@ Machine idle_machine() {
   m.overlap = false;
   m.ranks_per_node = 1 << 20;
   for (const Member member : {&Machine::update_s, &Machine::block_s, &Machine::node_latency_s, &Machine::node_byte_s,
-                              &Machine::latency_s, &Machine::byte_s})
+                              &Machine::latency_s, &Machine::byte_s, &Machine::migrate_byte_s})
     m.*member = 0.0;
   return m;
 }

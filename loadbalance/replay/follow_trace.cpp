@@ -30,25 +30,26 @@ void follow_trace(const std::filesystem::path& trace, std::string_view curve, Tr
   std::int64_t done = 0, stages = 0;  // stages: up to which segments are over
   const std::int64_t steps = reader.header().steps;
   while (reader.next(refinement)) {
-    if (!refinement.passes.empty()) {
+    const bool changes = !refinement.passes.empty(), told = changes || visitor.measures();
+    if (told) {
       if (refinement.stages > stages) visitor.segment(mesh.mesh(), refinement.stages - stages);
       stages = refinement.stages;
-      visitor.begin({refinement.step, steps, refinement.stages});
+      visitor.begin({refinement.step, steps, refinement.stages}, changes);
     }
     for (const TracePass& pass : refinement.passes) {
       try {
-        const std::vector<amr::Change> changes = mesh.changes(pass);
-        Tables tables(mesh.mesh(), changes);
+        const std::vector<amr::Change> of_blocks = mesh.changes(pass);
+        Tables tables(mesh.mesh(), of_blocks);
         visitor.ahead(tables);
-        visitor.follow(mesh.apply(changes));
+        visitor.follow(mesh.apply(of_blocks));
       } catch (const support::InputError& error) {
         throw support::InputError(fmt::format("trace {}: refinement {}: {}", trace.string(), done, error.what()));
       }
     }
     visitor.look();
-    if (!refinement.passes.empty()) {
+    if (told) {
       Tables tables(mesh.mesh(), {});
-      visitor.conclude(tables);
+      visitor.conclude(tables, changes);
     }
     ++done;
     if (progress) progress(done);

@@ -34,11 +34,14 @@ class TraceVisitor {
   virtual void roots(Tables& tables) = 0;
   /// So many stages on this mesh. The last mesh has a segment even where no stage follows.
   virtual void segment(const amr::Mesh<3>& mesh, std::int64_t stages) = 0;
-  virtual void begin(const amr::RunPosition& position) = 0;
+  /// A refinement. One that does not change the mesh is told of only where measures().
+  virtual void begin(const amr::RunPosition& position, bool changes) = 0;
+  /// Rebalancer::measures().
+  [[nodiscard]] virtual bool measures() const { return false; }
   /// A pass: what the blocks become, then what has become of them.
   virtual void ahead(Tables& tables) = 0;
   virtual void follow(std::span<const std::int32_t> origin) = 0;
-  virtual void conclude(Tables& tables) = 0;
+  virtual void conclude(Tables& tables, bool changes) = 0;
   /// A consensus that found nothing to change; every refinement ends with one.
   virtual void look() = 0;
 };

@@ -19,10 +19,10 @@ class LbafExport final : public TraceVisitor {
 
   void roots(Tables& tables) override { run_.place_roots(table(tables)); }
   void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override;
-  void begin(const amr::RunPosition& position) override { run_.begin(position); }
+  void begin(const amr::RunPosition& position, bool /*changes*/) override { run_.begin(position); }
   void ahead(Tables& tables) override { run_.ahead(table(tables)); }
   void follow(std::span<const std::int32_t> origin) override { run_.follow(origin); }
-  void conclude(Tables& tables) override { run_.conclude(table(tables)); }
+  void conclude(Tables& tables, bool /*changes*/) override { run_.conclude(table(tables)); }
   void look() override { run_.look(); }
 
   /// The text of rank r's file.

@@ -18,7 +18,9 @@ struct Machine {
   double block_s = 0.0;    ///< a block, one stage, besides
   double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
   double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
-  double migrate_byte_s = 0.0;  ///< a byte of a block that moves, at either end, besides sending it
+  /// A byte of a block that moves within a node, at either end; between nodes byte_s - node_byte_s comes on top. Below
+  /// 0: as a byte of a halo, which a stage packs in smaller pieces.
+  double migrate_byte_s = -1.0;
   double collective_s = 0.0;    ///< a collective on one rank, besides latency_s for each doubling of ranks
   double refine_block_s = 0.0;  ///< a block of the fullest rank, each pass of a refinement
   double refine_pass_s = 0.0;   ///< a pass of a refinement, besides a collective

@@ -17,8 +17,10 @@ namespace {
 std::string placing_of(const Strategy& s) {
   const PartitionConfig& p = s.partition;
   std::string name = std::to_string(s.ranks);
-  for (const std::string& part : {p.method, p.splitter, p.slices, std::to_string(p.bucket),
-                                  std::to_string(p.side_tolerance), std::to_string(p.rename), s.balance.weights})
+  for (const std::string& part :
+       {p.method, p.splitter, p.slices, std::to_string(p.bucket), std::to_string(p.side_tolerance),
+        std::to_string(p.rename), std::to_string(p.group_blocks), std::to_string(s.balance.limit_move),
+        s.balance.weights})
     name += ' ' + part;
   return name;
 }
@@ -26,18 +28,25 @@ std::string placing_of(const Strategy& s) {
 /// All strategies on the keys of one curve.
 class Strategies final : public TraceVisitor {
  public:
-  explicit Strategies(std::vector<VirtualRun*> runs, std::vector<const Placer*> placers)
-      : runs_(std::move(runs)), placers_(std::move(placers)) {}
+  Strategies(std::vector<VirtualRun*> runs, std::vector<const Placer*> placers, const TraceHeader& header)
+      : runs_(std::move(runs)), placers_(std::move(placers)), header_(header) {}
 
   void roots(Tables& tables) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->place_roots(table(tables, i));
   }
   void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override {
     for_all(runs_.size(), [&](std::size_t i) { runs_[i]->work(mesh, stages); });
-    block_stages_.push_back(static_cast<double>(mesh.global_size()) * static_cast<double>(stages));
+    if (!goes_on_) work_stages_.push_back(0.0);
+    goes_on_ = true;
+    for (const double factor : block_work(mesh, header_)) work_stages_.back() += factor * static_cast<double>(stages);
   }
-  void begin(const amr::RunPosition& position) override {
-    for (VirtualRun* run : runs_) run->begin(position);
+  void begin(const amr::RunPosition& position, bool changes) override {
+    for (VirtualRun* run : runs_)
+      if (changes || run->measures()) run->begin(position);
+    if (changes) goes_on_ = false;
+  }
+  [[nodiscard]] bool measures() const override {
+    return std::any_of(runs_.begin(), runs_.end(), [](const VirtualRun* run) { return run->measures(); });
   }
   void ahead(Tables& tables) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
@@ -46,15 +55,17 @@ class Strategies final : public TraceVisitor {
   void follow(std::span<const std::int32_t> origin) override {
     for_all(runs_.size(), [&](std::size_t i) { runs_[i]->follow(origin); });
   }
-  void conclude(Tables& tables) override {
+  void conclude(Tables& tables, bool changes) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
-    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->conclude(table(tables, i)); });
+    for_all(runs_.size(), [&](std::size_t i) {
+      if (changes || runs_[i]->measures()) runs_[i]->conclude(table(tables, i));
+    });
   }
   void look() override {
     for (VirtualRun* run : runs_) run->look();
   }
-  /// Blocks times stages of each segment.
-  [[nodiscard]] const std::vector<double>& block_stages() const { return block_stages_; }
+  /// Stencils of blocks, artificial work counted, in each segment between meshes.
+  [[nodiscard]] const std::vector<double>& work_stages() const { return work_stages_; }
 
  private:
   /// Made before threads ask for it.
@@ -64,7 +75,9 @@ class Strategies final : public TraceVisitor {
   }
   std::vector<VirtualRun*> runs_;
   std::vector<const Placer*> placers_;
-  std::vector<double> block_stages_;
+  const TraceHeader& header_;
+  std::vector<double> work_stages_;
+  bool goes_on_ = false;  ///< does the last of them?
 };
 
 class Replay {
@@ -89,10 +102,10 @@ class Replay {
         runs.push_back(runs_[i].get());
         placers.push_back(&placer(i));
       }
-      Strategies strategies(std::move(runs), std::move(placers));
+      Strategies strategies(std::move(runs), std::move(placers), header_);
       walk(curve, strategies);
-      for (const std::size_t i : members) fill(rows_[i], i, strategies.block_stages());
-      if (request_.optimum) search(curve, members, strategies.block_stages());
+      for (const std::size_t i : members) fill(rows_[i], i, strategies.work_stages());
+      if (request_.optimum) search(curve, members, strategies.work_stages());
     }
     return std::move(rows_);
   }
@@ -116,7 +129,7 @@ class Replay {
     });
   }
 
-  void fill(ReplayRow& row, std::size_t i, const std::vector<double>& block_stages) const {
+  void fill(ReplayRow& row, std::size_t i, const std::vector<double>& work_stages) const {
     const VirtualRun& run = *runs_[i];
     row.strategy = request_.strategies[i];
     row.times = run.times();
@@ -126,27 +139,27 @@ class Replay {
     row.halo = run.halo();
     row.last_halo = run.last_halo();
     row.series = run.series();
-    for (const double ideal : ideal_of(row.strategy.ranks, block_stages)) row.ideal_s += ideal;
+    for (const double ideal : ideal_of(row.strategy.ranks, work_stages)) row.ideal_s += ideal;
   }
 
   /// Seconds of each segment if computation were all there is, and even.
-  [[nodiscard]] std::vector<double> ideal_of(int ranks, const std::vector<double>& block_stages) const {
+  [[nodiscard]] std::vector<double> ideal_of(int ranks, const std::vector<double>& work_stages) const {
     const Machine& m = request_.machine;
     const double block_s = static_cast<double>(header_.layout().block_values()) * m.update_s + m.block_s;
     std::vector<double> ideal;
-    for (const double blocks : block_stages) ideal.push_back(blocks * block_s / ranks);
+    for (const double blocks : work_stages) ideal.push_back(blocks * block_s / ranks);
     return ideal;
   }
 
   /// The best schedule of each rule of placing among the members.
   void search(const std::string& curve, const std::vector<std::size_t>& members,
-              const std::vector<double>& block_stages) {
+              const std::vector<double>& work_stages) {
     std::map<std::string, std::vector<std::size_t>> by_placing;
     for (const std::size_t i : members) by_placing[placing_of(request_.strategies[i])].push_back(i);
     for (const auto& [placing, alike] : by_placing) {
       double bound = std::numeric_limits<double>::infinity();
       for (const std::size_t i : alike) bound = std::min(bound, rows_[i].times.total());
-      const std::vector<double> ideal = ideal_of(request_.strategies[alike.front()].ranks, block_stages);
+      const std::vector<double> ideal = ideal_of(request_.strategies[alike.front()].ranks, work_stages);
       // Sums of the same seconds in another order may differ in their last bits.
       constexpr double kRounding = 1e-9;
       BestSchedule best(*placers_.at(placing), bound * (1.0 + kRounding), ideal);

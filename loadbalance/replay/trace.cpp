@@ -102,6 +102,8 @@ void check_header(const TraceHeader& h) {
   }
   if (!in(h.max_level, 0, 20 - bits)) throw InputError("max_level is too large for root");
   if (!in(h.variables, 1, 1 << 20) || h.steps < 0) throw InputError("variables must be >= 1, steps >= 0");
+  for (const amr::WorkConfig& w : h.work)
+    if (!in(w.factor, 1, 1000)) throw InputError("work.factor must be from 1 to 1000");
 }
 
 }  // namespace
@@ -116,8 +118,10 @@ TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
   std::error_code error;
   if (fs::is_directory(file_, error)) throw RunError(fmt::format("trace {}: is a folder", file_.string()));
   out_.open(unfinished_, std::ios::binary | std::ios::trunc);
-  const nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
-                            {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};
+  nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
+                      {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};
+  for (const amr::WorkConfig& w : header.work)
+    json["work"].push_back({{"factor", w.factor}, {"lo", w.lo}, {"hi", w.hi}, {"rank", w.rank}});
   out_ << kMagic << '\n' << json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
   if (!out_.flush()) throw RunError(fmt::format("trace {}: cannot be written", unfinished_.string()));
 }
@@ -207,6 +211,11 @@ void TraceReader::read_header() {
     header_.variables = json.at("variables").get<int>();
     header_.steps = json.at("steps").get<std::int64_t>();
     header_.name = json.at("name").get<std::string>();
+    if (json.contains("work")) {
+      for (const auto& w : json.at("work"))
+        header_.work.push_back({w.at("factor").get<int>(), w.at("lo").get<std::array<double, 3>>(),
+                                w.at("hi").get<std::array<double, 3>>(), w.at("rank").get<int>()});
+    }
     check_header(header_);
   } catch (const nlohmann::json::exception&) {
     refuse("its header is damaged");

@@ -20,18 +20,20 @@
 #include <string>
 #include <vector>
 
+#include "amr/config.hpp"
 #include "kernels/layout.hpp"
 
 namespace amrbench::loadbalance {
 
 /// What all refinements of a trace have in common.
 struct TraceHeader {
-  std::array<int, 3> root{1, 1, 1};   ///< root cells a direction
-  int max_level = 0;                  ///< deepest level
-  std::array<int, 3> block{8, 8, 8};  ///< cells of a block a direction
-  int variables = 1;                  ///< values of a cell
-  std::int64_t steps = 0;             ///< there will be, or 0: not known beforehand
-  std::string name;                   ///< of the run
+  std::array<int, 3> root{1, 1, 1};        ///< root cells a direction
+  int max_level = 0;                       ///< deepest level
+  std::array<int, 3> block{8, 8, 8};       ///< cells of a block a direction
+  int variables = 1;                       ///< values of a cell
+  std::int64_t steps = 0;                  ///< there will be, or 0: not known beforehand
+  std::string name;                        ///< of the run
+  std::vector<amr::WorkConfig> work = {};  ///< artificial work
   /// As the CPU back end stores blocks: some numbers of variables are padded.
   [[nodiscard]] kernels::BlockLayout layout() const { return kernels::make_layout(block, variables); }
   /// Bytes that a block's values and its entry take in a message.

@@ -62,8 +62,8 @@ void on_first_rank(const support::Communicator& comm, Work&& work) {
 }  // namespace
 
 TraceHeader trace_header(const amr::Config& config) {
-  return {config.mesh.root,        config.mesh.max_level, config.mesh.block,
-          config.fields.variables, config.run.steps,      config.run.name};
+  return {config.mesh.root, config.mesh.max_level, config.mesh.block, config.fields.variables,
+          config.run.steps, config.run.name,       config.work};
 }
 
 TraceRecorder::TraceRecorder(const support::Communicator& comm, amr::Rebalancer& inner,

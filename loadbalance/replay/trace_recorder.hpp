@@ -24,7 +24,11 @@ class TraceRecorder final : public amr::Rebalancer {
   void place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override {
     inner_.place_roots(mesh, fields, metrics);
   }
+  [[nodiscard]] bool measures() const override { return inner_.measures(); }
   void begin(const amr::RunPosition& position) override;
+  void learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) override {
+    inner_.learn(mesh, block_seconds, metrics);
+  }
   /// One gather of the blocks that change besides what the other does.
   bool rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;

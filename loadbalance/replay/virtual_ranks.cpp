@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "amr/work.hpp"
+
 namespace amrbench::loadbalance {
 
 namespace {
@@ -65,6 +67,15 @@ std::vector<std::int32_t> rank_order(std::span<const std::int32_t> owners, int r
   return order;
 }
 
+std::vector<double> block_work(const amr::Mesh<3>& mesh, const TraceHeader& header) {
+  std::vector<double> work(static_cast<std::size_t>(mesh.size()), 1.0);
+  if (header.work.empty()) return work;
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i)
+    work[static_cast<std::size_t>(i)] = amr::work_factor(header.work, mesh.centre(i));
+  return work;
+}
+
 std::vector<double> rank_loads(const BlockTable& table, std::span<const std::int32_t> owners, int ranks, bool whole) {
   std::vector<double> loads(static_cast<std::size_t>(ranks));
   for (std::size_t i = 0; i < owners.size(); ++i)
@@ -121,6 +132,10 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
 MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
                    std::int64_t block_bytes, const Machine& machine) {
   MoveCost cost;
+  const bool own = machine.migrate_byte_s >= 0.0;
+  const double near_byte_s = own ? machine.migrate_byte_s : machine.node_byte_s;
+  const double far_byte_s =
+      own ? std::max(0.0, machine.migrate_byte_s + machine.byte_s - machine.node_byte_s) : machine.byte_s;
   std::vector<double> seconds(static_cast<std::size_t>(ranks));
   std::int32_t last_from = -1, last_to = -1;
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -130,8 +145,7 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
     const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
-    const double byte_s = machine.migrate_byte_s + (near ? machine.node_byte_s : machine.byte_s);
-    const double took = latency + static_cast<double>(block_bytes) * byte_s;
+    const double took = latency + static_cast<double>(block_bytes) * (near ? near_byte_s : far_byte_s);
     seconds[static_cast<std::size_t>(a)] += took;
     seconds[static_cast<std::size_t>(b)] += took;
     last_from = a;

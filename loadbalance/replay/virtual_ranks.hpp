@@ -42,4 +42,7 @@ struct MoveCost {
 [[nodiscard]] MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
                                  std::int64_t block_bytes, const Machine& machine);
 
+/// How often a stage evaluates the stencil of each block (amr/work.hpp); entries that name a rank left out. O(blocks).
+[[nodiscard]] std::vector<double> block_work(const amr::Mesh<3>& mesh, const TraceHeader& header);
+
 }  // namespace amrbench::loadbalance

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "amr/work.hpp"
+#include "loadbalance/gentle_cuts.hpp"
 #include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
 
@@ -41,9 +43,14 @@ BlockTable in_order(const BlockTable& table, std::span<const std::int32_t> order
   return sorted;
 }
 
-std::int64_t fullest(std::span<const std::int32_t> owners, int ranks) {
+std::vector<std::int64_t> rank_sizes(std::span<const std::int32_t> owners, int ranks) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
   for (const std::int32_t r : owners) ++counts[static_cast<std::size_t>(r)];
+  return counts;
+}
+
+std::int64_t fullest(std::span<const std::int32_t> owners, int ranks) {
+  const std::vector<std::int64_t> counts = rank_sizes(owners, ranks);
   return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
 }
 
@@ -59,18 +66,21 @@ Placer::Placer(const Strategy& strategy, const TraceHeader& header, const Machin
     : strategy_(strategy),
       header_(header),
       machine_(machine),
-      model_(make_cost_model(strategy.balance)),
+      model_(make_cost_model(strategy.balance, header.work)),
       placement_(strategy.partition) {
   if (placement_.needs_graph())
     throw support::InputError(
         fmt::format("partition.method {}: cuts graphs, which a replay does not make", strategy.partition.method));
   if (model_->remembers())
     throw support::InputError(
-        fmt::format("balance.weights {}: a run measures them, a trace does not hold them", strategy.balance.weights));
+        fmt::format("balance.weights {}: a run measures them, a trace does not hold them; \"region\" knows the work of "
+                    "the trace",
+                    strategy.balance.weights));
 }
 
-Load Placer::load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted, int cuts) const {
-  Load load = measure(rank_loads(table, owners, strategy_.ranks, model_->is_uniform()));
+Load Placer::load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted, int cuts,
+                  std::span<const double> shares) const {
+  Load load = measure(rank_loads(table, owners, strategy_.ranks, model_->is_uniform()), shares);
   if (!model_->is_uniform() || predicted) {
     load.heaviest = 0.0;
     for (const double weight : table.weight) load.heaviest = std::max(load.heaviest, weight);
@@ -81,25 +91,33 @@ Load Placer::load(const BlockTable& table, std::span<const std::int32_t> owners,
 }
 
 std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std::int32_t> owners, Action action,
-                                    const Load& load) const {
+                                    const Load& load, std::span<const double> shares) const {
+  return place(table, owners, action, load, shares, strategy_.balance.limit_move);
+}
+
+std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std::int32_t> owners, Action action,
+                                    const Load& load, std::span<const double> shares, double limit_move) const {
   const support::Communicator alone;
   const std::vector<std::int32_t> order = rank_order(owners, strategy_.ranks);
   const BlockTable sorted = order.empty() ? BlockTable{} : in_order(table, order);
   const BlockTable& rows = order.empty() ? table : sorted;
   Destinations to;
   if (action == Action::incremental || placement_.follows_keys()) {
-    to = model_->is_uniform() && !load.predicted ? Placement::slice_evenly(table.blocks, strategy_.ranks)
-                                                 : placement_.slice(alone, rows, strategy_.ranks, heaviest_row(table));
+    to = model_->is_uniform() && !load.predicted
+             ? placement_.slice_evenly(alone, table.blocks, rows.key, strategy_.ranks, shares)
+             : placement_.slice(alone, rows, strategy_.ranks, heaviest_row(table), shares);
   } else {
     std::vector<std::int32_t> now(owners.begin(), owners.end());
     std::ranges::sort(now);  // as the rows stand
     to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table), now);
   }
+  if (limit_move > 0.0 && !to.cuts.empty()) limit_cuts(to.cuts, rank_sizes(owners, strategy_.ranks), limit_move);
   Owners placed;
   if (to.cuts.empty()) {
     placed.resize(owners.size());
     for (std::size_t i = 0; i < placed.size(); ++i)
       placed[order.empty() ? i : static_cast<std::size_t>(order[i])] = to.ranks[i];
+    if (limit_move > 0.0) limit_moves(placed, owners, strategy_.ranks, limit_move);
   } else {
     placed = owners_of_cuts(to.cuts, order, owners.size());
     // As in a run: blocks that lie by these cuts already are left alone where they differ in weight.
@@ -111,10 +129,14 @@ std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std
 std::optional<Owners> Placer::look_ahead(const BlockTable& table, std::span<const std::int32_t> owners,
                                          Load& load) const {
   if (load.is_even()) return {};
+  const auto outlook_of = [&](const std::optional<Owners>& placed) {
+    const std::span<const std::int32_t> after = placed ? std::span<const std::int32_t>(*placed) : owners;
+    const std::vector<double> loads = rank_loads(table, after, strategy_.ranks, false);
+    return Outlook{*std::max_element(loads.begin(), loads.end()), move(owners, after).blocks};
+  };
   std::optional<Owners> placed = place(table, owners, Action::full, load);
-  const std::span<const std::int32_t> after = placed ? std::span<const std::int32_t>(*placed) : owners;
-  const std::vector<double> loads = rank_loads(table, after, strategy_.ranks, false);
-  load.outlook = Outlook{*std::max_element(loads.begin(), loads.end()), move(owners, after).blocks};
+  load.outlook = outlook_of(placed);
+  if (!placement_.follows_keys()) load.sliced = outlook_of(place(table, owners, Action::incremental, load));
   return placed;
 }
 
@@ -126,7 +148,7 @@ Owners Placer::place_roots(const BlockTable& table, Decider* decider) const {
   if (strategy_.ranks == 1 || (placement_.follows_keys() && model_->is_uniform())) return even;
   const Load now = load(table, even, false, 0);
   if (placement_.follows_keys() && now.is_even()) return even;
-  std::optional<Owners> placed = place(table, even, Action::full, now);
+  std::optional<Owners> placed = place(table, even, Action::full, now, {}, 0.0);
   if (!placed) return even;
   if (decider) {
     const std::int64_t blocks = move(even, *placed).blocks;
@@ -142,12 +164,23 @@ Owners Placer::follow(std::span<const std::int32_t> owners, std::span<const std:
   return next;
 }
 
+/// How often a stage evaluates each block on its rank; empty: once.
+std::vector<double> Placer::block_factors(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners) const {
+  std::vector<double> factors(header_.work.empty() ? 0 : owners.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    factors[i] = amr::work_factor(header_.work, mesh.centre(static_cast<std::int32_t>(i)), owners[i]);
+  return factors;
+}
+
 Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const {
   Work work;
   const auto times = static_cast<double>(stages);
   const double block_s = static_cast<double>(header_.layout().block_values()) * machine_.update_s + machine_.block_s;
   work.rank_seconds.resize(static_cast<std::size_t>(strategy_.ranks));
-  for (const std::int32_t r : owners) work.rank_seconds[static_cast<std::size_t>(r)] += 1.0;  // blocks so far
+  const std::vector<double> factors = block_factors(mesh, owners);
+  for (std::size_t i = 0; i < owners.size(); ++i)  // evaluations of a block so far
+    work.rank_seconds[static_cast<std::size_t>(owners[i])] += factors.empty() ? 1.0 : factors[i];
   const HaloCost halo = halo_cost(mesh, owners, strategy_.ranks, header_, machine_);
   double compute = 0.0, send = 0.0, both = 0.0;
   for (std::size_t r = 0; r < work.rank_seconds.size(); ++r) {
@@ -207,7 +240,7 @@ void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
 
 /// Asks the policy and does what it says.
 void VirtualRun::decide(const BlockTable& table, bool predicted) {
-  Load load = placer_.load(table, owners_, predicted, decider_.cuts());
+  Load load = placer_.load(table, owners_, predicted, decider_.cuts(), decider_.rank_shares());
   std::optional<Owners> placed;
   const bool looks = decider_.wants_outlook() && !load.is_even();
   if (looks) placed = placer_.look_ahead(table, owners_, load);
@@ -221,7 +254,8 @@ void VirtualRun::decide(const BlockTable& table, bool predicted) {
     if (!predicted) decider_.conclude(load);
     return;
   }
-  if (!looks || action == Action::incremental) placed = placer_.place(table, owners_, action, load);
+  if (!looks || action == Action::incremental)
+    placed = placer_.place(table, owners_, action, load, decider_.rank_shares());
   if (placed) {
     const MoveCost moved = placer_.move(owners_, *placed);
     times_.migrate_s += moved.seconds;
@@ -229,7 +263,7 @@ void VirtualRun::decide(const BlockTable& table, bool predicted) {
     decider_.moved(predicted, moved.blocks, moved.blocks * placer_.block_bytes());
     owners_ = std::move(*placed);
   }
-  if (!predicted) decider_.conclude(placer_.load(table, owners_, false, decider_.cuts()));
+  if (!predicted) decider_.conclude(placer_.load(table, owners_, false, decider_.cuts(), decider_.rank_shares()));
 }
 
 double VirtualRun::stencil_max() const {
@@ -241,7 +275,8 @@ double VirtualRun::halo_max() const {
   return compute_.empty() ? 0.0 : both - *std::min_element(compute_.begin(), compute_.end());
 }
 
-void VirtualRun::ahead(const BlockTable& table) {
+/// The exchange of loads, with which ranks tell what they measured.
+void VirtualRun::learn() {
   if (decider_.is_new()) {
     std::vector<RankReport> reports(static_cast<std::size_t>(placer_.strategy().ranks));
     for (std::size_t r = 0; r < reports.size(); ++r)
@@ -253,6 +288,10 @@ void VirtualRun::ahead(const BlockTable& table) {
     cost_ = 0.0;
   }
   times_.balance_s += placer_.exchange_seconds();
+}
+
+void VirtualRun::ahead(const BlockTable& table) {
+  learn();
   decide(table, true);
 }
 
@@ -262,8 +301,9 @@ void VirtualRun::follow(std::span<const std::int32_t> origin) {
 }
 
 void VirtualRun::conclude(const BlockTable& table) {
+  if (decider_.is_new()) learn();  // nothing changed
   decide(table, false);
-  const double imbalance = placer_.load(table, owners_, false, 0).imbalance();
+  const double imbalance = placer_.load(table, owners_, false, 0, decider_.rank_shares()).imbalance();
   series_.push_back(
       {decider_.history().step, table.blocks, imbalance, decider_.outcome().has_cut(), segment_s_, cost_});
   segment_s_ = 0.0;

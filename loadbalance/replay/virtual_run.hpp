@@ -65,11 +65,12 @@ class Placer {
   /// Must tables have centres?
   [[nodiscard]] bool needs_centres() const { return model_->needs_centres() || !placement_.follows_keys(); }
   /// As Balancer sees it. O(blocks).
-  [[nodiscard]] Load load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted,
-                          int cuts) const;
-  /// Owners after placing anew, or nothing where that would change nothing and is left out. O(blocks).
+  [[nodiscard]] Load load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted, int cuts,
+                          std::span<const double> shares = {}) const;
+  /// Owners after placing anew, or nothing where that would change nothing and is left out. shares: of the ranks, for
+  /// Action::incremental. O(blocks).
   [[nodiscard]] std::optional<Owners> place(const BlockTable& table, std::span<const std::int32_t> owners,
-                                            Action action, const Load& load) const;
+                                            Action action, const Load& load, std::span<const double> shares = {}) const;
   /// Fills in Load::outlook; returns the owners it tells of.
   std::optional<Owners> look_ahead(const BlockTable& table, std::span<const std::int32_t> owners, Load& load) const;
   [[nodiscard]] Owners place_roots(const BlockTable& table, Decider* decider) const;
@@ -97,6 +98,10 @@ class Placer {
   [[nodiscard]] std::int64_t block_bytes() const { return header_.block_bytes(); }
 
  private:
+  [[nodiscard]] std::vector<double> block_factors(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners) const;
+  [[nodiscard]] std::optional<Owners> place(const BlockTable& table, std::span<const std::int32_t> owners,
+                                            Action action, const Load& load, std::span<const double> shares,
+                                            double limit_move) const;
   Strategy strategy_;
   TraceHeader header_;
   Machine machine_;
@@ -107,7 +112,11 @@ class Placer {
 /// A strategy whose policy decides.
 class VirtualRun {
  public:
-  VirtualRun(const Placer& placer, std::unique_ptr<Policy> policy) : placer_(placer), decider_(std::move(policy)) {}
+  /// Throws support::InputError where policy and placer do not go together.
+  VirtualRun(const Placer& placer, std::unique_ptr<Policy> policy) : placer_(placer), decider_(std::move(policy)) {
+    check_shares(decider_, placer.strategy().partition);
+  }
+  [[nodiscard]] bool measures() const { return decider_.measures(); }
 
   // In the order of a run. Tables are weighed by the placer's model.
   void place_roots(const BlockTable& table) { owners_ = placer_.place_roots(table, &decider_); }
@@ -132,6 +141,7 @@ class VirtualRun {
   [[nodiscard]] const std::vector<ReplayStep>& series() const { return series_; }
 
  private:
+  void learn();
   void decide(const BlockTable& table, bool predicted);
   const Placer& placer_;
   Decider decider_;

@@ -98,7 +98,7 @@ inline Result run(const support::Communicator& comm, apps::Config config, const 
   config.device.transport = way.transport;
   const bool scatter = way.policy == "scatter";
   config.balance = {.policy = scatter ? "never" : way.policy, .threshold = 0.3, .weights = way.weights};
-  loadbalance::Balancer balancer(config.balance, config.partition);
+  loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   Scatter scattering(kSeed);
   support::Metrics metrics;
   Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition),

@@ -79,6 +79,27 @@ TEST(SameBitsCuda, StencilsThatNeedEdgesAndCorners) {
   }
 }
 
+TEST(SameBitsCuda, ArtificialWorkAndEveryKindOfWeights) {
+  AMRBENCH_NEEDS_GPU();
+  const Communicator world = Communicator::world();
+  int number = 0;
+  for (const char* stencil : {"average7", "average27", "mixed"}) {
+    for (const int set : {3, 6}) {
+      apps::Config config = config_of(set, stencil);
+      const Result expected = reference(world, config);
+      config.work = {
+          {.factor = 5, .hi = {0.5, 1.0, 1.0}}, {.factor = 2, .lo = {0.0, 0.3, 0.0}}, {.factor = 3, .rank = 0}};
+      for (const char* policy : {"every", "feedback", "auto"}) {
+        for (const char* weights : {"region", "measured", "uniform"}) {
+          const Way way{.overlap = ++number % 2 == 0, .policy = policy, .backend = "cuda", .weights = weights};
+          SCOPED_TRACE(std::string(stencil) + ", object set " + std::to_string(set) + ", " + checks::name_of(way));
+          EXPECT_TRUE(checks::run(world, config, way) == expected);
+        }
+      }
+    }
+  }
+}
+
 TEST(SameBitsCuda, EveryTransportThatThereIs) {
   AMRBENCH_NEEDS_GPU();
   const Communicator world = Communicator::world();

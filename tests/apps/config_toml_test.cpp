@@ -232,7 +232,7 @@ TEST(ApplySetting, RefusesAndLeavesTheConfigurationAlone) {
       {"run.time=nan", {"--set run.time must be a finite number >= 0"}},
       {"run.overlap=yes", {"--set run.overlap must be true or false"}},
       {"run.stencil=avrage7", {"--set run.stencil must be one of", "did you mean \"average7\"?"}},
-      {"object.1.size=[1,1,1]", {"--set object.1.size: there are 0 objects; object.0 would be the next"}},
+      {"object.1.size=[1,1,1]", {"--set object.1.size: there are 0 tables [[object]]; object.0 would be the next"}},
       {"object.size=[1,1,1]", {"object.N.key=value"}},
       {"object.-1.size=[1,1,1]", {"object.N.key=value"}},
       {"object.0=[1,1,1]", {"object.N.key=value"}},

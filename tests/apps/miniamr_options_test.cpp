@@ -175,10 +175,9 @@ TEST(ParseMiniamr, AllObjectTypes) {
 }
 
 TEST(ParseMiniamr, OptionsOfItsInsideAreNotedOnce) {
-  const char* silent[] = {"--max_blocks 500",  "--comm_vars 2", "--permute",       "--blocking_send",
-                          "--code 2",          "--send_faces",  "--reorder 1",     "--change_dir",
-                          "--group_blocks",    "--break_ties",  "--limit_move 50", "--report_perf 15",
-                          "--report_diffusion"};
+  const char* silent[] = {"--max_blocks 500", "--comm_vars 2",    "--permute",         "--blocking_send",
+                          "--code 2",         "--send_faces",     "--reorder 1",       "--change_dir",
+                          "--break_ties",     "--report_perf 15", "--report_diffusion"};
   const std::size_t before = parse_miniamr("--morton").notes.size();
   for (const char* option : silent) {
     SCOPED_TRACE(option);
@@ -187,6 +186,16 @@ TEST(ParseMiniamr, OptionsOfItsInsideAreNotedOnce) {
     EXPECT_EQ(input.notes.size(), before + 1);
     EXPECT_TRUE(has_note(input, name + " has no effect here: "));
   }
+}
+
+TEST(ParseMiniamr, WhatAMoveMayDoIsKept) {
+  EXPECT_EQ(config_of("--morton").balance.limit_move, 0.0);
+  EXPECT_EQ(config_of("--morton --limit_move 35").balance.limit_move, 35.0);
+  EXPECT_FALSE(config_of("--hilbert").partition.group_blocks);
+  EXPECT_TRUE(config_of("--hilbert --group_blocks").partition.group_blocks);
+  const MiniamrInput rcb = parse_miniamr("--rcb --group_blocks");
+  EXPECT_FALSE(rcb.config.partition.group_blocks);
+  EXPECT_TRUE(has_note(rcb, "--group_blocks has no effect here: "));
 }
 
 struct Refusal {

@@ -46,7 +46,7 @@ class AllRuns final : public TraceVisitor {
     for (VirtualRun& run : runs_) run.work(mesh, stages);
     ++segments;
   }
-  void begin(const amr::RunPosition& position) override {
+  void begin(const amr::RunPosition& position, bool /*changes*/) override {
     for (VirtualRun& run : runs_) run.begin(position);
     ++refinements;
   }
@@ -56,7 +56,7 @@ class AllRuns final : public TraceVisitor {
   void follow(std::span<const std::int32_t> origin) override {
     for (VirtualRun& run : runs_) run.follow(origin);
   }
-  void conclude(Tables& tables) override {
+  void conclude(Tables& tables, bool /*changes*/) override {
     for (VirtualRun& run : runs_) run.conclude(table(tables));
   }
   void look() override {
@@ -230,7 +230,7 @@ TEST(Replay, ATraceThatNoMeshFollowsIsRefused) {
   const tests::TemporaryFolder folder;
   const std::string file = folder.path("t");
   const auto refused = [&](const TracePass& pass) {
-    TraceWriter writer(file, {{2, 2, 2}, 2, {4, 4, 4}, 1, 1, "x"});
+    TraceWriter writer(file, {{2, 2, 2}, 2, {4, 4, 4}, 1, 1, "x", {}});
     writer.write({0, 0, {pass}});
     writer.finish(1, 1);
     ReplayRequest request;

@@ -101,7 +101,7 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
           const auto first = expected.begin() + meshes.mesh.global_begin();
           EXPECT_EQ(got, std::vector<std::int32_t>(first, first + meshes.mesh.size()));
           if (loads == Loads::equal && placement.follows_keys()) {
-            EXPECT_EQ(parts_of(meshes.mesh, Placement::slice_evenly(mine.blocks, world.size())), got);
+            EXPECT_EQ(parts_of(meshes.mesh, placement.slice_evenly(world, mine.blocks, {}, world.size())), got);
           }
         }
       }

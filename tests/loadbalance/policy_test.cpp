@@ -188,5 +188,58 @@ TEST(WorkSeconds, AreTheHostsWithoutWaitsOrTheGpus) {
   EXPECT_DOUBLE_EQ(work_seconds(metrics), 0.75);
 }
 
+TEST(Feedback, SharesFollowIdleTime) {
+  const auto policy = make_policy({.policy = "feedback", .sensitivity = 0.5});
+  EXPECT_TRUE(policy->measures());
+  EXPECT_TRUE(policy->rank_shares().empty());
+  History history;
+  history.segments = {{5, 10, 4.0, 2.0}};
+  history.rank_seconds = {4.0, 1.0, 1.0, 2.0};
+  policy->learn(history);
+  const std::vector<double> shares(policy->rank_shares().begin(), policy->rank_shares().end());
+  ASSERT_EQ(shares.size(), 4U);
+  // share + e / ranks * (mean - seconds) / longest
+  EXPECT_DOUBLE_EQ(shares[0], 0.25 - 0.125 * 0.5);
+  EXPECT_DOUBLE_EQ(shares[1], 0.25 + 0.125 * 0.25);
+  EXPECT_DOUBLE_EQ(shares[3], 0.25);
+  // Loads count beside shares.
+  const Load load = measure(std::vector<double>{3.0, 4.5, 4.5, 4.0}, shares);
+  EXPECT_NEAR(load.max, 4.0, 1e-12);
+  EXPECT_NEAR(load.min, 4.0, 1e-12);
+  history.segments.push_back({6, 0, 0.0, 0.0});  // nothing was measured
+  policy->learn(history);
+  EXPECT_TRUE(std::equal(shares.begin(), shares.end(), policy->rank_shares().begin()));
+}
+
+TEST(Feedback, FindsTheSpeedOfRanks) {
+  // Rank 1 is three times as slow; what a rank takes follows its share.
+  const auto policy = make_policy({.policy = "feedback"});
+  std::vector<double> shares(3, 1.0 / 3);
+  History history;
+  for (int k = 0; k < 60; ++k) {
+    history.rank_seconds = {shares[0], 3.0 * shares[1], shares[2]};
+    const auto& s = history.rank_seconds;
+    history.segments.push_back({k, 10, *std::max_element(s.begin(), s.end()), (s[0] + s[1] + s[2]) / 3});
+    policy->learn(history);
+    shares.assign(policy->rank_shares().begin(), policy->rank_shares().end());
+  }
+  EXPECT_NEAR(shares[0], 3.0 / 7, 0.01);
+  EXPECT_NEAR(shares[1], 1.0 / 7, 0.01);
+}
+
+TEST(MeasuredWeights, AreSecondsAStageSmoothed) {
+  const auto model = make_cost_model({.weights = "measured"});
+  EXPECT_TRUE(model->measures() && model->remembers() && !model->is_uniform());
+  std::vector<double> weights{1.0, 1.0, 1.0};
+  const std::vector<double> first{2.0, 4.0, 6.0}, second{4.0, 4.0, 2.0};
+  model->learn(weights, {first, 99.0, 2});
+  EXPECT_EQ(weights, (std::vector<double>{1.0, 2.0, 3.0}));
+  model->learn(weights, {second, 99.0, 1});
+  EXPECT_EQ(weights, (std::vector<double>{2.5, 3.0, 2.5}));
+  // Where only the rank is measured, its seconds go by what blocks weighed.
+  model->learn(weights, {{}, 16.0, 1});
+  EXPECT_EQ(weights, (std::vector<double>{3.75, 4.5, 3.75}));
+}
+
 }  // namespace
 }  // namespace amrbench::loadbalance

@@ -24,7 +24,7 @@ struct Ran {
 
 /// One run with its trace. Collective.
 Ran run_traced(const Communicator& world, const apps::Config& config, const std::string& file) {
-  Balancer balancer(config.balance, config.partition);
+  Balancer balancer(config.balance, config.partition, config.work);
   TraceRecorder recorder(world, balancer, file, config);
   support::Metrics metrics;
   amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), recorder, metrics);
@@ -89,6 +89,34 @@ TEST(Replay, IsTheRunForEveryPolicyThatLooksAtLoads) {
       SCOPED_TRACE(std::string(policy) + ", " + weights);
       expect_replayed(world, config);
     }
+  }
+}
+
+TEST(Replay, IsTheRunWithGentleCuts) {
+  const Communicator world = Communicator::world();
+  for (const char* method : {"hilbert", "orb"}) {
+    for (const bool limited : {false, true}) {
+      apps::Config config = random_config(limited ? 3 : 2);
+      config.run.refine_every = 1;
+      config.partition.method = method;
+      config.partition.group_blocks = method == std::string("hilbert");
+      config.balance.limit_move = limited ? 20.0 : 0.0;
+      SCOPED_TRACE(std::string(method) + (limited ? ", limited" : ""));
+      expect_replayed(world, config);
+    }
+  }
+}
+
+TEST(Replay, IsTheRunWhereRegionsWeighMore) {
+  const Communicator world = Communicator::world();
+  for (const int set : {2, 3, 5}) {
+    apps::Config config = random_config(set);
+    config.work = {
+        {.factor = 6, .hi = {0.5, 1.0, 1.0}}, {.factor = 3, .lo = {0.25, 0.0, 0.0}}, {.factor = 2, .rank = 0}};
+    config.balance.weights = "region";
+    config.partition.method = set == 3 ? "orb" : "hilbert";
+    SCOPED_TRACE("set " + std::to_string(set));
+    expect_replayed(world, config);
   }
 }
 

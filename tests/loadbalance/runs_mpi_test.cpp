@@ -83,7 +83,7 @@ TEST(Runs, EveryPolicyLeavesTheBitsOfNever) {
     for (const PolicyEntry& entry : policy_registry()) {
       const Way way{.policy = std::string(entry.name),
                     .weights = set == 2 ? "level" : "uniform",
-                    .slices = set == 2 ? "exact" : "midpoint"};
+                    .slices = set == 2 && entry.name != "feedback" ? "exact" : "midpoint"};
       SCOPED_TRACE("set " + std::to_string(set) + ", " + name_of(way));
       const Result result = run(world, random_config(set), way);
       EXPECT_EQ(result.history, expected.history);
@@ -299,7 +299,7 @@ TEST(Runs, BlocksThatWeighTheSameCostOneExchangeADecision) {
   EXPECT_FALSE(Placement({}).slice(world, table, world.size(), 1.0).cuts.empty());
   const int of_cuts = world.size() > 1 ? 2 : 0;
   EXPECT_EQ(collectives, of_cuts);
-  EXPECT_FALSE(Placement::slice_evenly(mesh.global_size(), world.size()).cuts.empty());
+  EXPECT_FALSE(Placement({}).slice_evenly(world, mesh.global_size(), {}, world.size()).cuts.empty());
   EXPECT_EQ(collectives, of_cuts);
 }
 

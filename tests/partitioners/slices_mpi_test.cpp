@@ -33,6 +33,18 @@ TEST(EvenCuts, FollowTheMiddleOfEachItem) {
   }
 }
 
+TEST(EvenCuts, FollowShares) {
+  const std::vector<double> shares{0.5, 0.25, 0.0, 0.25};
+  EXPECT_EQ(even_cuts(8, 4, shares), (std::vector<std::int64_t>{0, 4, 6, 6, 8}));
+  EXPECT_EQ(even_cuts(0, 4, shares), (std::vector<std::int64_t>{0, 0, 0, 0, 0}));
+  const std::vector<double> even(7, 1.0 / 7);
+  for (std::int64_t items = 0; items < 200; ++items) {
+    const auto cuts = even_cuts(items, 7, even), expected = even_cuts(items, 7);
+    EXPECT_EQ(cuts.back(), items);
+    for (std::size_t p = 0; p < cuts.size(); ++p) EXPECT_LE(std::abs(cuts[p] - expected[p]), 1) << items;
+  }
+}
+
 using Weights = std::vector<std::uint64_t>;
 
 /// The rule of the header, item by item: cuts[p] = how many items have a part below p.
@@ -143,6 +155,38 @@ TEST(SliceOnRanks, EqualWeightsGiveEvenParts) {
         EXPECT_LE(cuts[p + 1] - cuts[p], (items + parts - 1) / parts);
         EXPECT_GE(cuts[p + 1] - cuts[p], items / parts);
       }
+    }
+  }
+}
+
+TEST(SliceOnRanks, PartsGetTheirShares) {
+  const Communicator world = Communicator::world();
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const int parts = 1 + static_cast<int>(random() % 9);
+    std::vector<double> shares(parts);
+    for (double& share : shares) share = static_cast<double>(random() % 5);
+    shares[0] += 1.0;
+    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+    for (double& share : shares) share /= all;
+    Weights weights(random() % 300 + 1);
+    for (std::uint64_t& w : weights) w = random() % 100;
+    weights[0] += 1;
+    const std::size_t begin = weights.size() * world.rank() / world.size();
+    const std::size_t end = weights.size() * (world.rank() + 1) / world.size();
+    const auto cuts = slice_on_ranks(world, std::span(weights).subspan(begin, end - begin), end - begin, parts,
+                                     SliceRule::midpoint, shares);
+    ASSERT_EQ(cuts.size(), std::size_t(parts) + 1);
+    EXPECT_EQ(cuts.front(), 0);
+    EXPECT_EQ(cuts.back(), static_cast<std::int64_t>(weights.size()));
+    EXPECT_TRUE(std::is_sorted(cuts.begin(), cuts.end()));
+    const auto total = static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}));
+    const auto heaviest = static_cast<double>(*std::max_element(weights.begin(), weights.end()));
+    for (int p = 0; p < parts; ++p) {
+      double mine = 0.0;
+      for (std::int64_t i = cuts[p]; i < cuts[p + 1]; ++i) mine += static_cast<double>(weights[i]);
+      EXPECT_LE(std::abs(mine - shares[p] * total), heaviest + 1e-6 * total) << "part " << p;
     }
   }
 }
