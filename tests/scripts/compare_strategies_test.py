@@ -143,7 +143,7 @@ class BadInput(Case):
         self.assertFalse((self.out / "strategies.csv").exists())
 
     def test_values(self):
-        for ranks in ("", "two", "2,", "0", "-1", "2.5"):
+        for ranks in ("", "2,", "0", "2.5"):
             with self.subTest(ranks):
                 self.refused(f"--ranks={ranks}", names=["--ranks"])
         self.refused("--ranks", "2", "--policy", "sometimes", names=["sometimes", "every"])
