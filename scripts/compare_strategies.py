@@ -54,6 +54,20 @@ def is_trace(path):
         return file.read(15) == b"amrbench-trace "
 
 
+def check(arguments):
+    """What the program would not be asked about, or only after some of the work."""
+    for count in arguments.ranks.split(","):
+        if not (count.isascii() and count.isdigit() and int(count) > 0):
+            fail(2, f"--ranks {arguments.ranks}: not whole numbers above 0, with commas")
+    if is_trace(arguments.case):
+        if arguments.set:
+            fail(2, f"--set {arguments.set[0]}: {arguments.case} is a trace, whose mesh is what it is; give its configuration")
+        if arguments.run:
+            fail(2, f"{arguments.case}: a trace cannot be run; give its configuration")
+    if arguments.run and arguments.machine:
+        fail(2, f"--machine {arguments.machine}: of replays; --run measures")
+
+
 def replay(program, arguments, folder):
     """Rows and series of the replays; a file each in the folder."""
     trace = arguments.case
@@ -74,8 +88,6 @@ def replay(program, arguments, folder):
 
 def run_all(program, arguments, folder):
     """The same by running; strategies.csv has the columns that a run knows."""
-    if is_trace(arguments.case):
-        fail(2, f"{arguments.case}: a trace cannot be run; give its configuration")
     environment = dict(os.environ)
     if os.geteuid() == 0:
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
@@ -148,7 +160,7 @@ def draw(folder, replayed):
 
 
 def draw_times(pyplot, folder, rows, ranks):
-    figure, axes = pyplot.subplots(1, len(ranks), figsize=(2 + 4 * len(ranks), 1.5 + 0.28 * len(rows) / len(ranks)),
+    figure, axes = pyplot.subplots(1, len(ranks), figsize=(3 + 4 * len(ranks), 1.5 + 0.28 * len(rows) / len(ranks)),
                                    squeeze=False, constrained_layout=True)
     for axis, count in zip(axes[0], ranks):
         mine = [row for row in rows if int(row["ranks"]) == count]
@@ -159,11 +171,16 @@ def draw_times(pyplot, folder, rows, ranks):
             values = [float(row[phase]) for row in mine]
             axis.barh([label(row, rows) for row in mine], values, left=left, label=phase[:-2])
             left = [a + b for a, b in zip(left, values)]
-        axis.set_xlim(0, min(times[-1], 3 * times[len(times) // 2]) * 1.02)
+        end = min(times[-1], 3 * times[len(times) // 2]) * 1.02
+        axis.set_xlim(0, end)
+        for at, time in enumerate(left):
+            if time > end:
+                axis.text(end, at, f"{time:.4g} s ", ha="right", va="center", color="white", fontsize="small")
         axis.invert_yaxis()
         axis.set_xlabel("time (s)")
         axis.set_title(f"{count} ranks")
-    axes[0][0].legend(fontsize="small")
+    # Beside the bars: any of them may be as long as the axis.
+    axes[0][-1].legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     figure.savefig(os.path.join(folder, "times.svg"))
 
 
@@ -217,12 +234,16 @@ def main():
     arguments = parser.parse_args()
     if not os.path.isfile(arguments.case):
         fail(2, f"{arguments.case}: no such file")
+    check(arguments)
     program = find_program(arguments.amrbench)
     if arguments.run and not shutil.which("mpiexec"):
         fail(2, "mpiexec is not to be found")
     if os.path.exists(os.path.join(arguments.out, "strategies.csv")):
         fail(2, f"--out {arguments.out}: holds strategies.csv already, and nothing is overwritten")
-    os.makedirs(arguments.out, exist_ok=True)
+    try:
+        os.makedirs(arguments.out, exist_ok=True)
+    except OSError as error:
+        fail(2, f"--out {arguments.out}: {error.strerror}")
     (run_all if arguments.run else replay)(program, arguments, arguments.out)
     draw(arguments.out, not arguments.run)
     print(arguments.out)
