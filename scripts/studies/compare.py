@@ -59,7 +59,8 @@ def make_rows(a: Case, b: Case, metrics: Sequence[tuple[str, bool]], force_pairs
         for metric, higher in metrics:
             numbers = a.numbers(places[0], metric), b.numbers(places[1], metric)
             if not all(numbers):
-                if any(numbers) and not defaults and a.done() and b.done():
+                both = places[0] in a.rows() and places[1] in b.rows()
+                if any(numbers) and both and not defaults:
                     rows.append(Row(metric, shown, higher, True, note=f"only the {'baseline' if numbers[0] else 'candidate'} has it"))
                 continue
             row = Row(metric, shown, higher, is_measured(metric, a.kind), (id(a), name))

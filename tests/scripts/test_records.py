@@ -396,9 +396,10 @@ def test_what_the_program_writes_is_as_described(tmp_path):
     assert [name for name in header if name not in records.flatten(records.read_record(tmp_path / "run/run.json"))] == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=30)
 @given(st.recursive(st.none() | st.booleans() | st.integers(-10**12, 10**12) | st.floats(allow_nan=False, allow_infinity=False)
-                    | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20))
+                    | st.text(max_size=4), lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+                    max_leaves=6))
 def test_strict_json_reads_what_is_json_and_nothing_cut_off(value):
     text = json.dumps(value, ensure_ascii=False)
     assert strict_json.parse(text.encode()) == value

@@ -56,8 +56,8 @@ def test_signed_rank_critical_values(count):
                 negative.add(rank)
                 w -= rank
         return [-rank if rank in negative else rank for rank in range(1, count + 1)]
-    assert statistics.signed_rank_p(with_sum(CRITICAL_W[count])) <= 0.05
-    assert statistics.signed_rank_p(with_sum(CRITICAL_W[count] + 1)) > 0.05
+    assert statistics.signed_rank_p(with_sum(CRITICAL_W[count]), capped=False) <= 0.05
+    assert statistics.signed_rank_p(with_sum(CRITICAL_W[count] + 1), capped=False) > 0.05
 
 
 few = st.lists(st.integers(0, 6), min_size=1, max_size=6)
@@ -78,17 +78,20 @@ def test_mann_whitney_is_a_count_of_all_assignments(a, b):
     assert statistics.mann_whitney_p(b, a) == pytest.approx(statistics.mann_whitney_p(a, b), abs=1e-12)
 
 
-@given(st.lists(st.integers(-5, 5), min_size=1, max_size=9))
-def test_signed_rank_is_a_count_of_all_signs(differences):
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=9), st.booleans())
+def test_signed_rank_is_a_count_of_all_signs(differences, capped):
     kept = [d for d in differences if d]
     sizes = sorted(map(abs, kept))
     ranks = [sizes.index(abs(d)) + 1 + (sizes.count(abs(d)) - 1) / 2 for d in kept]
+
+    if capped:
+        ranks = [min(rank, (len(kept) + 1) / 2) for rank in ranks]
 
     def away(signs):
         return abs(sum(s * r for s, r in zip(signs, ranks)))
     seen = away([1 if d > 0 else -1 for d in kept])
     ways = [away(signs) >= seen for signs in itertools.product((-1, 1), repeat=len(kept))]
-    assert statistics.signed_rank_p(differences) == pytest.approx(sum(ways) / len(ways), abs=1e-12)
+    assert statistics.signed_rank_p(differences, capped) == pytest.approx(sum(ways) / len(ways), abs=1e-12)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -102,6 +105,11 @@ def test_many_values_come_near_the_exact_count(ties, shift, monkeypatch):
     monkeypatch.setattr(statistics, "EXACT", 10)
     assert statistics.mann_whitney_p(a, b) == pytest.approx(exact[0], abs=0.003)
     assert statistics.signed_rank_p(d) == pytest.approx(exact[1], abs=0.006)
+
+
+def test_outliers_hide_less_where_ranks_are_capped():
+    differences = [5, 5.1, 4.9, 5.2, 4.8, 5.3, 4.7, 5.4, 4.6, -50]
+    assert statistics.signed_rank_p(differences) < 0.05 < statistics.signed_rank_p(differences, capped=False)
 
 
 def test_no_difference_and_nothing_to_compare():
