@@ -5,6 +5,7 @@ import hashlib
 import json
 import pathlib
 import random
+import subprocess
 import sys
 
 import numpy
@@ -421,6 +422,18 @@ def test_bad_input_is_one_line_and_status_2(tmp_path, capsys):
         with pytest.raises(SystemExit) as error:
             call(capsys, *arguments)
         assert error.value.code == 2
+
+
+def test_the_script_itself(tmp_path):
+    script = [sys.executable, str(ROOT / "scripts/compare.py")]
+    done = subprocess.run([*script, str(PARTITION), str(PARTITION), "--metric", "edge_cut_total"], capture_output=True, text=True,
+                          cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.splitlines()[-1].startswith("VERDICT: same: ")
+    done = subprocess.run([*script, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "--threshold PERCENT" in done.stdout
+    # Another Python, without the packages that the methods need: one line, not a traceback.
+    done = subprocess.run([sys.executable, "-S", *script[1:], "a", "b"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "scripts/install-packages studies" in done.stderr
 
 
 def test_cases_that_cannot_be_told_apart_are_refused():
