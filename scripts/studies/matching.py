@@ -249,7 +249,7 @@ def _study_cases(study: Record, by_path: dict[str, Record]) -> list[Case]:
                                       launcher=_launcher(one, data["provenance"]))
                 case.settings = case.settings or _settings(record)
             case.runs.append(run)
-        cases.append(case)
+        cases += [case] if case.runs else []  # one that has not been run yet is in no set
     return cases
 
 

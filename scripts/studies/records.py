@@ -383,7 +383,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Value]]:
             yield from _flat(f"{name}.{key}" if name else key, inner)
     elif not isinstance(value, list):
         yield name, value
-    elif name in ("fields", "config.object", "series", "levels") or any(isinstance(one, (dict, list)) for one in value):
+    elif name in ("fields", "config.object", "series", "levels", "refused") or any(isinstance(one, (dict, list)) for one in value):
         yield f"{name}.count", len(value)
         if name == "fields" and value:
             yield from _flat("fields.0", value[0])

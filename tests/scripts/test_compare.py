@@ -275,6 +275,13 @@ def test_unmatched_cases_are_listed(tmp_path, capsys):
     assert "VERDICT: same: 0 worse, 0 improved, 0 undecided, 4 same of 4 rows; 2 unmatched" in out
 
 
+def test_cases_of_an_unfinished_sweep_are_unmatched(tmp_path, capsys):
+    a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4, ("x", 2): [1.0] * 4})
+    b = write_study(tmp_path / "b", {("x", 1): [1.0] * 4, ("x", 2): []})
+    status, out, _ = call(capsys, a, b)
+    assert status == 0 and f"only in {a}: 2\n" in out and "2 same of 2 rows; 1 unmatched" in out
+
+
 def test_failures_are_rows(tmp_path, capsys):
     a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4, ("x", 2): [1.0] * 4,
                                      ("x", 3): [("timeout", "ended after 60 s")] * 4})

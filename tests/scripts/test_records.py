@@ -126,6 +126,10 @@ def test_a_single_row_stands_under_its_own_names(tmp_path):
     flat = records.flatten(records.read_record(write(tmp_path, record)))
     assert flat["rows.count"] == 1 and flat["method"] == "gensfc" and flat["time_s"] > 0
     record["rows"] *= 2
+    record["refused"] = []
+    assert records.flatten(records.read_record(write(tmp_path, record)))["refused.count"] == 0
+    record["refused"] = [{"method": "metis_kway", "parts": 8, "reason": "points without a graph"}]
+    assert schema.errors("partition", record) == []
     flat = records.flatten(records.read_record(write(tmp_path, record)))
     assert flat["rows.count"] == 2 and "method" not in flat
 
