@@ -1,0 +1,1 @@
+"""Studies: sweeps over configurations, scaling, reports and comparisons of what `amrbench` writes."""
