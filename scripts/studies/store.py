@@ -1,0 +1,300 @@
+"""The result set of a study on disk: what is done, kept so that no moment of a kill loses a finished run.
+
+    DIR/cases/<id>/<repetition>/   one finished run: its record, output.txt and status.json {"case", "run"}
+    DIR/study.json, runs.csv       summaries, written anew from those folders
+    DIR/study.toml                 the study as given
+    DIR/.running/                  runs under way; emptied when a sweep begins
+    DIR/aside/<key>/               result sets of what was there before: another binary, machine or study text
+    DIR/aside/repeated/            failed runs that were done again
+
+A run is made in .running/ and renamed when it is over, so cases/ holds whole runs only and is all the state there is.
+"""
+import csv
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from studies.execute import digest
+
+Flatten = Callable[[Path], dict[str, Any]]
+
+
+class StoreError(Exception):
+    """One line that names the folder and what is wrong with it."""
+
+
+def write_whole(path: Path, text: str) -> None:
+    """The file with this text or as it was, whatever happens meanwhile."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(path: Path) -> dict | None:
+    """The object in a file; None where it is absent or damaged."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def read_runs(folder: Path) -> dict[str, dict]:
+    """Finished runs below folder/cases: {id: {"case": ..., "runs": {repetition: entry}}}."""
+    found: dict[str, dict] = {}
+    for path in sorted((folder / "cases").glob("*/*/status.json")):
+        data = read_json(path)
+        if data and isinstance(data.get("case"), dict) and isinstance(data.get("run"), dict) and path.parent.name.isdigit():
+            entry = found.setdefault(path.parent.parent.name, {"case": data["case"], "runs": {}})
+            entry["runs"][int(path.parent.name)] = data["run"]
+    return found
+
+
+def flatten_record(path: Path) -> dict[str, Any]:
+    """The columns of a record; none where it cannot be read."""
+    from studies import records
+    try:
+        return records.flatten(records.read_record(path))
+    except records.RecordError:
+        return {}
+
+
+class Store:
+    """A result set held by this process alone. Use as a context: the lock goes when it ends."""
+
+    def __init__(self, folder: str | os.PathLike, flatten: Flatten = flatten_record):
+        self.folder = Path(folder)
+        self.flatten = flatten
+        self.found: dict[str, dict] = {}
+        self.columns: dict[tuple[str, int], dict] = {}
+        self.head: dict[str, Any] = {}
+        self.cases: list[dict] = []
+        self.csv_written = 0.0
+
+    def __enter__(self) -> "Store":
+        if self.folder.exists() and not self.folder.is_dir():
+            raise StoreError(f"{self.folder}: is no folder")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ours = {"study.json", "cases", ".lock", ".running", "aside"}
+            there = set(os.listdir(self.folder))
+            if there and not there & ours:
+                raise StoreError(f"{self.folder}: holds other files and no result set; give an empty or new folder")
+            self.lock = open(self.folder / ".lock", "a+", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{self.folder}: {error.strerror}") from None
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.lock.seek(0)
+            owner = self.lock.read().strip()
+            self.lock.close()
+            raise StoreError(f"{self.folder}: another sweep is at work there (process {owner or 'unknown'})") from None
+        self.lock.truncate(0)
+        self.lock.write(str(os.getpid()))
+        self.lock.flush()
+        shutil.rmtree(self.folder / ".running", ignore_errors=True)
+        (self.folder / ".running").mkdir(exist_ok=True)
+        self.found = read_runs(self.folder)
+        return self
+
+    def __exit__(self, *_) -> None:
+        shutil.rmtree(self.folder / ".running", ignore_errors=True)
+        self.lock.close()
+
+    def old_study(self) -> dict | None:
+        return read_json(self.folder / "study.json")
+
+    def begin(self, head: dict, cases: list[dict], text: str) -> str:
+        """Makes the set that of these cases. Returns one line on what was put aside, or taken back; "" where nothing was.
+
+        head: study.json without cases; a case: its entry without runs; text: the study's own.
+        """
+        old = self.old_study()
+        if old and old.get("name") != head["name"]:
+            raise StoreError(f"{self.folder}: holds the study '{old.get('name')}', not '{head['name']}'; give another --out")
+        self.head, self.cases = head, cases
+        said = self.put_aside(old, text)
+        said = said or self.take_back()
+        write_whole(self.folder / "study.toml", text)
+        self.write(csv_too=True)
+        return said
+
+    def put_aside(self, old: dict | None, text: str) -> str:
+        wanted = {case["id"] for case in self.cases}
+        others = {id: entry for id, entry in self.found.items() if id not in wanted}
+        if not others:
+            return ""
+        old = old or dict(self.head, cases=[])
+        old_text = text
+        try:
+            old_text = (self.folder / "study.toml").read_text(encoding="utf-8")
+        except OSError:
+            pass
+        reasons = [what for what, differs in (
+            ("another binary", old["provenance"].get("sha256") != self.head["provenance"].get("sha256")),
+            ("another machine", any(old["provenance"].get(key) != self.head["provenance"].get(key)
+                                    for key in ("hostname", "cpu", "cores", "gpus"))),
+            ("another text of the study", old_text != text)) if differs] or ["other options"]
+        # The name is that of what was there, so that a second try after a kill goes on in the same folder.
+        aside = self.folder / "aside" / digest([old.get("provenance"), old_text])[:8]
+        (aside / "cases").mkdir(parents=True, exist_ok=True)
+        write_whole(aside / "study.toml", old_text)
+        count = 0
+        for id, entry in others.items():
+            os.rename(self.folder / "cases" / id, free_name(aside / "cases" / id))
+            count += len(entry["runs"])
+            del self.found[id]
+        summarize(aside, old)
+        return (f"{count} finished runs of {len(others)} cases are of {' and '.join(reasons)}: kept in {aside}, "
+                f"and run anew where they are still asked for")
+
+    def take_back(self) -> str:
+        """Cases wanted now that an earlier change put aside."""
+        count = 0
+        for aside in sorted((self.folder / "aside").glob("*/study.json")):
+            taken = False
+            for case in self.cases:
+                source = aside.parent / "cases" / case["id"]
+                if case["id"] not in self.found and source.is_dir():
+                    (self.folder / "cases").mkdir(exist_ok=True)
+                    os.rename(source, self.folder / "cases" / case["id"])
+                    taken, count = True, count + 1
+            if taken:
+                summarize(aside.parent, read_json(aside) or dict(self.head, cases=[]))
+        if count:
+            self.found = read_runs(self.folder)
+        return f"{count} cases measured before with the same binary, machine and configuration are taken back" if count else ""
+
+    def runs(self, id: str) -> dict[int, dict]:
+        return self.found.get(id, {}).get("runs", {})
+
+    def next_order(self) -> int:
+        return 1 + max((run["order"] for entry in self.found.values() for run in entry["runs"].values()), default=-1)
+
+    def start(self, id: str, repetition: int) -> Path:
+        """An empty folder for a run."""
+        folder = self.folder / ".running" / f"{id}-{repetition}"
+        folder.mkdir()
+        return folder
+
+    def drop(self, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def finish(self, case: dict, folder: Path, run: dict) -> None:
+        """Takes a finished run in: from here on it is never lost or done again."""
+        final = self.folder / "cases" / case["id"] / str(run["repetition"])
+        if run["record"]:
+            run["record"] = f"cases/{case['id']}/{run['repetition']}/{run['record']}"
+        write_whole(folder / "status.json", json.dumps({"case": case, "run": run}, indent=1) + "\n")
+        for name in os.listdir(folder):
+            if (folder / name).is_file():
+                with open(folder / name, "rb") as file:
+                    os.fsync(file.fileno())
+        sync_folder(folder)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        if final.exists():
+            repeated = self.folder / "aside" / "repeated"
+            repeated.mkdir(parents=True, exist_ok=True)
+            os.rename(final, free_name(repeated / f"{case['id']}-{run['repetition']}"))
+        os.rename(folder, final)
+        sync_folder(final.parent)
+        self.found.setdefault(case["id"], {"case": case, "runs": {}})["runs"][run["repetition"]] = run
+        self.columns.pop((case["id"], run["repetition"]), None)
+        self.write(csv_too=time.monotonic() - self.csv_written > 30)
+
+    def study(self) -> dict:
+        """study.json as it is now."""
+        cases = [dict(case, runs=[self.runs(case["id"])[r] for r in sorted(self.runs(case["id"]))]) for case in self.cases]
+        finished = all(len(case["runs"]) >= self.head["repetitions"] for case in cases)
+        return dict(self.head, finished=finished, cases=cases)
+
+    def write(self, csv_too: bool) -> None:
+        write_whole(self.folder / "study.json", json.dumps(self.study(), indent=1) + "\n")
+        if csv_too:
+            self.write_csv()
+
+    def write_csv(self) -> None:
+        self.csv_written = time.monotonic()
+        write_whole(self.folder / "runs.csv", self.csv_text())
+
+    def csv_text(self) -> str:
+        study = self.study()
+        rows = []
+        for case in study["cases"]:
+            for run in case["runs"]:
+                row = {"case": case["id"], "label": case["label"],
+                       **{name: cell(case["values"].get(name)) for name in study["axes"]},
+                       **{key: run[key] for key in ("repetition", "order", "status", "seconds", "message")}}
+                for name, value in self.columns_of(case, run).items():
+                    row.setdefault(name, cell(value))
+                rows.append(row)
+        names = list(dict.fromkeys(["case", "label", *study["axes"], "repetition", "order", "status", "seconds", "message",
+                                    *(name for row in rows for name in row)]))
+        from io import StringIO
+        text = StringIO()
+        writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def columns_of(self, case: dict, run: dict) -> dict:
+        key = (case["id"], run["repetition"])
+        if key not in self.columns:
+            record = self.folder / run["record"] if run["record"] else None
+            ours = self.folder / "cases" / case["id"] / str(run["repetition"]) / "miniamr.json"
+            self.columns[key] = self.flatten(record) if record else dotted(read_json(ours) or {})
+        return self.columns[key]
+
+
+def free_name(path: Path) -> Path:
+    """The path, with -2, -3 ... where it is taken."""
+    number, free = 2, path
+    while free.exists():
+        free, number = path.with_name(f"{path.name}-{number}"), number + 1
+    return free
+
+
+def summarize(folder: Path, head: dict) -> None:
+    """study.json of a set that was put aside, from its folders; the folder goes where nothing is left in it."""
+    found = read_runs(folder)
+    if not found:
+        shutil.rmtree(folder)
+        return
+    cases = [dict(entry["case"], runs=[entry["runs"][r] for r in sorted(entry["runs"])]) for entry in found.values()]
+    write_whole(folder / "study.json", json.dumps(dict(head, cases=cases), indent=1) + "\n")
+
+
+def cell(value: Any) -> Any:
+    """A value as one cell: lists with semicolons, as in run.csv."""
+    return "" if value is None else ";".join(map(str, value)) if isinstance(value, list) else value
+
+
+def dotted(tree: dict, prefix: str = "") -> dict:
+    flat: dict = {}
+    for key, value in tree.items():
+        flat.update(dotted(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
+    return flat
