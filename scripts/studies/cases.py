@@ -4,16 +4,28 @@ import math
 import tomllib
 from typing import Any
 
-from studies.expressions import compile_condition
+from studies.expressions import ExpressionError, compile_condition
 from studies.study import MINIAMR_EDGES, MOST_CASES, PLACES, Base, Case, Study, StudyError, flatten, show
 
 
 def expand(study: Study, cores: int = 1) -> list[Case]:
     """All cases in the order of the axes, the last one varying fastest. `threads = 0` is a rank's share of the cores."""
+    try:
+        cases = points(study, cores)
+        if study.scaling == "weak" and study.grow != "none":
+            grow_meshes(cases)
+    except (StudyError, ExpressionError) as error:
+        raise StudyError(f"{study.path}: {error}") from None
+    name_cases(study, cases)
+    return cases
+
+
+def points(study: Study, cores: int) -> list[Case]:
+    """The product of the axes less what is excluded."""
     groups = grouped(study)
     total = math.prod(len(points) for points in groups)
     if total > MOST_CASES:
-        raise StudyError(f"{study.path}: {total} cases; {MOST_CASES} are the most")
+        raise StudyError(f"{total} cases; {MOST_CASES} are the most")
     cases = []
     bases = {base.label: base for base in study.bases}
     rules = [exclusion(rule, study) for rule in study.exclude]
@@ -24,10 +36,7 @@ def expand(study: Study, cores: int = 1) -> list[Case]:
         if not any(rule(case.names()) for rule in rules):
             cases.append(case)
     if not cases:
-        raise StudyError(f"{study.path}: no case is left: exclude takes all {total} away")
-    if study.scaling == "weak" and study.grow != "none":
-        grow_meshes(study, cases)
-    name_cases(study, cases)
+        raise StudyError(f"no case is left: exclude takes all {total} away")
     return cases
 
 
@@ -107,15 +116,15 @@ def series_key(case: Case) -> str:
     return show({name: value for name, value in case.values.items() if name not in PLACES})
 
 
-def grow_meshes(study: Study, cases: list[Case]) -> None:
+def grow_meshes(cases: list[Case]) -> None:
     least: dict[str, int] = {}
     for case in cases:
         least[series_key(case)] = min(least.get(series_key(case), case.workers), case.workers)
     for case in cases:
         few = least[series_key(case)]
         if case.workers % few:
-            raise StudyError(f"{study.path}: weak scaling grows the mesh by whole factors, and {case.workers} (ranks {case.ranks}, "
-                             f"threads {case.threads}) is no multiple of {few}, the fewest")
+            raise StudyError(f"weak scaling grows the mesh by whole factors, and {case.workers} (ranks {case.ranks}, threads "
+                             f"{case.threads}) is no multiple of {few}, the fewest")
         case.settings["mesh.root"] = grow_root(root_of(case), case.workers // few)
 
 

@@ -39,8 +39,8 @@ class Launcher:
     configs: dict[str, str] = field(default_factory=dict)  # another place of a base file (job scripts)
     traces: str = ""  # folder of traces made for replays
 
-    def arguments(self, case: Case) -> list[str]:
-        """Words after the program's name, without those that place the results."""
+    def arguments(self, case: Case, checking: bool = False) -> list[str]:
+        """Words after the program's name, without those that place the results. `checking`: no GPU need be here."""
         if self.study.command == "run":
             if case.base.is_miniamr:
                 words = ["run", "--miniamr", case.base.text]
@@ -48,7 +48,7 @@ class Launcher:
                 words = ["run", self.configs.get(case.base.text, case.base.text)]
             for key, value in case.settings.items():
                 words += ["--set", f"{key}={toml_value(value)}"]
-            words += ["--set", "device.backend=cuda"] if case.gpus else []
+            words += ["--set", "device.backend=cuda"] if case.gpus and not checking else []
             return words + ["--threads", str(case.threads)]
         words = [self.study.command]
         if self.study.command == "replay":
@@ -96,7 +96,7 @@ class Launcher:
         if case.program == "miniamr":
             return json.dumps([case.base.text, content_hash(self.miniamr)]), None
         if self.study.command == "run":
-            text = call([self.program, *self.arguments(case), "--dry-run"], case.label)
+            text = call([self.program, *self.arguments(case, checking=True), "--dry-run"], case.label)
             return "\n".join(line for line in text.splitlines() if not line.startswith("#")), memory_of(text)
         words = self.arguments(case)
         for word in case.settings.values():
@@ -190,7 +190,7 @@ class Running:
         # Ranks that outlive their mpirun would disturb whatever comes next.
         signal_session(self.process.pid, signal.SIGKILL)
         status = 128 - status if status < 0 else status
-        name = RECORDS[command] if self.case.program == "amrbench" else "miniamr.json"
+        name = RECORDS[command] if self.case.program == "amrbench" else ".miniamr.json"
         if self.case.program == "miniamr" and status == 0 and not timed_out:
             keep_miniamr(self.folder)
         state, record, message = judge(self.folder, name, status, timed_out, seconds)
@@ -242,7 +242,7 @@ def judge(folder: Path, name: str, status: int, timed_out: bool, seconds: float)
 
 
 def keep_miniamr(folder: Path) -> None:
-    """miniamr.json: total and phases (s, slowest rank) as miniAMR prints them, under the names of the run record."""
+    """.miniamr.json: total and phases (s, slowest rank) as miniAMR prints them, under the names of the run record."""
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
     total = re.search(r"Total time for test: ave, std, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text)
     if not total:
@@ -251,4 +251,4 @@ def keep_miniamr(folder: Path) -> None:
     phases = dict(zip(("stencil", "halo", "checksum", "refine"), map(float, times)))
     data = {"program": "miniAMR", "totals": {"time_s": float(total.group(1))},
             "phases": {name: {"max_s": seconds} for name, seconds in phases.items()}}
-    (folder / "miniamr.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    (folder / ".miniamr.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

@@ -1,16 +1,17 @@
 """The result set of a study on disk: what is done, kept so that no moment of a kill loses a finished run.
 
-    DIR/cases/<id>/<repetition>/   one finished run: its record, output.txt and status.json {"case", "run"}
+    DIR/cases/<id>/<repetition>/   one finished run: its record, output.txt and .status.json {"case", "run"}
     DIR/study.json, runs.csv       summaries, written anew from those folders
     DIR/study.toml                 the study as given
     DIR/.running/                  runs under way; emptied when a sweep begins
-    DIR/aside/<key>/               result sets of what was there before: another binary, machine or study text
-    DIR/aside/repeated/            failed runs that were done again
+    DIR/.aside/<key>/               result sets of what was there before: another binary, machine or study text
+    DIR/.aside/repeated/            failed runs that were done again
 
 A run is made in .running/ and renamed when it is over, so cases/ holds whole runs only and is all the state there is.
 """
 import csv
 import fcntl
+import io
 import json
 import os
 import shutil
@@ -65,7 +66,7 @@ def read_json(path: Path) -> dict | None:
 def read_runs(folder: Path) -> dict[str, dict]:
     """Finished runs below folder/cases: {id: {"case": ..., "runs": {repetition: entry}}}."""
     found: dict[str, dict] = {}
-    for path in sorted((folder / "cases").glob("*/*/status.json")):
+    for path in sorted((folder / "cases").glob("*/*/.status.json")):
         data = read_json(path)
         if data and isinstance(data.get("case"), dict) and isinstance(data.get("run"), dict) and path.parent.name.isdigit():
             entry = found.setdefault(path.parent.parent.name, {"case": data["case"], "runs": {}})
@@ -85,8 +86,10 @@ def flatten_record(path: Path) -> dict[str, Any]:
 class Store:
     """A result set held by this process alone. Use as a context: the lock goes when it ends."""
 
-    def __init__(self, folder: str | os.PathLike, flatten: Flatten = flatten_record):
+    def __init__(self, folder: str | os.PathLike, flatten: Flatten = flatten_record, keep_running: bool = False):
+        """keep_running: runs under way belong to others (jobs on other machines) and are left alone."""
         self.folder = Path(folder)
+        self.keep_running = keep_running
         self.flatten = flatten
         self.found: dict[str, dict] = {}
         self.columns: dict[tuple[str, int], dict] = {}
@@ -99,7 +102,7 @@ class Store:
             raise StoreError(f"{self.folder}: is no folder")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            ours = {"study.json", "cases", ".lock", ".running", "aside"}
+            ours = {"study.json", "cases", ".lock", ".running", ".aside"}
             there = set(os.listdir(self.folder))
             if there and not there & ours:
                 raise StoreError(f"{self.folder}: holds other files and no result set; give an empty or new folder")
@@ -116,20 +119,22 @@ class Store:
         self.lock.truncate(0)
         self.lock.write(str(os.getpid()))
         self.lock.flush()
-        shutil.rmtree(self.folder / ".running", ignore_errors=True)
-        (self.folder / ".running").mkdir(exist_ok=True)
+        if not self.keep_running:
+            shutil.rmtree(self.folder / ".running", ignore_errors=True)
+            (self.folder / ".running").mkdir(exist_ok=True)
         self.found = read_runs(self.folder)
         return self
 
     def __exit__(self, *_) -> None:
-        shutil.rmtree(self.folder / ".running", ignore_errors=True)
+        if not self.keep_running:
+            shutil.rmtree(self.folder / ".running", ignore_errors=True)
         self.lock.close()
 
     def old_study(self) -> dict | None:
         return read_json(self.folder / "study.json")
 
     def begin(self, head: dict, cases: list[dict], text: str) -> str:
-        """Makes the set that of these cases. Returns one line on what was put aside, or taken back; "" where nothing was.
+        """Makes it the set of these cases. Returns one line on what was put aside and taken back; "" where nothing was.
 
         head: study.json without cases; a case: its entry without runs; text: the study's own.
         """
@@ -137,8 +142,7 @@ class Store:
         if old and old.get("name") != head["name"]:
             raise StoreError(f"{self.folder}: holds the study '{old.get('name')}', not '{head['name']}'; give another --out")
         self.head, self.cases = head, cases
-        said = self.put_aside(old, text)
-        said = said or self.take_back()
+        said = "; ".join(filter(None, (self.put_aside(old, text), self.take_back())))
         write_whole(self.folder / "study.toml", text)
         self.write(csv_too=True)
         return said
@@ -160,12 +164,14 @@ class Store:
                                     for key in ("hostname", "cpu", "cores", "gpus"))),
             ("another text of the study", old_text != text)) if differs] or ["other options"]
         # The name is that of what was there, so that a second try after a kill goes on in the same folder.
-        aside = self.folder / "aside" / digest([old.get("provenance"), old_text])[:8]
+        aside = self.folder / ".aside" / digest([old.get("provenance"), old_text])[:8]
         (aside / "cases").mkdir(parents=True, exist_ok=True)
         write_whole(aside / "study.toml", old_text)
         count = 0
         for id, entry in others.items():
-            os.rename(self.folder / "cases" / id, free_name(aside / "cases" / id))
+            if (aside / "cases" / id).exists():
+                self.keep(aside / "cases" / id, id)
+            os.rename(self.folder / "cases" / id, aside / "cases" / id)
             count += len(entry["runs"])
             del self.found[id]
         summarize(aside, old)
@@ -175,7 +181,7 @@ class Store:
     def take_back(self) -> str:
         """Cases wanted now that an earlier change put aside."""
         count = 0
-        for aside in sorted((self.folder / "aside").glob("*/study.json")):
+        for aside in sorted((self.folder / ".aside").glob("*/study.json")):
             taken = False
             for case in self.cases:
                 source = aside.parent / "cases" / case["id"]
@@ -209,7 +215,7 @@ class Store:
         final = self.folder / "cases" / case["id"] / str(run["repetition"])
         if run["record"]:
             run["record"] = f"cases/{case['id']}/{run['repetition']}/{run['record']}"
-        write_whole(folder / "status.json", json.dumps({"case": case, "run": run}, indent=1) + "\n")
+        write_whole(folder / ".status.json", json.dumps({"case": case, "run": run}, indent=1) + "\n")
         for name in os.listdir(folder):
             if (folder / name).is_file():
                 with open(folder / name, "rb") as file:
@@ -217,14 +223,18 @@ class Store:
         sync_folder(folder)
         final.parent.mkdir(parents=True, exist_ok=True)
         if final.exists():
-            repeated = self.folder / "aside" / "repeated"
-            repeated.mkdir(parents=True, exist_ok=True)
-            os.rename(final, free_name(repeated / f"{case['id']}-{run['repetition']}"))
+            self.keep(final, f"{case['id']}-{run['repetition']}")
         os.rename(folder, final)
         sync_folder(final.parent)
         self.found.setdefault(case["id"], {"case": case, "runs": {}})["runs"][run["repetition"]] = run
         self.columns.pop((case["id"], run["repetition"]), None)
         self.write(csv_too=time.monotonic() - self.csv_written > 30)
+
+    def keep(self, path: Path, name: str) -> None:
+        """Moves a folder whose place is needed to where nothing is lost."""
+        repeated = self.folder / ".aside" / "repeated"
+        repeated.mkdir(parents=True, exist_ok=True)
+        os.rename(path, free_name(repeated / name))
 
     def study(self) -> dict:
         """study.json as it is now."""
@@ -254,8 +264,7 @@ class Store:
                 rows.append(row)
         names = list(dict.fromkeys(["case", "label", *study["axes"], "repetition", "order", "status", "seconds", "message",
                                     *(name for row in rows for name in row)]))
-        from io import StringIO
-        text = StringIO()
+        text = io.StringIO()
         writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -265,7 +274,7 @@ class Store:
         key = (case["id"], run["repetition"])
         if key not in self.columns:
             record = self.folder / run["record"] if run["record"] else None
-            ours = self.folder / "cases" / case["id"] / str(run["repetition"]) / "miniamr.json"
+            ours = self.folder / "cases" / case["id"] / str(run["repetition"]) / ".miniamr.json"
             self.columns[key] = self.flatten(record) if record else dotted(read_json(ours) or {})
         return self.columns[key]
 

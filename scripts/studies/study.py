@@ -251,14 +251,15 @@ def values_of(given: Any, name: str) -> list[Any]:
     values = span(given, name) if isinstance(given, dict) else given if isinstance(given, list) else [given]
     if not values:
         raise StudyError(f"{name} is empty")
-    seen: list[Any] = []
+    seen = set()
     for value in values:
         if not all(isinstance(part, (bool, int, float, str)) for part in (value if isinstance(value, list) else [value])):
             raise StudyError(f"{name}: {show(value)} is neither a number, a string, true, false nor a list of them")
-        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in seen):
+        key = (isinstance(value, bool), tuple(value) if isinstance(value, list) else value)
+        if key in seen:
             raise StudyError(f"{name} has {show(value)} twice")
-        seen.append(value)
-    return seen
+        seen.add(key)
+    return values
 
 
 def span(given: dict, name: str) -> list[int | float]:
@@ -280,13 +281,12 @@ def span(given: dict, name: str) -> list[int | float]:
         return [round(value) for value in exact] if integers else [*exact[:-1], float(last)]
     if (way == "step" and amount <= 0) or (way == "factor" and (amount <= 1 or first <= 0)) or last < first:
         raise StudyError(f"{name}: a range goes from a smaller to a larger number, by a step above 0 or a factor above 1")
-    values, k = [], 0
-    while len(values) <= MOST_CASES:
+    values: list[int | float] = []
+    for k in range(MOST_CASES + 1):
         value = first + k * amount if way == "step" else first * amount ** k
         if value > last + (0 if integers else 1e-9 * abs(last)):
             break
         values.append(value)
-        k += 1
     return values
 
 

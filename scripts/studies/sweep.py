@@ -82,8 +82,8 @@ def overrides_of(options: argparse.Namespace) -> dict[str, Any]:
     return changes
 
 
-def make_plan(study: Study, options: argparse.Namespace) -> Plan:
-    """Expands the study and lets the program check every case."""
+def make_plan(study: Study, options: argparse.Namespace, here: bool = True) -> Plan:
+    """Expands the study and lets the program check every case. `here`: it will be run on this machine."""
     program = machines.find_program(options.amrbench)
     if not program:
         raise StudyError(f"{options.amrbench or 'build/release/amrbench'}: no such program; scripts/run builds it, "
@@ -92,7 +92,7 @@ def make_plan(study: Study, options: argparse.Namespace) -> Plan:
     machine = machines.this_machine()
     how = "mpirun" if study.launcher == "auto" else study.launcher
     all_cases = expansion.expand(study, machine.cores)
-    if how != "none" and not shutil.which(how) and any(c.ranks > 1 or study.command == "run" for c in all_cases):
+    if here and how != "none" and not shutil.which(how) and any(c.ranks > 1 or study.command == "run" for c in all_cases):
         raise StudyError(f"{how} is not to be found; it starts the ranks")
     miniamr = ""
     if study.miniamr:
@@ -137,7 +137,7 @@ def likeness(entry: dict) -> str:
 
 def expectation(plan: Plan) -> Expectation:
     """Seconds of earlier runs: of the same cases, else of cases alike in sets that were put aside."""
-    sets = [read_runs(plan.out), *(read_runs(path.parent) for path in sorted((plan.out / "aside").glob("*/cases")))]
+    sets = [read_runs(plan.out), *(read_runs(path.parent) for path in sorted((plan.out / ".aside").glob("*/cases")))]
     by_likeness: dict[str, list[float]] = {}
     for found in reversed(sets):  # the present set wins
         for entry in found.values():
