@@ -1,1 +1,1 @@
-"""Studies: sweeps over configurations, their result sets on disk, scaling, comparison and reports (docs/studies.md)."""
+"""Studies: sweeps over configurations, scaling, reports and comparisons of what `amrbench` writes."""

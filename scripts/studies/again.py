@@ -76,7 +76,7 @@ def differences(then: dict, where: dict, program: str, machine: machines.Machine
     """What is not as it was: the program, how it was built, the machine."""
     now = machines.program_facts(program)
     pairs = [("version", then.get("version"), now["version"]),
-             ("commit", then.get("commit"), now["commit"].removesuffix("+changes")),
+             ("commit", then.get("commit"), now["commit"]),
              ("compiler", then.get("compiler"), now["compiler"]), ("build", then.get("build_type"), now["build"]),
              ("cpu", then.get("cpu"), machine.cpu)]
     if where:

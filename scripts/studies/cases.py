@@ -1,7 +1,9 @@
 """The cases of a study: product of the axes, zipped ones together, less what is excluded; meshes grown for weak scaling."""
 import itertools
 import math
+import re
 import tomllib
+from pathlib import PurePath
 from typing import Any
 
 from studies.expressions import ExpressionError, compile_condition
@@ -140,14 +142,16 @@ def short(name: str, value: Any, full: bool) -> str:
     if name in PLACES:
         return f"{text} {name if value != 1 else name[:-1]}"
     if isinstance(value, str) and not full:
-        return text
+        return PurePath(text).stem if re.search(r"(^|:)\.{0,2}/", text) else text
     return f"{name if full else name.split('.')[-1].replace('_', ' ')} {text}"
 
 
 def name_cases(study: Study, cases: list[Case]) -> None:
-    """Labels: the shortest form that tells all cases apart."""
-    for full in (False, True):
+    """Labels: the shortest form that tells all cases apart; of zipped axes the first alone where that will do."""
+    follow = {name for group in study.zips for name in group[1:]}
+    for full, skipped in ((False, follow), (False, set()), (True, set())):
         for case in cases:
-            case.label = ", ".join(short(name, value, full) for name, value in case.values.items()) or study.name
+            shown = [short(name, value, full) for name, value in case.values.items() if name not in skipped]
+            case.label = ", ".join(shown) or study.name
         if len({case.label for case in cases}) == len(cases):
             return

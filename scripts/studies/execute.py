@@ -58,10 +58,24 @@ class Launcher:
                 continue  # of the trace
             option = "--" + key.replace("_", "-")
             if value is not False:
-                words += [option] if value is True else [option, str(value)]
+                words += [option] if value is True else [option, self.located(value)]
         if self.study.command == "orb" and case.gpus:
             words += ["--backend", "cuda"]
         return words + ["--threads", str(case.threads)]
+
+    def located(self, value) -> str:
+        """An option's value; a file that begins with ./ or ../ counts from the study's folder, as bases do."""
+        kind, path = file_in(value)
+        return kind + os.path.abspath(os.path.join(os.path.dirname(self.study.path), path)) if path.startswith(".") else str(value)
+
+    def identity_of(self, value):
+        """What an option's value puts into an id: of a file its content."""
+        kind, path = file_in(self.located(value))
+        if os.path.isfile(path):
+            return kind + content_hash(path)
+        if path.startswith("/"):
+            raise StudyError(f"{value}: no such file; ./ and ../ count from the folder of the study")
+        return value
 
     def trace(self, case: Case) -> str:
         """The trace that a replay follows: the base, or what is made of it."""
@@ -98,15 +112,8 @@ class Launcher:
         if self.study.command == "run":
             text = call([self.program, *self.arguments(case, checking=True), "--dry-run"], case.label)
             return "\n".join(line for line in text.splitlines() if not line.startswith("#")), memory_of(text)
-        words = self.arguments(case)
-        for word in case.settings.values():
-            path = word.split(":", 1)[-1] if isinstance(word, str) else ""
-            if os.path.isfile(path):
-                words.append(content_hash(path))
-        if case.base:
-            words = [content_hash(case.base.text), *(w for w in words if not w.endswith(".trace"))]
-            words += [f"{k}={v}" for k, v in sorted(case.settings.items()) if "." in k]
-        return json.dumps(words), None
+        base = content_hash(case.base.text) if case.base else None
+        return json.dumps([base, sorted((key, self.identity_of(value)) for key, value in case.settings.items())]), None
 
     def identify(self, cases: list[Case]) -> list[int | None]:
         """Gives every case its id; returns the memory of each. StudyError where two are the same."""
@@ -152,6 +159,12 @@ def memory_of(text: str) -> int | None:
     return int(float(found.group(1)) * UNITS[found.group(2)]) if found and found.group(2) in UNITS else None
 
 
+def file_in(value) -> tuple[str, str]:
+    """(prefix, path) of a value such as ../machine.toml or file:/points.csv; the path is "" where it is none."""
+    found = re.fullmatch(r"((?:file|blocks):)?((?:/|\.\.?/)[^:]+)", value) if isinstance(value, str) else None
+    return (found.group(1) or "", found.group(2)) if found else ("", "")
+
+
 class Running:
     """A process under way, in a session of its own, with its output in output.txt."""
 
@@ -190,12 +203,10 @@ class Running:
         # Ranks that outlive their mpirun would disturb whatever comes next.
         signal_session(self.process.pid, signal.SIGKILL)
         status = 128 - status if status < 0 else status
-        name = RECORDS[command] if self.case.program == "amrbench" else ".miniamr.json"
+        name = RECORDS[command] if self.case.program == "amrbench" else "miniamr.json"
         if self.case.program == "miniamr" and status == 0 and not timed_out:
             keep_miniamr(self.folder)
         state, record, message = judge(self.folder, name, status, timed_out, seconds)
-        if self.case.program == "miniamr":
-            record = None  # not a record of ours: runs.csv alone reads it
         return {"repetition": self.repetition, "order": self.order, "status": state, "exit_status": status,
                 "started": self.started, "seconds": round(seconds, 6), "record": record, "message": message}
 
@@ -242,7 +253,7 @@ def judge(folder: Path, name: str, status: int, timed_out: bool, seconds: float)
 
 
 def keep_miniamr(folder: Path) -> None:
-    """.miniamr.json: total and phases (s, slowest rank) as miniAMR prints them, under the names of the run record."""
+    """miniamr.json: total and phases (s, slowest rank) as miniAMR prints them, under the names of the run record."""
     text = (folder / "output.txt").read_text(encoding="utf-8", errors="replace")
     total = re.search(r"Total time for test: ave, std, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text)
     if not total:
@@ -251,4 +262,4 @@ def keep_miniamr(folder: Path) -> None:
     phases = dict(zip(("stencil", "halo", "checksum", "refine"), map(float, times)))
     data = {"program": "miniAMR", "totals": {"time_s": float(total.group(1))},
             "phases": {name: {"max_s": seconds} for name, seconds in phases.items()}}
-    (folder / ".miniamr.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    (folder / "miniamr.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

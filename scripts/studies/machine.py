@@ -68,7 +68,7 @@ def program_facts(program: str) -> dict[str, str]:
         return found.group(1).strip() if found else "unknown"
 
     version = re.match(r"amrbench (\S+)", text)
-    return {"version": version.group(1) if version else "unknown", "commit": line("commit"), "build": line("type"),
+    return {"version": version.group(1) if version else "unknown", "commit": line("commit").removesuffix("+changes"), "build": line("type"),
             "compiler": line("compiler"), "mpi": line("MPI")}
 
 

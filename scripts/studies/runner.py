@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from studies.execute import Launcher, Running
 from studies.progress import Expectation, Plain
 from studies.store import Store
-from studies.study import Case
+from studies.study import Case, StudyError
 
 
 @dataclass
@@ -70,8 +70,11 @@ class Runner:
         self.gpus = self.gpus[case.gpus:]
         self.entries[case.id] = task.entry
         self.shown.begin(case.label)
-        if self.launcher.study.command == "replay":
-            self.launcher.make_trace(case)
+        try:
+            if self.launcher.study.command == "replay":
+                self.launcher.make_trace(case)
+        except StudyError as error:  # a row like any other; its output says why
+            command = ["sh", "-c", 'echo "$1"; exit 1', "sh", str(error)]
         self.running.append(Running(case, task.repetition, self.order, folder, command, self.limit_s, cores, gpus))
         self.order += 1
 

@@ -63,7 +63,7 @@ def write_jobs(me: str, study: Study, options: argparse.Namespace) -> int:
                 shutil.copyfile(base.text, copy)
                 plan.launcher.configs[base.text] = str(copy)
         entries = [sweep.entry_of(case, plan.launcher) for case in chosen]
-        store.begin(sweep.head_of(plan, ""), entries, study.text)
+        store.begin(sweep.head_of(plan), entries, study.text)
         for nodes, cases in sorted(by_nodes.items()):
             text = job_text(me, plan, template, nodes, cases, options)
             path = folder / f"job-{nodes}.sh"

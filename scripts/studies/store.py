@@ -273,9 +273,7 @@ class Store:
     def columns_of(self, case: dict, run: dict) -> dict:
         key = (case["id"], run["repetition"])
         if key not in self.columns:
-            record = self.folder / run["record"] if run["record"] else None
-            ours = self.folder / "cases" / case["id"] / str(run["repetition"]) / ".miniamr.json"
-            self.columns[key] = self.flatten(record) if record else dotted(read_json(ours) or {})
+            self.columns[key] = self.flatten(self.folder / run["record"]) if run["record"] else {}
         return self.columns[key]
 
 
@@ -298,12 +296,7 @@ def summarize(folder: Path, head: dict) -> None:
 
 
 def cell(value: Any) -> Any:
-    """A value as one cell: lists with semicolons, as in run.csv."""
-    return "" if value is None else ";".join(map(str, value)) if isinstance(value, list) else value
-
-
-def dotted(tree: dict, prefix: str = "") -> dict:
-    flat: dict = {}
-    for key, value in tree.items():
-        flat.update(dotted(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value})
-    return flat
+    """A value as one cell of one line: lists with semicolons, as in run.csv."""
+    if isinstance(value, list):
+        return ";".join(map(str, value))
+    return "" if value is None else value.strip().replace("\n", "; ") if isinstance(value, str) else value

@@ -120,12 +120,12 @@ def entry_of(case: Case, launcher: Launcher, jobs: int = 1) -> dict:
             "gpus": case.gpus}
 
 
-def head_of(plan: Plan, started: str) -> dict:
-    """study.json without its cases."""
+def head_of(plan: Plan, started: str = "") -> dict:
+    """study.json without its cases. `started`: when the set was begun; now unless given."""
     study, machine, program = plan.study, plan.launcher.machine, plan.launcher.program
     provenance = {"program": os.path.basename(program), **machines.program_facts(program),
                   "sha256": machines.content_hash(program), **machine.identity(), "python": platform.python_version(),
-                  "started": started}
+                  "started": started or datetime.now(timezone.utc).isoformat(timespec="seconds")}
     return {"schema": 1, "kind": "study", "name": study.name, "title": study.title, "question": study.question,
             "command": study.command, "scaling": study.scaling, "axes": list(study.axes), "provenance": provenance,
             "repetitions": study.repetitions, "finished": False}
@@ -189,8 +189,7 @@ def run_plan(plan: Plan, options: argparse.Namespace) -> tuple[dict, int]:
     with Store(plan.out) as store:
         old = store.old_study() or {}
         kept = any(case.id in store.found for case in plan.cases)
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        head = head_of(plan, old.get("provenance", {}).get("started", now) if kept else now)
+        head = head_of(plan, old.get("provenance", {}).get("started", "") if kept else "")
         said = store.begin(head, [entry_of(case, plan.launcher, options.jobs) for case in plan.cases], plan.study.text)
         if said:
             print(f"sweep: {said}", file=sys.stderr)
