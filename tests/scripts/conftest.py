@@ -42,7 +42,7 @@ if behaviour == "hang":
         with open(os.environ["FAKE_LOG"], "a") as log:
             log.write(json.dumps([os.getpid(), "child"]) + "\n")
     time.sleep(100)
-print("notes go here")
+print("notes go here, cores", sorted(os.sched_getaffinity(0)))
 if behaviour == "fail":
     sys.exit("amrbench: error: planted failure")
 if behaviour == "nothing":

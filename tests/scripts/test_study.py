@@ -3,6 +3,7 @@ import itertools
 import math
 
 import pytest
+from conftest import ROOT
 from hypothesis import given, strategies as st
 
 from studies import cases, expressions, study
@@ -137,6 +138,15 @@ def test_expansion_is_the_product_with_zips_less_exclusions(drawn, as_text):
     assert sorted(map(str, (case.values for case in got))) == sorted(map(str, wanted))
     assert len({case.label for case in got}) == len(got)
     assert all(case.settings == case.values for case in got)
+
+
+def test_the_page_names_every_key_and_its_example_is_a_study(tmp_path):
+    page = (ROOT / "docs" / "studies.md").read_text()
+    for key in study.KEYS:
+        assert f"`{key}`" in page or f"`[{key}]`" in page, key
+    example = page.split("```toml\n")[1].split("```")[0]
+    got = cases.expand(study.parse(example, str(ROOT / "configs" / "studies" / "example.toml")))
+    assert len(got) == 2 * 4 * 3 - 2 - 3 and got[0].label == "1 rank, block 8, variables 1"
 
 
 def test_order_of_axes_and_what_is_no_axis():

@@ -8,6 +8,7 @@ import signal
 import time
 
 import pytest
+from conftest import ROOT
 
 STUDY = """
 name = "s"
@@ -200,11 +201,47 @@ def test_two_sweeps_in_one_folder_are_refused(sweep, tmp_path):
         assert process.wait(20) == 130
 
 
-def test_side_by_side(sweep, tmp_path):
-    text = STUDY.replace(', "fail"', "") + "fake.sleep = [0.3]\n"
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_side_by_side_each_on_cores_of_its_own(sweep, tmp_path):
+    text = STUDY.replace(', "fail"', "").replace("[4, 8, 16]", "[4, 8]") + "fake.sleep = [1.0]\n"
+    begin = time.monotonic()
     assert sweep(text, "--jobs", "2", "--repetitions", "1").returncode == 0
-    assert len(statuses(tmp_path / "out")) == 3
-    assert sorted(run["order"] for case in record(tmp_path / "out")["cases"] for run in case["runs"]) == [0, 1, 2]
+    assert time.monotonic() - begin > 1.0
+    outputs = [path.read_text().split("cores ")[1].strip() for path in tmp_path.glob("out/cases/*/0/output.txt")]
+    assert len(set(outputs)) == 2 and all(len(json.loads(cores)) == 1 for cores in outputs)
+    assert sorted(run["order"] for case in record(tmp_path / "out")["cases"] for run in case["runs"]) == [0, 1]
+
+
+def test_miniamr_runs_in_turn(sweep, tmp_path):
+    program = tmp_path / "ma"
+    program.write_text('#!/bin/sh\necho "$@"\necho "Total time for test: ave, std, min, max (sec): 1.0 0.1 0.9 1.5"\n'
+                       'echo " Time: ave, stddev, min, max (sec): 0.5 0.1 0.4 0.75"\n')
+    program.chmod(0o755)
+    assert sweep('base = "--nx 4 --npx 1"\nrepetitions = 2', "--miniamr", str(program)).returncode == 0
+    got = {case["label"]: case for case in record(tmp_path / "out")["cases"]}
+    assert [run["order"] for run in got["amrbench"]["runs"]] == [0, 3] and [run["order"] for run in got["miniamr"]["runs"]] == [1, 2]
+    rows = list(csv.DictReader((tmp_path / "out" / "runs.csv").open()))
+    assert [row["totals.time_s"] for row in rows] == ["0.125", "0.125", "1.5", "1.5"] and rows[2]["phases.stencil.max_s"] == "0.75"
+    output = tmp_path / "out" / "cases" / got["miniamr"]["id"] / "0" / "output.txt"
+    assert output.read_text().startswith("--nx 4 --npx 1\n")
+
+
+def test_a_trace_is_made_once_and_one_that_cannot_be_is_a_row(sweep, tmp_path, stand_in):
+    stand_in.write_text(stand_in.read_text().replace('if words[0] == "trace":', 'if words[0] == "trace":\n'
+                        '    if "mesh.max_level=9" in words: sys.exit("amrbench: error: too deep")'))
+    text = 'command = "replay"\nbase = "base.toml"\nrepetitions = 1\n[parameters]\nmesh.max_level = [1, 9]\npolicy = ["every", "auto"]'
+    answer = sweep(text)
+    assert answer.returncode == 1 and len(list((tmp_path / "out" / "traces").iterdir())) == 1
+    got = {label: entry[:3] for (label, _), entry in statuses(tmp_path / "out").items()}
+    assert got["max level 9, auto"] == ("failed", 1, "too deep")
+    assert got["max level 1, auto"][0] == "failed"  # the stand-in knows no replay
+
+
+def test_the_study_record_is_as_its_schema_says(sweep, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    sweep(STUDY)
+    schemas = {path.name: json.loads(path.read_text()) for path in (ROOT / "docs" / "schema").glob("*.json")}
+    jsonschema.Draft202012Validator(schemas["study.json"]).validate(record(tmp_path / "out"))
 
 
 @pytest.mark.parametrize("options, words", [
