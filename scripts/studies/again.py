@@ -63,11 +63,11 @@ def find_run(options: argparse.Namespace) -> tuple[Path, list[str], dict]:
         return given, mine[0]["command_line"] if mine else [], (study or {}).get("provenance", {})
     sets = [Path(options.out)] if options.out else sorted(path.parent for path in Path("results").glob("*/study.json"))
     for folder in sets:
-        for id, entry in read_runs(folder).items():
-            kept = [run for run in entry["runs"].values() if run["record"]]
-            if id == options.again and kept:
-                return folder / kept[0]["record"], entry["case"]["command_line"], (read_json(folder / "study.json") or {}).get(
-                    "provenance", {})
+        entry = read_runs(folder).get(options.again, {"runs": {}})
+        kept = [run for run in entry["runs"].values() if run["record"]]
+        if kept:
+            study = read_json(folder / "study.json") or {}
+            return folder / kept[0]["record"], entry["case"]["command_line"], study.get("provenance", {})
     raise StudyError(f"--again: {options.again}: neither a run.json nor the id of a case with a record in "
                      f"{options.out or 'results/*'}")
 
@@ -83,7 +83,8 @@ def differences(then: dict, where: dict, program: str, machine: machines.Machine
         pairs += [(name, where.get(name), value) for name, value in machine.identity().items() if name != "cpu"]
         pairs.append(("binary", where.get("sha256", "")[:12], machines.content_hash(program)[:12]))
     ranks, threads = then.get("ranks", 1), then.get("threads", 1)
-    lines = [f"{name}: {show(old)} then, {show(new)} now" for name, old, new in pairs if old not in (None, "") and old != new]
+    lines = [f"{name}: {show(old)} then, {show(new)} now" for name, old, new in pairs
+             if old not in (None, "") and old != new]
     if ranks * threads > machine.cores:
         lines.append(f"room: {ranks} ranks of {threads} threads on {machine.cores} cores, so ranks are not bound")
     return lines
@@ -107,8 +108,9 @@ def config_text(config: dict) -> str:
 
 def tell(then: dict, now: dict, out: Path) -> bool:
     """Times of both, and whether the answer is the same; prints the folder last."""
-    same = then.get("mesh_crc_hex") == now.get("mesh_crc_hex") and [f.get("checksum_hex") for f in then.get("fields", [])] == [
-        f.get("checksum_hex") for f in now.get("fields", [])]
+    answers = [[record.get("mesh_crc_hex"), *(field.get("checksum_hex") for field in record.get("fields", []))]
+               for record in (then, now)]
+    same = answers[0] == answers[1]
     old, new = then["totals"]["time_s"], now["totals"]["time_s"]
     print(f"time: {span(old)} then, {span(new)} now, {new / old:.3f} times; "
           f"mesh and fields are {'the same' if same else 'NOT the same'}")

@@ -1,4 +1,4 @@
-"""The cases of a study: product of the axes, zipped ones together, less what is excluded; meshes grown for weak scaling."""
+"""The cases of a study: product of the axes, zipped ones together, less what is excluded; meshes of weak scaling."""
 import itertools
 import math
 import re
@@ -11,7 +11,7 @@ from studies.study import MINIAMR_EDGES, MOST_CASES, PLACES, Base, Case, Study, 
 
 
 def expand(study: Study, cores: int = 1) -> list[Case]:
-    """All cases in the order of the axes, the last one varying fastest. `threads = 0` is a rank's share of the cores."""
+    """All cases in the order of the axes, the last one varying fastest. threads = 0 is a rank's share of the cores."""
     try:
         cases = points(study, cores)
         if study.scaling == "weak" and study.grow != "none":
@@ -73,8 +73,11 @@ def exclusion(rule: str | dict, study: Study):
     if isinstance(rule, str):
         return compile_condition(rule, [*study.axes, *(place for place in PLACES if place not in study.axes)])
     wanted = flatten(rule)
-    return lambda names: all(names[name] in (value if isinstance(value, list) and not isinstance(names[name], list) else [value])
-                             for name, value in wanted.items())
+
+    def fits(value: Any, allowed: Any) -> bool:
+        return value in allowed if isinstance(allowed, list) and not isinstance(value, list) else value == allowed
+
+    return lambda names: all(fits(names[name], allowed) for name, allowed in wanted.items())
 
 
 def root_of(case: Case) -> list[int]:
@@ -99,7 +102,7 @@ def root_of(case: Case) -> list[int]:
 
 
 def grow_root(root: list[int], factor: int) -> list[int]:
-    """The grid `factor` times as large: its prime factors, largest first, each on the shortest edge, z before y before x."""
+    """The grid factor times as large: prime factors, largest first, each on the shortest edge, z before y before x."""
     grown = list(root)
     primes, rest, prime = [], factor, 2
     while rest > 1:
@@ -125,8 +128,8 @@ def grow_meshes(cases: list[Case]) -> None:
     for case in cases:
         few = least[series_key(case)]
         if case.workers % few:
-            raise StudyError(f"weak scaling grows the mesh by whole factors, and {case.workers} (ranks {case.ranks}, threads "
-                             f"{case.threads}) is no multiple of {few}, the fewest")
+            raise StudyError(f"weak scaling grows the mesh by whole factors, and {case.workers} (ranks {case.ranks}, "
+                             f"threads {case.threads}) is no multiple of {few}, the fewest")
         case.settings["mesh.root"] = grow_root(root_of(case), case.workers // few)
 
 

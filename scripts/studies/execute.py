@@ -24,7 +24,8 @@ GRACE_S = 3.0  # from the request to end to the end by force
 def toml_value(value) -> str:
     """A value as --set takes it: strings bare where they can be."""
     if isinstance(value, str):
-        return value if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:/-]*", value) and value not in ("true", "false") else json.dumps(value)
+        bare = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:/-]*", value) and value not in ("true", "false", "inf", "nan")
+        return value if bare else json.dumps(value)
     return json.dumps(value)
 
 
@@ -66,7 +67,7 @@ class Launcher:
     def located(self, value) -> str:
         """An option's value; a file that begins with ./ or ../ counts from the study's folder, as bases do."""
         kind, path = file_in(value)
-        return kind + os.path.abspath(os.path.join(os.path.dirname(self.study.path), path)) if path.startswith(".") else str(value)
+        return kind + os.path.abspath(Path(self.study.path).parent / path) if path.startswith(".") else str(value)
 
     def identity_of(self, value):
         """What an option's value puts into an id: of a file its content."""
@@ -82,8 +83,9 @@ class Launcher:
         with open(case.base.text, "rb") as file:
             if file.read(15) == b"amrbench-trace ":
                 return case.base.text
-        key = [content_hash(self.program), content_hash(case.base.text), {k: v for k, v in case.settings.items() if "." in k}]
-        return os.path.join(self.traces, f"{case.base.label}-{digest(key)}.trace")
+        settings = {key: value for key, value in case.settings.items() if "." in key}
+        made_of = [content_hash(self.program), content_hash(case.base.text), settings]
+        return os.path.join(self.traces, f"{case.base.label}-{digest(made_of)}.trace")
 
     def make_trace(self, case: Case) -> None:
         """Makes the trace of a replay where it is missing; whole or absent."""
@@ -106,7 +108,7 @@ class Launcher:
         return [*words, "--json", os.path.join(out, RECORDS[self.study.command])]
 
     def resolve(self, case: Case) -> tuple[str, int | None]:
-        """What the case's id is made of, and the memory it takes at most (bytes, all ranks). StudyError where it is refused."""
+        """What the case's id is made of, and the memory it takes at most (bytes, all ranks). StudyError if refused."""
         if case.program == "miniamr":
             return json.dumps([case.base.text, content_hash(self.miniamr)]), None
         if self.study.command == "run":
@@ -123,7 +125,8 @@ class Launcher:
         binary = content_hash(self.program)
         seen: dict[str, str] = {}
         for case, (text, _) in zip(cases, resolved):
-            case.id = digest([self.study.command, text, binary, where, case.ranks, case.threads, case.gpus, case.program])
+            placed = [case.ranks, case.threads, case.gpus]
+            case.id = digest([self.study.command, text, binary, where, *placed, case.program])
             if case.id in seen:
                 raise StudyError(f"{self.study.path}: '{seen[case.id]}' and '{case.label}' are the same case")
             seen[case.id] = case.label
@@ -183,7 +186,6 @@ class Running:
         with open(folder / "output.txt", "wb") as output:
             self.process = subprocess.Popen([*guard, *command], stdin=subprocess.DEVNULL, stdout=output,
                                             stderr=subprocess.STDOUT, env=environment, start_new_session=True)
-        self.pidfd = os.pidfd_open(self.process.pid)
 
     def kill(self) -> None:
         """Ends the whole session: first by request, so that mpirun can end its ranks, then by force."""
@@ -199,7 +201,6 @@ class Running:
         """The run's entry in study.json but for `record`'s folder, once the process has ended."""
         seconds = time.monotonic() - self.begin
         status = self.process.wait()
-        os.close(self.pidfd)
         # Ranks that outlive their mpirun would disturb whatever comes next.
         signal_session(self.process.pid, signal.SIGKILL)
         status = 128 - status if status < 0 else status

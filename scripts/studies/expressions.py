@@ -1,7 +1,7 @@
 """Conditions on the values of a case: `mesh.block == 8 and ranks > 1`.
 
-A small part of Python's expressions, read with ast and evaluated here: names of values with dots, numbers, strings, lists,
-comparisons, `in`, `and`, `or`, `not`, and + - * / // % on numbers. Nothing is called and nothing else can be reached.
+A small part of Python's expressions, read with ast and evaluated here: names of values with dots, numbers, strings,
+lists, comparisons, `in`, `and`, `or`, `not`, and + - * / // % on numbers. Nothing is called.
 """
 import ast
 import difflib
@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 COMPARISONS = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-               ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
+               ast.Gt: operator.gt, ast.GtE: operator.ge,
+               ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b}
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
               ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}
 
@@ -27,7 +28,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def compile_condition(text: str, names: Iterable[str]) -> Callable[[dict[str, Any]], bool]:
-    """The condition as a function of a case's values. ExpressionError where it is none, or where a name is not in `names`."""
+    """The condition as a function of a case's values. ExpressionError where it is none or has other names."""
     known = list(names)
     try:
         tree = ast.parse(text.strip(), mode="eval").body

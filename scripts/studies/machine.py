@@ -68,8 +68,8 @@ def program_facts(program: str) -> dict[str, str]:
         return found.group(1).strip() if found else "unknown"
 
     version = re.match(r"amrbench (\S+)", text)
-    return {"version": version.group(1) if version else "unknown", "commit": line("commit").removesuffix("+changes"), "build": line("type"),
-            "compiler": line("compiler"), "mpi": line("MPI")}
+    return {"version": version.group(1) if version else "unknown", "commit": line("commit").removesuffix("+changes"),
+            "build": line("type"), "compiler": line("compiler"), "mpi": line("MPI")}
 
 
 def find_program(given: str) -> str | None:
@@ -104,7 +104,7 @@ def mpi_environment() -> dict[str, str]:
 def launch_line(launcher: str, ranks: int, threads: int, cores: int, confined: bool = False) -> list[str]:
     """The words that start `ranks` ranks of `threads` threads, each bound to as many cores as it has threads.
 
-    Ranks that outnumber the cores are not bound. `confined`: the cores are chosen from outside (taskset), so nothing is bound.
+    Ranks that outnumber the cores are not bound, nor are those that taskset confines to some of them (`confined`).
     """
     if launcher == "none":
         return []
@@ -117,4 +117,5 @@ def launch_line(launcher: str, ranks: int, threads: int, cores: int, confined: b
         return words + ["--oversubscribe", "--bind-to", "none"]
     if confined or not binding_works():
         return words + ["--oversubscribe", "--bind-to", "none"]
-    return words + ["--map-by", f"slot:PE={threads}", "--bind-to", "core", "-x", "OMP_PROC_BIND=close", "-x", "OMP_PLACES=cores"]
+    return words + ["--map-by", f"slot:PE={threads}", "--bind-to", "core",
+                    "-x", "OMP_PROC_BIND=close", "-x", "OMP_PLACES=cores"]

@@ -1,5 +1,7 @@
-"""Does the runs of a sweep: interleaved over cases, side by side as far as cores and GPUs reach, each with its time limit."""
-import selectors
+"""Does the runs of a sweep: interleaved over cases, side by side as far as cores and GPUs reach, each with a limit."""
+import os
+import select
+import signal
 import time
 from dataclasses import dataclass
 
@@ -17,8 +19,8 @@ class Task:
 
 
 def interleave(cases: list[tuple[Case, dict]], repetitions: int, wanted) -> list[Task]:
-    """All first repetitions, then all second ones; every other round backwards, so that a steady drift of the machine's speed
-    falls on all cases alike. `wanted(id, repetition)` says which are to be done."""
+    """All first repetitions, then all second ones; every other round backwards, so that a steady drift of the machine's
+    speed falls on all cases alike. `wanted(id, repetition)` says which are to be done."""
     tasks = []
     for repetition in range(repetitions):
         for case, entry in cases if repetition % 2 == 0 else reversed(cases):
@@ -28,7 +30,8 @@ def interleave(cases: list[tuple[Case, dict]], repetitions: int, wanted) -> list
 
 
 class Runner:
-    def __init__(self, store: Store, launcher: Launcher, limit_s: float, jobs: int, shown: Plain, expected: Expectation):
+    def __init__(self, store: Store, launcher: Launcher, limit_s: float, jobs: int, shown: Plain,
+                 expected: Expectation):
         self.store, self.launcher, self.limit_s, self.jobs = store, launcher, limit_s, jobs
         self.shown, self.expected = shown, expected
         self.cores = list(launcher.machine.processors)  # free ones
@@ -38,18 +41,28 @@ class Runner:
         self.order = store.next_order()
 
     def run(self, tasks: list[Task]) -> None:
-        """Does all tasks. An interruption ends the runs under way, whose places are left empty, and goes on to the caller."""
+        """Does all tasks. An interruption ends the runs under way, leaves their places empty, and is passed on."""
         waiting = list(tasks)
+        ended, wake = os.pipe()
+        for end in (ended, wake):
+            os.set_blocking(end, False)
+        # A process that ends writes a byte into the pipe: nothing is polled, and no end is missed.
+        handler = signal.signal(signal.SIGCHLD, lambda *_: None)
+        before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         try:
             while waiting or self.running:
                 # In the order of the list: what has no room holds up what comes after it.
                 while waiting and len(self.running) < self.jobs and self.room(waiting[0].case):
                     self.start(waiting.pop(0))
-                self.collect([task.case.id for task in waiting])
+                self.collect(ended, [task.case.id for task in waiting])
         finally:
             for running in self.running:
                 running.kill()
                 self.store.drop(running.folder)
+            signal.set_wakeup_fd(before)
+            signal.signal(signal.SIGCHLD, handler)
+            os.close(ended)
+            os.close(wake)
 
     def needs(self, case: Case) -> int:
         return min(case.ranks * case.threads, len(self.launcher.machine.processors))
@@ -78,17 +91,16 @@ class Runner:
         self.running.append(Running(case, task.repetition, self.order, folder, command, self.limit_s, cores, gpus))
         self.order += 1
 
-    def collect(self, waiting: list[str]) -> None:
-        """Waits until a run ends or is out of time, and takes in those that did."""
-        with selectors.DefaultSelector() as selector:
-            for running in self.running:
-                selector.register(running.pidfd, selectors.EVENT_READ, running)
-            left = min(running.deadline for running in self.running) - time.monotonic()
-            ended = [key.data for key, _ in selector.select(max(0.0, left))]
+    def collect(self, ended: int, waiting: list[str]) -> None:
+        """Waits until a run ends or is out of time, and takes in those that did. `ended`: readable when one has ended."""
+        left = min(running.deadline for running in self.running) - time.monotonic()
+        if select.select([ended], [], [], max(0.0, left))[0]:
+            os.read(ended, 4096)
         for running in list(self.running):
-            late = running not in ended and time.monotonic() >= running.deadline
-            if running in ended or late:
-                self.end(running, late, waiting)
+            if running.process.poll() is not None:
+                self.end(running, False, waiting)
+            elif time.monotonic() >= running.deadline:
+                self.end(running, True, waiting)
 
     def end(self, running: Running, late: bool, waiting: list[str]) -> None:
         if late:

@@ -1,9 +1,9 @@
-"""Weak and strong scaling: a study over ranks, threads and GPUs, and its table of speed-up and efficiency (docs/studies.md).
+"""Weak and strong scaling: a study over ranks, threads and GPUs; speed-up and efficiency (docs/studies.md).
 
-Speed-up is against the case with the fewest workers (GPUs, else threads of all ranks) of its series, that is of the cases
-that differ only in where they run; medians over repetitions. Strong: S = t0 / t, efficiency = S / (workers / workers0). Weak:
-cell updates a second over those of the first, divided by workers / workers0 for the efficiency; where the work a worker is
-the same this is Gustafson's t0 / t, and where a mesh grows by a little more or less it stays fair.
+Speed-up is against the case with the fewest workers (GPUs, else threads of all ranks) of its series, that is of the
+cases that differ only in where they run; medians over repetitions. Strong: S = t0 / t, efficiency = S / (workers /
+workers0). Weak: cell updates a second over those of the first, divided by workers / workers0 for the efficiency; where
+the work a worker is the same this is Gustafson's t0 / t, and where a mesh grows by a little more or less it stays fair.
 """
 import argparse
 import csv
@@ -45,16 +45,18 @@ def study_for(kind: str, options: argparse.Namespace) -> Study:
         raise StudyError(f"{options.file}: {error}") from None
     if "base" in document or "parameters" in document:
         if document.get("kind", kind) != kind:
-            raise StudyError(f"{options.file}: kind is {document['kind']}; scripts/{document['kind']}_scaling.py is for it")
+            other = document["kind"]
+            raise StudyError(f"{options.file}: kind is {other}; scripts/{other}_scaling.py is for it")
         return load(options.file, {**changes, "kind": kind}, options.bounds)
     base = Path(options.file).resolve()
     if not {"ranks", "gpus"} & set(changes):
         cores = this_machine().cores
         changes["ranks"] = [1 << k for k in range(cores.bit_length())]
     lists = "".join(f"{place} = {changes.pop(place)}\n" for place in PLACES if place in changes)
-    text = (f"name = {json.dumps(base.stem + '-' + kind)}\ntitle = {json.dumps(f'{kind.capitalize()} scaling of {base.stem}')}\n"
-            f'kind = "{kind}"\nbase = {json.dumps(str(base))}\n{lists}')
-    return parse(text, f"{base.stem}-{kind}.toml", changes, options.bounds)
+    name, title = f"{base.stem}-{kind}", f"{kind.capitalize()} scaling of {base.stem}"
+    text = "".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in (
+        ("name", name), ("title", title), ("kind", kind), ("base", str(base)))) + lists
+    return parse(text, f"{name}.toml", changes, options.bounds)
 
 
 def time_of(folder: Path, run: dict) -> tuple[float, dict]:
@@ -112,7 +114,7 @@ def report(study: dict, folder: Path) -> None:
     if not rows:
         return
     text = io.StringIO()
-    names = [name for name in rows[0] if not name.startswith("phases.")] + [name for name in rows[0] if name.startswith("phases.")]
+    names = sorted(rows[0], key=lambda name: name.startswith("phases."))  # these last, else as they are
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -122,7 +124,9 @@ def report(study: dict, folder: Path) -> None:
     for row in rows:
         if row["series"] != series:
             series = row["series"]
-            print(f"{series + chr(10) if series else ''} ranks threads  gpus  runs      time s  updates/s  speed-up  ideal  efficiency")
+            if series:
+                print(series)
+            print(" ranks threads  gpus  runs      time s  updates/s  speed-up  ideal  efficiency")
         rate = f"{row['cell_updates_per_s']:.3g}" if row["cell_updates_per_s"] else "-"
         print(f"{row['ranks']:6} {row['threads']:7} {row['gpus']:5} {row['runs']:5} {row['time_s']:11.4g} {rate:>10} "
               f"{row['speedup']:9.2f} {row['speedup_ideal']:6.3g} {100 * row['efficiency']:9.1f} %")
@@ -131,14 +135,15 @@ def report(study: dict, folder: Path) -> None:
 def main(kind: str, argv: Sequence[str]) -> int:
     me = f"{kind}_scaling"
     if argv and argv[0] == "collect":
-        parser = argparse.ArgumentParser(prog=f"scripts/{me}.py collect", description="Takes in what jobs of --slurm left.")
+        parser = argparse.ArgumentParser(prog=f"scripts/{me}.py collect", description="Takes in what jobs left.")
         parser.add_argument("folder", metavar="DIR")
         folder = parser.parse_args(argv[1:]).folder
         return sweep.guarded(me, lambda: slurm.collect(Path(folder), report))
     parser = argparse.ArgumentParser(
-        prog=f"scripts/{me}.py", allow_abbrev=False, description=f"{kind.capitalize()} scaling of a configuration or a study.",
-        epilog=f"`scripts/{me}.py collect DIR` takes in what the jobs of --slurm DIR left. Exit status: 0 all done, 1 a run "
-               "failed, 2 bad input, 130 interrupted.")
+        prog=f"scripts/{me}.py", allow_abbrev=False,
+        description=f"{kind.capitalize()} scaling of a configuration or a study (docs/studies.md).",
+        epilog=f"`scripts/{me}.py collect DIR` takes in what the jobs of --slurm DIR left. Exit status: 0 all done, "
+               "1 a run failed, 2 bad input, 130 interrupted.")
     parser.add_argument("file", metavar="FILE", help="configuration or STUDY.toml")
     for place in PLACES:
         parser.add_argument(f"--{place}", metavar="LIST", default="", help=f"numbers of {place}, with commas")

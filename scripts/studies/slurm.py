@@ -1,4 +1,4 @@
-"""Job scripts for Slurm that run a study's cases, one job a number of nodes, and what they leave taken in as a result set."""
+"""Job scripts for Slurm that run a study's cases, one job a number of nodes; what they leave becomes a result set."""
 import argparse
 import json
 import math
@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("with --slurm")
     group.add_argument("--cores-per-node", type=int, metavar="N", help="default: those of this machine")
     group.add_argument("--gpus-per-node", type=int, metavar="N", help="default: those of this machine")
-    group.add_argument("--job-time", metavar="H:MM:SS", default="", help="limit of a job; default: that of all its runs")
+    group.add_argument("--job-time", metavar="H:MM:SS", default="", help="limit of a job; default: of all its runs")
     group.add_argument("--directive", metavar="TEXT", action="append", default=[],
                        help='a line "#SBATCH TEXT" of every job: --directive=--account=abc (repeatable)')
     group.add_argument("--template", metavar="FILE", default="", help=f"instead of scripts/studies/{TEMPLATE.name}")
@@ -30,7 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def nodes_of(case: Case, cores: int, gpus: int) -> int:
     if case.threads > cores:
-        raise StudyError(f"{case.label}: {case.threads} threads a rank do not fit into a node of {cores} cores; --cores-per-node")
+        raise StudyError(f"{case.label}: {case.threads} threads a rank do not fit into a node of {cores} cores "
+                         "(--cores-per-node)")
     if case.gpus and not gpus:
         raise StudyError(f"{case.label}: wants GPUs; say --gpus-per-node")
     ranks_a_node = cores // case.threads
@@ -74,7 +75,8 @@ def write_jobs(me: str, study: Study, options: argparse.Namespace) -> int:
     return 0
 
 
-def job_text(me: str, plan: sweep.Plan, template: Template, nodes: int, cases: list[Case], options: argparse.Namespace) -> str:
+def job_text(me: str, plan: sweep.Plan, template: Template, nodes: int, cases: list[Case],
+             options: argparse.Namespace) -> str:
     limit = max(1, round(plan.study.time_limit_s))
     commands, order = [], 0
     for repetition in range(plan.study.repetitions):
@@ -86,8 +88,8 @@ def job_text(me: str, plan: sweep.Plan, template: Template, nodes: int, cases: l
             order += 1
     seconds = limit * len(commands)
     time = options.job_time or f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    values = {"name": plan.study.name, "nodes": nodes, "time": time, "folder": shlex.quote(str(plan.out)), "cases": len(cases),
-              "repetitions": plan.study.repetitions, "commands": "\n".join(commands),
+    values = {"name": plan.study.name, "nodes": nodes, "time": time, "folder": shlex.quote(str(plan.out)),
+              "cases": len(cases), "repetitions": plan.study.repetitions, "commands": "\n".join(commands),
               "collect": f"scripts/{me}.py collect {plan.out}",
               "directives": "\n".join(f"#SBATCH {directive}" for directive in options.directive)}
     try:
@@ -143,11 +145,11 @@ def take_in(path: Path, entry: dict, repetition: int, command: str) -> None:
 
 def provenance_of(folder: Path, found: dict[str, dict]) -> dict:
     """Where the jobs ran, as their records say: that machine, not the one that wrote the jobs."""
-    runs = sorted((run for entry in found.values() for run in entry["runs"].values() if run["record"]), key=lambda r: r["started"])
-    for run in runs:
+    runs = [run for entry in found.values() for run in entry["runs"].values() if run["record"]]
+    for run in sorted(runs, key=lambda run: run["started"]):
         there = (read_json(folder / run["record"]) or {}).get("provenance", {})
         if there:
             gpu = there.get("gpu", "none")
             return {"hostname": "slurm", "cpu": there.get("cpu", "unknown"), "cores": there.get("cores_node", 0),
-                    "gpus": [] if gpu == "none" else [gpu], "started": runs[0]["started"]}
+                    "gpus": [] if gpu == "none" else [gpu], "started": min(run["started"] for run in runs)}
     return {}

@@ -68,9 +68,9 @@ def read_runs(folder: Path) -> dict[str, dict]:
     found: dict[str, dict] = {}
     for path in sorted((folder / "cases").glob("*/*/.status.json")):
         data = read_json(path)
-        if data and isinstance(data.get("case"), dict) and isinstance(data.get("run"), dict) and path.parent.name.isdigit():
-            entry = found.setdefault(path.parent.parent.name, {"case": data["case"], "runs": {}})
-            entry["runs"][int(path.parent.name)] = data["run"]
+        id, repetition = path.parts[-3:-1]
+        if data and isinstance(data.get("case"), dict) and isinstance(data.get("run"), dict) and repetition.isdigit():
+            found.setdefault(id, {"case": data["case"], "runs": {}})["runs"][int(repetition)] = data["run"]
     return found
 
 
@@ -140,7 +140,8 @@ class Store:
         """
         old = self.old_study()
         if old and old.get("name") != head["name"]:
-            raise StoreError(f"{self.folder}: holds the study '{old.get('name')}', not '{head['name']}'; give another --out")
+            raise StoreError(f"{self.folder}: holds the study '{old.get('name')}', not '{head['name']}'; "
+                             "give another --out")
         self.head, self.cases = head, cases
         said = "; ".join(filter(None, (self.put_aside(old, text), self.take_back())))
         write_whole(self.folder / "study.toml", text)
@@ -153,18 +154,18 @@ class Store:
         if not others:
             return ""
         old = old or dict(self.head, cases=[])
+        then, now = old.get("provenance", {}), self.head["provenance"]
         old_text = text
         try:
             old_text = (self.folder / "study.toml").read_text(encoding="utf-8")
         except OSError:
             pass
         reasons = [what for what, differs in (
-            ("another binary", old["provenance"].get("sha256") != self.head["provenance"].get("sha256")),
-            ("another machine", any(old["provenance"].get(key) != self.head["provenance"].get(key)
-                                    for key in ("hostname", "cpu", "cores", "gpus"))),
+            ("another binary", then.get("sha256") != now.get("sha256")),
+            ("another machine", any(then.get(key) != now.get(key) for key in ("hostname", "cpu", "cores", "gpus"))),
             ("another text of the study", old_text != text)) if differs] or ["other options"]
         # The name is that of what was there, so that a second try after a kill goes on in the same folder.
-        aside = self.folder / ".aside" / digest([old.get("provenance"), old_text])[:8]
+        aside = self.folder / ".aside" / digest([then, old_text])[:8]
         (aside / "cases").mkdir(parents=True, exist_ok=True)
         write_whole(aside / "study.toml", old_text)
         count = 0
@@ -193,7 +194,9 @@ class Store:
                 summarize(aside.parent, read_json(aside) or dict(self.head, cases=[]))
         if count:
             self.found = read_runs(self.folder)
-        return f"{count} cases measured before with the same binary, machine and configuration are taken back" if count else ""
+        if not count:
+            return ""
+        return f"{count} cases measured before with the same binary, machine and configuration are taken back"
 
     def runs(self, id: str) -> dict[int, dict]:
         return self.found.get(id, {}).get("runs", {})
@@ -238,7 +241,7 @@ class Store:
 
     def study(self) -> dict:
         """study.json as it is now."""
-        cases = [dict(case, runs=[self.runs(case["id"])[r] for r in sorted(self.runs(case["id"]))]) for case in self.cases]
+        cases = [dict(case, runs=in_order(self.runs(case["id"]))) for case in self.cases]
         finished = all(len(case["runs"]) >= self.head["repetitions"] for case in cases)
         return dict(self.head, finished=finished, cases=cases)
 
@@ -262,8 +265,8 @@ class Store:
                 for name, value in self.columns_of(case, run).items():
                     row.setdefault(name, cell(value))
                 rows.append(row)
-        names = list(dict.fromkeys(["case", "label", *study["axes"], "repetition", "order", "status", "seconds", "message",
-                                    *(name for row in rows for name in row)]))
+        names = list(dict.fromkeys(["case", "label", *study["axes"], "repetition", "order", "status", "seconds",
+                                    "message", *(name for row in rows for name in row)]))
         text = io.StringIO()
         writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
         writer.writeheader()
@@ -275,6 +278,10 @@ class Store:
         if key not in self.columns:
             self.columns[key] = self.flatten(self.folder / run["record"]) if run["record"] else {}
         return self.columns[key]
+
+
+def in_order(runs: dict[int, dict]) -> list[dict]:
+    return [runs[repetition] for repetition in sorted(runs)]
 
 
 def free_name(path: Path) -> Path:
@@ -291,7 +298,7 @@ def summarize(folder: Path, head: dict) -> None:
     if not found:
         shutil.rmtree(folder)
         return
-    cases = [dict(entry["case"], runs=[entry["runs"][r] for r in sorted(entry["runs"])]) for entry in found.values()]
+    cases = [dict(entry["case"], runs=in_order(entry["runs"])) for entry in found.values()]
     write_whole(folder / "study.json", json.dumps(dict(head, cases=cases), indent=1) + "\n")
 
 

@@ -1,9 +1,7 @@
 """STUDY.toml: what is varied, and the cases that come of it. docs/studies.md explains every key.
 
-A study is read, checked and expanded here without the program; the program itself checks each case's configuration later.
+A study is read and checked here without the program; the program itself checks each case's configuration later.
 """
-import dataclasses
-import itertools
 import json
 import math
 import os
@@ -13,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from studies.expressions import ExpressionError, compile_condition, nearest
+from studies.expressions import ExpressionError, nearest
 
-KEYS = ("name", "title", "question", "command", "base", "miniamr", "kind", "grow", "ranks", "threads", "gpus", "repetitions",
-        "time_limit_s", "launcher", "zip", "exclude", "set", "parameters", "quick", "smoke")
+KEYS = ("name", "title", "question", "command", "base", "miniamr", "kind", "grow", "ranks", "threads", "gpus",
+        "repetitions", "time_limit_s", "launcher", "zip", "exclude", "set", "parameters", "quick", "smoke")
 BOUND_KEYS = ("base", "ranks", "threads", "gpus", "repetitions", "time_limit_s", "set", "parameters")
 COMMANDS = ("run", "partition", "orb", "replay")
 PLACES = ("ranks", "threads", "gpus")
@@ -87,7 +85,7 @@ class Study:
 
 
 def load(path: str | os.PathLike, overrides: dict[str, Any] | None = None, bounds: str = "") -> Study:
-    """The study in a file. `overrides` are top-level keys, and `set` a table, that win; `bounds` is "", "quick" or "smoke"."""
+    """The study in a file. overrides: top-level keys, and a table `set`, that win; bounds: "", "quick" or "smoke"."""
     try:
         with open(path, "rb") as file:
             data = file.read(1 << 20)
@@ -139,7 +137,7 @@ def merge(document: dict, bounds: str, overrides: dict[str, Any]) -> dict:
             if key == "parameters":
                 for name in new:
                     if name not in old:
-                        raise StudyError(f"[{bounds}] bounds {name}, which is not among [parameters]; {nearest(name, old)}")
+                        raise StudyError(f"[{bounds}]: {name} is not among [parameters]; {nearest(name, old)}")
             merged[key] = {**old, **new}
     return merged
 
@@ -218,7 +216,7 @@ def whole(value: Any, name: str, least: int) -> int:
 
 def bases(given: Any, folder: Path, command: str) -> list[Base]:
     if command not in ("run", "replay"):
-        raise StudyError(f"base is for the commands run and replay; give {command} its input under [set] or [parameters]")
+        raise StudyError(f"base is for run and replay; {command} has its input under [set] or [parameters]")
     if isinstance(given, dict):
         named = list(given.items())
     else:
@@ -226,7 +224,7 @@ def bases(given: Any, folder: Path, command: str) -> list[Base]:
     found = []
     for number, (label, text) in enumerate(named):
         if not isinstance(text, str) or not text:
-            raise StudyError(f"base must be a file, a line of miniAMR's options, a list or a table of them, not {show(text)}")
+            raise StudyError(f"base must be a file, miniAMR's options, a list or a table of them, not {show(text)}")
         if text.startswith("-"):
             if command != "run":
                 raise StudyError("base: a line of miniAMR's options is for the command run")
@@ -253,7 +251,8 @@ def values_of(given: Any, name: str) -> list[Any]:
         raise StudyError(f"{name} is empty")
     seen = set()
     for value in values:
-        if not all(isinstance(part, (bool, int, float, str)) for part in (value if isinstance(value, list) else [value])):
+        parts = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, (bool, int, float, str)) for part in parts):
             raise StudyError(f"{name}: {show(value)} is neither a number, a string, true, false nor a list of them")
         key = (isinstance(value, bool), tuple(value) if isinstance(value, list) else value)
         if key in seen:
@@ -267,7 +266,8 @@ def span(given: dict, name: str) -> list[int | float]:
     check_keys(given, ("from", "to", "step", "factor", "count", "spacing"), f"key of the range {name}:")
     first, last = given.get("from"), given.get("to")
     ways = [way for way in ("step", "factor", "count") if way in given]
-    if len(ways) != 1 or not all(is_number(given.get(key)) and math.isfinite(given[key]) for key in ("from", "to", *ways)):
+    ends = [given.get(key) for key in ("from", "to", *ways)]
+    if len(ways) != 1 or not all(is_number(value) and math.isfinite(value) for value in ends):
         raise StudyError(f"{name}: a range is {form}, with numbers")
     way, amount = ways[0], given[ways[0]]
     integers = all(isinstance(given[key], int) for key in ("from", "to", way))
@@ -280,7 +280,7 @@ def span(given: dict, name: str) -> list[int | float]:
         exact = [first * (last / first) ** s if spacing == "geometric" else first + s * (last - first) for s in shares]
         return [round(value) for value in exact] if integers else [*exact[:-1], float(last)]
     if (way == "step" and amount <= 0) or (way == "factor" and (amount <= 1 or first <= 0)) or last < first:
-        raise StudyError(f"{name}: a range goes from a smaller to a larger number, by a step above 0 or a factor above 1")
+        raise StudyError(f"{name}: a range goes from smaller to larger, by a step above 0 or a factor above 1")
     values: list[int | float] = []
     for k in range(MOST_CASES + 1):
         value = first + k * amount if way == "step" else first * amount ** k
@@ -292,7 +292,8 @@ def span(given: dict, name: str) -> list[int | float]:
 
 def check_study(study: Study) -> None:
     if study.command in ("run", "replay") and not study.bases:
-        raise StudyError(f"base is missing: the file{' or miniAMR line' if study.command == 'run' else ''} to start from")
+        line = " or miniAMR line" if study.command == "run" else ""
+        raise StudyError(f"base is missing: the file{line} to start from")
     for key in study.fixed:
         if key in study.axes:
             raise StudyError(f"{key} is both under [set] and an axis of the study")
@@ -300,7 +301,7 @@ def check_study(study: Study) -> None:
         if key in OURS and (key not in PLACES):
             raise StudyError(f"{key} is not for a study to set; use {OURS[key]}")
     if study.command != "run" and study.scaling == "weak" and study.grow != "none":
-        raise StudyError('kind = "weak" grows the mesh of runs; for other commands say grow = "none" and zip their inputs with ranks')
+        raise StudyError('kind = "weak" grows the mesh of runs; else say grow = "none" and zip inputs with ranks')
     if study.command == "replay" and ("ranks" in study.places or "gpus" in {*study.places, *study.axes}):
         raise StudyError("a replay is one process: give the ranks it follows as a list, and no gpus")
     if study.miniamr and not (study.command == "run" and all(base.is_miniamr for base in study.bases)):

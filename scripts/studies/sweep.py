@@ -42,18 +42,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--amrbench", metavar="PROGRAM", default="", help="default build/release/amrbench")
     parser.add_argument("--miniamr", metavar="PROGRAM", default="", help="run miniAMR in turn with amrbench")
     parser.add_argument("--launcher", choices=("mpirun", "srun", "none"), help="what starts ranks; default mpirun")
-    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="set a key of all cases (repeatable)")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], help="of all cases (repeatable)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="instead of the study's")
     parser.add_argument("--time-limit", type=float, metavar="S", help="seconds a run may take, instead of the study's")
     bounds = parser.add_mutually_exclusive_group()
-    bounds.add_argument("--quick", dest="bounds", action="store_const", const="quick", default="", help="the study's [quick] form")
-    bounds.add_argument("--smoke", dest="bounds", action="store_const", const="smoke", help="the study's [smoke] form")
-    parser.add_argument("--only", metavar="EXPR", default="", help='cases that meet it: "mesh.block == 8 and ranks > 1"')
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="cases side by side, as far as cores reach (1)")
+    for form in ("quick", "smoke"):
+        bounds.add_argument(f"--{form}", dest="bounds", action="store_const", const=form, default="",
+                            help=f"the study's [{form}] form")
+    parser.add_argument("--only", metavar="EXPR", default="",
+                        help='cases that meet a condition: "mesh.block == 8 and ranks > 1"')
+    parser.add_argument("--jobs", type=int, default=1, metavar="N",
+                        help="cases side by side, as far as cores reach (1)")
     parser.add_argument("--resume", action="store_true", help="go on where an earlier call ended (always so)")
     parser.add_argument("--rerun-failed", action="store_true", help="do failed, invalid and timed-out runs again")
     parser.add_argument("--dry-run", action="store_true", help="cases, memory and time expected; run nothing")
-    parser.add_argument("--list", action="store_true", help="cases, what is done of each, and command lines; run nothing")
+    parser.add_argument("--list", action="store_true",
+                        help="cases, what is done of each, and command lines; run nothing")
 
 
 def settings_of(words: Sequence[str]) -> dict[str, Any]:
@@ -73,8 +77,9 @@ def settings_of(words: Sequence[str]) -> dict[str, Any]:
 def overrides_of(options: argparse.Namespace) -> dict[str, Any]:
     """What the command line changes of the study's top level."""
     changes: dict[str, Any] = {"set": settings_of(options.set)} if options.set else {}
+    miniamr = options.miniamr and os.path.abspath(options.miniamr)
     for key, value in (("repetitions", options.repetitions), ("time_limit_s", options.time_limit),
-                       ("launcher", options.launcher), ("miniamr", options.miniamr and os.path.abspath(options.miniamr))):
+                       ("launcher", options.launcher), ("miniamr", miniamr)):
         if value not in (None, ""):
             changes[key] = value
     if options.jobs < 1:
@@ -92,7 +97,8 @@ def make_plan(study: Study, options: argparse.Namespace, here: bool = True) -> P
     machine = machines.this_machine()
     how = "mpirun" if study.launcher == "auto" else study.launcher
     all_cases = expansion.expand(study, machine.cores)
-    if here and how != "none" and not shutil.which(how) and any(c.ranks > 1 or study.command == "run" for c in all_cases):
+    launched = study.command == "run" or any(case.ranks > 1 for case in all_cases)
+    if here and launched and how != "none" and not shutil.which(how):
         raise StudyError(f"{how} is not to be found; it starts the ranks")
     miniamr = ""
     if study.miniamr:
@@ -116,8 +122,8 @@ def selected(plan: Plan, only: str) -> list[Case]:
 def entry_of(case: Case, launcher: Launcher, jobs: int = 1) -> dict:
     """The case as study.json has it, without its runs."""
     return {"id": case.id, "label": case.label, "values": case.values,
-            "command_line": launcher.command_line(case, confined=jobs > 1), "ranks": case.ranks, "threads": case.threads,
-            "gpus": case.gpus}
+            "command_line": launcher.command_line(case, confined=jobs > 1), "ranks": case.ranks,
+            "threads": case.threads, "gpus": case.gpus}
 
 
 def head_of(plan: Plan, started: str = "") -> dict:
@@ -167,12 +173,14 @@ def show_dry_run(plan: Plan, chosen: list[Case], wanted) -> None:
     ids = []
     for case in chosen:
         runs = [case.id for repetition in range(plan.study.repetitions) if wanted(case.id, repetition)]
-        print(f"{case.id}  {case.label:{width}}  {len(runs):4}  {size(memory[case.id]):>14}  {span(expected.of(case.id)):>10}")
+        print(f"{case.id}  {case.label:{width}}  {len(runs):4}  {size(memory[case.id]):>14}  "
+              f"{span(expected.of(case.id)):>10}")
         ids += runs
     known = sum(1 for case in chosen if expected.of(case.id) is not None)
-    guess = "" if known == len(chosen) else f", from {known} of {len(chosen)} cases measured before"
-    total = expected.total(ids) if known else None
-    print(f"{len(chosen)} cases, {len(ids)} runs to do in {plan.out}; time expected: {span(total)}{guess if known else ''}")
+    time = span(expected.total(ids) if known else None)
+    if 0 < known < len(chosen):
+        time += f", from {known} of {len(chosen)} cases measured before"
+    print(f"{len(chosen)} cases, {len(ids)} runs to do in {plan.out}; time expected: {time}")
 
 
 def check_gpus(plan: Plan, chosen: list[Case]) -> None:
@@ -204,7 +212,8 @@ def run_plan(plan: Plan, options: argparse.Namespace) -> tuple[dict, int]:
                 Runner(store, plan.launcher, plan.study.time_limit_s, options.jobs, shown, expectation(plan)).run(tasks)
         except KeyboardInterrupt:
             left = sum(1 for task in tasks if task.repetition not in store.runs(task.case.id))
-            raise Interrupted(f"interrupted with {left} of {there + len(tasks)} runs left; the same command goes on from here") from None
+            raise Interrupted(f"interrupted with {left} of {there + len(tasks)} runs left; "
+                              "the same command goes on from here") from None
         finally:
             store.write(csv_too=True)
         bad = [run for case in chosen for run in store.runs(case.id).values() if run["status"] != "done"]
@@ -220,7 +229,7 @@ def wanted_by(runs, rerun_failed: bool):
 
 
 def execute_study(study: Study, options: argparse.Namespace, after=None) -> int:
-    """What sweep, weak and strong scaling share. `after(study record, folder)` prints what comes before the last line."""
+    """What sweeps and scaling share. `after(study record, folder)` prints what comes before the last line."""
     plan = make_plan(study, options)
     if options.list or options.dry_run:
         chosen = selected(plan, options.only)

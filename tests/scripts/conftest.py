@@ -1,5 +1,5 @@
-"""What the tests of scripts/studies share: the package on the path, hypothesis without a folder of its own, a program that
-stands in for amrbench where a test is about what happens around runs."""
+"""What the tests of scripts/studies share: the package on the path, hypothesis without a folder of its own, a program
+that stands in for amrbench where a test is about what happens around runs."""
 import os
 import subprocess
 import sys
@@ -14,12 +14,12 @@ sys.dont_write_bytecode = True
 hypothesis.settings.register_profile("checks", database=None, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("checks")
 
-# Its configuration is what is given with --set; fake.* say how it behaves. Writes a run record that is a function of that.
+# Its configuration is what is given with --set, of which its run record is a function; fake.* say how it behaves.
 STAND_IN = r'''#!{python} -IS
 import json, os, sys, time
 words = sys.argv[1:]
 if words[0] == "info":
-    print("amrbench 9.9.9\n\nBuild\n  commit       0123abc\n  type         Release\n  compiler     GNU 12\n  MPI          none")
+    print("amrbench 9.9.9\n\nBuild\n  commit  0123abc\n  type  Release\n  compiler  GNU 12\n  MPI  none")
     sys.exit(0)
 if words[0] == "trace":
     open(words[words.index("-o") + 1], "w").write("amrbench-trace 1")
@@ -54,8 +54,8 @@ record = {{"schema": 1, "program": "amrbench", "version": "9.9.9", "valid": beha
           "provenance": {{"commit": "0123abc", "compiler": "GNU 12", "cpu": "none", "ranks": 1, "threads": launched}},
           "totals": {{"time_s": 1.0 / size, "cell_updates": size ** 3, "blocks_by_level": [8]}},
           "phases": {{"stencil": {{"min_s": 0.1, "mean_s": 0.2, "max_s": 0.3, "calls": 4}}}},
-          "rates": {{"cell_updates_per_s": 1.0 * size ** 4, "roofline_fraction": 0.5}}, "balance": {{"policy": "every"}},
-          "partition": {{"method": "morton"}}, "fields": [], "mesh_crc_hex": "00"}}
+          "rates": {{"cell_updates_per_s": 1.0 * size ** 4, "roofline_fraction": 0.5}},
+          "balance": {{"policy": "every"}}, "partition": {{"method": "morton"}}, "fields": [], "mesh_crc_hex": "00"}}
 with open(os.path.join(words[words.index("--out") + 1], "run.json"), "w") as file:
     json.dump(record, file)
 sys.exit(1 if behaviour == "invalid" else 0)
@@ -76,8 +76,8 @@ def sweep(tmp_path, stand_in):
     """sweep(text, *options): scripts/sweep.py on a study with that text, which starts programs without mpirun."""
     def call(text: str, *options: str, script: str = "sweep", wait: bool = True):
         (tmp_path / "study.toml").write_text(text)
-        command = [sys.executable, "-B", str(ROOT / "scripts" / f"{script}.py"), str(tmp_path / "study.toml"), "--amrbench",
-                   str(stand_in), "--launcher", "none", "--out", str(tmp_path / "out"), *options]
+        command = [sys.executable, "-B", str(ROOT / "scripts" / f"{script}.py"), str(tmp_path / "study.toml"),
+                   "--amrbench", str(stand_in), "--launcher", "none", "--out", str(tmp_path / "out"), *options]
         settings = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "text": True,
                     "env": dict(os.environ, FAKE_LOG=str(tmp_path / "log"))}
         if wait:

@@ -24,8 +24,9 @@ def columns(path):
 def do(store, case, repetition, status="done"):
     folder = store.start(case["id"], repetition)
     (folder / "run.json").write_text('{"t": 0.5}')
-    store.finish(case, folder, {"repetition": repetition, "order": store.next_order(), "status": status, "exit_status": 0,
-                                "started": "then", "seconds": 1.5, "record": "run.json", "message": ""})
+    store.finish(case, folder, {"repetition": repetition, "order": store.next_order(), "status": status,
+                                "exit_status": 0, "started": "then", "seconds": 1.5, "record": "run.json",
+                                "message": ""})
 
 
 def test_what_is_finished_is_found_again_without_study_json(tmp_path):
@@ -44,8 +45,10 @@ def test_what_is_finished_is_found_again_without_study_json(tmp_path):
         assert sorted(store.runs(cases[0]["id"])) == [0, 1]
         store.write(csv_too=True)
     rows = list(csv.DictReader((tmp_path / "s" / "runs.csv").open()))
-    assert [(row["label"], row["a"], row["repetition"], row["order"], row["status"], row["totals.time_s"]) for row in rows] == [
-        ("a 1", "1", "0", "0", "done", "0.5"), ("a 1", "1", "1", "2", "done", "0.5"), ("a 2", "2", "0", "1", "failed", "0.5")]
+    names = ("label", "a", "repetition", "order", "status", "totals.time_s")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("a 1", "1", "0", "0", "done", "0.5"), ("a 1", "1", "1", "2", "done", "0.5"),
+        ("a 2", "2", "0", "1", "failed", "0.5")]
     assert [path.name for path in (tmp_path / "s" / ".aside" / "repeated").iterdir()] == [f"{cases[0]['id']}-1"]
 
 
@@ -111,5 +114,6 @@ def test_time_expected():
     assert expected.of("a") == 2 and expected.of("b") is None and expected.total(["a", "b", "b"]) == 6
     expected.add("b", 4.0)
     assert expected.total(["a", "b"]) == 6 and expected.total([]) == 0 and Expectation({}).total(["a"]) is None
-    assert [span(s) for s in (None, 0.0123, 12.34, 600, 9000)] == ["unknown", "0.0123 s", "12.3 s", "10 min", "2 h 30 min"]
+    assert [span(s) for s in (None, 0.0123, 12.34, 600)] == ["unknown", "0.0123 s", "12.3 s", "10 min"]
+    assert span(9000) == "2 h 30 min"
     assert [size(b) for b in (None, 10, 2048, 3 << 40)] == ["unknown", "10 B", "2 KiB", "3 TiB"]
