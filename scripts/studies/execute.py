@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -119,6 +118,7 @@ class Launcher:
 
     def identify(self, cases: list[Case]) -> list[int | None]:
         """Gives every case its id; returns the memory of each. StudyError where two are the same."""
+        from concurrent.futures import ThreadPoolExecutor  # slow to load, and not needed for --help or a wrong key
         with ThreadPoolExecutor(max_workers=max(1, min(8, self.machine.cores))) as pool:
             resolved = list(pool.map(self.resolve, cases))
         where = self.machine.identity()
@@ -172,12 +172,12 @@ class Running:
     """A process under way, in a session of its own, with its output in output.txt."""
 
     def __init__(self, case: Case, repetition: int, order: int, folder: Path, command: list[str], limit_s: float,
-                 cores: tuple[int, ...] = (), gpus: tuple[int, ...] = ()):
+                 cores: tuple[int, ...] = (), gpus: tuple[str, ...] = ()):
         self.case, self.repetition, self.order, self.folder = case, repetition, order, folder
         self.cores, self.gpus, self.command = cores, gpus, command
         environment = dict(mpi_environment(), OMP_NUM_THREADS=str(case.threads), AMRBENCH_TERMINAL="0")
         if gpus:
-            environment["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
         # Should the sweep die, mpirun is asked to end, and ends its ranks.
         guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
         self.started = datetime.now(timezone.utc).isoformat(timespec="seconds")

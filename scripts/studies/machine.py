@@ -16,7 +16,8 @@ class Machine:
     cpu: str
     cores: int  # physical ones that this process may use
     processors: tuple[int, ...]  # one logical processor of each of them
-    gpus: tuple[str, ...]
+    gpus: tuple[str, ...]  # their names
+    gpu_ids: tuple[str, ...] = ()  # as CUDA_VISIBLE_DEVICES has them
 
     def identity(self) -> dict:
         """The part of a case's id that the machine gives."""
@@ -47,9 +48,19 @@ def this_machine() -> Machine:
             if int(processor) in allowed:
                 by_core.setdefault(core, int(processor))
     processors = tuple(by_core.values()) or tuple(sorted(allowed))
-    gpus = [line.split(":", 1)[1].split("(UUID")[0].strip() for line in output_of("nvidia-smi", "-L").splitlines()
-            if line.startswith("GPU ")]
-    return Machine(platform.node(), cpu, len(processors), processors, tuple(gpus))
+    names = [line.split(":", 1)[1].split("(UUID")[0].strip() for line in output_of("nvidia-smi", "-L").splitlines()
+             if line.startswith("GPU ")]
+    ids = visible_gpus(len(names))
+    gpus = tuple(names[int(id)] if id.isdigit() and int(id) < len(names) else id for id in ids)
+    return Machine(platform.node(), cpu, len(processors), processors, gpus, ids)
+
+
+def visible_gpus(count: int) -> tuple[str, ...]:
+    """Those of `count` GPUs that may be used: all, or what CUDA_VISIBLE_DEVICES leaves."""
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if allowed is None or not count:
+        return tuple(map(str, range(count)))
+    return tuple(word.strip() for word in allowed.split(",") if word.strip())
 
 
 @functools.cache

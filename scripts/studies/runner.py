@@ -35,7 +35,7 @@ class Runner:
         self.store, self.launcher, self.limit_s, self.jobs = store, launcher, limit_s, jobs
         self.shown, self.expected = shown, expected
         self.cores = list(launcher.machine.processors)  # free ones
-        self.gpus = list(range(len(launcher.machine.gpus)))
+        self.gpus = list(launcher.machine.gpu_ids)
         self.running: list[Running] = []
         self.entries: dict[str, dict] = {}
         self.order = store.next_order()

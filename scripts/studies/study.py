@@ -182,6 +182,8 @@ def build(document: dict, text: str, path: str, bounds: str) -> Study:
     if not is_number(study.time_limit_s) or not 0 < study.time_limit_s < 1e9:
         raise StudyError(f"time_limit_s must be a number of seconds above 0, not {show(study.time_limit_s)}")
     study.fixed = flatten(table(document, "set"))
+    for name, value in study.fixed.items():
+        check_plain(value, f"[set] {name}")
     for key in document:  # axes in the order in which they are given
         if key == "base":
             study.bases = bases(document[key], Path(path).parent, study.command)
@@ -251,14 +253,18 @@ def values_of(given: Any, name: str) -> list[Any]:
         raise StudyError(f"{name} is empty")
     seen = set()
     for value in values:
-        parts = value if isinstance(value, list) else [value]
-        if not all(isinstance(part, (bool, int, float, str)) for part in parts):
-            raise StudyError(f"{name}: {show(value)} is neither a number, a string, true, false nor a list of them")
+        check_plain(value, name)
         key = (isinstance(value, bool), tuple(value) if isinstance(value, list) else value)
         if key in seen:
             raise StudyError(f"{name} has {show(value)} twice")
         seen.add(key)
     return values
+
+
+def check_plain(value: Any, name: str) -> None:
+    for part in value if isinstance(value, list) else [value]:
+        if not isinstance(part, (bool, int, float, str)):
+            raise StudyError(f"{name}: {show(value)} is neither a number, a string, true, false nor a list of them")
 
 
 def span(given: dict, name: str) -> list[int | float]:
@@ -311,7 +317,8 @@ def check_study(study: Study) -> None:
         raise StudyError(f"exclude must be a list of conditions and tables, not {show(study.exclude)}")
     for rule in study.exclude:
         if isinstance(rule, dict):
-            for name in flatten(rule):
+            for name, value in flatten(rule).items():
+                check_plain(value if not isinstance(value, list) else [], f"exclude: {name}")
                 if name not in {*study.axes, *PLACES}:
                     raise StudyError(f"exclude: {name} is no axis; {nearest(name, study.axes)}")
         elif not isinstance(rule, str):
@@ -323,7 +330,7 @@ def check_zips(study: Study) -> None:
         raise StudyError(f'zip must be a list of lists of axes, such as [["ranks", "threads"]], not {show(study.zips)}')
     names = [name for group in study.zips for name in group]
     for name in names:
-        if name not in study.axes:
+        if not isinstance(name, str) or name not in study.axes:
             raise StudyError(f"zip: {name} is no axis; {nearest(str(name), study.axes)}")
     if len(set(names)) < len(names):
         raise StudyError(f"zip: {repeated(names)} stands in it twice")

@@ -288,6 +288,10 @@ def main(argv: Sequence[str]) -> int:
             return again(options)
         if not options.study:
             raise StudyError("give a STUDY.toml; configs/studies has some that are ready")
-        return execute_study(load(options.study, overrides_of(options), options.bounds), options)
+        study = load(options.study, overrides_of(options), options.bounds)
+        after = None
+        if study.scaling:
+            from studies.scaling import report as after
+        return execute_study(study, options, after)
 
     return guarded("sweep", work)

@@ -10,7 +10,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-sys.dont_write_bytecode = True
 hypothesis.settings.register_profile("checks", database=None, deadline=None, print_blob=True)
 hypothesis.settings.load_profile("checks")
 
@@ -76,7 +75,7 @@ def sweep(tmp_path, stand_in):
     """sweep(text, *options): scripts/sweep.py on a study with that text, which starts programs without mpirun."""
     def call(text: str, *options: str, script: str = "sweep", wait: bool = True):
         (tmp_path / "study.toml").write_text(text)
-        command = [sys.executable, "-B", str(ROOT / "scripts" / f"{script}.py"), str(tmp_path / "study.toml"),
+        command = [sys.executable, str(ROOT / "scripts" / f"{script}.py"), str(tmp_path / "study.toml"),
                    "--amrbench", str(stand_in), "--launcher", "none", "--out", str(tmp_path / "out"), *options]
         settings = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, "text": True,
                     "env": dict(os.environ, FAKE_LOG=str(tmp_path / "log"))}

@@ -71,6 +71,7 @@ def test_a_strong_study_ends_with_its_table(sweep, tmp_path):
         ("block 4", "1", "2"), ("block 4", "2", "2"), ("block 8", "1", "2"), ("block 8", "2", "2")]
     assert [float(row["efficiency"]) for row in rows] == [1, 0.5, 1, 0.5]  # the stand-in takes as long on any ranks
     assert "strong scaling" in answer.stdout and answer.stdout.count("50.0 %") == 2
+    assert sweep(STRONG).stdout == answer.stdout  # a study of this kind may be given to sweep.py as well
     answer = sweep(STRONG, script="weak_scaling")
     assert answer.returncode == 2 and "kind is strong; scripts/strong_scaling.py" in answer.stderr
 
@@ -109,7 +110,7 @@ def test_jobs_are_written_run_and_collected(sweep, tmp_path):
         subprocess.run(["bash", str(jobs / name)], env=environment, check=True, timeout=60, stdin=subprocess.DEVNULL)
 
     def collect():
-        command = [sys.executable, "-B", str(ROOT / "scripts" / "strong_scaling.py"), "collect", str(jobs)]
+        command = [sys.executable, str(ROOT / "scripts" / "strong_scaling.py"), "collect", str(jobs)]
         return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
     submit("job-1.sh")
@@ -139,6 +140,13 @@ def test_nodes_by_cores_and_gpus():
         nodes(1, 9, 0)
     with pytest.raises(StudyError, match="--gpus-per-node"):
         nodes(1, 1, 1, a_node=0)
+
+
+def test_gpus_are_those_that_may_be_used(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert machine.visible_gpus(2) == ("0", "1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 1")
+    assert machine.visible_gpus(4) == ("3", "1") and machine.visible_gpus(0) == ()
 
 
 def test_binding_is_by_threads_and_left_out_where_ranks_outnumber_cores(monkeypatch):

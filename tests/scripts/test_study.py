@@ -1,5 +1,7 @@
 """STUDY.toml: what is refused and how, ranges, expansion against a plain product, growth of meshes, ids."""
+import datetime
 import itertools
+import json
 import math
 
 import pytest
@@ -147,6 +149,33 @@ def test_the_page_names_every_key_and_its_example_is_a_study(tmp_path):
     example = page.split("```toml\n")[1].split("```")[0]
     got = cases.expand(study.parse(example, str(ROOT / "configs" / "studies" / "example.toml")))
     assert len(got) == 2 * 4 * 3 - 2 - 3 and got[0].label == "1 rank, block 8, variables 1"
+
+
+def toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value) if isinstance(value, (bool, str)) else repr(value)
+
+
+WORDS = st.sampled_from("a|b|mesh.block|ranks|from|to|step|run|weak|a == 1|--npx 2||sphere.toml".split("|"))
+VALUES = st.recursive(st.booleans() | st.integers(-3, 40) | st.floats() | WORDS | st.just(datetime.date(2000, 1, 1)),
+                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=8)
+
+
+@given(st.dictionaries(st.sampled_from(study.KEYS), VALUES, min_size=1, max_size=2), st.booleans())
+def test_any_document_is_a_study_or_is_refused_with_one_line(changes, run):
+    document = {"ranks": [1, 2], "parameters": {"a": [1, 2], "b": ["x", "y"]},
+                **({"base": "sphere.toml"} if run else {"command": "orb"}), **changes}
+    bounds = "quick" if "quick" in changes else ""
+    text = "\n".join(f"{key} = {toml(value)}" for key, value in document.items())
+    try:
+        got = cases.expand(study.parse(text, str(ROOT / "configs" / "s.toml"), bounds=bounds))
+    except study.StudyError as error:
+        assert "\n" not in str(error)
+    else:
+        assert got and json.dumps([case.settings for case in got])
 
 
 def test_order_of_axes_and_what_is_no_axis():

@@ -10,6 +10,8 @@ import time
 import pytest
 from conftest import ROOT
 
+from studies.machine import this_machine
+
 STUDY = """
 name = "s"
 base = "base.toml"
@@ -203,12 +205,11 @@ def test_two_sweeps_in_one_folder_are_refused(sweep, tmp_path):
         assert process.wait(20) == 130
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+@pytest.mark.skipif(this_machine().cores < 2, reason="needs two cores")
 def test_side_by_side_each_on_cores_of_its_own(sweep, tmp_path):
     text = STUDY.replace(', "fail"', "").replace("[4, 8, 16]", "[4, 8]") + "fake.sleep = [1.0]\n"
-    begin = time.monotonic()
     assert sweep(text, "--jobs", "2", "--repetitions", "1").returncode == 0
-    assert time.monotonic() - begin > 1.0
+    # One after the other both would have had the same core.
     outputs = [path.read_text().split("cores ")[1].strip() for path in tmp_path.glob("out/cases/*/0/output.txt")]
     assert len(set(outputs)) == 2 and all(len(json.loads(cores)) == 1 for cores in outputs)
     assert sorted(run["order"] for case in record(tmp_path / "out")["cases"] for run in case["runs"]) == [0, 1]
