@@ -111,11 +111,14 @@ class Store:
             raise StoreError(f"{self.folder}: {error.strerror}") from None
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             self.lock.seek(0)
             owner = self.lock.read().strip()
             self.lock.close()
             raise StoreError(f"{self.folder}: another sweep is at work there (process {owner or 'unknown'})") from None
+        except OSError as error:
+            self.lock.close()
+            raise StoreError(f"{self.folder}: cannot be locked ({error.strerror}); take another file system") from None
         self.lock.truncate(0)
         self.lock.write(str(os.getpid()))
         self.lock.flush()

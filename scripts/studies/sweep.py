@@ -190,8 +190,8 @@ def check_gpus(plan: Plan, chosen: list[Case]) -> None:
                          + (f'; --only "gpus <= {there}" leaves the others out' if there else ""))
 
 
-def run_plan(plan: Plan, options: argparse.Namespace) -> tuple[dict, int]:
-    """Runs what is missing. Returns study.json and how many runs of the chosen cases went wrong."""
+def run_plan(plan: Plan, options: argparse.Namespace) -> tuple[dict, list[dict]]:
+    """Runs what is missing. Returns study.json and the runs of the chosen cases."""
     chosen = selected(plan, options.only)
     check_gpus(plan, chosen)
     with Store(plan.out) as store:
@@ -216,8 +216,7 @@ def run_plan(plan: Plan, options: argparse.Namespace) -> tuple[dict, int]:
                               "the same command goes on from here") from None
         finally:
             store.write(csv_too=True)
-        bad = [run for case in chosen for run in store.runs(case.id).values() if run["status"] != "done"]
-        return store.study(), len(bad)
+        return store.study(), [run for case in chosen for run in store.runs(case.id).values()]
 
 
 def wanted_by(runs, rerun_failed: bool):
@@ -239,12 +238,12 @@ def execute_study(study: Study, options: argparse.Namespace, after=None) -> int:
         else:
             show_dry_run(plan, chosen, wanted_by(lambda id: found.get(id, {}).get("runs", {}), options.rerun_failed))
         return 0
-    record, bad = run_plan(plan, options)
+    record, runs = run_plan(plan, options)
     if after:
         after(record, plan.out)
+    bad = sum(1 for run in runs if run["status"] != "done")
     if bad:
-        total = sum(len(case["runs"]) for case in record["cases"])
-        print(f"{bad} of {total} runs failed: {plan.out / 'runs.csv'} says why; --rerun-failed does them again")
+        print(f"{bad} of {len(runs)} runs failed: {plan.out / 'runs.csv'} says why; --rerun-failed does them again")
         return 1
     print(plan.out)
     return 0
