@@ -1,0 +1,13 @@
+#!/usr/bin/env python3
+"""Runs a study: cases, repetitions, resume; docs/studies.md."""
+import sys
+from pathlib import Path
+
+if sys.version_info < (3, 11):
+    print("sweep: Python 3.11 or later is needed, and this is", sys.version.split()[0], file=sys.stderr)
+    sys.exit(2)
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from studies.sweep import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
