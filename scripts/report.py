@@ -1,0 +1,11 @@
+#!/usr/bin/env python3
+"""One self-contained HTML file that shows what records say; see studies/report.py and docs/reports.md."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from studies.report import main  # noqa: E402, needs the path above
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
