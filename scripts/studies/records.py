@@ -4,6 +4,7 @@ A record is one JSON file. Its kind is told by its content, never by its name:
 
   run, partition, orb, replay   written by `amrbench` (docs/run-record.md, partition-command.md, orb.md, replay.md)
   study                         study.json of a result set of scripts/sweep.py
+  miniamr                       what a sweep keeps of a run of miniAMR
   benchmark                     Google Benchmark's JSON; benchmark_medians: the same, cut down to medians
   gpu_runs, orb_list            several runs (scripts/gpu_runs.py) or ORB records (scripts/orb_records.py) in one file
   miniamr_runs                  miniAMR and amrbench in turn (scripts/compare_miniamr.py)
@@ -15,10 +16,11 @@ that what the tables below name is there, which is what all readers rely on. Uni
 """
 import dataclasses
 import json
-import math
 import os
 import pathlib
 from typing import Any, Iterable, Iterator, Sequence
+
+from studies import strict_json
 
 SCHEMA = 1  # of all records that carry `schema`
 STATUSES = ("done", "failed", "timeout", "invalid")  # of a run of a study
@@ -66,6 +68,7 @@ _NEEDED: dict[str, dict[str, type]] = {
               "cases[].command_line[]": str, "cases[].ranks": int, "cases[].threads": int, "cases[].gpus": int,
               "cases[].runs[].repetition": int, "cases[].runs[].order": int, "cases[].runs[].status": str,
               "cases[].runs[].seconds": float, "cases[].runs[].message": str},
+    "miniamr": {"totals.time_s": float, "phases": dict},
     "benchmark": {"context": dict, "benchmarks[].name": str},
     "benchmark_medians": {"context": dict, "medians[].name": str, "medians[].real_time": float,
                           "medians[].cpu_time": float, "medians[].time_unit": str},
@@ -91,7 +94,8 @@ def read_record(path: str | os.PathLike) -> Record:
 def find_records(paths: Iterable[str | os.PathLike]) -> tuple[list[Record], list[tuple[pathlib.Path, str]]]:
     """Every record in the files and folders given, each once, and what was skipped: (path, reason).
 
-    Of folders all *.json below are tried in the order of their names; hidden files and folders are not looked at.
+    Of folders all *.json below are tried in the order of their names. Not looked at are hidden files and folders, and what a
+    sweep keeps for itself: status.json of a run, and the folder `aside` of replaced runs.
     """
     records: list[Record] = []
     skipped: list[tuple[pathlib.Path, str]] = []
@@ -195,46 +199,20 @@ def frame(records: Sequence[Record]) -> "pandas.DataFrame":  # noqa: F821, panda
 
 def _json_files(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     for here, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        aside = "aside" if "study.json" in names else ""  # there a sweep keeps what it replaced
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != aside)
         for name in sorted(names):
-            if name.endswith(".json") and not name.startswith("."):
+            if name.endswith(".json") and not name.startswith(".") and name != "status.json":  # a sweep's own
                 yield pathlib.Path(here, name)
 
 
 def _load(path: pathlib.Path) -> Any:
-    def finite(text: str) -> float:
-        number = float(text)
-        if not math.isfinite(number):
-            raise RecordError(path, f"{text} is no number that JSON has")
-        return number
-
-    def once(pairs: list[tuple[str, Any]]) -> dict:
-        table = dict(pairs)
-        if len(table) < len(pairs):
-            names = [name for name, _ in pairs]
-            raise RecordError(path, f"{next(n for n in names if names.count(n) > 1)} stands twice in one object")
-        return table
-
     try:
-        text = path.read_bytes().decode("utf-8")
+        return strict_json.parse(path.read_bytes())
     except OSError as error:
         raise RecordError(path, error.strerror or str(error)) from None
-    except UnicodeDecodeError:
-        raise RecordError(path, "not JSON: bytes that are not UTF-8") from None
-    if not text.strip():
-        raise RecordError(path, "empty")
-    try:
-        return json.loads(text, parse_float=finite, parse_constant=finite, object_pairs_hook=once)
-    except json.JSONDecodeError as error:
-        # A file cut off in the middle fails at its very end, or in a string that never closes.
-        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string")
-        raise RecordError(path, f"{'cut off' if cut else 'not JSON'}: line {error.lineno}: {error.msg}") from None
-    except RecursionError:
-        raise RecordError(path, "not JSON that can be read: nested too deep") from None
-    except RecordError:
-        raise
-    except ValueError as error:  # an integer of thousands of digits
-        raise RecordError(path, f"not JSON that can be read: {error}") from None
+    except ValueError as error:
+        raise RecordError(path, str(error)) from None
 
 
 def _kind(path: pathlib.Path, data: Any) -> str:
@@ -260,8 +238,8 @@ def _kind_of(data: Any) -> str:
         return "study"
     if program == "amrbench":
         return command if command in ("partition", "replay") else "run" if {"totals", "config"} & data.keys() else ""
-    if program == "amrbench orb":
-        return "orb"
+    if program in ("amrbench orb", "miniAMR"):
+        return "orb" if program == "amrbench orb" else "miniamr"
     if program in ("orb_cuda_bench", "orb_weighted_cuda_bench", "orb_gpus_bench"):
         return "orb_bench"
     if program == "orb_zoltan_bench":
@@ -369,7 +347,7 @@ def _check_study(path: pathlib.Path, data: dict) -> None:
 
 def _case(path: pathlib.Path, kind: str, data: Any) -> str:
     parents = path.absolute().parents
-    if kind in ("run", "partition", "orb", "replay") and len(parents) > 3 and parents[2].name == "cases":
+    if kind in ("run", "partition", "orb", "replay", "miniamr") and len(parents) > 3 and parents[2].name == "cases":
         return parents[1].name
     if kind == "run":
         settings = data["config"].get("run")
