@@ -1,6 +1,6 @@
 """Figures of a report: drawn once with matplotlib, kept as inline SVG that follows the page's colours, and as files.
 
-A figure is 5.2 inches wide, so that its text can still be read on a phone. Text, axes and lines are drawn in colours that stand
+A figure is 4.5 inches wide, so that its text can still be read on a phone. Text, axes and lines are drawn in colours that stand
 for CSS variables; inline they are replaced by these, so that one drawing serves light, dark and print. Files keep the
 colours, on white. Colours: Okabe and Ito, "Color Universal Design", 2008; lines in darker shades of them on white; heat maps in
 cividis (Nunez, Anderton, Renslow, 2018). Series differ by marks and dashes too, neighbours in a bar by hatches.
@@ -22,7 +22,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from . import page  # noqa: E402
 
-WIDTH = 5.2  # inches
+WIDTH = 4.5  # inches
 INK, GRID = "#1a1b1c", "#cfd0d1"  # stand for currentColor and --grid
 LINES = ["#0068a8", "#c44d00", "#007f5c", "#a84d86", "#8a6100", "#2b7fb8", "#5c5d5e"]  # stand for --line0 and so on
 FILLS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "purple": "#CC79A7", "vermillion": "#D55E00",
@@ -128,8 +128,8 @@ def canvas(height: float, width: float = WIDTH) -> tuple["plt.Figure", "plt.Axes
 
 def legend(axes: "plt.Axes", handles: Sequence, labels: Sequence[str]) -> None:
     """Above the axes, in as many columns as fit."""
-    labels = [page.shorten(label, 60) for label in labels]
-    columns = max(1, min(len(labels), 70 // (max(map(len, labels)) + 5)))
+    labels = [page.shorten(label, 50) for label in labels]
+    columns = max(1, min(len(labels), 60 // (max(map(len, labels)) + 5)))
     axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncol=columns, borderaxespad=0.3, handlelength=2.0,
                 columnspacing=1.3)
 
@@ -182,7 +182,7 @@ def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str,
                 axes.text(left + width / 2, k, f"{width:.0f} %", ha="center", va="center_baseline", fontsize=7.5,
                           color=inside, bbox=plate)
             left += width
-        axes.text(0, k - 0.29, page.shorten(label, 66), ha="left", va="bottom", fontsize=8.5)
+        axes.text(0, k - 0.29, page.shorten(label, 56), ha="left", va="bottom", fontsize=8.5)
     axes.set(xlim=(0, 100), ylim=(len(rows) - 0.6, -0.85), xlabel="share of the run's time (%)", yticks=[])
     axes.spines["left"].set_visible(False)
     axes.grid(False, axis="y")
@@ -211,7 +211,7 @@ def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool
     else:
         axes.set_yticks([])
         for k, label in enumerate(labels):
-            axes.text(0.0, k - 0.27, page.shorten(label, 66), ha="left", va="bottom", fontsize=8.5,
+            axes.text(0.0, k - 0.27, page.shorten(label, 56), ha="left", va="bottom", fontsize=8.5,
                       transform=axes.get_yaxis_transform())
     values = [x for one in series for x in (*one.x, *one.low, *one.high) if not log or x > 0]
     if log and max(values) < 4 * min(values) and ideal is None:
@@ -245,6 +245,8 @@ def lines(series: Sequence[Series], xlabel: str, ylabel: str, logx: bool = False
         style = line_style(k)
         if steps or len(one.x) > 40:
             style["marker"] = ""
+        if steps and len(one.x) > 1:  # the last value holds as long as the one before it
+            one = dataclasses.replace(one, x=[*one.x, 2 * one.x[-1] - one.x[-2]], y=[*one.y, one.y[-1]])
         handles += axes.plot(one.x, one.y, drawstyle="steps-post" if steps else "default", **style)
         labels.append(one.name)
         if len(one.low):

@@ -46,6 +46,7 @@ class Case:
     gpus: int
     runs: list[Run]
     command: str = ""
+    brief: str = ""  # for figures: the values of the axes alone
 
     @property
     def flats(self) -> list[dict[str, Any]]:
@@ -83,6 +84,15 @@ class Group:
     provenance: dict[str, Any] = dataclasses.field(default_factory=dict)
     repetitions: int = 0
     command: str = "run"
+
+    def __post_init__(self):
+        briefs = [_brief(case, self.axes) if self.kind == "study" else case.label for case in self.cases]
+        for case, brief in zip(self.cases, briefs):
+            case.brief = brief if brief and briefs.count(brief) == 1 else case.label
+
+    def unique(self) -> bool:
+        """Whether the values of the axes tell each case from all others."""
+        return self.kind == "study" and len({tuple(case.values.get(axis) for axis in self.axes) for case in self.cases}) == len(self.cases)
 
     def told(self) -> list[str]:
         """Axes that a case's label and machine do not tell already."""
@@ -149,6 +159,11 @@ def _is_number(text: str) -> bool:
         return False
 
 
+def _brief(case: Case, axes: Sequence[str]) -> str:
+    values = [(short(axis), case.values.get(axis, "–")) for axis in axes]
+    return ", ".join(value if not _is_number(value) and value not in ("true", "false", "–") else f"{name} {value}" for name, value in values)
+
+
 def geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -185,8 +200,10 @@ def gather(paths: Sequence[str]) -> Material:
 
 
 def _run(record: records.Record | None, status: str, seconds: float, **more: Any) -> Run:
-    if record is None or record.kind != "run":
+    if record is None or record.kind not in ("run", "miniamr"):
         return Run(status, seconds, **more)
+    if record.kind == "miniamr":
+        return Run(status, seconds, flat=records.flatten(record), **more)
     series = record.data.get("series")
     rows = [row for row in series if isinstance(row, dict)] if isinstance(series, list) else []
     if status == "done" and not record.data["valid"]:
@@ -211,10 +228,12 @@ def _study(record: records.Record, by_path: dict, taken: set, others: dict, skip
                             skipped.append((error.path, error.reason))
                 one = by_path.get(real)
                 taken.add(real)
+            elif run["status"] == "done":
+                one = _miniamr(folder / "cases" / case["id"] / str(run["repetition"]))
             output = _tail(folder / "cases" / case["id"] / str(run["repetition"]) / "output.txt") if run["status"] != "done" else ""
             runs.append(_run(one, run["status"], run["seconds"], message=run["message"], repetition=run["repetition"],
                              output=output))
-            if one is not None and one.kind != "run":
+            if one is not None and one.kind not in ("run", "miniamr"):
                 others.setdefault(one.kind, []).append((case["label"], one))
         values = {name: shown(value) for name, value in case["values"].items()}
         cases.append(Case(page.clean(case["label"]), values, case["ranks"], case["threads"], case["gpus"], runs,
@@ -222,6 +241,14 @@ def _study(record: records.Record, by_path: dict, taken: set, others: dict, skip
     return Group(data["name"], data["title"] or data["name"], data["question"], record.path, "study",
                  [axis for axis in data["axes"] if len({case.values.get(axis) for case in cases}) > 1], cases,
                  data.get("scaling"), data["finished"], data["provenance"], data["repetitions"], data["command"])
+
+
+def _miniamr(folder: pathlib.Path) -> records.Record | None:
+    """What a sweep keeps of a run of miniAMR; study.json does not name it."""
+    try:
+        return records.read_record(folder / ".miniamr.json")
+    except records.RecordError:
+        return None
 
 
 def _tail(path: pathlib.Path) -> str:
@@ -260,6 +287,7 @@ def _alone(found: Sequence[records.Record]) -> Group:
     for case, record in zip(group.cases, found):  # the same once more: by their folders
         if labels.count(case.label) > 1:
             case.label = f"{case.label} ({record.path.parent.name})"
+        case.brief = case.label
     return group
 
 

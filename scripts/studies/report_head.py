@@ -67,7 +67,7 @@ def _study(group: Group) -> str:
     state = "" if group.finished else " It is not finished."
     question = f"{group.question} " if group.question else ""
     return (f"{question}Study “{group.name}”: {page.plural(len(group.cases), 'case')}{axes}, "
-            f"{page.plural(group.repetitions, 'repetition')} each, {page.plural(runs, 'run')} of amrbench {group.command} so far.{state}")
+            f"{page.plural(group.repetitions, 'repetition')} each, {page.plural(runs, 'run')} of “amrbench {group.command}”.{state}")
 
 
 def _single(case: Case) -> list[tuple[str, str]]:
@@ -117,7 +117,7 @@ def _machines(material: Material) -> list[dict[str, str]]:
             entry["records"] += 1
             entry["time"] = max(entry["time"], str(p.get("time_utc") or ""))
     rows = sorted(found.values(), key=lambda row: row["time"], reverse=True)
-    return [{**{name: value for name, value in row.items() if name not in ("records", "time")}, "last": row["time"][:16].replace("T", " "),
+    return [{**{name: value for name, value in row.items() if name not in ("records", "time")}, "latest run": row["time"][:16].replace("T", " "),
              "records": str(row["records"])} for row in rows]
 
 

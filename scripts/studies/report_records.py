@@ -6,7 +6,7 @@ from typing import Any, Sequence
 
 from . import figures, page, records, report_runs
 from .page import Cell, Details, Figures, Part, Section, Table, Text, cell, compact
-from .report_data import Group, Material, by_value
+from .report_data import TIME, Group, Material, by_value
 from .report_runs import ENDS, FEW, MANY, _ranking, _series, share_map
 
 COUNTERS = ("items_per_second", "bytes_per_second")  # of Google Benchmark: what a benchmark is about, in this order
@@ -224,7 +224,9 @@ def orb(material: Material, album: figures.Album) -> Section | None:
             where_ = (f"{d['gpu']}{f' × {gpus}' if gpus and gpus > 1 else ''}" if "gpu" in d else
                       f"{d['provenance']['cpu']}, {row.get('ranks', 1)} × {row.get('threads') or 'all'}")
             weights = str(row.get("weights") or "").replace("none", "")
-            what = ", ".join(word for word in (str(row.get("method", "orb")), str(row.get("outputs", "")), str(row.get("mode", ""))) if word)
+            narrow = "not wide" if row.get("wide") is False else ""
+            what = ", ".join(word for word in (str(row.get("method", "orb")), str(row.get("outputs", "")), str(row.get("mode", "")), narrow)
+                             if word)
             found.append((str(row.get("input", "uniform")), what, row.get("n"), row.get("leaves"), where_, row["time_s"], weights,
                           where(record)))
     if not found:
@@ -264,6 +266,17 @@ PARTS = {"total_s": "whole run", "stencil": "stencil", "communication": "communi
 def miniamr(material: Material, album: figures.Album) -> Section | None:
     """Ratios where both ran in turn, and all of amrbench's own runs of the case."""
     made, ratios, ours, commands = [], [], [], []
+    for group in material.groups:
+        found = _in_turn(group)
+        if found:
+            rows_ = [(label, them, us) for label, them, us in found][:FEW]
+            series_ = [figures.Series(who, [row[k] for row in rows_], range(len(rows_))) for k, who in ((1, "miniAMR"), (2, "amrbench"))]
+            made.append(album.add(lambda: figures.dots([row[0] for row in rows_], series_, "time (s)", log=True),
+                                  f"miniamr {group.name}", f"{group.title}: time of a whole run, medians, logarithmic.",
+                                  "Dot plot. " + "; ".join(f"{r[0]}: miniAMR {page.seconds(r[1])}, amrbench {page.seconds(r[2])}"
+                                                           for r in rows_) + ".", ["case", "miniAMR s", "amrbench s"], found))
+            ratios += [[group.title, label, cell(them, page.seconds), cell(us, page.seconds), cell(them / us, lambda v: f"{v:.1f}")]
+                       for label, them, us in found]
     for _, record in material.others.get("miniamr_runs", []):
         data, name = record.data, where(record)
         medians = data["medians"]
@@ -284,15 +297,27 @@ def miniamr(material: Material, album: figures.Album) -> Section | None:
         ours.append([name, str(data["ranks"]), cell(data.get("repetitions")), *(cell(us.get(part), page.seconds) for part in PARTS),
                      cell(us.get("memory_bytes_max_rank"), page.bytes_), cell(us.get("roofline_fraction"), page.percent)])
         commands.append([name, data["case"]])
-    if not ours:
+    if not ours and not ratios:
         return None
     blocks: list = [Text("miniAMR and amrbench on one machine, run in turn; ratios within a record count, absolute times drift.")] * bool(made)
     blocks += [Figures(made)] * bool(made) + [Table("Medians of both, and miniAMR over amrbench", [
         ("record", False), ("part", False), ("miniAMR", True), ("amrbench", True), ("ratio", True)], ratios)] * bool(ratios)
-    return Section("miniamr", "Beside miniAMR", blocks + [
-        Table("amrbench on this case, medians", [("record", False), ("ranks", True), ("repetitions", True), *((t, True) for t in PARTS.values()),
-                                                 ("memory of a rank", True), ("share of copy bandwidth", True)], ours),
-        Details("Command lines of miniAMR", [Table("The case of each record", [("record", False), ("options", False)], commands)])])
+    if ours:
+        blocks += [Table("amrbench on this case, medians", [("record", False), ("ranks", True), ("repetitions", True),
+                                                            *((title, True) for title in PARTS.values()), ("memory of a rank", True),
+                                                            ("share of copy bandwidth", True)], ours),
+                   Details("Command lines of miniAMR", [Table("The case of each record", [("record", False), ("options", False)], commands)])]
+    return Section("miniamr", "Beside miniAMR", blocks)
+
+
+def _in_turn(group: Group) -> list[tuple[str, float, float]]:
+    """Of a study of both programs: (case, time of miniAMR, time of amrbench), medians."""
+    pairs: dict[str, dict[str, float]] = {}
+    for case in group.cases:
+        if case.values.get("program") and case.median(TIME):
+            rest = ", ".join(value for axis, value in case.values.items() if axis != "program" and axis in group.axes) or "whole run"
+            pairs.setdefault(rest, {})[case.values["program"]] = case.median(TIME)
+    return [(label, both["miniamr"], both["amrbench"]) for label, both in pairs.items() if {"miniamr", "amrbench"} <= both.keys()]
 
 
 # --- Micro-benchmarks ------------------------------------------------------------------------------------------------

@@ -41,12 +41,12 @@ def _cases(group: Group, album: figures.Album) -> list:
     if not group.cases:
         return []
     measured = ordered(group.measured())
-    blocks: list = [Text(group.question)] if group.question else []
+    blocks: list = []
     if len(measured) > 1:
         blocks.append(Figures(_rates(group, measured, album)))
     rows = {id(case): _row(group, case) for case in group.cases}
     rest = [case for case in group.cases if case not in measured]
-    columns = [("case", False), *((short(axis), _numeric(group, axis)) for axis in group.told()), ("ranks × threads", False),
+    columns = [*([] if group.unique() else [("case", False)]), *((short(axis), _numeric(group, axis)) for axis in group.told()), ("ranks × threads", False),
                ("time", True), ("spread", True), ("cell updates/s", True), ("share of copy bandwidth", True), ("imbalance", True),
                ("blocks at most", True), ("memory of a rank", True), ("runs", False)]
     caption = "The fastest first." if group.repetitions <= 1 else ("Medians over valid repetitions, the fastest first. Spread: from the "
@@ -69,12 +69,12 @@ def _row(group: Group, case: Case) -> list[Cell | str]:
     good = sum(run.status == "done" for run in case.runs)
     bad = [f"{sum(run.status == status for run in case.runs)} {status}" for status in ("failed", "timeout", "invalid")
            if any(run.status == status for run in case.runs)]
-    what = Cell("–" if good and not bad else ", ".join(([f"{good} valid"] if good else []) + bad) or "not run yet", good, "bad" if bad else "")
+    what = Cell("" if good and not bad else ", ".join(([f"{good} valid"] if good else []) + bad) or "not run yet", good, "bad" if bad else "")
     machine = f"{case.ranks} × {case.threads}" + (f", {page.plural(case.gpus, 'GPU')}" if case.gpus else "")
     machine = machine.replace(" ", "\u00a0")
     values = [Cell(case.values.get(axis, ""), case.values.get(axis, "").rstrip("³")) for axis in group.told()]
     spread = (max(times) - min(times)) / statistics.median(times) if len(times) > 1 and statistics.median(times) else None
-    return [case.label, *values, machine, cell(case.median(TIME), page.seconds), cell(spread, page.percent),
+    return [*([] if group.unique() else [case.label]), *values, machine, cell(case.median(TIME), page.seconds), cell(spread, page.percent),
             cell(case.median(RATE)), cell(case.median(SHARE), page.percent), cell(case.median("balance.imbalance_mean"), page.percent),
             cell(case.median("totals.blocks_max"), lambda v: page.number(v, 4)),
             cell(case.median("totals.memory_bytes_max_rank"), page.bytes_), what]
@@ -84,18 +84,26 @@ def _rates(group: Group, measured: list[Case], album: figures.Album) -> list:
     header = ["case", "cell_updates_per_s median", "least", "most"]
     made = []
     if len(measured) <= FEW:
-        data = [(case.label, case.median(RATE), min(case.numbers(RATE)), max(case.numbers(RATE))) for case in measured]
+        data = [(case.brief, case.median(RATE), min(case.numbers(RATE)), max(case.numbers(RATE))) for case in measured]
         made.append(album.add(
             lambda: figures.dots([row[0] for row in data], [_series("", data)], "cell updates/s"), f"{group.name} rates",
             f"Cell updates a second of each case, the fastest first. Mark: median; line: least to most ({unit_of(group)}).",
             _ranking(data, "cell updates/s"), header, data))
-        data_ = [(case.label, 100 * case.median(SHARE), 100 * min(case.numbers(SHARE)), 100 * max(case.numbers(SHARE)))
+        data_ = [(case.brief, 100 * case.median(SHARE), 100 * min(case.numbers(SHARE)), 100 * max(case.numbers(SHARE)))
                  for case in measured if case.median(SHARE) is not None]
-        if data_ and group.kind != "study":
+        if data_:
             made.append(album.add(
                 lambda: figures.dots([row[0] for row in data_], [_series("", data_)], "% of the copy bandwidth"), f"{group.name} shares",
                 "Share of the copy bandwidth that was measured beside each run, in the same order.", _ranking(data_, "%"),
                 ["case", "roofline_fraction median, %", "least", "most"], data_))
+    else:
+        ranked = [(k + 1, case.median(RATE), case.label) for k, case in enumerate(measured)]
+        made.append(album.add(
+            lambda: figures.lines([figures.Series("", [row[0] for row in ranked], [row[1] for row in ranked])], "case, by its rate",
+                                  "cell updates/s", bottom=0, whole_x=True), f"{group.name} ranked",
+            f"Median cell updates a second of all {len(measured)} cases, the fastest first.",
+            f"Falling line from {page.number(ranked[0][1])} to {page.number(ranked[-1][1])} cell updates/s; half of the cases reach "
+            f"{page.number(ranked[len(ranked) // 2][1])}.", ["place", "cell_updates_per_s", "case"], ranked))
     axes = group.swept()
     if len(measured) > 6 and axes:
         data = []
@@ -104,10 +112,10 @@ def _rates(group: Group, measured: list[Case], album: figures.Album) -> list:
                 rates = [case.median(RATE) for case in measured if case.values.get(axis, "–") == value]
                 data.append((f"{short(axis)} {value}", geometric_mean(rates), min(rates), max(rates), len(rates)))
         made.append(album.add(
-            lambda: figures.dots([f"{row[0]}  ({page.plural(row[4], 'case')})" for row in data], [_series("", data)],
+            lambda: figures.dots([f"{row[0]} ({row[4]})" for row in data], [_series("", data)],
                                  "cell updates/s", log=True),
             f"{group.name} axes", "What each axis does: geometric mean of the cell updates a second of all cases with a value. "
-            "Line: the slowest to the fastest of them.", _ranking(data, "cell updates/s"), [*header, "cases"], data))
+            "Line: the slowest to the fastest of them; in brackets: how many.", _ranking(data, "cell updates/s"), [*header, "cases"], data))
     return made
 
 
@@ -169,12 +177,12 @@ def _phases(group: Group, album: figures.Album) -> list:
 def _phases_of(group: Group, known: list[tuple[Case, dict]], album: figures.Album) -> list:
     """Cases of one kind: all on CPUs or all on GPUs."""
     def row(case: Case, shares: dict) -> tuple[str, dict]:
-        return f"{case.label}: {page.seconds(case.median(TIME))}", shares
+        return f"{page.seconds(case.median(TIME))}: {case.brief}", shares
 
     if len(known) <= FEW:
         half = (len(known) + 1) // 2 if len(known) > 10 else len(known)
         parts = [known[:half], known[half:]] if half < len(known) else [known]
-        return [Figures([bars(f"{group.name} phases", "Phases of each case, the fastest first; its time beside its name"
+        return [Figures([bars(f"{group.name} phases", "Phases of each case, the fastest first; its time before its name"
                                + (f" ({k + 1} of {len(parts)})." if len(parts) > 1 else "."),
                                [row(*one) for one in part], album) for k, part in enumerate(parts)])]
     names = list(known[0][1])
@@ -310,7 +318,7 @@ def _over_time(group: Group, album: figures.Album) -> list:
     chosen = list(meshes.values())
     chosen = chosen if len(chosen) <= 4 else [chosen[round(k * (len(chosen) - 1) / 3)] for k in range(4)]
     made += [_levels(group, case, rows, len(meshes), album) for case, rows in chosen]
-    return [Figures(made)] if made else []
+    return [Figures(made), *([_decisions(with_load)] if with_load else [])] if made else []
 
 
 def _imbalance(group: Group, picked: list, total: int, album: figures.Album) -> page.Figure:
@@ -319,17 +327,33 @@ def _imbalance(group: Group, picked: list, total: int, album: figures.Album) -> 
     series = []
     for case, rows in picked:
         thin = _thin(rows)
-        name = case.label if len(picked) > 1 else "as refinement left it"
+        name = case.brief if len(picked) > 1 else "as refinement left it"
         series.append(figures.Series(name, _values(thin, "step"), [100 * x for x in _values(thin, "imbalance")]))
         if len(picked) == 1 and any("imbalance_after" in row for row in rows):
             series.append(figures.Series("after the decision", _values(thin, "step"), [100 * x for x in _values(thin, "imbalance_after")]))
     which = "" if total == len(picked) else f" {len(picked)} of {total} cases, spread from the least to the most imbalanced."
-    cuts = [f"{case.label}: {sum(row.get('decision') in ('incremental', 'full') for row in rows)} of {len(rows)}" for case, rows in picked]
-    peaks = [f"{case.label} at most {page.percent(max(x for x in _values(rows, 'imbalance') if x == x))}" for case, rows in picked]
+    peaks = [f"{case.brief} at most {page.percent(max(x for x in _values(rows, 'imbalance') if x == x))}" for case, rows in picked]
     return album.add(lambda: figures.lines(series, "time step", "imbalance (%)", steps=True, bottom=0, whole_x=True),
-                     f"{group.name} imbalance", f"Imbalance after each refinement, before blocks were placed anew.{which} "
-                     f"Placed anew at: {'; '.join(cuts)} refinements.", f"Stepped lines over time steps. {'; '.join(peaks)}.",
+                     f"{group.name} imbalance", f"Imbalance after each refinement, before blocks were placed anew.{which}",
+                     f"Stepped lines over time steps. {'; '.join(peaks)}.",
                      ["case", "step", "imbalance", "imbalance_after", "decision"], data)
+
+
+def _decisions(known: list) -> Table | Details:
+    """How often each case placed blocks anew, and what imbalance it had."""
+    rows = []
+    for case, lines in known:
+        loads = [x for x in _values(lines, "imbalance") if x == x]
+        after = [x for x in _values(lines, "imbalance_after") if x == x]
+        count = {name: sum(row.get("decision") == name for row in lines) for name in ("leave", "incremental", "full")}
+        rows.append([case.brief, cell(len(lines)), *(cell(n) for n in count.values()),
+                     cell(sum(loads) / len(loads) if loads else None, page.percent), cell(max(loads, default=None), page.percent),
+                     cell(sum(after) / len(after) if after else None, page.percent),
+                     cell(sum(x for x in _values(lines, "blocks_migrated") if x == x), page.number)])
+    table = compact(Table("Decisions at refinements, and imbalance before and after them", [
+        ("case", False), ("refinements", True), ("left", True), ("incremental", True), ("full", True), ("imbalance, mean", True),
+        ("at most", True), ("mean after", True), ("blocks moved", True)], rows))
+    return table if len(rows) <= MANY else Details(f"Decisions of all {len(rows)} cases", [table])
 
 
 def _levels(group: Group, case: Case, rows: list[dict], meshes: int, album: figures.Album) -> page.Figure:
@@ -340,7 +364,7 @@ def _levels(group: Group, case: Case, rows: list[dict], meshes: int, album: figu
     totals = [sum(line) for line in levels]
     same = f" One of {meshes} different meshes." if meshes > 1 else ""
     return album.add(lambda: figures.stacked_steps([step for step, _ in thin], layers, "time step", "blocks"), f"{group.name} levels",
-                     f"Blocks by level: {case.label}.{same}",
+                     f"Blocks by level: {case.brief}.{same}",
                      f"Stacked areas over time steps, {len(layers)} levels; from {page.number(totals[0], 4)} blocks at the start to "
                      f"{page.number(totals[-1], 4)} at the end, {page.number(max(totals), 4)} at most.",
                      ["step", *(f"level {k}" for k in range(depth))], [(row["step"], *line) for row, line in zip(rows, levels)])
