@@ -8,13 +8,15 @@ cividis (Nunez, Anderton, Renslow, 2018). Series differ by marks and dashes too,
 import csv
 import dataclasses
 import io
+import logging
 import math
 import os
 import re
 import warnings
 from typing import Callable, Iterable, Sequence
 
-import matplotlib
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of caches that it cannot write
+import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402, after the choice of the back end

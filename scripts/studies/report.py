@@ -4,14 +4,16 @@ A report loads nothing from anywhere. It never replaces a file that is not a rep
 not make, unless it is told to. Files that are no records are named on the page.
 """
 import argparse
+import ctypes
 import os
 import pathlib
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
-from typing import Any, Sequence
-
-from . import records
+import threading
+from typing import Sequence
 
 LIST = "files.txt"  # in the folder of figures: what the report wrote there
 
@@ -25,9 +27,14 @@ class ReportError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command line. Exit status: 0 done, 1 could not be written, 2 bad input."""
+    """The command line. Exit status: 0 done, 1 could not be written, 2 bad input; with --of-run the command's."""
+    if list(arguments[:1]) == ["--of-run"] and len(arguments) > 1:
+        return of_run(arguments[1:])
     parser = argparse.ArgumentParser(prog="scripts/report.py", description="One HTML file that shows what records say.",
-                                     epilog="Exit status: 0 done, 1 could not be written, 2 bad input.")
+                                     usage="scripts/report.py [-h] [-o FILE] [--title TITLE] [--no-files] [--force] RESULTS...\n"
+                                     "       scripts/report.py --of-run COMMAND...",
+                                     epilog="--of-run runs COMMAND, whose last line names a run's result folder, and leaves report.html "
+                                     "there; that is what scripts/run does. Exit status: 0 done, 1 could not be written, 2 bad input.")
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="result sets, run folders, records, or folders of these")
     parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help="the page (default: report.html); figures' files "
                         "go into a folder beside it")
@@ -53,6 +60,36 @@ def single_run_report(run_folder: str | os.PathLike) -> str:
     out = os.path.join(run_folder, "report.html")
     make([os.path.join(run_folder, "run.json")], out, "", False, False)
     return out
+
+
+def of_run(command: Sequence[str]) -> int:
+    """Runs a command, its output passed on as it comes, then makes the report of the run in the folder that its last line names.
+
+    What becomes of the report changes neither output nor exit status. Signals that end this process go to the command.
+    """
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGTERM))  # PR_SET_PDEATHSIG
+
+    def late(number: int, _: object) -> None:  # a terminal's Ctrl-C has reached the command itself
+        threading.Timer(2, child.send_signal, [number]).start()
+
+    signal.signal(signal.SIGINT, late)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: child.send_signal(number))
+    tail = b""
+    while piece := os.read(child.stdout.fileno(), 65536):
+        tail = (tail + piece)[-8192:]
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
+    status = child.wait()
+    lines = tail.decode("utf-8", "replace").split()
+    folder = tail.decode("utf-8", "replace").rstrip("\r\n").replace("\r", "\n").rsplit("\n", 1)[-1] if lines else ""
+    if folder and os.path.isfile(os.path.join(folder, "run.json")):
+        try:
+            print(f"report: {single_run_report(folder)}", file=sys.stderr)
+        except Exception as error:  # a run is good without its report
+            print(f"report: none made: {str(error).splitlines()[0] if str(error) else type(error).__name__}", file=sys.stderr)
+    return 128 - status if status < 0 else status
 
 
 def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -> list[tuple[pathlib.Path, str]]:

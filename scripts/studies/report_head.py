@@ -188,8 +188,8 @@ def sources(material: Material) -> Section | None:
         commits = sorted({m["version, commit"] for m in where} - {""})
         rows.append([str(record.path), record.kind.replace("_", " "), "; ".join(machine[:3]), ", ".join(commits[:3]), _command(record),
                      page.shorten(record.note, 200)])
-    table = Table("Every record: what it is, where it comes from, how to repeat it",
-                  [("file", False), ("kind", False), ("machine", False), ("version, commit", False), ("command", False), ("note", False)], rows)
+    table = page.compact(Table("Every record: what it is, where it comes from, how to repeat it", [
+        ("file", False), ("kind", False), ("machine", False), ("version, commit", False), ("command", False), ("note", False)], rows))
     commands = [Details(f"Command lines of {group.title}", [Table("The first run of each case", [("case", False), ("command", False)],
                                                                   [[case.label, case.command] for case in group.cases])])
                 for group in material.groups if group.kind == "study" and any(case.command for case in group.cases)]

@@ -33,6 +33,8 @@ def unit_of(group: Group) -> str:
 
 
 def cases(groups: Sequence[Group], album: figures.Album) -> Section | None:
+    if sum(len(group.cases) for group in groups) < 2:
+        return None  # the head of the page tells all
     blocks = by_group(groups, _cases, album)
     return Section("cases", "Cases", blocks) if blocks else None
 
@@ -174,12 +176,23 @@ def _phases(group: Group, album: figures.Album) -> list:
     return [block for some in kinds if some for block in _phases_of(group, some, album)]
 
 
+def _ranks(case: Case) -> Table:
+    def value(name: str, key: str) -> float | None:
+        return case.median(f"phases.{name}.{key}")
+
+    return Table("Phases over ranks", [("phase", False), ("least", True), ("mean", True), ("most", True), ("calls", True)],
+                 [[name, *(cell(value(name, key), page.seconds) for key in ("min_s", "mean_s", "max_s")), cell(value(name, "calls"))]
+                  for name in figures.PHASES if value(name, "mean_s") is not None])
+
+
 def _phases_of(group: Group, known: list[tuple[Case, dict]], album: figures.Album) -> list:
     """Cases of one kind: all on CPUs or all on GPUs."""
     def row(case: Case, shares: dict) -> tuple[str, dict]:
         return f"{page.seconds(case.median(TIME))}: {case.brief}", shares
 
     if len(known) <= FEW:
+        if len(group.cases) == 1 and not on_gpu(known[0][0]):
+            return [Figures([bars("phases", "Phases of the run.", [row(*known[0])], album)]), _ranks(known[0][0])]
         half = (len(known) + 1) // 2 if len(known) > 10 else len(known)
         parts = [known[:half], known[half:]] if half < len(known) else [known]
         return [Figures([bars(f"{group.name} phases", "Phases of each case, the fastest first; its time before its name"

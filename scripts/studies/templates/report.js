@@ -1,5 +1,6 @@
 // Sorts a table by the column whose head is clicked. Cells without a value stay at the end.
 for (const table of document.querySelectorAll("table")) {
+  if (table.tBodies[0].rows.length < 2) continue;
   table.tHead.rows[0].querySelectorAll("th").forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
