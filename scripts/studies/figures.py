@@ -18,8 +18,10 @@ from typing import Callable, Iterable, Sequence
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of caches that it cannot write
 import matplotlib  # noqa: E402
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402, after the choice of the back end
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.patches import Rectangle  # noqa: E402
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator  # noqa: E402
 
 from . import page  # noqa: E402
@@ -39,7 +41,7 @@ SERIES_MAX = 8
 BESIDE = 24  # characters: labels up to this length stand beside their row, longer ones above it
 
 _STYLE = {
-    "figure.constrained_layout.use": True, "font.family": "DejaVu Sans", "font.size": 9, "axes.labelsize": 9,
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.labelsize": 9,
     "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "legend.fontsize": 8.5, "legend.frameon": False,
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": GRID,
@@ -68,24 +70,24 @@ class Album:
         self.link = link
         self.names: list[str] = []
 
-    def add(self, draw: Callable[[], "plt.Figure"], name: str, caption: str, alt: str, header: Sequence[str],
+    def add(self, draw: Callable[[], Figure], name: str, caption: str, alt: str, header: Sequence[str],
             rows: Iterable[Sequence]) -> page.Figure:
         """`header` and `rows` are what the figure shows, for its CSV; `alt` says in words what one sees."""
         name = f"{len(self.names) + 1:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:48]}"
         self.names.append(name)
         alt = page.clean(alt)
-        with plt.rc_context(_STYLE), warnings.catch_warnings():
+        with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # glyphs that a font lacks: the browser's fonts draw the text anyway
             figure = draw()
+            _fit(figure)
             buffer = io.StringIO()
             figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
             if self.folder:
                 self._write(figure, name, buffer.getvalue(), alt, header, rows)
-            plt.close(figure)
         files = [f"{self.link}/{name}.{kind}" for kind in ("csv", "svg", "png")] if self.folder else []
         return page.Figure(name, caption, alt, _inline(buffer.getvalue(), f"f{len(self.names)}", alt), files)
 
-    def _write(self, figure: "plt.Figure", name: str, svg: str, alt: str, header: Sequence[str], rows: Iterable[Sequence]):
+    def _write(self, figure: Figure, name: str, svg: str, alt: str, header: Sequence[str], rows: Iterable[Sequence]):
         base = os.path.join(self.folder, name)
         with open(f"{base}.csv", "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -97,6 +99,16 @@ class Album:
             file.write(f"{svg[:body]}\n <title>{page.escape(alt)}</title>\n <rect width=\"100%\" height=\"100%\" "
                        f"fill=\"#ffffff\"/>{svg[body:]}")
         figure.savefig(f"{base}.png", dpi=150, facecolor="white", metadata={"Software": None, "Description": alt})
+
+
+def _fit(figure: Figure, pad: float = 4.0) -> None:
+    """Moves the sides of the axes so that all that belongs to them fills the figure up to a margin, in points."""
+    axes, = figure.axes
+    inside, outside = axes.get_window_extent(), axes.get_tightbbox(figure.canvas.get_renderer())
+    width, height = figure.bbox.width, figure.bbox.height
+    axes.set_position([(pad + inside.x0 - outside.x0) / width, (pad + inside.y0 - outside.y0) / height,
+                       (width - 2 * pad - outside.width + inside.width) / width,
+                       (height - 2 * pad - outside.height + inside.height) / height])
 
 
 def _inline(svg: str, prefix: str, alt: str) -> str:
@@ -124,14 +136,16 @@ def _rounded(text: str) -> str:
 # --- Pieces ----------------------------------------------------------------------------------------------------------
 
 
-def canvas(height: float, width: float = WIDTH) -> tuple["plt.Figure", "plt.Axes"]:
-    return plt.subplots(figsize=(width, height))
+def canvas(height: float, width: float = WIDTH) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), dpi=72)
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
 
 
-def legend(axes: "plt.Axes", handles: Sequence, labels: Sequence[str]) -> None:
+def legend(axes: Axes, handles: Sequence, labels: Sequence[str]) -> None:
     """Above the axes, in as many columns as fit."""
     labels = [page.shorten(label, 50) for label in labels]
-    columns = max(1, min(len(labels), 60 // (max(map(len, labels)) + 5)))
+    columns = max(1, min(len(labels), 52 // (max(map(len, labels)) + 5)))
     axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncol=columns, borderaxespad=0.3, handlelength=2.0,
                 columnspacing=1.3)
 
@@ -167,7 +181,7 @@ def line_style(k: int) -> dict:
 # --- Charts ----------------------------------------------------------------------------------------------------------
 
 
-def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str, tuple[str, str]]) -> "plt.Figure":
+def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str, tuple[str, str]]) -> Figure:
     """A bar a row, of shares that add up to 1, in the colours and hatches of `parts_`; the row's label stands above its bar."""
     names = [name for name in parts_ if any(parts.get(name, 0) > 0 for _, parts in rows)]
     figure, axes = canvas(1.0 + 0.42 * len(rows))
@@ -193,7 +207,7 @@ def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str,
 
 
 def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool = False, ideal: float | None = None,
-         ranges: bool = True) -> "plt.Figure":
+         ranges: bool = True) -> Figure:
     """A row a label with a mark for each series: x of a series are values, y the numbers of their rows."""
     beside = max(map(len, labels)) <= BESIDE
     figure, axes = canvas((1.0 + 0.23 * len(labels) if beside else 1.15 + 0.36 * len(labels)) + 0.18 * (len(series) > 1))
@@ -239,7 +253,7 @@ def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool
 
 def lines(series: Sequence[Series], xlabel: str, ylabel: str, logx: bool = False, logy: bool = False,
           ideal: Sequence[Series] = (), bottom: float | None = None, steps: bool = False, top: float | None = None,
-          whole_x: bool = False) -> "plt.Figure":
+          whole_x: bool = False) -> Figure:
     """Lines with marks; `ideal` ones dashed in the text's colour under the name of the first; `steps`: values hold until the next."""
     figure, axes = canvas(3.0 + 0.17 * max(0, len(series) - 2))
     handles, labels = [], []
@@ -280,10 +294,10 @@ def lines(series: Sequence[Series], xlabel: str, ylabel: str, logx: bool = False
     return figure
 
 
-def stacked_steps(x: Sequence[float], layers: dict[str, Sequence[float]], xlabel: str, ylabel: str) -> "plt.Figure":
+def stacked_steps(x: Sequence[float], layers: dict[str, Sequence[float]], xlabel: str, ylabel: str) -> Figure:
     """Layers on top of each other that hold from one x to the next, the lowest first; cividis from dark to bright."""
     figure, axes = canvas(3.0 + 0.17 * (len(layers) > 5))
-    shades = plt.get_cmap("cividis")
+    shades = matplotlib.colormaps.get_cmap("cividis")
     last = x[-1] + (x[-1] - x[-2] if len(x) > 1 else 1)
     edges = [*x, last]
     below = [0.0] * len(edges)
@@ -302,7 +316,7 @@ def stacked_steps(x: Sequence[float], layers: dict[str, Sequence[float]], xlabel
 
 def heat_map(columns: Sequence[str], rows: Sequence[str], values: Sequence[Sequence[float | None]], xlabel: str, ylabel: str,
              unit: str, show: Callable[[float], str], log: bool = False, reverse: bool = False,
-             span: tuple[float, float] | None = None) -> "plt.Figure":
+             span: tuple[float, float] | None = None) -> Figure:
     """A cell a row and column with its value in it; what is missing stays empty. `reverse`: small values are bright; `span`: the
     values of the darkest and the brightest colour."""
     height = 1.3 + 0.36 * len(rows)
@@ -310,7 +324,7 @@ def heat_map(columns: Sequence[str], rows: Sequence[str], values: Sequence[Seque
     known = [value for line in values for value in line if value is not None]
     scale = (lambda v: math.log(max(v, 1e-12))) if log else (lambda v: v)
     low, high = span or (min(map(scale, known)), max(map(scale, known)))
-    shades = plt.get_cmap("cividis_r" if reverse else "cividis")
+    shades = matplotlib.colormaps.get_cmap("cividis_r" if reverse else "cividis")
     size = 8.5 if len(columns) <= 8 else 7
     for y, line in enumerate(values):
         for x, value in enumerate(line):
@@ -318,7 +332,7 @@ def heat_map(columns: Sequence[str], rows: Sequence[str], values: Sequence[Seque
                 axes.text(x + 0.5, y + 0.5, "–", ha="center", va="center", fontsize=size)
                 continue
             red, green, blue, _ = colour = shades((scale(value) - low) / (high - low) if high > low else 0.6)
-            axes.add_patch(plt.Rectangle((x + 0.02, y + 0.03), 0.96, 0.94, facecolor=colour, linewidth=0))
+            axes.add_patch(Rectangle((x + 0.02, y + 0.03), 0.96, 0.94, facecolor=colour, linewidth=0))
             dark = 0.2126 * red ** 2.2 + 0.7152 * green ** 2.2 + 0.0722 * blue ** 2.2 > 0.18
             axes.text(x + 0.5, y + 0.5, show(value), ha="center", va="center_baseline", fontsize=size,
                       color="#000000" if dark else "#ffffff")

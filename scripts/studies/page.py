@@ -4,6 +4,7 @@ The HTML is one file that loads nothing: styles, script and figures stand in it 
 a record says is shown as text.
 """
 import dataclasses
+import functools
 import html
 import math
 import os
@@ -185,15 +186,17 @@ def _finish(value: Any) -> Any:
     return clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
-def render(title: str, lead: Sequence[Any], sections: Sequence[Section], files: str) -> str:
-    """The whole HTML. `files`: name of the folder with the figures' files, or nothing."""
+@functools.cache
+def _template() -> Any:
     import jinja2
 
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
-                                     trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_finish)
-    template = environment.get_template("report.html")
-    return template.render(title=title, lead=lead, sections=sections, files=files, mark=MARK,
-                           cell_type=Cell)
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True, trim_blocks=True,
+                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_finish).get_template("report.html")
+
+
+def render(title: str, lead: Sequence[Any], sections: Sequence[Section], files: str) -> str:
+    """The whole HTML. `files`: name of the folder with the figures' files, or nothing."""
+    return _template().render(title=title, lead=lead, sections=sections, files=files, mark=MARK)
 
 
 def is_report(path: str) -> bool:
