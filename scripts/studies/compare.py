@@ -48,7 +48,7 @@ class Row:
 
 def make_rows(a: Case, b: Case, metrics: Sequence[tuple[str, bool]], force_pairs: bool, defaults: bool) -> list[Row]:
     """The rows of one matched pair of cases, not yet judged. Failures are rows of the metric `status`."""
-    label = a.label if a.label == b.label else f"{a.label} | {b.label}"
+    label = joint_label(a.label, b.label)
     rows = failure_rows(a, b, label)
     names = list(dict.fromkeys([*a.rows(), *b.rows()]))
     single = len(a.rows()) == len(b.rows()) == 1
@@ -59,7 +59,8 @@ def make_rows(a: Case, b: Case, metrics: Sequence[tuple[str, bool]], force_pairs
         for metric, higher in metrics:
             numbers = a.numbers(places[0], metric), b.numbers(places[1], metric)
             if not all(numbers):
-                if any(numbers) and not defaults and a.done() and b.done():
+                both = places[0] in a.rows() and places[1] in b.rows()
+                if any(numbers) and both and not defaults:
                     rows.append(Row(metric, shown, higher, True, note=f"only the {'baseline' if numbers[0] else 'candidate'} has it"))
                 continue
             row = Row(metric, shown, higher, is_measured(metric, a.kind), (id(a), name))
@@ -70,6 +71,14 @@ def make_rows(a: Case, b: Case, metrics: Sequence[tuple[str, bool]], force_pairs
             row.a, row.b = (([n[k] for k in common] if row.paired else list(n.values())) for n in numbers)
             rows.append(row)
     return rows
+
+
+def joint_label(a: str, b: str) -> str:
+    """Both labels, what they share once: "block 8, morton | hilbert"."""
+    parts = a.split(", "), b.split(", ")
+    if len(parts[0]) != len(parts[1]):
+        return f"{a} | {b}"
+    return ", ".join(one if one == other else f"{one} | {other}" for one, other in zip(*parts))
 
 
 def failure_rows(a: Case, b: Case, label: str) -> list[Row]:
@@ -243,10 +252,11 @@ def table(rows: list[Row]) -> str:
 
 def cells_of(row: Row) -> tuple[str, ...]:
     a, b = (statistics.numpy.median(side) if side else math.nan for side in (row.a, row.b))
+    difference = float(statistics.numpy.median([y - x for x, y in zip(row.a, row.b)])) if row.paired else b - a
     low, high = row.interval or (math.nan, math.nan)
     p = "-" if row.p is None else "< 0.0001" if (row.p_corrected or 0) < 1e-4 else f"{row.p_corrected:.4f}"
     verdict = row.verdict + (f" ({row.note})" if row.note else "")
-    return (row.case, _number(a), _number(b), _number(b - a, "+"), _number(row.percent, "+", ".2f"),
+    return (row.case, _number(a), _number(b), _number(difference, "+"), _number(row.percent, "+", ".2f"),
             f"[{100 * (low - 1):+.2f}, {100 * (high - 1):+.2f}]" if row.interval else "-", p,
             f"{len(row.a)} pairs" if row.paired else f"{len(row.a)}, {len(row.b)}", verdict)
 

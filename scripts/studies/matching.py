@@ -296,7 +296,12 @@ def match(a: list[Case], b: list[Case], ignored: Iterable[str] = ()) -> tuple[li
     pairs: list[tuple[Case, Case]] = []
     for key in keys:
         left, right = _by_key(a, key), _by_key(b, key)
-        pairs += [(left[k], right[k]) for k in left if k in right]
+        for k in left.keys() & right.keys():
+            if len(left[k]) > 1 or len(right[k]) > 1:
+                first, second = (left[k] if len(left[k]) > 1 else right[k])[:2]
+                raise SetError(f"'{first.label}' and '{second.label}' of one set ask for the same; compare fewer with --baseline "
+                               "or --candidate KEY=VALUE")
+        pairs += [(left[k][0], right[k][0]) for k in left if k in right]
         a = [case for case in a if not any(case is one for one, _ in pairs)]
         b = [case for case in b if not any(case is one for _, one in pairs)]
     for one in list(a):
@@ -310,16 +315,11 @@ def match(a: list[Case], b: list[Case], ignored: Iterable[str] = ()) -> tuple[li
     return pairs, a, b
 
 
-def _by_key(cases: list[Case], key: Callable[[Case], Any]) -> dict[Any, Case]:
-    table: dict[Any, Case] = {}
+def _by_key(cases: list[Case], key: Callable[[Case], Any]) -> dict[Any, list[Case]]:
+    table: dict[Any, list[Case]] = {}
     for case in cases:
-        k = key(case)
-        if k is None:
-            continue
-        if k in table:
-            raise SetError(f"'{table[k].label}' and '{case.label}' of one set ask for the same; compare fewer with --baseline "
-                           "or --candidate KEY=VALUE")
-        table[k] = case
+        if (k := key(case)) is not None:
+            table.setdefault(k, []).append(case)
     return table
 
 
