@@ -1,19 +1,13 @@
-"""Figures of a report: drawn once with matplotlib, kept as inline SVG that follows the page's colours, and as files.
+"""Charts of a report, drawn with matplotlib.
 
-A figure is 4.5 inches wide, so that its text can still be read on a phone. Text, axes and lines are drawn in colours that stand
-for CSS variables; inline they are replaced by these, so that one drawing serves light, dark and print. Files keep the
-colours, on white. Colours: Okabe and Ito, "Color Universal Design", 2008; lines in darker shades of them on white; heat maps in
-cividis (Nunez, Anderton, Renslow, 2018). Series differ by marks and dashes too, neighbours in a bar by hatches.
+A figure is 4.5 inches wide, so that its text can still be read on a phone. Colours: Okabe and Ito, "Color Universal
+Design", 2008; lines in darker shades of them on white; heat maps in cividis (Nunez, Anderton, Renslow, 2018). Series
+differ by marks and dashes too, neighbours in a bar by hatches.
 """
-import csv
 import dataclasses
-import io
 import logging
 import math
-import os
-import re
-import warnings
-from typing import Callable, Iterable, Sequence
+from typing import Callable, Sequence
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of caches that it cannot write
 import matplotlib  # noqa: E402
@@ -29,25 +23,53 @@ from . import page  # noqa: E402
 WIDTH = 4.5  # inches
 INK, GRID = "#1a1b1c", "#cfd0d1"  # stand for currentColor and --grid
 LINES = ["#0068a8", "#c44d00", "#007f5c", "#a84d86", "#8a6100", "#2b7fb8", "#5c5d5e"]  # stand for --line0 and so on
-FILLS = {"blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "purple": "#CC79A7", "vermillion": "#D55E00",
-         "sky": "#56B4E9", "yellow": "#F0E442", "grey": "#999999"}
-PHASES = {"stencil": ("blue", ""), "halo": ("orange", "//"), "refine": ("green", ""), "balance": ("purple", "xx"),
-          "migrate": ("vermillion", ".."), "checksum": ("sky", ""), "output": ("yellow", "--"), "other": ("grey", "\\\\")}
-GPU_PHASES = {"stencil": ("blue", ""), "faces": ("orange", "//"), "waiting": ("yellow", "--"), "between stages": ("green", ""),
-              "other": ("grey", "\\\\")}  # device.stencil_s, faces_s, wait_s, between_s
+FILLS = {
+    "blue": "#0072B2", "orange": "#E69F00", "green": "#009E73", "purple": "#CC79A7", "vermillion": "#D55E00",
+    "sky": "#56B4E9", "yellow": "#F0E442", "grey": "#999999"
+}
+PHASES = {
+    "stencil": ("blue", ""), "halo": ("orange", "//"), "refine": ("green", ""), "balance": ("purple", "xx"),
+    "migrate": ("vermillion", ".."), "checksum": ("sky", ""), "output": ("yellow", "--"), "other": ("grey", "\\\\")
+}
+GPU_PHASES = {
+    "stencil": ("blue", ""), "faces": ("orange", "//"), "waiting": ("yellow", "--"), "between stages": ("green", ""),
+    "other": ("grey", "\\\\")
+}  # device.stencil_s, faces_s, wait_s, between_s
 MARKS = "os^DvPX*"
 DASHES = ["-", "--", "-.", ":"]
 SERIES_MAX = 8
 BESIDE = 24  # characters: labels up to this length stand beside their row, longer ones above it
 
-_STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.labelsize": 9,
-    "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "legend.fontsize": 8.5, "legend.frameon": False,
-    "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "grid.color": GRID,
-    "grid.linewidth": 0.6, "axes.linewidth": 0.7, "hatch.linewidth": 0.7, "lines.linewidth": 1.6, "lines.markersize": 5,
-    "svg.fonttype": "none", "svg.hashsalt": "amrbench", "text.parse_math": False, "axes.formatter.use_mathtext": False,
-    "axes.unicode_minus": True, "path.simplify": True, "path.simplify_threshold": 0.3,
+STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "axes.linewidth": 0.7,
+    "hatch.linewidth": 0.7,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "amrbench",
+    "text.parse_math": False,
+    "axes.formatter.use_mathtext": False,
+    "axes.unicode_minus": True,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
 }
 
 
@@ -60,77 +82,6 @@ class Series:
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-
-
-class Album:
-    """Takes figures: gives each a number, writes its files into `folder` (None: no files), returns its block of the page."""
-
-    def __init__(self, folder: str | None, link: str = ""):
-        self.folder = folder
-        self.link = link
-        self.names: list[str] = []
-
-    def add(self, draw: Callable[[], Figure], name: str, caption: str, alt: str, header: Sequence[str],
-            rows: Iterable[Sequence]) -> page.Figure:
-        """`header` and `rows` are what the figure shows, for its CSV; `alt` says in words what one sees."""
-        name = f"{len(self.names) + 1:02d}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:48]}"
-        self.names.append(name)
-        alt = page.clean(alt)
-        with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # glyphs that a font lacks: the browser's fonts draw the text anyway
-            figure = draw()
-            _fit(figure)
-            buffer = io.StringIO()
-            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-            if self.folder:
-                self._write(figure, name, buffer.getvalue(), alt, header, rows)
-        files = [f"{self.link}/{name}.{kind}" for kind in ("csv", "svg", "png")] if self.folder else []
-        return page.Figure(name, caption, alt, _inline(buffer.getvalue(), f"f{len(self.names)}", alt), files)
-
-    def _write(self, figure: Figure, name: str, svg: str, alt: str, header: Sequence[str], rows: Iterable[Sequence]):
-        base = os.path.join(self.folder, name)
-        with open(f"{base}.csv", "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(map(page.clean, header))
-            writer.writerows([[page.clean(cell) for cell in row] for row in rows])
-        start = svg.index("<svg")
-        body = svg.index(">", start) + 1
-        with open(f"{base}.svg", "w", encoding="utf-8") as file:
-            file.write(f"{svg[:body]}\n <title>{page.escape(alt)}</title>\n <rect width=\"100%\" height=\"100%\" "
-                       f"fill=\"#ffffff\"/>{svg[body:]}")
-        figure.savefig(f"{base}.png", dpi=150, facecolor="white", metadata={"Software": None, "Description": alt})
-
-
-def _fit(figure: Figure, pad: float = 4.0) -> None:
-    """Moves the sides of the axes so that all that belongs to them fills the figure up to a margin, in points."""
-    axes, = figure.axes
-    inside, outside = axes.get_window_extent(), axes.get_tightbbox(figure.canvas.get_renderer())
-    width, height = figure.bbox.width, figure.bbox.height
-    axes.set_position([(pad + inside.x0 - outside.x0) / width, (pad + inside.y0 - outside.y0) / height,
-                       (width - 2 * pad - outside.width + inside.width) / width,
-                       (height - 2 * pad - outside.height + inside.height) / height])
-
-
-def _inline(svg: str, prefix: str, alt: str) -> str:
-    """The SVG as part of a page: no declarations, ids of its own, colours of the page, a description, two decimals."""
-    svg = svg[svg.index("<svg"):]
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.S)
-    svg = re.sub(r"\n\s*", "\n", svg)
-    svg = re.sub(r' id="(?:patch|text|line2d|axes|matplotlib\.axis|xtick|ytick|figure|legend|LineCollection|QuadMesh)_\d+"', "", svg)
-    svg = re.sub(r'( id="|href="#|url\(#)', lambda found: f"{found.group(1)}{prefix}-", svg)
-    svg = re.sub(r' (d|x|y|transform|points)="([^"]*)"', lambda found: f' {found[1]}="{_rounded(found[2])}"', svg)
-    svg = svg.replace("'DejaVu Sans'", "system-ui, sans-serif")
-    for colour, name in [(INK, "currentColor"), (GRID, "var(--grid)")] + [(c, f"var(--line{k})") for k, c in enumerate(LINES)]:
-        svg = re.sub(rf"(fill|stroke): {colour}", rf"\1: {name}", svg, flags=re.I)
-    box = re.search(r'viewBox="([^"]*)"', svg).group(1)
-    width, height = (float(number) for number in box.split()[2:])
-    body = svg[svg.index(">") + 1:]
-    return (f'<svg viewBox="{box}" role="img" aria-labelledby="{prefix}-desc" style="aspect-ratio:{width:.0f}/{height:.0f}">'
-            f'<desc id="{prefix}-desc">{page.escape(alt)}</desc>{body}')
-
-
-def _rounded(text: str) -> str:
-    return re.sub(r"-?\d+\.\d{3,}", lambda found: f"{float(found.group()):.2f}".rstrip("0").rstrip("."), text)
 
 
 # --- Pieces ----------------------------------------------------------------------------------------------------------
@@ -146,7 +97,13 @@ def legend(axes: Axes, handles: Sequence, labels: Sequence[str]) -> None:
     """Above the axes, in as many columns as fit."""
     labels = [page.shorten(label, 50) for label in labels]
     columns = max(1, min(len(labels), 52 // (max(map(len, labels)) + 5)))
-    axes.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.0), ncol=columns, borderaxespad=0.3, handlelength=2.0,
+    axes.legend(handles,
+                labels,
+                loc="lower left",
+                bbox_to_anchor=(0, 1.0),
+                ncol=columns,
+                borderaxespad=0.3,
+                handlelength=2.0,
                 columnspacing=1.3)
 
 
@@ -157,8 +114,10 @@ def log_ticks(axis, values: Sequence[float], most: int = 7) -> None:
     apart = all(b / a > (high / low) ** (1 / 9) for a, b in zip(wanted, wanted[1:]))
     if len(wanted) > most or not apart or high == low or any(value != float(f"{value:.3g}") for value in wanted):
         decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-        for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1,)):
-            wanted = [step * 10.0 ** k for k in decades for step in steps if low / 1.1 <= step * 10.0 ** k <= high * 1.1]
+        for steps in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 5), (1, )):
+            wanted = [
+                step * 10.0 ** k for k in decades for step in steps if low / 1.1 <= step * 10.0 ** k <= high * 1.1
+            ]
             if len(wanted) <= most:
                 break
         while len(wanted) > most + 2:
@@ -174,15 +133,17 @@ def _plain_axis(axis) -> None:
 
 
 def line_style(k: int) -> dict:
-    return {"color": LINES[k % len(LINES)], "marker": MARKS[k % len(MARKS)], "linestyle": DASHES[(k // 2) % len(DASHES)],
-            "markerfacecolor": LINES[k % len(LINES)] if k % 2 == 0 else "none", "markeredgewidth": 1.2}
+    return {
+        "color": LINES[k % len(LINES)], "marker": MARKS[k % len(MARKS)], "linestyle": DASHES[(k // 2) % len(DASHES)],
+        "markerfacecolor": LINES[k % len(LINES)] if k % 2 == 0 else "none", "markeredgewidth": 1.2
+    }
 
 
 # --- Charts ----------------------------------------------------------------------------------------------------------
 
 
 def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str, tuple[str, str]]) -> Figure:
-    """A bar a row, of shares that add up to 1, in the colours and hatches of `parts_`; the row's label stands above its bar."""
+    """A bar a row, of shares that add up to 1, in colours and hatches of `parts_`; the label stands above its bar."""
     names = [name for name in parts_ if any(parts.get(name, 0) > 0 for _, parts in rows)]
     figure, axes = canvas(1.0 + 0.42 * len(rows))
     handles = {}
@@ -191,12 +152,26 @@ def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str,
         for name in names:
             colour, hatch = parts_[name]
             width = 100 * parts.get(name, 0)
-            handles[name] = axes.barh(k, width, 0.46, left, color=FILLS[colour], hatch=hatch, edgecolor="#000000", linewidth=0.4)
+            handles[name] = axes.barh(k,
+                                      width,
+                                      0.46,
+                                      left,
+                                      color=FILLS[colour],
+                                      hatch=hatch,
+                                      edgecolor="#000000",
+                                      linewidth=0.4)
             if width >= 9:
                 inside = "#ffffff" if colour == "blue" else "#000000"
-                plate = {"boxstyle": "round,pad=0.12", "facecolor": FILLS[colour], "edgecolor": "none"} if hatch else None
-                axes.text(left + width / 2, k, f"{width:.0f} %", ha="center", va="center_baseline", fontsize=7.5,
-                          color=inside, bbox=plate)
+                plate = {"boxstyle": "round,pad=0.12", "facecolor": FILLS[colour], "edgecolor": "none"
+                         } if hatch else None
+                axes.text(left + width / 2,
+                          k,
+                          f"{width:.0f} %",
+                          ha="center",
+                          va="center_baseline",
+                          fontsize=7.5,
+                          color=inside,
+                          bbox=plate)
             left += width
         axes.text(0, k - 0.29, page.shorten(label, 56), ha="left", va="bottom", fontsize=8.5)
     axes.set(xlim=(0, 100), ylim=(len(rows) - 0.6, -0.85), xlabel="share of the run's time (%)", yticks=[])
@@ -206,11 +181,16 @@ def stacked_bars(rows: Sequence[tuple[str, dict[str, float]]], parts_: dict[str,
     return figure
 
 
-def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool = False, ideal: float | None = None,
+def dots(labels: Sequence[str],
+         series: Sequence[Series],
+         xlabel: str,
+         log: bool = False,
+         ideal: float | None = None,
          ranges: bool = True) -> Figure:
     """A row a label with a mark for each series: x of a series are values, y the numbers of their rows."""
     beside = max(map(len, labels)) <= BESIDE
-    figure, axes = canvas((1.0 + 0.23 * len(labels) if beside else 1.15 + 0.36 * len(labels)) + 0.18 * (len(series) > 1))
+    figure, axes = canvas((1.0 + 0.23 * len(labels) if beside else 1.15 + 0.36 * len(labels)) + 0.18 *
+                          (len(series) > 1))
     if log:
         axes.set_xscale("log")
     handles = []
@@ -227,7 +207,12 @@ def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool
     else:
         axes.set_yticks([])
         for k, label in enumerate(labels):
-            axes.text(0.0, k - 0.27, page.shorten(label, 56), ha="left", va="bottom", fontsize=8.5,
+            axes.text(0.0,
+                      k - 0.27,
+                      page.shorten(label, 56),
+                      ha="left",
+                      va="bottom",
+                      fontsize=8.5,
                       transform=axes.get_yaxis_transform())
     values = [x for one in series for x in (*one.x, *one.low, *one.high) if not log or x > 0]
     if log and max(values) < 4 * min(values) and ideal is None:
@@ -251,10 +236,17 @@ def dots(labels: Sequence[str], series: Sequence[Series], xlabel: str, log: bool
     return figure
 
 
-def lines(series: Sequence[Series], xlabel: str, ylabel: str, logx: bool = False, logy: bool = False,
-          ideal: Sequence[Series] = (), bottom: float | None = None, steps: bool = False, top: float | None = None,
+def lines(series: Sequence[Series],
+          xlabel: str,
+          ylabel: str,
+          logx: bool = False,
+          logy: bool = False,
+          ideal: Sequence[Series] = (),
+          bottom: float | None = None,
+          steps: bool = False,
+          top: float | None = None,
           whole_x: bool = False) -> Figure:
-    """Lines with marks; `ideal` ones dashed in the text's colour under the name of the first; `steps`: values hold until the next."""
+    """Lines with marks; `ideal` ones dotted under the name of the first; `steps`: values hold until the next."""
     figure, axes = canvas(3.0 + 0.17 * max(0, len(series) - 2))
     handles, labels = [], []
     for k, one in enumerate(series[:SERIES_MAX]):
@@ -304,8 +296,16 @@ def stacked_steps(x: Sequence[float], layers: dict[str, Sequence[float]], xlabel
     handles = []
     for k, values in enumerate(layers.values()):
         above = [low + value for low, value in zip(below, [*values, values[-1]])]
-        handles.append(axes.fill_between(edges, below, above, step="post", facecolor=shades(0.08 + 0.87 * k / max(1, len(layers) - 1)),
-                                         edgecolor="#000000", linewidth=0.3, hatch=("", "//", "", "..")[k % 4]))
+        handles.append(
+            axes.fill_between(edges,
+                              below,
+                              above,
+                              step="post",
+                              facecolor=shades(0.08 + 0.87 * k / max(1,
+                                                                     len(layers) - 1)),
+                              edgecolor="#000000",
+                              linewidth=0.3,
+                              hatch=("", "//", "", "..")[k % 4]))
         below = above
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     _plain_axis(axes.yaxis)
@@ -314,11 +314,18 @@ def stacked_steps(x: Sequence[float], layers: dict[str, Sequence[float]], xlabel
     return figure
 
 
-def heat_map(columns: Sequence[str], rows: Sequence[str], values: Sequence[Sequence[float | None]], xlabel: str, ylabel: str,
-             unit: str, show: Callable[[float], str], log: bool = False, reverse: bool = False,
+def heat_map(columns: Sequence[str],
+             rows: Sequence[str],
+             values: Sequence[Sequence[float | None]],
+             xlabel: str,
+             ylabel: str,
+             unit: str,
+             show: Callable[[float], str],
+             log: bool = False,
+             reverse: bool = False,
              span: tuple[float, float] | None = None) -> Figure:
-    """A cell a row and column with its value in it; what is missing stays empty. `reverse`: small values are bright; `span`: the
-    values of the darkest and the brightest colour."""
+    """A cell a row and column with its value in it; what is missing stays empty. `reverse`: small values are bright;
+    `span`: the values of the darkest and the brightest colour."""
     height = 1.3 + 0.36 * len(rows)
     figure, axes = canvas(height)
     known = [value for line in values for value in line if value is not None]
@@ -334,11 +341,17 @@ def heat_map(columns: Sequence[str], rows: Sequence[str], values: Sequence[Seque
             red, green, blue, _ = colour = shades((scale(value) - low) / (high - low) if high > low else 0.6)
             axes.add_patch(Rectangle((x + 0.02, y + 0.03), 0.96, 0.94, facecolor=colour, linewidth=0))
             dark = 0.2126 * red ** 2.2 + 0.7152 * green ** 2.2 + 0.0722 * blue ** 2.2 > 0.18
-            axes.text(x + 0.5, y + 0.5, show(value), ha="center", va="center_baseline", fontsize=size,
+            axes.text(x + 0.5,
+                      y + 0.5,
+                      show(value),
+                      ha="center",
+                      va="center_baseline",
+                      fontsize=size,
                       color="#000000" if dark else "#ffffff")
     longest = max((len(str(text)) for text in columns), default=0)
     axes.set_xticks([k + 0.5 for k in range(len(columns))], [page.shorten(text, 22) for text in columns],
-                    rotation=35 if longest * len(columns) > 60 else 0, ha="right" if longest * len(columns) > 60 else "center")
+                    rotation=35 if longest * len(columns) > 60 else 0,
+                    ha="right" if longest * len(columns) > 60 else "center")
     axes.set_yticks([k + 0.5 for k in range(len(rows))], [page.shorten(text, 28) for text in rows])
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), xlabel=f"{xlabel}  (cells: {unit})", ylabel=ylabel)
     axes.grid(False)

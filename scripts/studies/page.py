@@ -1,7 +1,7 @@
-"""The page of a report: blocks (text, tables, figures, folded parts), numbers as people read them, and the HTML of it all.
+"""The page of a report: blocks (text, tables, figures, folded parts), numbers as people read them, and the HTML of it.
 
-The HTML is one file that loads nothing: styles, script and figures stand in it (templates/). All text is escaped; whatever
-a record says is shown as text.
+The HTML is one file that loads nothing: styles, script and figures stand in it (templates/). All text is escaped;
+whatever a record says is shown as text.
 """
 import dataclasses
 import functools
@@ -30,7 +30,7 @@ def escape(text: Any) -> str:
 def shorten(text: Any, most: int) -> str:
     """One line of at most `most` characters."""
     text = " ".join(clean(text).split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    return text if len(text) <= most else text[:most - 1].rstrip() + "…"
 
 
 # --- Numbers ---------------------------------------------------------------------------------------------------------
@@ -107,11 +107,17 @@ class Table:
 
 def compact(table: Table) -> Table:
     """Without the columns in which no row has anything."""
+
     def empty(text: str) -> bool:
         return text in ("", "–")
 
-    keep = [k for k in range(len(table.columns)) if not all(empty(c.text if isinstance(c, Cell) else c) for c in (r[k] for r in table.rows))]
-    return dataclasses.replace(table, columns=[table.columns[k] for k in keep], rows=[[row[k] for k in keep] for row in table.rows])
+    keep = [
+        k for k in range(len(table.columns))
+        if not all(empty(c.text if isinstance(c, Cell) else c) for c in (r[k] for r in table.rows))
+    ]
+    return dataclasses.replace(table,
+                               columns=[table.columns[k] for k in keep],
+                               rows=[[row[k] for k in keep] for row in table.rows])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,8 +196,12 @@ def _finish(value: Any) -> Any:
 def _template() -> Any:
     import jinja2
 
-    return jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True, trim_blocks=True,
-                              lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=_finish).get_template("report.html")
+    return jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")),
+                              autoescape=True,
+                              trim_blocks=True,
+                              lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined,
+                              finalize=_finish).get_template("report.html")
 
 
 def render(title: str, lead: Sequence[Any], sections: Sequence[Section], files: str) -> str:

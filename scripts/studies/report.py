@@ -1,7 +1,7 @@
 """scripts/report.py: one HTML file that shows what records say, and the figures' data and pictures beside it.
 
-A report loads nothing from anywhere. It never replaces a file that is not a report itself, nor a folder that another report did
-not make, unless it is told to. Files that are no records are named on the page.
+A report loads nothing from anywhere. It never replaces a file that is not a report itself, nor writes into a folder
+that no report made, unless it is told to. Files that are no records are named on the page.
 """
 import argparse
 import ctypes
@@ -30,13 +30,22 @@ def main(arguments: Sequence[str]) -> int:
     """The command line. Exit status: 0 done, 1 could not be written, 2 bad input; with --of-run the command's."""
     if list(arguments[:1]) == ["--of-run"] and len(arguments) > 1:
         return of_run(arguments[1:])
-    parser = argparse.ArgumentParser(prog="scripts/report.py", description="One HTML file that shows what records say.",
-                                     usage="scripts/report.py [-h] [-o FILE] [--title TITLE] [--no-files] [--force] RESULTS...\n"
-                                     "       scripts/report.py --of-run COMMAND...",
-                                     epilog="--of-run runs COMMAND, whose last line names a run's result folder, and leaves report.html "
-                                     "there; that is what scripts/run does. Exit status: 0 done, 1 could not be written, 2 bad input.")
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="result sets, run folders, records, or folders of these")
-    parser.add_argument("-o", "--out", default="report.html", metavar="FILE", help="the page (default: report.html); figures' files "
+    parser = argparse.ArgumentParser(
+        prog="scripts/report.py",
+        description="One HTML file that shows what records say.",
+        usage="scripts/report.py [-h] [-o FILE] [--title TITLE] [--no-files] [--force] RESULTS...\n"
+        "       scripts/report.py --of-run COMMAND...",
+        epilog="--of-run runs COMMAND, whose last line names a run's result folder, and leaves report.html "
+        "there; that is what scripts/run does. Exit status: 0 done, 1 could not be written, 2 bad input.")
+    parser.add_argument("results",
+                        nargs="+",
+                        metavar="RESULTS",
+                        help="result sets, run folders, records, or folders of these")
+    parser.add_argument("-o",
+                        "--out",
+                        default="report.html",
+                        metavar="FILE",
+                        help="the page (default: report.html); figures' files "
                         "go into a folder beside it")
     parser.add_argument("--title", default="", help="its title")
     parser.add_argument("--no-files", action="store_true", help="only the page: no CSV, SVG and PNG beside it")
@@ -63,11 +72,13 @@ def single_run_report(run_folder: str | os.PathLike) -> str:
 
 
 def of_run(command: Sequence[str]) -> int:
-    """Runs a command, its output passed on as it comes, then makes the report of the run in the folder that its last line names.
+    """Runs a command, its output passed on as it comes, then makes the report of the run whose folder it names last.
 
     What becomes of the report changes neither output nor exit status. Signals that end this process go to the command.
     """
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    child = subprocess.Popen(command,
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE,
                              preexec_fn=lambda: ctypes.CDLL(None).prctl(1, signal.SIGTERM))  # PR_SET_PDEATHSIG
 
     def late(number: int, _: object) -> None:  # a terminal's Ctrl-C has reached the command itself
@@ -88,14 +99,17 @@ def of_run(command: Sequence[str]) -> int:
         try:
             print(f"report: {single_run_report(folder)}", file=sys.stderr)
         except Exception as error:  # a run is good without its report
-            print(f"report: none made: {str(error).splitlines()[0] if str(error) else type(error).__name__}", file=sys.stderr)
+            print(f"report: none made: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+                  file=sys.stderr)
     return 128 - status if status < 0 else status
 
 
 def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -> list[tuple[pathlib.Path, str]]:
     """Writes the report; what was skipped. ReportError when nothing can be shown or written."""
     _import()
-    from . import figures, page, report_data, report_head, report_records, report_runs, report_scaling
+    from . import page, report_data, report_head, report_points, report_records, report_runs
+    from . import report_scaling, report_series
+    from .album import Album
 
     out = os.path.abspath(out)
     folder = os.path.splitext(out)[0] + "_files"
@@ -111,17 +125,26 @@ def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -
         with tempfile.TemporaryDirectory(prefix=".report-", dir=os.path.dirname(out)) as scratch:
             work = os.path.join(scratch, "files")
             os.mkdir(work)
-            album = figures.Album(work if files else None, os.path.basename(folder))
-            runs = [group for group in material.groups if group.command == "run"]
-            sections = [report_head.failures(material), report_records.miniamr(material, album), report_runs.cases(runs, album),
-                        report_runs.phases(runs, album),
-                        report_records.strategies(material, runs, album), report_runs.over_time(runs, album),
-                        report_scaling.scaling(runs, album), report_runs.roofline(runs, album),
-                        report_records.partitions(material, album), report_records.orb(material, album),
-                        report_records.benchmarks(material, album),
-                        report_head.notes(material), report_head.sources(material), report_head.skipped(material)]
+            album = Album(work if files else None, os.path.basename(folder))
+            sections = [
+                report_head.failures(material),
+                report_records.miniamr(material, album),
+                report_runs.cases(material, album),
+                report_runs.phases(material, album),
+                report_records.strategies(material, album),
+                report_series.over_time(material, album),
+                report_scaling.scaling(material, album),
+                report_series.roofline(material, album),
+                report_points.partitions(material, album),
+                report_points.orb(material, album),
+                report_records.benchmarks(material, album),
+                report_head.notes(material),
+                report_head.sources(material),
+                report_head.skipped(material)
+            ]
             text = page.render(title or report_head.title(material, paths), report_head.lead(material),
-                               [section for section in sections if section], os.path.basename(folder) if files else "")
+                               [section for section in sections if section],
+                               os.path.basename(folder) if files else "")
             _write(text, out, scratch)
             if files:
                 _write_files(album.names, work, folder)
@@ -135,8 +158,9 @@ def _import() -> None:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ReportError(f"{error.name} is missing in {sys.executable}; scripts/install-packages studies installs it for "
-                          "/usr/bin/python3") from None
+        raise ReportError(
+            f"{error.name} is missing in {sys.executable}; scripts/install-packages studies installs it for "
+            "/usr/bin/python3") from None
 
 
 def _check_target(out: str, folder: str | None, force: bool) -> None:
@@ -150,7 +174,8 @@ def _check_target(out: str, folder: str | None, force: bool) -> None:
         return
     if os.path.exists(out) and not page.is_report(out):
         raise ReportError(f"{out} exists and is no report of amrbench; --force replaces it")
-    if folder and os.path.lexists(folder) and _listed(folder) is None and (not os.path.isdir(folder) or os.listdir(folder)):
+    if folder and os.path.lexists(folder) and _listed(folder) is None and (not os.path.isdir(folder)
+                                                                           or os.listdir(folder)):
         raise ReportError(f"{folder} exists and was not made by a report; --force writes into it")
 
 

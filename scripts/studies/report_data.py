@@ -1,7 +1,7 @@
-"""What a report is made from: records sorted into groups of cases, medians over repetitions, axes along which cases differ.
+"""What a report is made from: records in groups of cases, medians over repetitions, axes along which cases differ.
 
-A group is a result set of a sweep, a file of GPU runs, or all run records that stand alone. Repetitions of a case are summed up
-by their median. Records of other kinds are kept as they are, with the label of their case.
+A group is a result set of a sweep, a file of GPU runs, or all run records that stand alone. Repetitions of a case are
+summed up by their median. Records of other kinds are kept as they are, with the label of their case.
 """
 import dataclasses
 import math
@@ -13,13 +13,17 @@ from typing import Any, Iterable, Sequence
 from . import page, records
 
 # Along which runs that no study describes may differ, with the short name of each.
-AXES = {"config.run.name": "name", "config.run.stencil": "stencil", "config.mesh.block": "block",
-        "config.mesh.max_level": "max_level", "config.fields.variables": "variables", "config.run.refine_every": "refine_every",
-        "config.partition.method": "partition", "config.partition.slices": "slices", "config.balance.policy": "policy",
-        "config.balance.weights": "weights", "device.backend": "backend", "provenance.ranks": "ranks",
-        "provenance.threads": "threads", "device.gpus": "gpus"}
-STRATEGY = {"config.balance.policy": "policy", "config.partition.method": "partition", "config.partition.slices": "slices",
-            "config.balance.weights": "weights"}
+AXES = {
+    "config.run.name": "name", "config.run.stencil": "stencil", "config.mesh.block": "block",
+    "config.mesh.max_level": "max_level", "config.fields.variables": "variables",
+    "config.run.refine_every": "refine_every", "config.partition.method": "partition",
+    "config.partition.slices": "slices", "config.balance.policy": "policy", "config.balance.weights": "weights",
+    "device.backend": "backend", "provenance.ranks": "ranks", "provenance.threads": "threads", "device.gpus": "gpus"
+}
+STRATEGY = {
+    "config.balance.policy": "policy", "config.partition.method": "partition", "config.partition.slices": "slices",
+    "config.balance.weights": "weights"
+}
 RATE, TIME, SHARE = "rates.cell_updates_per_s", "totals.time_s", "rates.roofline_fraction"
 TAIL = 3000  # characters kept of a failed run's output
 
@@ -92,7 +96,8 @@ class Group:
 
     def unique(self) -> bool:
         """Whether the values of the axes tell each case from all others."""
-        return self.kind == "study" and len({tuple(case.values.get(axis) for axis in self.axes) for case in self.cases}) == len(self.cases)
+        return self.kind == "study" and len({tuple(case.values.get(axis) for axis in self.axes)
+                                             for case in self.cases}) == len(self.cases)
 
     def told(self) -> list[str]:
         """Axes that a case's label and machine do not tell already."""
@@ -126,6 +131,9 @@ class Material:
     texts: list[tuple[pathlib.Path, str]]
     skipped: list[tuple[pathlib.Path, str]]
 
+    def runs(self) -> list[Group]:
+        return [group for group in self.groups if group.command == "run"]
+
     def empty(self) -> bool:
         return not (self.groups or self.others)
 
@@ -149,7 +157,8 @@ def shown(value: Any) -> str:
 
 def by_value(values: Iterable[str]) -> list[str]:
     """Each once, numbers by size before words in the order in which they came."""
-    return sorted(dict.fromkeys(values), key=lambda text: (0, float(text.rstrip("³"))) if _is_number(text) else (1, 0.0))
+    return sorted(dict.fromkeys(values),
+                  key=lambda text: (0, float(text.rstrip("³"))) if _is_number(text) else (1, 0.0))
 
 
 def _is_number(text: str) -> bool:
@@ -161,7 +170,8 @@ def _is_number(text: str) -> bool:
 
 def _brief(case: Case, axes: Sequence[str]) -> str:
     values = [(short(axis), case.values.get(axis, "–")) for axis in axes]
-    return ", ".join(value if not _is_number(value) and value not in ("true", "false", "–") else f"{name} {value}" for name, value in values)
+    return ", ".join(value if not _is_number(value) and value not in ("true", "false", "–") else f"{name} {value}"
+                     for name, value in values)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -219,10 +229,10 @@ def _study(record: records.Record, by_path: dict, taken: set, others: dict, skip
         for run in sorted(case["runs"], key=lambda one: one["repetition"]):
             one = None
             if run.get("record"):
-                real = os.path.realpath(folder / run["record"])
+                real = os.path.realpath(folder / page.clean(run["record"]))
                 if real not in by_path:
                     try:
-                        by_path[real] = records.read_record(folder / run["record"])
+                        by_path[real] = records.read_record(folder / page.clean(run["record"]))
                     except records.RecordError as error:
                         if not any(os.path.realpath(path) == real for path, _ in skipped):
                             skipped.append((error.path, error.reason))
@@ -230,14 +240,21 @@ def _study(record: records.Record, by_path: dict, taken: set, others: dict, skip
                 taken.add(real)
             elif run["status"] == "done":
                 one = _miniamr(folder / "cases" / case["id"] / str(run["repetition"]))
-            output = _tail(folder / "cases" / case["id"] / str(run["repetition"]) / "output.txt") if run["status"] != "done" else ""
-            runs.append(_run(one, run["status"], run["seconds"], message=run["message"], repetition=run["repetition"],
-                             output=output))
+            output = _tail(folder / "cases" / case["id"] / str(run["repetition"]) /
+                           "output.txt") if run["status"] != "done" else ""
+            runs.append(
+                _run(one,
+                     run["status"],
+                     run["seconds"],
+                     message=run["message"],
+                     repetition=run["repetition"],
+                     output=output))
             if one is not None and one.kind not in ("run", "miniamr"):
                 others.setdefault(one.kind, []).append((case["label"], one))
         values = {name: shown(value) for name, value in case["values"].items()}
-        cases.append(Case(page.clean(case["label"]), values, case["ranks"], case["threads"], case["gpus"], runs,
-                          " ".join(case["command_line"])))
+        cases.append(
+            Case(page.clean(case["label"]), values, case["ranks"], case["threads"], case["gpus"], runs,
+                 " ".join(case["command_line"])))
     return Group(data["name"], data["title"] or data["name"], data["question"], record.path, "study",
                  [axis for axis in data["axes"] if len({case.values.get(axis) for case in cases}) > 1], cases,
                  data.get("scaling"), data["finished"], data["provenance"], data["repetitions"], data["command"])
@@ -267,19 +284,30 @@ def _collection(record: records.Record) -> Group:
     for run, one in zip(record.data["runs"], records.members(record)):
         flat = records.flatten(one)
         gpus = run["gpus"]
-        cases.append(Case(f"{page.clean(run['case'])}, {page.plural(gpus, 'GPU')}", {}, flat["provenance.ranks"],
-                          flat["provenance.threads"], gpus, [_run(one, "done", flat[TIME])], flat.get("provenance.launch") or ""))
-    return _with_axes(Group(record.path.stem, f"GPU runs: {record.path.parent.name}/{record.path.name}", "", record.path, "gpu_runs",
-                            [], cases, provenance=record.data["runs"][0]["record"]["provenance"]))
+        cases.append(
+            Case(f"{page.clean(run['case'])}, {page.plural(gpus, 'GPU')}", {}, flat["provenance.ranks"],
+                 flat["provenance.threads"], gpus, [_run(one, "done", flat[TIME])],
+                 flat.get("provenance.launch") or ""))
+    return _with_axes(
+        Group(record.path.stem,
+              f"GPU runs: {record.path.parent.name}/{record.path.name}",
+              "",
+              record.path,
+              "gpu_runs", [],
+              cases,
+              provenance=record.data["runs"][0]["record"]["provenance"]))
 
 
 def _alone(found: Sequence[records.Record]) -> Group:
     cases = []
     for record in found:
         flat = records.flatten(record)
-        cases.append(Case(page.clean(record.case), {}, flat["provenance.ranks"], flat["provenance.threads"],
-                          int(flat.get("device.gpus") or 0), [_run(record, "done", flat[TIME])], flat.get("provenance.launch") or ""))
-    group = _with_axes(Group("runs", "Runs", "", found[0].path.parent, "run", [], cases, provenance=found[0].data["provenance"]))
+        cases.append(
+            Case(page.clean(record.case), {}, flat["provenance.ranks"], flat["provenance.threads"],
+                 int(flat.get("device.gpus") or 0), [_run(record, "done", flat[TIME])],
+                 flat.get("provenance.launch") or ""))
+    group = _with_axes(
+        Group("runs", "Runs", "", found[0].path.parent, "run", [], cases, provenance=found[0].data["provenance"]))
     for case, record in zip(group.cases, found):
         told = [f"{short(axis)} {case.values[axis]}" for axis in group.axes if axis != "config.run.name"]
         case.label = ", ".join([case.label, *told])
@@ -292,7 +320,7 @@ def _alone(found: Sequence[records.Record]) -> Group:
 
 
 def _with_axes(group: Group) -> Group:
-    """The known names whose values differ, as axes and as values of each case. Cases that are not valid have values too."""
+    """The known names whose values differ, as axes and as values of each case, valid or not."""
     flats = [case.runs[0].flat for case in group.cases]
     group.axes = [name for name in AXES if len({str(flat.get(name)) for flat in flats}) > 1]
     for case, flat in zip(group.cases, flats):

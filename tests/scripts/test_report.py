@@ -1,5 +1,5 @@
-"""Reports: self-contained pages with captions and alt texts, sections by what is there, nothing of a record read as markup,
-limits of weight, what is damaged named, nothing of others replaced, and the report that scripts/run makes."""
+"""Reports: self-contained pages with captions and alt texts, sections by what is there, nothing of a record read as
+markup, limits of weight, what is damaged named, nothing of others replaced, and the report that scripts/run makes."""
 import csv
 import html.parser
 import json
@@ -21,10 +21,11 @@ sys.path[:0] = [str(ROOT / "scripts"), str(pathlib.Path(__file__).parent)]
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 import report_sets  # noqa: E402
-from studies import figures, page, report, report_data, report_scaling  # noqa: E402
+from studies import album, page, report, report_data, report_scaling  # noqa: E402
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
-HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> "quoted" \'one\' & {{ 7 * 7 }} $\\frac{1}$ ]]> é 漢 \u202e\x1b[31m'
+HOSTILE = ('<script>alert(1)</script><img src=x onerror=alert(2)> "quoted" \'one\' & {{ 7 * 7 }} $\\frac{1}$ ]]> é 漢 '
+           "\u202e\x1b[31m")
 
 
 class Page(html.parser.HTMLParser):
@@ -33,7 +34,8 @@ class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.text = pathlib.Path(path).read_text(encoding="utf-8")
-        self.open, self.ids, self.links, self.headings, self.figures, self.tables, self.tags = [], [], [], [], [], [], []
+        self.open, self.ids, self.links, self.headings = [], [], [], []
+        self.figures, self.tables, self.tags = [], [], []
         self.shown = []
         self.feed(self.text)
         self.close()
@@ -43,7 +45,9 @@ class Page(html.parser.HTMLParser):
         given_ = dict(attributes)
         self.tags.append((tag, given_))
         self.ids += [given_["id"]] if "id" in given_ else []
-        self.links += [given_[name] for name in ("href", "src", "xlink:href", "srcset", "data", "action") if name in given_]
+        self.links += [
+            given_[name] for name in ("href", "src", "xlink:href", "srcset", "data", "action") if name in given_
+        ]
         if tag == "figure":
             self.figures.append({"desc": "", "figcaption": "", "svg": {}})
         if tag == "table":
@@ -89,7 +93,8 @@ def make(folder, *results, options=()):
         else:
             assert re.fullmatch(r"report_files/[\w-]+\.(csv|svg|png)", link), link
             assert (folder / link).is_file(), link
-    assert not re.search(r"@import|@font-face|https?://|url\((?!#)", re.sub(r"(?s)<(td|th|dd|pre|p|desc|title|h1)\b.*?</\1>", "", found.text))
+    assert not re.search(r"@import|@font-face|https?://|url\((?!#)",
+                         re.sub(r"(?s)<(td|th|dd|pre|p|desc|title|h1)\b.*?</\1>", "", found.text))
     assert not [tag for tag, _ in found.tags if tag in ("link", "iframe", "object", "embed", "img", "base", "form")]
     for name in re.findall(r"url\(#([^)]+)\)", found.text):
         assert name in found.ids, name
@@ -119,7 +124,8 @@ def test_study_page(small):
     text = " ".join(" ".join(found.shown).split())
     assert "VALIDATION: FAILED. Of 24 runs 1 failed, 1 ran out of time, 1 not valid; 21 passed." in text
     assert "12 cases over balance.policy, partition.method, partition.slices" in text
-    for told in ("A processor, 2 cores, here", "GNU 12.2.0 Release", "Open MPI v4.1.4", "--bind-to core", "0.1.0 0123456789"):
+    for told in ("A processor, 2 cores, here", "GNU 12.2.0 Release", "Open MPI v4.1.4", "--bind-to core",
+                 "0.1.0 0123456789"):
         assert told in text
     assert "amrbench: error: it broke" in text
     assert (folder / "report.html").stat().st_size < 3e6
@@ -141,7 +147,9 @@ def test_files_beside_the_page(small):
         written = {row["case"]: float(row["cell_updates_per_s median"]) for row in csv.DictReader(file)}
     study = json.loads((folder / "set/study.json").read_text())
     first = study["cases"][0]
-    measured = [json.loads((folder / "set" / run["record"]).read_text())["rates"]["cell_updates_per_s"] for run in first["runs"]]
+    measured = [
+        json.loads((folder / "set" / run["record"]).read_text())["rates"]["cell_updates_per_s"] for run in first["runs"]
+    ]
     assert written["every, hilbert, midpoint"] == pytest.approx(sum(measured) / 2, rel=1e-12)
 
 
@@ -162,14 +170,17 @@ def test_sections_appear_by_what_is_there(tmp_path):
     (others / "words.txt").write_text("What was seen\n\nIn words.")
     found = make(tmp_path, others)
     assert [text for tag, text in found.headings if tag == "h2"] == [
-        "Strategies", "Quality of partitions", "Bisection of points (ORB)", "Micro-benchmarks", "Notes in words", "Records"]
+        "Strategies", "Quality of partitions", "Bisection of points (ORB)", "Micro-benchmarks", "Notes in words",
+        "Records"
+    ]
     assert len(found.figures) == 7  # regret, its grid, the model's parts, cut, time, ORB, shares
 
 
 def scaling_of(tmp_path, *results):
     """Captions of the section on scaling of a folder, and the rows of its CSV files by name."""
     (tmp_path / "files").mkdir(exist_ok=True)
-    section = report_scaling.scaling(report_data.gather(list(map(str, results))).groups, figures.Album(str(tmp_path / "files")))
+    section = report_scaling.scaling(
+        report_data.gather(list(map(str, results))), album.Album(str(tmp_path / "files")))
     blocks = [block for part in section.blocks for block in (part.blocks if part.kind == "part" else [part])]
     captions = [figure.caption for block in blocks if block.kind == "figures" for figure in block.figures]
     tables = {}
@@ -196,13 +207,19 @@ def test_scaling(tmp_path):
 
 
 def test_scaling_of_runs_that_no_study_describes(tmp_path):
-    runs = [{"case": name, "gpus": gpus, "times_s": [1.0], "record": report_sets.run_record(
-        {"run.name": name}, gpus, 12, gpus=gpus, work={"strong": 1, "weak": gpus, "neither": gpus ** 0.5}[name])}
-        for name in ("strong", "weak", "neither") for gpus in (1, 2, 4)]
-    report_sets.write(tmp_path / "gpu" / "scaling.json", {"date": "2026-11-22", "commit": "0", "repeat": "scripts/gpu_runs.py", "runs": runs})
+    runs = [{
+        "case": name, "gpus": gpus, "times_s": [1.0],
+        "record": report_sets.run_record({"run.name": name},
+                                         gpus,
+                                         12,
+                                         gpus=gpus,
+                                         work={"strong": 1, "weak": gpus, "neither": gpus ** 0.5}[name])
+    } for name in ("strong", "weak", "neither") for gpus in (1, 2, 4)]
+    report_sets.write(tmp_path / "gpu" / "scaling.json",
+                      {"date": "2026-11-22", "commit": "0", "repeat": "scripts/gpu_runs.py", "runs": runs})
     captions, tables = scaling_of(tmp_path, tmp_path / "gpu")
-    assert [caption.split(":")[0] for caption in captions[::2]] == ["Strong scaling", "Weak scaling",
-                                                                   "Scaling with work that grows less than in proportion"]
+    assert [caption.split(":")[0] for caption in captions[::2]
+            ] == ["Strong scaling", "Weak scaling", "Scaling with work that grows less than in proportion"]
     assert {row["curve"] for row in tables["scaling-weak-gpus"]} == {"weak"}
 
 
@@ -210,7 +227,7 @@ def test_hostile_names(tmp_path):
     cases = [{"balance.policy": HOSTILE}, {"balance.policy": "every"}]
     report_sets.study(tmp_path / "set", cases, name=HOSTILE, title=HOSTILE, bad={1: "failed"})
     (tmp_path / "set" / "<b>bold.json").write_text("{")
-    report_sets.write(tmp_path / "set2" / "p.json", report_sets.partition_record(counts=(8,), methods=(HOSTILE, "b")))
+    report_sets.write(tmp_path / "set2" / "p.json", report_sets.partition_record(counts=(8, ), methods=(HOSTILE, "b")))
     for output in (tmp_path / "set").glob("cases/*/1/output.txt"):
         output.write_text(HOSTILE, encoding="utf-8")
     found = make(tmp_path, tmp_path / "set", tmp_path / "set2")
@@ -226,8 +243,13 @@ def test_hostile_names(tmp_path):
 @settings(max_examples=60, deadline=None, print_blob=True)
 @given(st.text(), st.text(max_size=20))
 def test_any_text_is_shown_as_text(text, name):
-    made = page.render(text, [page.Text(text), page.Facts([(name, text)])], [page.Section("s", text, [
-        page.Table(name, [(name, False), ("n", True)], [[text, page.cell(1.0)]]), page.Output(text, name), page.Details(text, [])])], "")
+    made = page.render(text, [page.Text(text), page.Facts([(name, text)])], [
+        page.Section("s", text, [
+            page.Table(name, [(name, False), ("n", True)], [[text, page.cell(1.0)]]),
+            page.Output(text, name),
+            page.Details(text, [])
+        ])
+    ], "")
     made.encode("utf-8")
 
     class Reader(html.parser.HTMLParser):
@@ -238,8 +260,14 @@ def test_any_text_is_shown_as_text(text, name):
 
     reader, plain = Reader(), Reader()
     reader.feed(made)
-    plain.feed(page.render("t", [page.Text("t"), page.Facts([("n", "t")])], [page.Section("s", "t", [
-        page.Table("n", [("n", False), ("n", True)], [["t", page.cell(1.0)]]), page.Output("t", "n"), page.Details("t", [])])], ""))
+    plain.feed(
+        page.render("t", [page.Text("t"), page.Facts([("n", "t")])], [
+            page.Section("s", "t", [
+                page.Table("n", [("n", False), ("n", True)], [["t", page.cell(1.0)]]),
+                page.Output("t", "n"),
+                page.Details("t", [])
+            ])
+        ], ""))
     assert reader.tags == plain.tags
 
 
@@ -314,7 +342,8 @@ def test_weight_of_500_cases(tmp_path):
 def test_reference_records(tmp_path):
     """The project's own records make one page, none is skipped."""
     found = make(tmp_path, ROOT / "results/reference", options=["--no-files"])
-    for title in ("Beside miniAMR", "Strategies", "Scaling", "Quality of partitions", "Bisection of points (ORB)", "Micro-benchmarks"):
+    for title in ("Beside miniAMR", "Strategies", "Scaling", "Quality of partitions", "Bisection of points (ORB)",
+                  "Micro-benchmarks"):
         assert title in found.titles()
     assert "Skipped files" not in found.titles()
     assert len(found.text.encode()) < 3e6
@@ -323,8 +352,9 @@ def test_reference_records(tmp_path):
         assert path.name in text, path
 
 
-@pytest.mark.parametrize("value,shown", [(0, "0"), (1234, "1234"), (12345, "12.3 k"), (1.684e9, "1.68 G"), (0.05, "0.05"), (9.999, "10"),
-                                         (999999, "1 M"), (1e-7, "1e-07"), (None, "–"), (float("nan"), "–"), (-2.5e6, "-2.5 M")])
+@pytest.mark.parametrize("value,shown", [(0, "0"), (1234, "1234"), (12345, "12.3 k"), (1.684e9, "1.68 G"),
+                                         (0.05, "0.05"), (9.999, "10"), (999999, "1 M"), (1e-7, "1e-07"), (None, "–"),
+                                         (float("nan"), "–"), (-2.5e6, "-2.5 M")])
 def test_numbers(value, shown):
     assert page.number(value) == shown
 
@@ -337,29 +367,38 @@ def test_numbers_are_near(value):
 
 
 def test_scripts_run_makes_a_report(tmp_path):
-    """With a program that stands in for mpirun: output and status are the program's, the report lies in the result folder."""
+    """With a program that stands in for mpirun: output and status are its own, the report lies in the result folder."""
     result = tmp_path / "results" / "a run"
     report_sets.write(tmp_path / "record.json", report_sets.run_record({}, series=False))
     stand_in = tmp_path / "mpirun"
-    stand_in.write_text(f"#!/bin/sh\nmkdir -p '{result}'\ncp '{tmp_path}/record.json' '{result}/run.json'\nprintf 'one\\rtwo\\n'\n"
-                        f"echo to stderr >&2\necho '{result}'\nexit $1\n")
+    stand_in.write_text(
+        f"#!/bin/sh\nmkdir -p '{result}'\ncp '{tmp_path}/record.json' '{result}/run.json'\nprintf 'one\\rtwo\\n'\n"
+        f"echo to stderr >&2\necho '{result}'\nexit $1\n")
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
-    for status in (1,):
+    for status in (1, ):
         shutil.rmtree(tmp_path / "results", ignore_errors=True)
-        done = subprocess.run([sys.executable, ROOT / "scripts/report.py", "--of-run", stand_in, str(status)], capture_output=True, cwd=tmp_path)
+        done = subprocess.run([sys.executable, ROOT / "scripts/report.py", "--of-run", stand_in,
+                               str(status)],
+                              capture_output=True,
+                              cwd=tmp_path)
         assert done.returncode == status
         assert done.stdout == f"one\rtwo\n{result}\n".encode()
         assert done.stderr.decode() == f"to stderr\nreport: {result}/report.html\n"
         assert "Run: model" in Page(result / "report.html").titles()
     (tmp_path / "record.json").write_text("{}")
     shutil.rmtree(result)
-    done = subprocess.run([sys.executable, ROOT / "scripts/report.py", "--of-run", stand_in, "0"], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([sys.executable, ROOT / "scripts/report.py", "--of-run", stand_in, "0"],
+                          capture_output=True,
+                          text=True,
+                          cwd=tmp_path)
     assert done.returncode == 0 and "report: none made: nothing to show" in done.stderr
 
 
 def test_signals_reach_the_run(tmp_path):
     script = "trap 'echo ended; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
-    child = subprocess.Popen([sys.executable, ROOT / "scripts/report.py", "--of-run", "sh", "-c", script], stdout=subprocess.PIPE, text=True,
+    child = subprocess.Popen([sys.executable, ROOT / "scripts/report.py", "--of-run", "sh", "-c", script],
+                             stdout=subprocess.PIPE,
+                             text=True,
                              env={**os.environ, "PYTHONUNBUFFERED": "1"})
     assert child.stdout.readline() == "ready\n"
     child.terminate()

@@ -12,7 +12,8 @@ for (const table of document.querySelectorAll("table")) {
       const rows = [...table.tBodies[0].rows].map(row => ({ row, value: value(row) }));
       const rank = one => (one === "" || one === "–" ? 1 : 0);
       rows.sort((a, b) => rank(a.value) - rank(b.value) || (up ? 1 : -1) *
-        (isNaN(a.value) || isNaN(b.value) ? a.value.localeCompare(b.value, "en", { numeric: true }) : a.value - b.value));
+        (isNaN(a.value) || isNaN(b.value) ? a.value.localeCompare(b.value, "en", { numeric: true })
+          : a.value - b.value));
       table.tBodies[0].append(...rows.map(one => one.row));
       for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
