@@ -240,7 +240,7 @@ def test_hostile_names(tmp_path):
         xml.etree.ElementTree.parse(path)
 
 
-@settings(max_examples=60, deadline=None, print_blob=True)
+@settings(max_examples=30, deadline=None, print_blob=True)
 @given(st.text(), st.text(max_size=20))
 def test_any_text_is_shown_as_text(text, name):
     made = page.render(text, [page.Text(text), page.Facts([(name, text)])], [
@@ -332,7 +332,7 @@ def test_files_of_an_earlier_report_go(tmp_path):
 
 
 def test_weight_of_500_cases(tmp_path):
-    report_sets.study(tmp_path / "set", 500, repetitions=1, bad={499: "failed"})
+    report_sets.study(tmp_path / "set", 500, repetitions=1, bad={499: "failed"}, series=False)
     found = make(tmp_path, tmp_path / "set", options=["--no-files"])
     assert len(found.text.encode()) < 10e6
     assert "All 500 cases in figures" in found.text and "The 10 fastest and the 10 slowest of 499 cases" in found.text
