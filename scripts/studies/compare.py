@@ -1,6 +1,6 @@
 """Compares two result sets case by case and says what got better and what got worse.
 
-What counts as a set, which cases belong together, and the rules are in docs/comparing.md; statistics.py has the methods.
+docs/comparing.md says what a set is, which cases belong together, and the rules; statistics.py has the methods.
 """
 import argparse
 import csv
@@ -55,13 +55,15 @@ def make_rows(a: Case, b: Case, metrics: Sequence[tuple[str, bool]], force_pairs
     for name in names[:1] if single else names:
         # A single row of each belongs together even where its name holds what --baseline and --candidate tell apart.
         places = (a.rows()[0], b.rows()[0]) if single else (name, name)
-        shown = (name or label) if a.kind == "benchmark" else f"{label}: {name}" if len(names) > 1 and not single else label
+        many = len(names) > 1 and not single
+        shown = (name or label) if a.kind == "benchmark" else f"{label}: {name}" if many else label
         for metric, higher in metrics:
             numbers = a.numbers(places[0], metric), b.numbers(places[1], metric)
             if not all(numbers):
                 both = places[0] in a.rows() and places[1] in b.rows()
                 if any(numbers) and both and not defaults:
-                    rows.append(Row(metric, shown, higher, True, note=f"only the {'baseline' if numbers[0] else 'candidate'} has it"))
+                    side = "baseline" if numbers[0] else "candidate"
+                    rows.append(Row(metric, shown, higher, True, note=f"only the {side} has it"))
                 continue
             row = Row(metric, shown, higher, is_measured(metric, a.kind), (id(a), name))
             common = sorted(numbers[0].keys() & numbers[1].keys())
@@ -87,9 +89,9 @@ def failure_rows(a: Case, b: Case, label: str) -> list[Row]:
         return []
     row = Row("status", label, False, False, (id(a),), [len(failed[0]) / len(a.runs)] if a.runs else [],
               [len(failed[1]) / len(b.runs)] if b.runs else [])
-    parts = [f"{len(runs)} of {len(case.runs)} {runs[0].status} in the {side}" + (f" ({runs[0].message})" if runs[0].message else "")
-             for runs, case, side in zip(failed, (a, b), ("baseline", "candidate")) if runs]
-    row.note = "; ".join(parts)
+    row.note = "; ".join(f"{len(runs)} of {len(case.runs)} {runs[0].status} in the {side}"
+                         + (f" ({runs[0].message})" if runs[0].message else "")
+                         for runs, case, side in zip(failed, (a, b), ("baseline", "candidate")) if runs)
     share = [row.a[0] if row.a else 0.0, row.b[0] if row.b else 0.0]
     # A run that fails is no noise: one failure where there was none is worse.
     row.verdict = "same" if share[0] == share[1] else "worse" if share[1] > share[0] else "improved"
@@ -171,11 +173,13 @@ def compare(a: ResultSet, b: ResultSet, metrics: Sequence[tuple[str, bool]] = ()
     for one, other in pairs:
         chosen = metrics or [(name, bool(direction(name))) for name in default_metrics(one.kind)]
         rows += make_rows(one, other, chosen, paired, not metrics)
-        if one.done() and other.done() and not set(one.rows()) & set(other.rows()) and len(one.rows()) + len(other.rows()) > 2:
+        ours, theirs = one.rows(), other.rows()
+        if not ours or not theirs or len(ours) == len(theirs) == 1:
+            continue
+        if not set(ours) & set(theirs):
             raise SetError(f"{one.label}: the two records have no row in common")
-        for case, path, there in ((one, a.path, other.rows()), (other, b.path, one.rows())):
-            missing = [name for name in case.rows() if name not in there] if len(there) > 1 or len(case.rows()) > 1 else []
-            unmatched += [(path, f"{case.label}: {name}") for name in missing if there]
+        unmatched += [(a.path, f"{one.label}: {name}") for name in ours if name not in theirs]
+        unmatched += [(b.path, f"{other.label}: {name}") for name in theirs if name not in ours]
     if metrics:
         _check_metrics(metrics, rows, [case for pair in pairs for case in pair])
     if not rows:
@@ -216,7 +220,10 @@ def provenance(pairs: list[tuple[Case, Case]], allow: Sequence[str], ignored: Se
         values, _ = max(table.items(), key=lambda item: item[1])
         left, right = _words_that_differ(*values) if name == "flags" else values
         line = f"{name} differs: {left or 'none'} | {right or 'none'} ({sum(table.values())} of {len(pairs)} cases)"
-        (notes if name in allow else refusals).append(line if name in allow else f"{line}; --allow {name} compares all the same")
+        if name in allow:
+            notes.append(line)
+        else:
+            refusals.append(f"{line}; --allow {name} compares all the same")
     return refusals, notes
 
 
@@ -242,8 +249,8 @@ def table(rows: list[Row]) -> str:
         else:
             text.append("status (share of failed runs)")
         for k, line in enumerate(cells):
-            padded = [cell.ljust(w) if i in (0, len(HEADS) - 1) else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, wide))]
-            text.append("  ".join(padded).rstrip())
+            middle = [cell.rjust(w) for cell, w in zip(line[1:-1], wide[1:-1])]
+            text.append("  ".join([line[0].ljust(wide[0]), *middle, line[-1]]))
             if k == 0:
                 text.append("  ".join("-" * w for w in wide))
         text.append("")
@@ -269,14 +276,13 @@ def to_csv(rows: list[Row]) -> str:
     """One line a row; ratios and intervals as shares of the baseline, p-values as tested and as corrected."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["metric", "case", "higher_is_better", "baseline", "candidate", "ratio", "ratio_low", "ratio_high", "p",
-                     "p_corrected", "repetitions_baseline", "repetitions_candidate", "paired", "verdict", "note"])
+    writer.writerow(["metric", "case", "higher_is_better", "baseline", "candidate", "ratio", "ratio_low", "ratio_high",
+                     "p", "p_corrected", "repetitions_baseline", "repetitions_candidate", "paired", "verdict", "note"])
     for row in rows:
         median = [float(statistics.numpy.median(side)) if side else "" for side in (row.a, row.b)]
-        writer.writerow([row.metric, row.case, row.higher_is_better, *median, "" if math.isnan(row.ratio) else row.ratio,
-                         *(row.interval or ("", "")), "" if row.p is None else row.p,
-                         "" if row.p_corrected is None else row.p_corrected, len(row.a), len(row.b), row.paired, row.verdict,
-                         row.note])
+        writer.writerow([row.metric, row.case, row.higher_is_better, *median,
+                         "" if math.isnan(row.ratio) else row.ratio, *(row.interval or ("", "")), row.p,
+                         row.p_corrected, len(row.a), len(row.b), row.paired, row.verdict, row.note])
     return file.getvalue()
 
 
@@ -305,9 +311,11 @@ def verdict_line(comparison: Comparison) -> str:
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="scripts/compare.py", allow_abbrev=False, description="Compares two result sets case by case (docs/comparing.md).",
+        prog="scripts/compare.py", allow_abbrev=False,
+        description="Compares two result sets case by case (docs/comparing.md).",
         epilog="Exit status: 0 no case worse, 1 some worse, 2 bad input or sets that cannot be compared.")
-    parser.add_argument("a", metavar="A", help="baseline: a folder of a sweep or of records, a record, Google Benchmark's JSON")
+    parser.add_argument("a", metavar="A",
+                        help="baseline: a folder of a sweep or of records, a record, or Google Benchmark's JSON")
     parser.add_argument("b", metavar="B", nargs="?", help="candidate; left out: A, split by --baseline and --candidate")
     parser.add_argument("--metric", action="append", default=[], metavar="NAME",
                         help="what to compare, as the docs name it; NAME:lower or NAME:higher says which is better. "
@@ -315,9 +323,11 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--threshold", type=_percent, default=0.02, metavar="PERCENT",
                         help="differences up to this are the same (2)")
     parser.add_argument("--paired", action="store_true", help="repetition k of A belongs to repetition k of B")
-    parser.add_argument("--allow", action="append", default=[], metavar="KEY", help="compare although KEY differs; repeatable")
-    parser.add_argument("--baseline", action="append", default=[], metavar="KEY=VALUE", help="of A only the cases with this value")
-    parser.add_argument("--candidate", action="append", default=[], metavar="KEY=VALUE", help="of B only the cases with this value")
+    parser.add_argument("--allow", action="append", default=[], metavar="KEY",
+                        help="compare although KEY differs; repeatable")
+    for option, side in (("--baseline", "A"), ("--candidate", "B")):
+        parser.add_argument(option, action="append", default=[], metavar="KEY=VALUE",
+                            help=f"of {side} only the cases with this value; repeatable")
     parser.add_argument("--csv", metavar="OUT", help="write the rows as CSV")
     parser.add_argument("--force", action="store_true", help="--csv may replace a file")
     return parser.parse_args(arguments)
@@ -340,7 +350,8 @@ def chosen_metrics(given: list[str]) -> list[tuple[str, bool]]:
         name, _, better = text.partition(":")
         known = {"higher": True, "lower": False, "": direction(name)}.get(better)
         if known is None:
-            raise SetError(f"--metric {text}: {'say which is better: ' if not better else 'give '}{name}:lower or {name}:higher")
+            ask = "give" if better else "say which is better:"
+            raise SetError(f"--metric {text}: {ask} {name}:lower or {name}:higher")
         metrics.append((name, known))
     return metrics
 

@@ -1,8 +1,8 @@
 """Result sets as cases with repetitions, and the cases of two sets matched.
 
-A set is a folder of a sweep, a folder of records, or one record. A case is what was asked for: the values of a study's axes
-and the configuration, never the case id, which hashes the binary and the machine. A record of many rows (methods, part
-counts, combinations, benchmarks) is one case with as many rows.
+A set is a folder of a sweep, a folder of records, or one record. A case is what was asked for: the values of a study's
+axes and the configuration, never the case id, which hashes the binary and the machine. A record of many rows (methods,
+part counts, combinations, benchmarks) is one case with as many rows.
 """
 import dataclasses
 import json
@@ -19,7 +19,8 @@ MACHINE = ("cpu", "gpu", "cores_node", "nodes", "compiler", "flags", "build_type
            "library_build_type")
 BENCHMARK_MACHINE = {"num_cpus": "cores_node", "library_build_type": "library_build_type", "compiler": "compiler",
                      "flags": "flags", "gpu_0": "gpu", "omp_threads": "threads"}
-ROW_NAMES = {"partition": ("method", "parts"), "replay": ("ranks", "partition", "slices", "policy", "weights", "machine"),
+ROW_NAMES = {"partition": ("method", "parts"),
+             "replay": ("ranks", "partition", "slices", "policy", "weights", "machine"),
              "orb_bench": ("mode", "input", "weights", "method", "outputs", "n", "leaves", "side_tolerance", "tuning",
                            "tuning.wide", "tuning.samples", "ranks", "gpus", "transport"),
              "orb_zoltan": ("method", "n", "leaves", "ranks", "threads", "first"),
@@ -93,7 +94,8 @@ def read_set(path: str | os.PathLike) -> ResultSet:
             key = (case.kind, case.name, frozenset(case.settings.items()))
             known = alone.setdefault(key, case)
             if known is not case:
-                known.runs += [dataclasses.replace(run, repetition=len(known.runs) + k) for k, run in enumerate(case.runs)]
+                first = len(known.runs)
+                known.runs += [dataclasses.replace(run, repetition=first + k) for k, run in enumerate(case.runs)]
     cases += _labelled(list(alone.values()))
     if not cases:
         reason = f"; {skipped[0][0]}: {skipped[0][1]}" if skipped else ""
@@ -132,16 +134,23 @@ def _row_name(kind: str, row: dict[str, Any]) -> str:
                      for name in ROW_NAMES.get(kind, ()) if row.get(name) not in (None, ""))
 
 
+def _table(data: Any, name: str) -> dict[str, Any]:
+    """A copy of a table that a record may lack."""
+    inner = data.get(name) if isinstance(data, dict) else None
+    return dict(inner) if isinstance(inner, dict) else {}
+
+
 def _settings(record: Record) -> dict[str, str]:
     data, kind = record.data, record.kind
-    where = data.get("provenance", {}) if isinstance(data, dict) else {}
+    where = _table(data, "provenance")
     place = {name: where[name] for name in ("ranks", "threads") if name in where}
     if kind == "run":
         flat = {name: text for name, text in _deep("", data["config"]) if not name.startswith(NOT_ASKED)}
-        return {**flat, **dict(_deep("", {**place, "gpus": data.get("device", {}).get("gpus", 0)}))}
+        return {**flat, **dict(_deep("", {**place, "gpus": _table(data, "device").get("gpus", 0)}))}
     if kind == "partition":
         options = {name: value for name, value in data["options"].items() if name not in ("threads", "repetitions")}
-        return dict(_deep("", {"input": {k: data["input"].get(k) for k in ("name", "weights")}, "options": options, **place}))
+        cut = {name: data["input"].get(name) for name in ("name", "weights")}
+        return dict(_deep("", {"input": cut, "options": options, **place}))
     if kind == "orb":
         names = ("input", "dim", "coordinates", "weights", "backend", "method", "side_tolerance", "n", "leaves")
         return dict(_deep("", {**{name: data[name] for name in names if name in data}, **place}))
@@ -156,7 +165,7 @@ def _rows(record: Record) -> dict[str, dict[str, float]]:
 
 def _run(record: Record, repetition: int = 0, order: int | None = None) -> Run:
     data = record.data
-    where = dict(data.get("provenance", {})) if isinstance(data, dict) else {}
+    where = _table(data, "provenance")
     if record.kind == "orb_bench":
         where = {"gpu": data["gpu"], "commit": data.get("commit", "unknown")}
     status = "invalid" if record.kind == "run" and not data["valid"] else "done"
@@ -179,7 +188,8 @@ def _record_cases(record: Record) -> list[Case]:
                     _settings(one), label=one.case, runs=[_run(one)])
         if times:
             updates = one.data["totals"]["cell_updates"]
-            case.runs[0].samples = {"totals.time_s": times[k], "rates.cell_updates_per_s": [updates / t for t in times[k] if t]}
+            case.runs[0].samples = {"totals.time_s": times[k],
+                                    "rates.cell_updates_per_s": [updates / t for t in times[k] if t]}
         cases.append(case)
     return cases
 
@@ -187,22 +197,21 @@ def _record_cases(record: Record) -> list[Case]:
 def _benchmark_case(record: Record) -> Case:
     """Repetitions of a benchmark are runs; aggregates count only where the repetitions themselves were not kept."""
     context = record.data["context"]
-    rows = record.data.get("benchmarks", record.data.get("medians"))
-    single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
-    rows = single or [row for row in rows if row.get("aggregate_name") == "median"]
+    all_rows = list(zip(record.data.get("benchmarks", record.data.get("medians")), records.rows(record)))
+    single = [both for both in all_rows if both[0].get("run_type", "iteration") == "iteration"]
+    kept = single or [both for both in all_rows if both[0].get("aggregate_name") == "median"]
     where = {BENCHMARK_MACHINE[name]: value for name, value in context.items() if name in BENCHMARK_MACHINE}
     where.update(commit=context.get("commit", "unknown"), time_utc=context.get("date", ""))
-    named = {id(row): flat for row, flat in zip(record.data.get("benchmarks", record.data.get("medians")), records.rows(record))}
     runs: dict[int, Run] = {}
     seen: dict[str, int] = {}
     failed: list[Run] = []
-    for row in rows:
+    for row, flat in kept:
         name = _row_name(record.kind, row)
         if row.get("error_occurred"):
             failed.append(Run(0, None, "failed", f"{name}: {row.get('error_message', 'failed')}", provenance=where))
             continue
         k = seen[name] = seen.get(name, -1) + 1
-        runs.setdefault(k, Run(k, None, "done", provenance=where)).rows[name] = _numbers(named[id(row)])
+        runs.setdefault(k, Run(k, None, "done", provenance=where)).rows[name] = _numbers(flat)
     program = pathlib.PurePath(str(context.get("executable", record.path.stem))).name
     return Case("benchmark", program, {}, label=program, runs=[*runs.values(), *failed])
 
@@ -236,10 +245,11 @@ def _study_cases(study: Record, by_path: dict[str, Record]) -> list[Case]:
                 run.status, run.message = "failed", f"{file} is missing or damaged"
             elif run.status == "done":
                 run = _run(record, run.repetition, run.order)
-                run.provenance.update(host=data["provenance"].get("hostname", ""), launcher=_launcher(one, data["provenance"]))
+                run.provenance.update(host=data["provenance"].get("hostname", ""),
+                                      launcher=_launcher(one, data["provenance"]))
                 case.settings = case.settings or _settings(record)
             case.runs.append(run)
-        cases.append(case)
+        cases += [case] if case.runs else []  # one that has not been run yet is in no set
     return cases
 
 
@@ -271,7 +281,8 @@ def select(cases: list[Case], wanted: dict[str, str], where: str) -> list[Case]:
         having = [{**case.settings, **(case.values or {})}.get(name) for case in cases]
         if not any(one is not None for one in having):
             names = sorted({key for case in cases for key in {**case.settings, **(case.values or {})}})
-            raise SetError(f"{where}: no case has {name}; there are {', '.join(names[:12])}{' ...' if len(names) > 12 else ''}")
+            shown = ", ".join(names[:12]) + (" ..." if len(names) > 12 else "")
+            raise SetError(f"{where}: no case has {name}; there are {shown}")
         cases = [case for case, one in zip(cases, having) if one == value]
         if not cases:
             shown = ", ".join(sorted({one for one in having if one is not None})[:12])
@@ -279,11 +290,12 @@ def select(cases: list[Case], wanted: dict[str, str], where: str) -> list[Case]:
     return cases
 
 
-def match(a: list[Case], b: list[Case], ignored: Iterable[str] = ()) -> tuple[list[tuple[Case, Case]], list[Case], list[Case]]:
+def match(a: list[Case], b: list[Case],
+          ignored: Iterable[str] = ()) -> tuple[list[tuple[Case, Case]], list[Case], list[Case]]:
     """Pairs of cases, and the unmatched ones of each side. `ignored`: names that may differ within a pair.
 
-    First by axis values and place, then by configuration, then by what both configurations say (older records lack keys);
-    at last a single case of each side, so that what differs between the two can be named.
+    First by axis values and place, then by configuration, then by what both configurations say (older records lack
+    keys); at last a single case of each side, so that what differs between the two can be named.
     """
     ignored = set(ignored)
 
@@ -299,14 +311,14 @@ def match(a: list[Case], b: list[Case], ignored: Iterable[str] = ()) -> tuple[li
         for k in left.keys() & right.keys():
             if len(left[k]) > 1 or len(right[k]) > 1:
                 first, second = (left[k] if len(left[k]) > 1 else right[k])[:2]
-                raise SetError(f"'{first.label}' and '{second.label}' of one set ask for the same; compare fewer with --baseline "
-                               "or --candidate KEY=VALUE")
+                raise SetError(f"'{first.label}' and '{second.label}' of one set ask for the same; compare fewer with "
+                               "--baseline or --candidate KEY=VALUE")
         pairs += [(left[k][0], right[k][0]) for k in left if k in right]
         a = [case for case in a if not any(case is one for one, _ in pairs)]
         b = [case for case in b if not any(case is one for _, one in pairs)]
     for one in list(a):
-        near = [other for other in b if other.kind == one.kind and other.name == one.name and one.settings and other.settings
-                and not differing(one, other, ignored)]
+        near = [other for other in b if (other.kind, other.name) == (one.kind, one.name)
+                and one.settings and other.settings and not differing(one, other, ignored)]
         if len(near) == 1:
             pairs.append((one, near[0]))
             a, b = [case for case in a if case is not one], [case for case in b if case is not near[0]]
@@ -333,7 +345,8 @@ def other_machine(a: Case, b: Case) -> dict[str, tuple[str, str]]:
     """Provenance, of MACHINE, that is not the same for all runs of both cases: the values of each side."""
     found = {}
     for name in MACHINE:
-        sides = [sorted({text_of(run.provenance[name]) for run in case.runs if name in run.provenance}) for case in (a, b)]
+        sides = [sorted({text_of(run.provenance[name]) for run in case.runs if name in run.provenance})
+                 for case in (a, b)]
         if all(sides) and len({*sides[0], *sides[1]}) > 1:
             found[name] = (" and ".join(sides[0]), " and ".join(sides[1]))
     return found

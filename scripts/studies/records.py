@@ -11,8 +11,8 @@ A record is one JSON file. Its kind is told by its content, never by its name:
   orb_bench, orb_zoltan         rows of the ORB micro-benchmarks (bench/)
   partition_tables              a dissertation's tables beside ours (scripts/partition_tables.py)
 
-docs/schema describes every field. Reading checks less than that: that the file is whole, that every number is finite, and
-that what the tables below name is there, which is what all readers rely on. Units are in the names, as in the docs.
+docs/schema describes every field. Reading checks less than that: that the file is whole, that every number is finite,
+and that what the tables below name is there, which is what all readers rely on. Units are in the names, as in the docs.
 """
 import dataclasses
 import json
@@ -94,8 +94,8 @@ def read_record(path: str | os.PathLike) -> Record:
 def find_records(paths: Iterable[str | os.PathLike]) -> tuple[list[Record], list[tuple[pathlib.Path, str]]]:
     """Every record in the files and folders given, each once, and what was skipped: (path, reason).
 
-    Of folders all *.json below are tried in the order of their names. Not looked at are hidden files and folders, and what a
-    sweep keeps for itself: status.json of a run, and the folder `aside` of replaced runs.
+    Of folders all *.json below are tried in the order of their names. Not looked at are hidden files and folders, and
+    what a sweep keeps for itself: status.json of a run, and the folder `aside` of replaced runs.
     """
     records: list[Record] = []
     skipped: list[tuple[pathlib.Path, str]] = []
@@ -178,10 +178,11 @@ def rows(record: Record) -> list[dict[str, Value]]:
         return [{**shared, "program": program, "repetition": k, **dict(_flat("", run))}
                 for program, runs in data["runs"].items() for k, run in enumerate(runs)]
     if record.kind == "partition_tables":
-        return [{"grid": grid, **dict(_flat("", row))} for grid, table in data["grids"].items() for row in table["rows"]]
+        return [{"grid": grid, **dict(_flat("", row))}
+                for grid, table in data["grids"].items() for row in table["rows"]]
     if record.kind == "study":
-        return [{"id": case["id"], "label": case["label"], **dict(_flat("values", case["values"])), "ranks": case["ranks"],
-                 "threads": case["threads"], "gpus": case["gpus"], **run} for case in data["cases"] for run in case["runs"]]
+        return [{**{name: case[name] for name in ("id", "label", "ranks", "threads", "gpus")},
+                 **dict(_flat("values", case["values"])), **run} for case in data["cases"] for run in case["runs"]]
     return [flatten(record)]
 
 
@@ -251,7 +252,8 @@ def _kind_of(data: Any) -> str:
     if {"methods", "grids", "source"} <= data.keys():
         return "partition_tables"
     runs = data.get("runs")
-    if isinstance(runs, list) and runs and all(isinstance(run, dict) and {"case", "record"} <= run.keys() for run in runs):
+    if isinstance(runs, list) and runs and all(isinstance(run, dict) and {"case", "record"} <= run.keys()
+                                               for run in runs):
         return "gpu_runs"
     return ""
 
@@ -322,7 +324,7 @@ def _check_benchmarks(path: pathlib.Path, benchmarks: list[dict]) -> None:
             if not _is(row.get(name), float):
                 raise RecordError(path, f"benchmark {row['name']}: {name} must be a number")
         percent = row.get("aggregate_unit") == "percentage"
-        if not percent and row.get("time_unit") not in TIME_UNITS:
+        if not percent and row.get("time_unit") not in tuple(TIME_UNITS):
             raise RecordError(path, f"benchmark {row['name']}: time_unit must be one of {', '.join(TIME_UNITS)}")
 
 
@@ -381,7 +383,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Value]]:
             yield from _flat(f"{name}.{key}" if name else key, inner)
     elif not isinstance(value, list):
         yield name, value
-    elif name in ("fields", "config.object", "series", "levels") or any(isinstance(one, (dict, list)) for one in value):
+    elif name in ("fields", "config.object", "series", "levels", "refused") or any(isinstance(one, (dict, list)) for one in value):
         yield f"{name}.count", len(value)
         if name == "fields" and value:
             yield from _flat("fields.0", value[0])
@@ -392,7 +394,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Value]]:
 def _benchmark_row(context: dict, row: dict) -> dict[str, Value]:
     """A benchmark's row; its times in seconds too, as real_time_s and cpu_time_s."""
     flat = {**dict(_flat("context", context)), **dict(_flat("", row))}
-    unit = TIME_UNITS.get(row.get("time_unit", ""), None)
+    unit = TIME_UNITS.get(str(row.get("time_unit")))
     if unit is not None and row.get("aggregate_unit") != "percentage":
         flat.update({f"{name}_s": row[name] * unit for name in ("real_time", "cpu_time") if _is(row.get(name), float)})
     return flat

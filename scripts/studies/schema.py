@@ -23,7 +23,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
     base = FOLDER.as_uri() + "/"
     schema = schemas[f"{kind}.json"]
     store = {base + name: one for name, one in schemas.items()}
-    return jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver(base + f"{kind}.json", schema, store))
+    resolver = jsonschema.RefResolver(base + f"{kind}.json", schema, store)
+    return jsonschema.Draft202012Validator(schema, resolver=resolver)
 
 
 def errors(kind: str, data: Any) -> list[str]:

@@ -1,13 +1,14 @@
-"""Comparing two sets of repetitions: median ratios with bootstrap intervals, exact rank tests, correction for many cases.
+"""Comparing two sets of repetitions: median ratios with bootstrap intervals, exact rank tests, many cases at once.
 
-All is written for few repetitions (2 to 30) of times whose noise is skewed and has outliers, so nothing assumes a normal
-distribution. Sources:
+All is written for few repetitions (2 to 30) of times whose noise is skewed and has outliers, so nothing assumes a
+normal distribution. Sources:
   H. B. Mann, D. R. Whitney, Ann. Math. Stat. 18 (1947) 50-60      the test of two sets, by counting
   F. Wilcoxon, Biometrics Bull. 1 (1945) 80-83                     the test of pairs
   B. Efron, R. Tibshirani, An Introduction to the Bootstrap (1993) percentile intervals, chapter 13
   S. Holm, Scand. J. Stat. 6 (1979) 65-70                          many tests at once
 Ties get mid-ranks, and p-values stay exact: all assignments of the ranks that were seen are counted.
 """
+import functools
 import math
 from typing import Sequence
 
@@ -26,9 +27,10 @@ def doubled_ranks(values: Sequence[float]) -> numpy.ndarray:
 def mann_whitney_p(a: Sequence[float], b: Sequence[float]) -> float:
     """Two-sided p-value that a and b come from one distribution.
 
-    Exact up to EXACT values, ties included: the share of all ways to choose len(a) of the ranks whose sum is as far from
-    its mean as the one seen. Ways are counted one rank after another: a way with k ranks and sum s either leaves the
-    next rank r out, or is one with k - 1 ranks and sum s - r. Beyond, the normal approximation with ties and continuity.
+    Exact up to EXACT values, ties included: the share of all ways to choose len(a) of the ranks whose sum is as far
+    from its mean as the one seen. Ways are counted one rank after another: a way with k ranks and sum s either leaves
+    the next rank r out, or is one with k - 1 ranks and sum s - r. Beyond, the normal approximation with ties and
+    continuity.
     """
     if not len(a) or not len(b):
         return 1.0
@@ -58,9 +60,9 @@ def _normal_p(ranks: numpy.ndarray, count: int) -> float:
 def signed_rank_p(differences: Sequence[float], capped: bool = True) -> float:
     """Two-sided p-value that differences of pairs lie symmetrically about 0; exact up to EXACT pairs.
 
-    Wilcoxon's test, but that ranks above the middle one count as that one: it then finds as much in normal noise, and more
-    where now and then a run is much too slow (docs/comparing.md has figures). `capped` = False is Wilcoxon's own. Zeros are
-    left out. Counted are the 2^n choices of signs for the ranks that were seen.
+    Wilcoxon's test, but that ranks above the middle one count as that one: it then finds nearly as much in normal
+    noise, and more where now and then a run is much too slow (docs/comparing.md has figures). `capped` = False is
+    Wilcoxon's own. Zeros are left out. Counted are the 2^n choices of signs for the ranks that were seen.
     """
     kept = numpy.asarray([d for d in differences if d != 0], float)
     if not len(kept):
@@ -104,21 +106,24 @@ def _over(b: numpy.ndarray, a: numpy.ndarray) -> numpy.ndarray:
         return numpy.where(a == b, 1.0, numpy.divide(b, a))
 
 
-def ratio_interval(a: Sequence[float], b: Sequence[float], paired: bool = False, level: float = 0.95,
-                   seed: int = 1) -> tuple[float, float]:
+@functools.lru_cache(maxsize=64)
+def _draws(count: int, stream: int) -> numpy.ndarray:
+    """Numbers of the values that each resample holds: RESAMPLES rows, the same each time."""
+    return numpy.random.default_rng(stream).integers(0, count, (RESAMPLES, count))
+
+
+def ratio_interval(a: Sequence[float], b: Sequence[float], paired: bool = False,
+                   level: float = 0.95) -> tuple[float, float]:
     """Bootstrap interval of median_ratio(a, b, paired) by percentiles; pairs are drawn together.
 
     The same input gives the same interval. With few repetitions it is too narrow (three: it spans what was seen, which
     holds the truth three times in four), so that it never decides without a test.
     """
     a, b = numpy.asarray(a, float), numpy.asarray(b, float)
-    generator = numpy.random.default_rng(seed)
     if paired:
-        ratios = _over(b, a)
-        drawn = numpy.median(ratios[generator.integers(0, len(a), (RESAMPLES, len(a)))], axis=1)
+        drawn = numpy.median(_over(b, a)[_draws(len(a), 1)], axis=1)
     else:
-        drawn = _over(numpy.median(b[generator.integers(0, len(b), (RESAMPLES, len(b)))], axis=1),
-                      numpy.median(a[generator.integers(0, len(a), (RESAMPLES, len(a)))], axis=1))
+        drawn = _over(numpy.median(b[_draws(len(b), 2)], axis=1), numpy.median(a[_draws(len(a), 1)], axis=1))
     ordered = numpy.sort(drawn)
     cut = int((1 - level) / 2 * RESAMPLES)
     return float(ordered[cut]), float(ordered[RESAMPLES - 1 - cut])

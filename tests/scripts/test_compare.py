@@ -37,19 +37,23 @@ def run_record(seconds, changes=(), **provenance):
     return record
 
 
-def write_study(folder, cases, name="study", salt="", interleave=True, hostname="here", launcher=("mpirun",), **provenance):
+def write_study(folder, cases, name="study", salt="", interleave=True, hostname="here", launcher=("mpirun",),
+                **provenance):
     """A result set. cases: {(axis, value, ...): [seconds or (status, message) a repetition]}."""
     study = {"schema": 1, "kind": "study", "name": name, "title": "", "question": "", "command": "run", "scaling": None,
              "axes": [], "repetitions": 0, "finished": True, "cases": [],
-             "provenance": {"program": "amrbench", "version": "0.1.0", "commit": "unknown", "compiler": "GNU", "mpi": "MPI",
-                            "hostname": hostname, "cpu": "cpu", "cores": 2, "gpus": [], "started": "2026-11-23T00:00:00"}}
+             "provenance": {"program": "amrbench", "version": "0.1.0", "commit": "unknown", "compiler": "GNU",
+                            "mpi": "MPI",
+                            "hostname": hostname, "cpu": "cpu", "cores": 2, "gpus": [],
+                            "started": "2026-11-23T00:00:00"}}
     for number, (point, repetitions) in enumerate(cases.items()):
         values = dict(zip(point[::2], point[1::2]))
         id = hashlib.sha256(f"{salt}{point}".encode()).hexdigest()[:16]
         runs = []
         for k, one in enumerate(repetitions):
             order = k * len(cases) + number if interleave else number * len(repetitions) + k
-            run = {"repetition": k, "order": order, "status": "done", "exit_status": 0, "started": "2026-11-23T00:00:00",
+            run = {"repetition": k, "order": order, "status": "done", "exit_status": 0,
+                   "started": "2026-11-23T00:00:00",
                    "seconds": 1.0, "record": f"cases/{id}/{k}/run.json", "message": ""}
             if isinstance(one, tuple):
                 run.update(status=one[0], message=one[1], record=None, exit_status=1)
@@ -58,7 +62,8 @@ def write_study(folder, cases, name="study", salt="", interleave=True, hostname=
                 settings = {key: value for key, value in values.items() if "." in key}
                 (folder / run["record"]).write_text(json.dumps(run_record(one, settings, **provenance)))
             runs.append(run)
-        study["cases"].append({"id": id, "label": ", ".join(map(str, point[1::2])), "values": values, "ranks": 1, "threads": 12,
+        study["cases"].append({"id": id, "label": ", ".join(map(str, point[1::2])), "values": values, "ranks": 1,
+                               "threads": 12,
                                "gpus": 1, "command_line": [*launcher, "amrbench", "run"], "runs": runs})
     folder.mkdir(exist_ok=True)
     (folder / "study.json").write_text(json.dumps(study))
@@ -84,7 +89,7 @@ def call(capsys, *arguments):
 
 
 def noise(generator, kind, count):
-    """Factors around 1 of one per cent: normal, or heavy-tailed with now and then a run that takes half as long again."""
+    """Factors around 1 of one per cent: normal, or with heavy tails, and now and then a run half as long again."""
     if kind == "normal":
         return generator.normal(1, 0.01, count)
     return 1 + 0.01 * numpy.abs(generator.standard_t(2, count)) + 0.5 * (generator.random(count) < 0.05)
@@ -120,11 +125,12 @@ def test_equal_sets_give_few_false_alarms(kind, paired):
 
 @pytest.mark.parametrize("kind", ["normal", "heavy"])
 def test_equal_sets_of_many_cases_give_few_false_alarms(kind):
-    """10 comparisons of 50 cases, no threshold: without the correction some 25 rows would be called different."""
+    """10 comparisons of 40 cases, no threshold: without the correction some 20 rows would be called different."""
     generator, sets, alarms = numpy.random.default_rng(3), 0, 0
     for _ in range(10):
-        a, b = (set_of({f"case {k}": 100 * noise(generator, kind, 8) for k in range(50)}) for _ in range(2))
-        wrong = sum(one in ("worse", "improved") for one in verdicts(compare.compare(a, b, TIME, threshold=0.0)).values())
+        a, b = (set_of({f"case {k}": 100 * noise(generator, kind, 8) for k in range(40)}) for _ in range(2))
+        said = verdicts(compare.compare(a, b, TIME, threshold=0.0))
+        wrong = sum(one in ("worse", "improved") for one in said.values())
         alarms += wrong
         sets += wrong > 0
     assert sets <= 2 and alarms <= 5, (sets, alarms)
@@ -156,7 +162,8 @@ def test_a_drift_of_the_machine_is_cancelled_where_repetitions_were_interleaved(
     assert not row.paired and row.verdict == "undecided"
 
 
-@pytest.mark.parametrize("repetitions, verdict", [(1, "undecided"), (2, "undecided"), (3, "undecided"), (4, "worse"), (5, "worse")])
+@pytest.mark.parametrize("repetitions, verdict", [(1, "undecided"), (2, "undecided"), (3, "undecided"), (4, "worse"),
+                                                  (5, "worse")])
 def test_few_repetitions_decide_nothing(repetitions, verdict):
     a, b = (set_of({"case": [scale + k / 10 for k in range(repetitions)]}) for scale in (100, 150))
     row = compare.compare(a, b, TIME).rows[0]
@@ -198,9 +205,12 @@ def test_counts_are_compared_as_they_are():
 
 
 @pytest.mark.parametrize("name, higher", [
-    ("totals.time_s", False), ("rates.cell_updates_per_s", True), ("rates.roofline_fraction", True), ("items_per_second", True),
-    ("totals.memory_bytes_max_rank", False), ("memory_bytes", False), ("edge_cut_total", False), ("balance.imbalance_max", False),
-    ("phases.halo.max_s", False), ("copy_bandwidth_bytes_per_s", True), ("regret", False), ("GB", None), ("totals.steps", None)])
+    ("totals.time_s", False), ("rates.cell_updates_per_s", True), ("rates.roofline_fraction", True),
+    ("items_per_second", True),
+    ("totals.memory_bytes_max_rank", False), ("memory_bytes", False), ("edge_cut_total", False),
+    ("balance.imbalance_max", False),
+    ("phases.halo.max_s", False), ("copy_bandwidth_bytes_per_s", True), ("regret", False), ("GB", None),
+    ("totals.steps", None)])
 def test_names_say_which_way_is_better(name, higher):
     assert metrics.direction(name) is higher
 
@@ -209,7 +219,8 @@ def test_names_say_which_way_is_better(name, higher):
 
 
 @settings(deadline=None, max_examples=40)
-@given(points=st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["morton", "hilbert", "orb"])), min_size=1, max_size=12,
+@given(points=st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["morton", "hilbert", "orb"])), min_size=1,
+                       max_size=12,
                        unique=True), seed=st.integers(0, 2**16), lost=st.integers(0, 3))
 def test_cases_are_matched_by_values_in_any_order(points, seed, lost):
     def side(shift):
@@ -224,7 +235,8 @@ def test_cases_are_matched_by_values_in_any_order(points, seed, lost):
 
 
 def test_a_study_is_matched_though_binary_and_machine_change_all_ids(tmp_path, capsys):
-    points = {("mesh.block", 8): [10.0, 10.1, 10.2, 10.3, 10.4, 10.1], ("mesh.block", 16): [20.0, 20.1, 20.2, 20.3, 20.4, 20.5]}
+    points = {("mesh.block", 8): [10.0, 10.1, 10.2, 10.3, 10.4, 10.1],
+              ("mesh.block", 16): [20.0, 20.1, 20.2, 20.3, 20.4, 20.5]}
     slower = {key: [1.1 * t for t in times] if key[1] == 8 else list(times) for key, times in reversed(points.items())}
     a = write_study(tmp_path / "a", points, salt="old")
     b = write_study(tmp_path / "b", slower, salt="new", hostname="there")
@@ -239,8 +251,9 @@ def test_a_study_is_matched_though_binary_and_machine_change_all_ids(tmp_path, c
 
 def test_one_set_is_split_by_an_axis_and_paired(tmp_path, capsys):
     rounds = numpy.linspace(10, 14, 8)
-    points = {("partition.method", method, "mesh.block", block): list(factor * block * rounds * numpy.random.default_rng(block).normal(
-        1, 0.002, 8)) for method, factor in (("morton", 1), ("hilbert", 1.06)) for block in (8, 16)}
+    noisy = {block: block * rounds * numpy.random.default_rng(block).normal(1, 0.002, 8) for block in (8, 16)}
+    points = {("partition.method", method, "mesh.block", block): list(factor * noisy[block])
+              for method, factor in (("morton", 1), ("hilbert", 1.06)) for block in (8, 16)}
     folder = write_study(tmp_path / "set", points)
     split = ("--baseline", "partition.method=morton", "--candidate", "partition.method=hilbert")
     status, out, err = call(capsys, folder, *split)
@@ -262,8 +275,16 @@ def test_unmatched_cases_are_listed(tmp_path, capsys):
     assert "VERDICT: same: 0 worse, 0 improved, 0 undecided, 4 same of 4 rows; 2 unmatched" in out
 
 
+def test_cases_of_an_unfinished_sweep_are_unmatched(tmp_path, capsys):
+    a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4, ("x", 2): [1.0] * 4})
+    b = write_study(tmp_path / "b", {("x", 1): [1.0] * 4, ("x", 2): []})
+    status, out, _ = call(capsys, a, b)
+    assert status == 0 and f"only in {a}: 2\n" in out and "2 same of 2 rows; 1 unmatched" in out
+
+
 def test_failures_are_rows(tmp_path, capsys):
-    a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4, ("x", 2): [1.0] * 4, ("x", 3): [("timeout", "ended after 60 s")] * 4})
+    a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4, ("x", 2): [1.0] * 4,
+                                     ("x", 3): [("timeout", "ended after 60 s")] * 4})
     b = write_study(tmp_path / "b", {("x", 1): [1.0] * 4, ("x", 2): [1.0, 1.0, ("failed", "no memory"), 1.0],
                                      ("x", 3): [("timeout", "")] * 4})
     status, out, _ = call(capsys, a, b)
@@ -313,7 +334,8 @@ def test_two_single_records_name_what_differs(tmp_path, capsys):
 # --- Provenance ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key, value", [("cpu", "another"), ("compiler", "Clang 16"), ("flags", "-O2"), ("mpi", "MPICH"),
+@pytest.mark.parametrize("key, value", [("cpu", "another"), ("compiler", "Clang 16"), ("flags", "-O2"),
+                                        ("mpi", "MPICH"),
                                         ("cores_node", 7), ("gpu", "none"), ("build_type", "Debug"), ("cuda", "none")])
 def test_times_of_other_machines_and_builds_are_refused(tmp_path, capsys, key, value):
     a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4})
@@ -329,7 +351,8 @@ def test_times_of_other_machines_and_builds_are_refused(tmp_path, capsys, key, v
 
 def test_commit_version_day_and_host_may_differ(tmp_path, capsys):
     a = write_study(tmp_path / "a", {("x", 1): [1.0] * 4})
-    b = write_study(tmp_path / "b", {("x", 1): [1.0] * 4}, hostname="other", commit="0" * 40, version="9.0.0", dirty=True,
+    b = write_study(tmp_path / "b", {("x", 1): [1.0] * 4}, hostname="other", commit="0" * 40, version="9.0.0",
+                    dirty=True,
                     time_utc="2030-01-01T00:00:00Z", memory_node_bytes=1, launch="other", notes=["a note"])
     status, out, err = call(capsys, a, b)
     assert (status, err) == (0, "") and "000000000000+changes" in out and "2030-01-01" in out
@@ -356,19 +379,22 @@ def test_partitions_row_by_row(tmp_path, capsys):
     record["rows"][1]["edge_cut_total"] = int(1.1 * record["rows"][1]["edge_cut_total"])
     removed = record["rows"].pop(2)["method"]
     (tmp_path / "b.json").write_text(json.dumps(record))
-    status, out, _ = call(capsys, PARTITION, tmp_path / "b.json", "--metric", "edge_cut_total", "--metric", "degree_max")
+    status, out, _ = call(capsys, PARTITION, tmp_path / "b.json", "--metric", "edge_cut_total", "--metric",
+                          "degree_max")
     assert status == 1 and "VERDICT: worse: 1 worse, 0 improved, 0 undecided, 5 same of 6 rows; 1 unmatched" in out
     assert f"only in {PARTITION}: grid:100x100x100:7: {removed}, parts 1000" in out
 
 
 def test_google_benchmark(tmp_path, capsys):
     def file(name, slow, count):
-        rows = [{"name": f"sort/{n}/real_time", "run_name": f"sort/{n}/real_time", "run_type": "iteration", "repetition_index": k,
+        rows = [{"name": f"sort/{n}/real_time", "run_name": f"sort/{n}/real_time", "run_type": "iteration",
+                 "repetition_index": k,
                  "repetitions": count, "threads": 1, "iterations": 10, "real_time": slow * n + k, "cpu_time": 1.0,
                  "time_unit": "us"} for n in (100, 1000) for k in range(count)]
         rows += [dict(rows[0], name="sort/100_mean", run_type="aggregate", aggregate_name="mean", real_time=1e9)]
         path = tmp_path / name
-        path.write_text(json.dumps({"context": {"date": "2026-11-23T00:00:00+00:00", "num_cpus": 2}, "benchmarks": rows}))
+        path.write_text(json.dumps({"context": {"date": "2026-11-23T00:00:00+00:00", "num_cpus": 2},
+                                    "benchmarks": rows}))
         return path
     status, out, _ = call(capsys, file("old.json", 1, 6), file("new.json", 2, 6))
     assert status == 1 and "VERDICT: worse: 2 worse" in out and "sort/1000 " in out and "0.0010025" in out
@@ -408,8 +434,10 @@ def test_bad_input_is_one_line_and_status_2(tmp_path, capsys):
     (tmp_path / "empty.json").write_text("")
     (tmp_path / "nothing").mkdir()
     for arguments, said in [
-            ((a, tmp_path / "none"), "none: no records that can be compared; "), ((a, tmp_path / "empty.json"), "empty.json: empty"),
-            ((a, tmp_path / "nothing"), "no records that can be compared"), ((a, other), "no case of"), ((a,), "give a second set"),
+            ((a, tmp_path / "none"), "none: no records that can be compared; "),
+            ((a, tmp_path / "empty.json"), "empty.json: empty"),
+            ((a, tmp_path / "nothing"), "no records that can be compared"), ((a, other), "no case of"),
+            ((a,), "give a second set"),
             ((a, a, "--metric", "totals.tims_s"), "--metric totals.tims_s: in none of the records"),
             ((a, a, "--metric", "totals.steps"), "totals.steps:lower or totals.steps:higher"),
             ((a, a, "--metric", "totals.steps:up"), "totals.steps:lower or totals.steps:higher"),
@@ -426,7 +454,8 @@ def test_bad_input_is_one_line_and_status_2(tmp_path, capsys):
 
 def test_the_script_itself(tmp_path):
     script = [sys.executable, str(ROOT / "scripts/compare.py")]
-    done = subprocess.run([*script, str(PARTITION), str(PARTITION), "--metric", "edge_cut_total"], capture_output=True, text=True,
+    done = subprocess.run([*script, str(PARTITION), str(PARTITION), "--metric", "edge_cut_total"], capture_output=True,
+                          text=True,
                           cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.splitlines()[-1].startswith("VERDICT: same: ")
     done = subprocess.run([*script, "--help"], capture_output=True, text=True)

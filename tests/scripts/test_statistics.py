@@ -14,7 +14,7 @@ from studies import statistics  # noqa: E402
 
 
 def samples_with_u(m, n, u):
-    """Two samples without ties, of m and n values, whose U is u: the m start as the lowest, and the top ones move up."""
+    """Two samples without ties, of m and n values, whose U is u: the m are the lowest, then the top ones move up."""
     places = list(range(m))
     for k in range(m - 1, -1, -1):
         step = min(u, n)
@@ -26,9 +26,11 @@ def samples_with_u(m, n, u):
 
 # One-sided P(U <= u) for equal sizes, from the tables of Mann and Whitney (1947), 3 decimals.
 MANN_WHITNEY_1947 = {3: [.050, .100, .200, .350, .500], 4: [.014, .029, .057, .100, .171, .243, .343],
-                     5: [.004, .008, .016, .028, .048, .075, .111, .155], 6: [.001, .002, .004, .008, .013, .021, .032, .047]}
+                     5: [.004, .008, .016, .028, .048, .075, .111, .155],
+                     6: [.001, .002, .004, .008, .013, .021, .032, .047]}
 # Largest U that is significant at 0.05 on two sides; the table found in most textbooks.
-CRITICAL_U = {(4, 4): 0, (3, 5): 0, (5, 5): 2, (4, 7): 3, (6, 6): 5, (5, 8): 6, (7, 7): 8, (8, 8): 13, (5, 10): 8, (9, 9): 17,
+CRITICAL_U = {(4, 4): 0, (3, 5): 0, (5, 5): 2, (4, 7): 3, (6, 6): 5, (5, 8): 6, (7, 7): 8, (8, 8): 13, (5, 10): 8,
+              (9, 9): 17,
               (10, 10): 23, (12, 12): 37, (15, 15): 64, (10, 20): 55, (20, 20): 127}
 # The same for the smaller sum of signed ranks.
 CRITICAL_W = {6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 11: 10, 12: 13, 13: 17, 14: 21, 15: 25, 20: 52, 25: 89}
