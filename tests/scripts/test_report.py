@@ -286,6 +286,23 @@ def test_damaged_files_are_named(tmp_path, capsys):
     assert "skipped" in capsys.readouterr().err
 
 
+def test_values_of_the_wrong_kind(tmp_path):
+    wrong, right = report_sets.replay_record(), report_sets.replay_record()
+    wrong["rows"][-1]["stencil_s"] = "long"
+    report_sets.write(tmp_path / "wrong.json", wrong)
+    report_sets.write(tmp_path / "right.json", right)
+    run = report_sets.run_record({})
+    run["series"][1] = {"step": "first", "blocks_by_level": [None]}
+    run["phases"]["halo"] = {"mean_s": None}
+    run["config"]["mesh"]["block"] = {"x": 8}
+    report_sets.write(tmp_path / "one" / "run.json", run)
+    found = make(tmp_path, tmp_path)
+    assert "Replay: explosion" in found.titles()
+    skipped = " ".join(found.shown[found.shown.index("Skipped files"):])
+    assert "wrong.json" in skipped and "cannot be shown whole: TypeError" in skipped and "right.json" not in skipped
+    assert "VALIDATION: PASSED. 1 run passed its checks." in found.text
+
+
 def test_records_that_a_study_does_not_name(tmp_path):
     folder = report_sets.study(tmp_path / "set", 2)
     report_sets.write(folder / "cases/0123456789abcdef/0/run.json", report_sets.run_record({}))
