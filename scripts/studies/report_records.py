@@ -1,6 +1,7 @@
 """Sections of a report about records that are no runs of ours: replays, miniAMR beside us, micro-benchmarks."""
 import pathlib
 import re
+import statistics
 from typing import Any
 
 from . import figures, page, records, report_runs
@@ -10,6 +11,9 @@ from .report_data import TIME, Group, Material, by_value
 from .report_runs import ENDS, FEW, MANY, guarded
 from .report_series import share_map
 
+REPLAYS_MAX = 3  # records that have figures of their own
+FLOOR = 1e-4  # of regret, for logarithmic axes
+REGRET = "Regret: time over that of the best schedule of cuts for the same partition and weights, minus 1."
 COUNTERS = ("items_per_second", "bytes_per_second")  # of Google Benchmark: what a benchmark is about, in this order
 
 
@@ -33,39 +37,99 @@ def strategies(material: Material, album: Album) -> Section | None:
 
 
 def _replays(material: Material, album: Album) -> list:
-    found = material.others.get("replay", [])
+    """Each record on its own, or of many a folder's records together."""
+    found = [(label or record.case, record) for label, record in material.others.get("replay", [])]
+    if len(found) <= REPLAYS_MAX:
+        return [
+            block for name, record in found for block in guarded(material, record.path, _replay, name, record, album)
+        ]
+    folders: dict[pathlib.Path, list[tuple[str, records.Record]]] = {}
+    for label, record in material.others["replay"]:
+        folders.setdefault(record.path.parent, []).append((label or record.path.stem, record))
     return [
-        block for label, record in found
-        for block in guarded(material, record.path, _replay, label or record.case, record, album)
+        block for folder, some in folders.items()
+        for block in guarded(material, folder, _replays_together, folder.name, some, album)
     ]
 
 
 def _replay(name: str, record: records.Record, album: Album) -> list:
-    """Regret, and where the time goes."""
+    """Regret by policy, and where the time goes."""
     rows = record.data["rows"]
     if not rows:
         return []
-    machine = ", ".join(sorted({str(row.get("machine", "")) for row in rows} - {""}))
-    blocks: list = [
-        Text(f"{where(record)}: the meshes of {record.data['trace']} replayed" +
-             (f" on the model of a machine “{machine}”" if machine else "") +
-             ". Regret: time over that of the best schedule of cuts for the same partition and weights, minus 1.")
+    made = (_regret(name, rows, album) if any(is_number(row.get("regret")) for row in rows) else [])
+    text = f"{where(record)}: the meshes of {record.data['trace']} replayed{_machines(rows)}. {REGRET}"
+    table = _combinations([("", row) for row in rows])
+    return [
+        Part(f"Replay: {name}", [
+            Text(text),
+            Figures(made + _modelled(name, rows, album)),
+            Details(f"All {len(rows)} combinations", [table])
+        ])
     ]
-    figures_ = (_regret(name, rows, album) if any(is_number(row.get("regret"))
-                                                  for row in rows) else []) + _modelled(name, rows, album)
+
+
+def _replays_together(folder: str, some: list[tuple[str, records.Record]], album: Album) -> list:
+    """A heat map of regret, a row each record, number of ranks and partition, a column a policy."""
+    lines = [(name, row) for name, record in some for row in record.data["rows"]]
+    known: dict[str, dict[str, float]] = {}
+    for name, record in some:
+        rows = record.data["rows"]
+        varied = [key for key in ("partition", "slices", "weights") if len({str(row.get(key)) for row in rows}) > 1]
+        for row in rows:
+            if is_number(row.get("regret")):
+                label = ", ".join(
+                    [name.removesuffix(f"_{row['ranks']}"), *(str(row[key]) for key in varied), f"{row['ranks']:,}"])
+                known.setdefault(label, {})[row["policy"]] = max(row["regret"], FLOOR)
+    policies = list(dict.fromkeys(policy for line in known.values() for policy in line))
+    policies.sort(key=lambda policy: statistics.median(line[policy] for line in known.values() if policy in line))
+    made = []
+    for k in range(0, len(known), FEW):
+        labels = list(known)[k:k + FEW]
+        values = [[known[label].get(policy) for policy in policies] for label in labels]
+        best = [min(line, key=line.get) for line in (known[label] for label in labels)]
+        made.append(
+            album.add(
+                lambda: figures.heat_map(policies,
+                                         labels,
+                                         values,
+                                         "balance.policy",
+                                         "",
+                                         "regret, %",
+                                         lambda v: page.number(100 * v, 2),
+                                         log=True,
+                                         reverse=True), f"{folder} regret",
+                f"Regret of each policy, in percent, by record and number of ranks. Folder {folder}.",
+                f"Heat map of {len(labels)} replays by {len(policies)} policies. Least regret: " +
+                "; ".join(f"{label}: {policy}" for label, policy in zip(labels, best)) + ".", ["replay", *policies],
+                [(label, *line) for label, line in zip(labels, values)]))
+    text = f"{page.plural(len(some), 'record')}{_machines([row for _, row in lines])}. {REGRET if known else ''}"
+    return [
+        Part(f"Replays: {folder}", [
+            Text(text), *([Figures(made)] if made else []),
+            Details(f"All {len(lines)} combinations", [_combinations(lines)])
+        ])
+    ]
+
+
+def _machines(rows: list[dict]) -> str:
+    names = sorted({str(row.get("machine", "")) for row in rows} - {""})
+    return f" on the model of a machine “{', '.join(names)}”" if names else ""
+
+
+def _combinations(lines: list[tuple[str, dict]]) -> Table:
     columns = ["ranks", "partition", "slices", "policy", "weights"]
     numbers = [("time_s", page.seconds), ("regret", page.percent), ("stencil_s", page.seconds),
                ("halo_s", page.seconds), ("refine_s", page.seconds), ("balance_s", page.seconds),
                ("migrate_s", page.seconds), ("rebalances", page.number), ("imbalance_mean", page.percent)]
-    table = Table("All combinations", [(column, column == "ranks")
-                                       for column in columns] + [(name_.removesuffix("_s").replace("_", " "), True)
-                                                                 for name_, _ in numbers],
-                  [[cell(row["ranks"], lambda v: f"{v:,}"), *(str(row.get(c, "")) for c in columns[1:])] +
-                   [cell(row.get(n), show) for n, show in numbers] for row in rows])
-    return [
-        Part(f"Replay: {name}",
-             blocks + [Figures(figures_), Details(f"All {len(rows)} combinations", [compact(table)])])
-    ]
+    titles = [(name.removesuffix("_s").replace("_", " "), True) for name, _ in numbers]
+    return compact(
+        Table("All combinations", [("replay", False), *((c, c == "ranks") for c in columns), *titles], [[
+            name,
+            cell(row["ranks"], lambda v: f"{v:,}"), *(str(row.get(c, ""))
+                                                      for c in columns[1:]), *(cell(row.get(key), show)
+                                                                               for key, show in numbers)
+        ] for name, row in lines]))
 
 
 def _modelled(name: str, rows: list[dict], album: Album) -> list[page.Figure]:
@@ -109,9 +173,8 @@ def _regret(name: str, rows: list[dict], album: Album) -> list[page.Figure]:
     pick = ranks[-6:]
     first = where_(rows[0])
     some = [row for row in rows if where_(row) == first]
-    floor = 1e-4
     series = [
-        figures.Series(f"{count:,} ranks", [100 * max(row["regret"], floor) for row in some if row["ranks"] == count],
+        figures.Series(f"{count:,} ranks", [100 * max(row["regret"], FLOOR) for row in some if row["ranks"] == count],
                        [policies.index(row["policy"]) for row in some if row["ranks"] == count]) for count in pick
     ]
     data = [(row["policy"], row["ranks"], where_(row), row["regret"]) for row in rows]
@@ -123,13 +186,12 @@ def _regret(name: str, rows: list[dict], album: Album) -> list[page.Figure]:
             f"Regret of each policy by number of ranks{', ' + first if first else ''}; logarithmic, at least 0.01 %.",
             f"Dot plot, {len(policies)} policies. Least: {best['policy']} with {page.percent(best['regret'])} on "
             f"{best['ranks']} ranks; most: {worst['policy']} with {page.percent(worst['regret'])} on {worst['ranks']} "
-            "ranks.",
-            ["policy", "ranks", "partition", "regret"], data))
+            "ranks.", ["policy", "ranks", "partition", "regret"], data))
     last = [row for row in rows if row["ranks"] == ranks[-1]]
     wheres = by_value(where_(row) for row in last)
     if 1 < len(wheres) <= FEW and len(policies) <= 12:
         known = {(where_(row), row["policy"]): row["regret"] for row in last}
-        values = [[None if (w, p) not in known else max(known[w, p], floor) for p in policies] for w in wheres]
+        values = [[None if (w, p) not in known else max(known[w, p], FLOOR) for p in policies] for w in wheres]
         made.append(
             album.add(
                 lambda: figures.heat_map(policies,
