@@ -40,6 +40,8 @@ DASHES = ["-", "--", "-.", ":"]
 SERIES_MAX = 8
 BESIDE = 24  # characters: labels up to this length stand beside their row, longer ones above it
 
+SLANTED = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}  # labels that would run into each other
+
 STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -350,8 +352,7 @@ def heat_map(columns: Sequence[str],
                       color="#000000" if dark else "#ffffff")
     longest = max((len(str(text)) for text in columns), default=0)
     axes.set_xticks([k + 0.5 for k in range(len(columns))], [page.shorten(text, 22) for text in columns],
-                    rotation=35 if longest * len(columns) > 60 else 0,
-                    ha="right" if longest * len(columns) > 60 else "center")
+                    **(SLANTED if longest * len(columns) > 45 else {}))
     axes.set_yticks([k + 0.5 for k in range(len(rows))], [page.shorten(text, 28) for text in rows])
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), xlabel=f"{xlabel}  (cells: {unit})", ylabel=ylabel)
     axes.grid(False)

@@ -5,6 +5,7 @@ that no report made, unless it is told to. Files that are no records are named o
 """
 import argparse
 import ctypes
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -106,10 +107,8 @@ def of_run(command: Sequence[str]) -> int:
 
 def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -> list[tuple[pathlib.Path, str]]:
     """Writes the report; what was skipped. ReportError when nothing can be shown or written."""
-    _import()
-    from . import page, report_data, report_head, report_points, report_records, report_runs
-    from . import report_scaling, report_series
-    from .album import Album
+    _check_packages()
+    from . import report_data
 
     out = os.path.abspath(out)
     folder = os.path.splitext(out)[0] + "_files"
@@ -121,6 +120,9 @@ def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -
     if material.empty():
         reason = f"; {material.skipped[0][0]}: {material.skipped[0][1]}" if material.skipped else ""
         raise ReportError(f"nothing to show: no record in {', '.join(map(str, paths))}{reason}")
+    from . import page, report_head, report_points, report_records, report_runs, report_scaling, report_series
+    from .album import Album
+
     try:
         with tempfile.TemporaryDirectory(prefix=".report-", dir=os.path.dirname(out)) as scratch:
             work = os.path.join(scratch, "files")
@@ -153,14 +155,11 @@ def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -
     return material.skipped
 
 
-def _import() -> None:
-    try:
-        import jinja2  # noqa: F401
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ReportError(
-            f"{error.name} is missing in {sys.executable}; scripts/install-packages studies installs it for "
-            "/usr/bin/python3") from None
+def _check_packages() -> None:
+    for name in ("jinja2", "matplotlib"):
+        if importlib.util.find_spec(name) is None:
+            raise ReportError(f"{sys.executable} has no {name}; scripts/install-packages studies installs it for "
+                              "/usr/bin/python3")
 
 
 def _check_target(out: str, folder: str | None, force: bool) -> None:

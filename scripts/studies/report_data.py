@@ -3,7 +3,9 @@
 A group is a result set of a sweep, a file of GPU runs, or all run records that stand alone. Repetitions of a case are
 summed up by their median. Records of other kinds are kept as they are, with the label of their case.
 """
+import collections
 import dataclasses
+import functools
 import math
 import os
 import pathlib
@@ -25,6 +27,7 @@ STRATEGY = {
     "config.balance.weights": "weights"
 }
 RATE, TIME, SHARE = "rates.cell_updates_per_s", "totals.time_s", "rates.roofline_fraction"
+TEXT_MAX = 65536  # bytes of a note
 TAIL = 3000  # characters kept of a failed run's output
 
 
@@ -91,13 +94,15 @@ class Group:
 
     def __post_init__(self):
         briefs = [_brief(case, self.axes) if self.kind == "study" else case.label for case in self.cases]
+        count = collections.Counter(briefs)
         for case, brief in zip(self.cases, briefs):
-            case.brief = brief if brief and briefs.count(brief) == 1 else case.label
+            case.brief = brief if brief and count[brief] == 1 else case.label
 
+    @functools.cached_property
     def unique(self) -> bool:
         """Whether the values of the axes tell each case from all others."""
-        return self.kind == "study" and len({tuple(case.values.get(axis) for axis in self.axes)
-                                             for case in self.cases}) == len(self.cases)
+        values = {tuple(case.values.get(axis) for axis in self.axes) for case in self.cases}
+        return self.kind == "study" and len(values) == len(self.cases)
 
     def told(self) -> list[str]:
         """Axes that a case's label and machine do not tell already."""
@@ -204,7 +209,7 @@ def gather(paths: Sequence[str]) -> Material:
             others.setdefault(record.kind, []).append(("", record))
     if alone:
         groups.append(_alone(alone))
-    texts = [text for path in paths for text in _texts(pathlib.Path(path), found)]
+    texts = _texts([record for real, record in by_path.items() if real not in taken])
     sources = [record for real, record in by_path.items() if real not in taken]
     return Material(groups, others, sources, texts, sorted(skipped, key=lambda one: str(one[0])))
 
@@ -328,19 +333,17 @@ def _with_axes(group: Group) -> Group:
     return group
 
 
-def _texts(folder: pathlib.Path, found: Sequence[records.Record]) -> list[tuple[pathlib.Path, str]]:
-    """Notes (*.txt) below a folder that is no result set and holds no run's results."""
-    if not folder.is_dir():
-        return []
-    closed = {record.path.parent.resolve() for record in found if record.kind in ("study", "run")}
+def _texts(found: Sequence[records.Record]) -> list[tuple[pathlib.Path, str]]:
+    """Notes (*.txt) beside records; not what runs printed."""
+    closed = [record.path.parent for record in found if record.kind in ("study", "run")]
     notes = []
-    for path in sorted(folder.rglob("*.txt")):
-        parts = path.relative_to(folder).parts
-        if any(part.startswith(".") for part in parts) or closed & {parent.resolve() for parent in path.parents}:
+    for folder in sorted({record.path.parent for record in found if record.kind not in ("study", "run")}):
+        if any(folder.is_relative_to(one) for one in closed):
             continue
-        try:
-            if 0 < path.stat().st_size < 65536:
-                notes.append((path, path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError):
-            continue
+        for path in sorted(folder.glob("[!.]*.txt")):
+            try:
+                if 0 < path.stat().st_size < TEXT_MAX:
+                    notes.append((path, path.read_text(encoding="utf-8")))
+            except (OSError, UnicodeDecodeError):
+                continue
     return notes

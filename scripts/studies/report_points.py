@@ -21,6 +21,11 @@ def partitions(material: Material, album: Album) -> Section | None:
         made = guarded(material, some[0][1].path, _partition, name, [{**row, "label": label, "record": where(record)}
                                                                      for label, record in some
                                                                      for row in record.data["rows"]], album)
+        refused = [
+            f"{one['method']} into {one['parts']} parts refused: {one['reason']}." for _, record in some
+            for one in record.data.get("refused", [])
+        ]
+        made += [Text(" ".join(refused))] if refused else []
         blocks += [Part(name, made)] if made else []
     for _, record in material.others.get("partition_tables", []):
         made = guarded(material, record.path, _published, record.data["grids"], album)
@@ -67,7 +72,7 @@ def _partition(name: str, rows: list[dict], album: Album) -> list:
         cell(row.get("degree_max")),
         cell(row.get("memory_bytes"), page.bytes_), row["record"]
     ] for row in rows])
-    return ([Figures(made)] if made else []) + [folded(table, "Each method and number of parts")]
+    return ([Figures(made)] if made else []) + ([folded(table, "Each method and number of parts")] if rows else [])
 
 
 def _over_parts(name: str, title: str, data: list[tuple[str, int, float]], caption: str,

@@ -60,7 +60,7 @@ def _cases(group: Group, album: Album) -> list:
     rows = {id(case): _row(group, case) for case in group.cases}
     rest = [case for case in group.cases if case not in measured]
     columns = [
-        *([] if group.unique() else [("case", False)]),
+        *([] if group.unique else [("case", False)]),
         *((short(axis), _numeric(group, axis)) for axis in group.told()), ("ranks × threads", False), ("time", True),
         ("spread", True), ("cell updates/s", True), ("share of copy bandwidth", True), ("imbalance", True),
         ("blocks at most", True), ("memory of a rank", True), ("runs", False)
@@ -98,7 +98,7 @@ def _row(group: Group, case: Case) -> list[Cell | str]:
     spread = (max(times) -
               min(times)) / statistics.median(times) if len(times) > 1 and statistics.median(times) else None
     return [
-        *([] if group.unique() else [case.label]), *values, machine,
+        *([] if group.unique else [case.label]), *values, machine,
         cell(case.median(TIME), page.seconds),
         cell(spread, page.percent),
         cell(case.median(RATE)),
@@ -147,9 +147,10 @@ def _rates(group: Group, measured: list[Case], album: Album) -> list:
     if len(measured) > 6 and axes:
         data = []
         for axis in axes:
-            for value in by_value(case.values.get(axis, "–") for case in measured):
+            for value in by_value(case.values.get(axis, "–") for case in group.cases):
                 rates = [case.median(RATE) for case in measured if case.values.get(axis, "–") == value]
-                data.append((f"{short(axis)} {value}", geometric_mean(rates), min(rates), max(rates), len(rates)))
+                if rates:
+                    data.append((f"{short(axis)} {value}", geometric_mean(rates), min(rates), max(rates), len(rates)))
         made.append(
             album.add(
                 lambda: figures.dots(
@@ -262,8 +263,10 @@ def _phases_of(group: Group, known: list[tuple[Case, dict]], album: Album) -> li
     names = list(known[0][1])
     mean = []
     for axis in group.swept():
-        for value in by_value(case.values.get(axis, "–") for case, _ in known):
+        for value in by_value(case.values.get(axis, "–") for case in group.cases):
             some = [shares for case, shares in known if case.values.get(axis, "–") == value]
+            if not some:
+                continue
             mean.append((f"{short(axis)} {value}: {page.plural(len(some), 'case')}",
                          {name: statistics.fmean(shares[name] for shares in some) for name in names}))
     made = [

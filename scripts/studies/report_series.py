@@ -144,7 +144,7 @@ def _roofline(group: Group, album: Album) -> list:
     made = []
     for what, cells in maps.items():
         blocks, variables = by_value(key[0] for key in cells), by_value(key[1] for key in cells)
-        if len(cells) < 3 or len(blocks) > 16 or len(variables) > 16:
+        if not (2 <= len(blocks) <= 16 and 2 <= len(variables) <= 16):
             continue
         values = [[statistics.median(cells[b, v]) if (b, v) in cells else None for v in variables] for b in blocks]
         known = sorted((value, f"{b} cells, {v} variables") for b, line in zip(blocks, values)

@@ -225,10 +225,11 @@ def test_scaling_of_runs_that_no_study_describes(tmp_path):
 
 def test_hostile_names(tmp_path):
     cases = [{"balance.policy": HOSTILE}, {"balance.policy": "every"}]
-    report_sets.study(tmp_path / "set", cases, name=HOSTILE, title=HOSTILE, bad={1: "failed"})
+    options = {"name": HOSTILE, "title": HOSTILE, "bad": {1: "failed"}, "repetitions": 1, "series": False}
+    report_sets.study(tmp_path / "set", cases, **options)
     (tmp_path / "set" / "<b>bold.json").write_text("{")
     report_sets.write(tmp_path / "set2" / "p.json", report_sets.partition_record(counts=(8, ), methods=(HOSTILE, "b")))
-    for output in (tmp_path / "set").glob("cases/*/1/output.txt"):
+    for output in (tmp_path / "set").glob("cases/*/0/output.txt"):
         output.write_text(HOSTILE, encoding="utf-8")
     found = make(tmp_path, tmp_path / "set", tmp_path / "set2")
     assert [tag for tag, _ in found.tags].count("script") == 1
@@ -284,6 +285,23 @@ def test_damaged_files_are_named(tmp_path, capsys):
         assert name in text
     assert "VALIDATION: PASSED" in text  # the other repetition of that case and all others
     assert "skipped" in capsys.readouterr().err
+
+
+def test_many_replays_make_one_map(tmp_path):
+    for k in range(4):
+        report_sets.write(tmp_path / "some" / f"case{k}.json", report_sets.replay_record())
+    found = make(tmp_path, tmp_path / "some")
+    assert "Replays: some" in found.titles() and len(found.figures) == 1
+    with open(next(tmp_path.glob("report_files/*some-regret.csv")), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 8 and float(rows[0]["auto"]) == 0.011 and list(rows[0]) == ["replay", "auto", "every", "never"]
+
+
+def test_methods_that_refused(tmp_path):
+    record = report_sets.partition_record(counts=(8,))
+    record["refused"] = [{"method": "octree", "parts": 8, "reason": "no blocks"}]
+    report_sets.write(tmp_path / "p.json", record)
+    assert "octree into 8 parts refused: no blocks." in make(tmp_path, tmp_path / "p.json").text
 
 
 def test_values_of_the_wrong_kind(tmp_path):
