@@ -299,6 +299,12 @@ def describe(side: str, result: ResultSet, cases: list[Case]) -> str:
             f"{' on ' + ' and '.join(hosts) if hosts else ''}{when}")
 
 
+def changes(rows: list[Row]) -> list[str]:
+    """A line for each row that is worse or improved, so that none drowns in a long table."""
+    return [f"{row.verdict}: {row.case}: {row.metric}: {row.note if math.isnan(row.ratio) else f'{row.percent:+.2f} %'}"
+            for word in ("improved", "worse") for row in rows if row.verdict == word]
+
+
 def verdict_line(comparison: Comparison) -> str:
     count = {name: sum(row.verdict == name for row in comparison.rows) for name in VERDICTS}
     word = next((name for name in ("worse", "improved") if count[name]), "undecided" if count["undecided"] else "same")
@@ -394,7 +400,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.csv:
         with open(arguments.csv, "w", encoding="utf-8") as file:
             file.write(to_csv(comparison.rows))
-    print(verdict_line(comparison))
+    print("\n".join([*changes(comparison.rows), verdict_line(comparison)]))
     return 1 if any(row.verdict == "worse" for row in comparison.rows) else 0
 
 

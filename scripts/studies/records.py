@@ -24,6 +24,7 @@ from studies import strict_json
 
 SCHEMA = 1  # of all records that carry `schema`
 STATUSES = ("done", "failed", "timeout", "invalid")  # of a run of a study
+OF_OBJECTS = ("fields", "config.object", "series", "levels", "refused")  # lists of objects even where they are empty
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # of Google Benchmark
 
 Value = str | int | float | bool | None
@@ -383,7 +384,7 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, Value]]:
             yield from _flat(f"{name}.{key}" if name else key, inner)
     elif not isinstance(value, list):
         yield name, value
-    elif name in ("fields", "config.object", "series", "levels", "refused") or any(isinstance(one, (dict, list)) for one in value):
+    elif name in OF_OBJECTS or any(isinstance(one, (dict, list)) for one in value):
         yield f"{name}.count", len(value)
         if name == "fields" and value:
             yield from _flat("fields.0", value[0])

@@ -216,7 +216,7 @@ def leaves(data, place=()):
         yield from leaves(value, (*place, name))
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(records.KINDS), data=st.data())
 def test_whatever_stands_in_a_record_readers_do_not_fall_over(kind, data, tmp_path):
     place, _ = data.draw(st.sampled_from(list(leaves(EXAMPLES[kind]))[1:]))
@@ -311,6 +311,8 @@ def test_planted_errors_are_found(kind):
     seen = {"type": 0, "foreign": 0, "negative": 0}
     for place, value in leaves(example):
         names = [str(name) for name in place]
+        if "record" in names[:-1]:
+            continue  # a run record, which has its own turn
         free = any(name in FREE for name in names)
         if place and not free:
             seen["type"] += 1
