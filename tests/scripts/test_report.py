@@ -21,11 +21,14 @@ sys.path[:0] = [str(ROOT / "scripts"), str(pathlib.Path(__file__).parent)]
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 import report_sets  # noqa: E402
-from studies import album, page, report, report_data, report_scaling  # noqa: E402
+from studies import album, figures, page, report, report_data, report_scaling  # noqa: E402
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 HOSTILE = ('<script>alert(1)</script><img src=x onerror=alert(2)> "quoted" \'one\' & {{ 7 * 7 }} $\\frac{1}$ ]]> é 漢 '
            "\u202e\x1b[31m")
+
+PIECES = st.sampled_from(["<b", "<", "</td>", '"', "'>", "&lt;", "{{", "%}", "]]>", "a "]) | st.text(max_size=3)
+MARKUP = st.lists(PIECES).map("".join)
 
 
 class Page(html.parser.HTMLParser):
@@ -104,6 +107,9 @@ def make(folder, *results, options=()):
     for figure in found.figures:
         assert len(figure["desc"]) > 30 and len(figure["figcaption"].strip()) > 15, figure
         assert figure["svg"]["role"] == "img" and figure["svg"]["aria-labelledby"] in found.ids
+    drawn = "".join(re.findall(r"(?s)<svg.*?</svg>", found.text))  # in colours that the page sets, for light and dark
+    assert not re.search("(?i)" + "|".join([figures.INK, figures.GRID, *figures.LINES]), drawn)
+    assert "currentColor" in drawn or not found.figures
     for table in found.tables:
         assert len(table["caption"]) > 5
     return found
@@ -190,6 +196,15 @@ def scaling_of(tmp_path, *results):
     return captions, tables
 
 
+def test_a_run_that_is_not_valid(tmp_path):
+    report_sets.write(tmp_path / "one" / "run.json", {**report_sets.run_record({}), "valid": False})
+    found = make(tmp_path, tmp_path / "one")
+    assert found.titles() == ["Run: model", "What failed", "Records"]
+    text = " ".join(found.shown)
+    assert "VALIDATION: FAILED. Of 1 run 1 not valid; 0 passed." in text and "a check of the run failed" in text
+    assert not found.figures
+
+
 def test_scaling(tmp_path):
     strong = [{"ranks": ranks, "balance.policy": policy} for policy in ("every", "never") for ranks in (1, 2, 4)]
     report_sets.study(tmp_path / "strong", strong, scaling="strong", name="strong")
@@ -242,7 +257,7 @@ def test_hostile_names(tmp_path):
 
 
 @settings(max_examples=30, deadline=None, print_blob=True)
-@given(st.text(), st.text(max_size=20))
+@given(MARKUP, MARKUP)
 def test_any_text_is_shown_as_text(text, name):
     made = page.render(text, [page.Text(text), page.Facts([(name, text)])], [
         page.Section("s", text, [
