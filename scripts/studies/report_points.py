@@ -37,32 +37,30 @@ def partitions(material: Material, album: Album) -> Section | None:
     return Section("partitions", "Quality of partitions", [lead, *blocks])
 
 
+MEASURES = {"edge_cut_max": "largest edge cut", "imbalance": "heaviest part over the mean", "time_s": "time (s)"}
+
+
 def _partition(name: str, rows: list[dict], album: Album) -> list:
+    labels: dict[str, set[str]] = {}
+    for row in rows:
+        labels.setdefault(row["method"], set()).add(row["label"])
     made = []
-    for measure, title in (("edge_cut_max", "largest edge cut"), ("time_s", "time (s)")):
-        known = [row for row in rows if is_number(row.get(measure)) and row[measure] > 0]
-        methods = list(dict.fromkeys(row["method"] for row in known))
-        counts = sorted({row["parts"] for row in known})
-        if len(methods) < 2 and len(counts) < 2:
+    for measure, title in MEASURES.items():
+        data = [(row["method"] if len(labels[row["method"]]) == 1 else f"{row['method']}: {row['label']}", row["parts"],
+                 row[measure]) for row in rows if is_number(row.get(measure)) and row[measure] > 0]
+        methods, counts = {row[0] for row in data}, sorted({row[1] for row in data})
+        if (len(methods) < 2 and len(counts) < 2) or (measure == "imbalance" and max(row[2] for row in data) < 1.001):
             continue
         if len(counts) > 1:
-            made.append(
-                _over_parts(f"{name} {measure}", title, [(row["method"], row["parts"], row[measure]) for row in known],
-                            f"{title.capitalize()} by number of parts.", album))
+            made.append(_over_parts(f"{name} {measure}", title, data, album))
         else:
-            data = [(row["method"], row[measure], row[measure], row[measure])
-                    for row in sorted(known, key=lambda row: row[measure])][:FEW]
-            made.append(
-                album.add(
-                    lambda: figures.dots(
-                        [row[0] for row in data], [row_series("", data)], title, log=measure == "time_s"),
-                    f"{name} {measure}", f"{title.capitalize()} of each method, {counts[0]:,} parts.",
-                    ranking(data, ""), ["method", measure, "least", "most"], data))
+            made.append(_each_method(f"{name} {measure}", title, data, album))
     columns = [("method", False), ("parts", True), ("time", True), ("load over mean", True), ("empty parts", True),
                ("largest cut", True), ("all cut edges", True), ("most neighbours", True), ("memory", True),
                ("record", False)]
+    columns = [("case", False), *columns]
     table = Table("Each method and number of parts", columns, [[
-        row["method"],
+        row["label"], row["method"],
         cell(row["parts"], lambda v: f"{v:,}"),
         cell(row["time_s"], page.seconds),
         cell(row.get("imbalance"), lambda v: f"{v:.4f}"),
@@ -75,17 +73,34 @@ def _partition(name: str, rows: list[dict], album: Album) -> list:
     return ([Figures(made)] if made else []) + ([folded(table, "Each method and number of parts")] if rows else [])
 
 
-def _over_parts(name: str, title: str, data: list[tuple[str, int, float]], caption: str,
-                album: Album) -> page.Figure:
-    methods = list(dict.fromkeys(row[0] for row in data))[:figures.SERIES_MAX]
-    series = []
-    for method in methods:
-        points = sorted((x, statistics.median(y for m, c, y in data if m == method and c == x))
-                        for x in {r[1] for r in data if r[0] == method})
-        series.append(figures.Series(method, [x for x, _ in points], [y for _, y in points]))
+def _each_method(name: str, title: str, data: list[tuple[str, int, float]], album: Album) -> page.Figure:
+    """A dot a method, for one number of parts; medians of repetitions."""
+    values: dict[str, list[float]] = {}
+    for method, _, value in data:
+        values.setdefault(method, []).append(value)
+    rows = sorted(((method, statistics.median(some), min(some), max(some)) for method, some in values.items()),
+                  key=lambda row: row[1])[:FEW]
+    return album.add(lambda: figures.dots([row[0] for row in rows], [row_series("", rows)], title, log="(s)" in title),
+                     name, f"{title.capitalize()} of each method, {data[0][1]:,} parts.", ranking(rows, ""),
+                     ["method", title, "least", "most"], rows)
+
+
+def _over_parts(name: str, title: str, data: list[tuple[str, int, float]], album: Album) -> page.Figure:
+    """A line a method; medians of repetitions. Of many methods those with the least values at the most parts."""
+    points: dict[str, dict[int, list[float]]] = {}
+    for method, parts, value in data:
+        points.setdefault(method, {}).setdefault(parts, []).append(value)
+    series = [
+        figures.Series(method, sorted(some), [statistics.median(some[parts]) for parts in sorted(some)])
+        for method, some in points.items()
+    ]
+    if len(series) > figures.SERIES_MAX:
+        series = sorted(series, key=lambda one: (-one.x[-1], one.y[-1]))[:figures.SERIES_MAX]
     most = max(row[1] for row in data)
     ends = [f"{one.name} {page.number(one.y[-1])}" for one in series if one.x[-1] == most]
-    return album.add(lambda: figures.lines(series, "parts", title, logx=True, logy=True), name, caption,
+    which = f"; the best {len(series)} of {len(points)} methods" if len(series) < len(points) else ""
+    return album.add(lambda: figures.lines(series, "parts", title, logx=True, logy=True), name,
+                     f"{title.capitalize()} by number of parts{which}.",
                      f"Lines on logarithmic axes, {len(series)} methods. With {most:,} parts: {', '.join(ends)}.",
                      ["method", "parts", title], data)
 

@@ -179,7 +179,7 @@ def test_sections_appear_by_what_is_there(tmp_path):
         "Strategies", "Quality of partitions", "Bisection of points (ORB)", "Micro-benchmarks", "Notes in words",
         "Records"
     ]
-    assert len(found.figures) == 7  # regret, its grid, the model's parts, cut, time, ORB, shares
+    assert len(found.figures) == 8  # regret, its grid, the model's parts, cut, balance, time, ORB, shares
 
 
 def scaling_of(tmp_path, *results):
