@@ -444,6 +444,31 @@ def test_scripts_run_makes_a_report(tmp_path):
     assert done.returncode == 0 and "report: none made: nothing to show" in done.stderr
 
 
+def test_scripts_run_itself(tmp_path):
+    """The last line of its output stays the result folder's name; --dry-run and AMRBENCH_REPORT=OFF make no report."""
+    import arguments_test
+    scripts = arguments_test.StandIns("test_defaults")
+    scripts.setUp()
+    try:
+        report_sets.write(tmp_path / "record.json", report_sets.run_record({}, series=False))
+        make_record = f'cat "{tmp_path}/record.json" > "{tmp_path}/out/run.json"; echo VALIDATION; echo "{tmp_path}/out"'
+        scripts.stand_in("mpirun", f'[[ ${{!#}} == true ]] || {{ mkdir -p "{tmp_path}/out"; {make_record}; }}')
+        (scripts.bin / "python3").symlink_to(sys.executable)
+        page_ = tmp_path / "out" / "report.html"
+        for setting, options in (("OFF", []), ("ON", ["--dry-run"]), ("ON", [])):
+            scripts.environment = {"AMRBENCH_REPORT": setting}
+            answer = scripts.script("run", "a config.toml", *options)
+            assert answer.returncode == 0, answer.stderr
+            assert answer.stdout == f"VALIDATION\n{tmp_path}/out\n"
+            assert page_.exists() == (setting == "ON" and not options)
+        assert answer.stderr.endswith(f"report: {page_}\n")
+        scripts.environment = {"AMRBENCH_REPORT": "yes"}
+        answer = scripts.script("run", "a config.toml")
+        assert answer.returncode == 2 and answer.stderr.count("\n") == 1 and "use ON or OFF" in answer.stderr
+    finally:
+        scripts.doCleanups()
+
+
 def test_signals_reach_the_run(tmp_path):
     script = "trap 'echo ended; exit 7' TERM; echo ready; while :; do sleep 0.05; done"
     child = subprocess.Popen([sys.executable, ROOT / "scripts/report.py", "--of-run", "sh", "-c", script],
