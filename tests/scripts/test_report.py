@@ -24,7 +24,7 @@ def small(tmp_path_factory):
     """A study of 12 cases with a failed and an invalid run, and its page."""
     folder = tmp_path_factory.mktemp("small")
     report_sets.study(folder / "set", 12, bad={3: "failed", 5: "invalid", 7: "timeout"})
-    return folder, make(folder, folder / "set")
+    return folder, make(folder, folder / "set", files=True)
 
 
 def test_study_page(small):
@@ -144,7 +144,7 @@ def test_scaling_of_runs_that_no_study_describes(tmp_path):
 def test_many_replays_make_one_map(tmp_path):
     for k in range(4):
         report_sets.write(tmp_path / "some" / f"case{k}.json", report_sets.replay_record())
-    found = make(tmp_path, tmp_path / "some")
+    found = make(tmp_path, tmp_path / "some", files=True)
     assert "Replays: some" in found.titles() and len(found.figures) == 1
     with open(next(tmp_path.glob("report_files/*some-regret.csv")), newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -160,7 +160,7 @@ def test_methods_that_refused(tmp_path):
 
 def test_reference_records(tmp_path):
     """The project's own records make one page, none is skipped."""
-    found = make(tmp_path, ROOT / "results/reference", options=["--no-files"])
+    found = make(tmp_path, ROOT / "results/reference")
     for title in ("Beside miniAMR", "Strategies", "Scaling", "Quality of partitions", "Bisection of points (ORB)",
                   "Micro-benchmarks"):
         assert title in found.titles()

@@ -1,5 +1,5 @@
-"""Reports of bad records and in bad places: nothing of a record read as markup, what is damaged named, nothing of others
-replaced, limits of weight; and that the report which scripts/run makes changes nothing else."""
+"""Reports of bad records and in bad places: nothing of a record read as markup, what is damaged named, nothing of
+others replaced, limits of weight; the report that scripts/run makes changes nothing else."""
 import html.parser
 import os
 import pathlib
@@ -36,7 +36,7 @@ def test_hostile_names(tmp_path):
     report_sets.write(tmp_path / "set2" / "p.json", report_sets.partition_record(counts=(8, ), methods=(HOSTILE, "b")))
     for output in (tmp_path / "set").glob("cases/*/0/output.txt"):
         output.write_text(HOSTILE, encoding="utf-8")
-    found = make(tmp_path, tmp_path / "set", tmp_path / "set2")
+    found = make(tmp_path, tmp_path / "set", tmp_path / "set2", files=True)
     assert [tag for tag, _ in found.tags].count("script") == 1
     assert not [name for _, given_ in found.tags for name in given_ if name.startswith("on")]
     assert found.titles()[0].startswith("<script>alert(1)</script>")
@@ -148,15 +148,15 @@ def test_nothing_of_others_is_replaced(tmp_path, capsys):
 
 def test_files_of_an_earlier_report_go(tmp_path):
     report_sets.write(tmp_path / "one" / "run.json", report_sets.run_record({}))
-    assert len(make(tmp_path, tmp_path / "one").figures) == 3
+    assert len(make(tmp_path, tmp_path / "one", files=True).figures) == 3
     report_sets.write(tmp_path / "one" / "run.json", report_sets.run_record({}, series=False))
-    make(tmp_path, tmp_path / "one")
+    make(tmp_path, tmp_path / "one", files=True)
     assert sorted(path.suffix for path in (tmp_path / "report_files").iterdir()) == [".csv", ".png", ".svg", ".txt"]
 
 
 def test_weight_of_500_cases(tmp_path):
     report_sets.study(tmp_path / "set", 500, repetitions=1, bad={499: "failed"}, series=False)
-    found = make(tmp_path, tmp_path / "set", options=["--no-files"])
+    found = make(tmp_path, tmp_path / "set")
     assert len(found.text.encode()) < 10e6
     assert "All 500 cases in figures" in found.text and "The 10 fastest and the 10 slowest of 499 cases" in found.text
     assert all(text.count("\n") < 3 for text in found.shown if "VALIDATION" in text)
