@@ -118,7 +118,7 @@ class StandIns(unittest.TestCase):
 
     def script(self, name, *arguments):
         (self.dir / "calls").unlink(missing_ok=True)
-        environment = {"PATH": str(self.bin), "HOME": str(self.dir), **self.environment}
+        environment = {"PATH": str(self.bin), "HOME": str(self.dir), "AMRBENCH_REPORT": "OFF", **self.environment}
         return call([str(self.dir / "scripts" / name), *arguments], env=environment, cwd=self.dir)
 
     def run_call(self, *arguments, status=0):
