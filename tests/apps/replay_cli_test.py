@@ -96,6 +96,45 @@ class Replay(unittest.TestCase):
         self.refused("run", self.config, "--trace", self.path("no/t"), "--out", out, says="there is no folder")
         self.assertFalse(os.path.exists(out))
 
+    def expect_agreement(self, ranks, case, partition, slices, policy, weights):
+        """A run on so many ranks and the replay of its trace; returns what both say."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        trace, out, record = (os.path.join(folder, name) for name in ("t", "out", "r.json"))
+        settings = case[1:] + [f"partition.method={partition}", f"partition.slices={slices}",
+                               f"balance.policy={policy}", f"balance.weights={weights}"]
+        status, _, err = run("run", case[0] or self.config, "--quiet", "--trace", trace, "--out", out,
+                             *[word for setting in settings for word in ("--set", setting)], ranks=ranks)
+        self.assertEqual(status, 0, err)
+        status, _, err = run("replay", trace, "--ranks", str(ranks), "--partition", partition, "--slices", slices,
+                             "--policy", policy, "--weights", weights, "--no-optimum", "--json", record)
+        self.assertEqual((status, err), (0, ""))
+        with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+            balance = json.load(file)["balance"]
+        with open(record, encoding="utf-8") as file:
+            row = json.load(file)["rows"][0]
+        names = ["rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean", "imbalance_max"]
+        self.assertEqual({name: row[name] for name in names}, {name: balance[name] for name in names})
+        return balance
+
+    def test_a_replay_agrees_with_the_run(self):
+        """On 2, 8 and 16 ranks of document 001's cases, made small, with AMRBENCH_FULL=1; else one run on 4."""
+        strategies = [("hilbert", "midpoint", "every", "uniform"), ("gensfc", "exact", "threshold", "level"),
+                      ("orb", "midpoint", "every_n", "level"), ("morton", "midpoint", "every", "level")]
+        if os.environ.get("AMRBENCH_FULL") != "1":
+            self.assertGreater(self.expect_agreement(4, [""], *strategies[0])["blocks_migrated"], 0)
+            return
+        shape = ["run.stages_per_step=2"]
+        cases = [["case_moving_sphere", "mesh.max_level=3", "run.steps=12"], ["case_explosion", "run.steps=40"],
+                 ["case_dense_sphere", "mesh.max_level=2", "run.steps=30"]]
+        for case in cases:
+            config = os.path.join(SOURCE, "configs", case[0] + ".toml")
+            for ranks in (2, 8, 16):
+                for strategy in strategies:
+                    with self.subTest(case=case[0], ranks=ranks, strategy=strategy):
+                        balance = self.expect_agreement(ranks, [config, *case[1:], *shape], *strategy)
+                        print(case[0], ranks, *strategy, balance["rebalances"], balance["blocks_migrated"],
+                              round(balance["imbalance_mean"], 4), file=sys.stderr)
+
     def test_rows_have_their_columns_and_follow_from_the_model(self):
         trace = self.trace()
         status, out, err = run("replay", trace, "--ranks", "3,40", "--partition", "morton,orb", "--policy",
