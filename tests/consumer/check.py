@@ -2,12 +2,13 @@
 
 usage: check.py build|install BUILD_FOLDER CMAKE GENERATOR CXX_COMPILER MPIEXEC
 
-Nothing of amrbench is built here. The install tree is made in a temporary folder and moved before it is used, and must name
-neither the checkout nor the build folder. Exit status 0: it works; 1 with what went wrong.
+Nothing of amrbench is built here. The install tree is made in a temporary folder and moved before it is used, and must
+name neither the checkout nor the build folder. Exit status 0: it works; 1 with what went wrong.
 """
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -60,10 +61,11 @@ def install(build: pathlib.Path, cmake: str, folder: pathlib.Path) -> pathlib.Pa
 
 def check_flags(folder: pathlib.Path) -> None:
     """No warnings and no processor of ours; no fused contraction."""
-    words = shlex.split(json.loads((folder / "compile_commands.json").read_text())[0]["command"])
-    unwanted = [word for word in words if word.startswith(("-W", "-march", "-mtune", "-O1"))]
-    if unwanted or "-ffp-contract=off" not in words:
-        sys.exit(f"the consumer is compiled with {words}")
+    for entry in json.loads((folder / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        unwanted = [word for word in words if word.startswith(("-W", "-march", "-mtune", "-O1"))]
+        if unwanted or "-ffp-contract=off" not in words:
+            sys.exit(f"{entry['file']} is compiled with {words}")
 
 
 def main() -> None:
@@ -79,14 +81,19 @@ def main() -> None:
         common = ["-G", generator, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF",
                   f"-DCMAKE_CXX_COMPILER={compiler}"]
         call(cmake, "-S", folder / "refusals", "-B", folder / "refusals" / "build", *common)
+        page = (HERE.parents[1] / "docs" / "using-as-a-library.md").read_text()
+        (folder / "example.cpp").write_text(re.search(r"```cpp\n(.*?)```", page, re.DOTALL)[1])
         call(cmake, "-S", HERE, "-B", folder / "build", *common, "-DCMAKE_BUILD_TYPE=Release",
-             "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+             f"-DEXAMPLE={folder}/example.cpp", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
         call(cmake, "--build", folder / "build")
         check_flags(folder / "build")
         for ranks in RANKS:
             text = call(mpiexec, "-n", ranks, "--oversubscribe", "--bind-to", "none", folder / "build" / "consumer")
             if f"consumer: passed on {ranks} ranks" not in text:
                 sys.exit(f"the consumer on {ranks} ranks says {text!r}")
+        text = call(folder / "build" / "example")
+        if not re.fullmatch(r"level 3, key [0-9a-f]+\npart [0-7], full\n", text):
+            sys.exit(f"the example says {text!r}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// Curves, partitioners and policies of amrbench in a program that is not amrbench's. Each part checks what it got; exit status 1
-// and one line where that is wrong.
+// Curves, partitioners and policies of amrbench in a program that is not amrbench's. Each part checks what it got; exit
+// status 1 and one line where that is wrong.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -39,15 +39,16 @@ void walk_the_hilbert_curve() {
   }
 }
 
-/// A grid of points, an even share of it on each rank, cut by the method of that name: no part is larger than another by more
-/// than one point.
+/// A grid of points, an even share of it on each rank, cut by the method of that name: no part is larger than another
+/// by more than one point.
 void partition(const support::Communicator& comm, const char* method) {
   constexpr std::uint64_t kEdge = 12, kPoints = kEdge * kEdge * kEdge;
   constexpr int kParts = 7;
   std::vector<double> points;
   const std::uint64_t end = partitioners::share_of(kPoints, comm.rank() + 1, comm.size());
   for (std::uint64_t i = partitioners::share_of(kPoints, comm.rank(), comm.size()); i < end; ++i) {
-    for (const std::uint64_t c : {i % kEdge, i / kEdge % kEdge, i / kEdge / kEdge}) points.push_back(static_cast<double>(c));
+    for (const std::uint64_t c : {i % kEdge, i / kEdge % kEdge, i / kEdge / kEdge})
+      points.push_back(static_cast<double>(c));
   }
   partitioners::Problem mine;
   mine.points = {points, 3};

@@ -7,9 +7,9 @@ from spack.package import *
 
 
 class Amrbench(CMakePackage, CudaPackage):
-    """Adaptive mesh refinement benchmark suite: stencils, halo exchange, refinement, load balancing and migration on MPI ranks,
-    OpenMP threads and GPUs, timed by phase and verified in every run; its curves, partitioners and balancing policies as
-    libraries."""
+    """Adaptive mesh refinement benchmark suite: stencils, halo exchange, refinement, load balancing and
+    migration on MPI ranks, OpenMP threads and GPUs, timed by phase and verified in every run; its curves,
+    partitioners and balancing policies as libraries."""
 
     license("BSD-3-Clause")
 
