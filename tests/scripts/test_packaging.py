@@ -1,4 +1,4 @@
-"""What others take of the project: its citation and its Spack recipe; scripts/fresh-machine with a stand-in for debootstrap.
+"""What others take of the project: its citation, its Spack recipe, and a fresh machine made by a stand-in of debootstrap.
 
 Standard library only.
 """
