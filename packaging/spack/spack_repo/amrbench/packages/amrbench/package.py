@@ -32,13 +32,13 @@ class Amrbench(CMakePackage, CudaPackage):
     depends_on("libpng@1.6:")
     depends_on("cli11@2.1:", type="build")
     depends_on("tomlplusplus@3.3:", type="build")
-    depends_on("boost@1.81:", type="build")  # headers
     depends_on("metis@5.1:", when="+metis")
     depends_on("scotch@7:", when="+scotch")
     depends_on("zoltan@3.83:+mpi", when="+zoltan")
     depends_on("cuda@12:", when="+cuda")
     depends_on("nccl", when="+nccl")
     depends_on("googletest@1.12:", type="build", when="+tests")
+    depends_on("boost@1.81:", type="build", when="+tests")  # headers
     depends_on("python@3.9:", type="build", when="+tests")
 
     conflicts("%gcc@:11", msg="C++20 as of GCC 12")
