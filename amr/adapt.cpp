@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/container/flat_map.hpp>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -62,7 +62,7 @@ class FamilyMove {
       members.emplace_back(begin, i);
     }
     const std::vector<int> owners = mesh_.owners(firsts);
-    boost::container::flat_map<int, std::vector<std::int32_t>> by_rank;
+    std::map<int, std::vector<std::int32_t>> by_rank;
     for (std::size_t f = 0; f < firsts.size(); ++f) {
       for (std::int32_t i = members[f].first; i < members[f].second; ++i) by_rank[owners[f]].push_back(i);
     }

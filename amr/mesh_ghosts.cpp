@@ -1,7 +1,7 @@
 // Which remote blocks touch ours: the part of Mesh::set_blocks that talks to other ranks.
 #include <algorithm>
 #include <array>
-#include <boost/container/flat_map.hpp>
+#include <map>
 
 #include "amr/mesh.hpp"
 #include "support/error.hpp"
@@ -97,7 +97,7 @@ auto Mesh<Dim>::border_by_directory() -> std::vector<Sent> {
 /// neighbors_, with what each has as ghosts. `sent`: ascending blocks, a block for a rank more than once perhaps.
 template <int Dim>
 void Mesh<Dim>::list_neighbors(std::span<const Sent> sent) {
-  boost::container::flat_map<int, std::vector<std::int32_t>> lists;
+  std::map<int, std::vector<std::int32_t>> lists;
   std::vector<std::int32_t>* list = nullptr;
   int rank = -1;
   for (const Sent& s : sent) {

@@ -1,7 +1,7 @@
 #include "amr/migrate.hpp"
 
 #include <algorithm>
-#include <boost/container/flat_map.hpp>
+#include <map>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -186,7 +186,7 @@ MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& chang
 
 MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations) {
-  boost::container::flat_map<int, std::vector<std::int32_t>> by_rank;
+  std::map<int, std::vector<std::int32_t>> by_rank;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     if (destinations[i] != mesh.comm().rank()) by_rank[destinations[i]].push_back(i);
   }

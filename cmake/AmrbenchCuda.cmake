@@ -101,26 +101,21 @@ target_compile_definitions(amrbench_flags INTERFACE AMRBENCH_CUDA=1)
 target_link_libraries(amrbench_flags INTERFACE CUDA::toolkit)
 target_compile_options(amrbench_flags INTERFACE
   # One rounding per operation, as on the CPU: fused multiply-add only where the source says so.
-  "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-lineinfo>"
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align,-ffp-contract=off>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-ffp-contract=off>"
   # Headers shared with the CPU hold OpenMP pragmas.
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${OpenMP_CXX_FLAGS}>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align>")
 if(AMRBENCH_NATIVE)
-  target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
 endif()
 if(AMRBENCH_WERROR)
-  target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 
 # Optional: NCCL carries messages from GPU to GPU; without it they go through MPI or pinned memory.
-option(AMRBENCH_NCCL "Let GPUs exchange messages through NCCL where it is installed" ON)
-if(AMRBENCH_NCCL)
-  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
-  amrbench_optional(nccl libnccl-dev "messages from GPU to GPU through NCCL" "${NCCL_INCLUDE_DIR}" "${NCCL_LIBRARY}")
-else()
-  message(STATUS "nccl: turned off by AMRBENCH_NCCL=OFF")
-endif()
+find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+amrbench_optional(nccl libnccl-dev "messages from GPU to GPU through NCCL" NCCL_INCLUDE_DIR NCCL_LIBRARY)
 
 # amrbench_add_cuda_sources(TARGET): adds the *.cu of the current folder to a library of C++ sources.
 function(amrbench_add_cuda_sources target)

@@ -1,16 +1,20 @@
-# Compiler flags shared by every room, carried by the interface target amrbench_flags.
+# Compiler flags of every room. What whoever uses the libraries must have as well is carried by the interface target
+# amrbench_flags, which is exported (AmrbenchInstall.cmake); warnings, the processor and the linker are this build's own and
+# stay with the folders.
 add_library(amrbench_flags INTERFACE)
-target_include_directories(amrbench_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(amrbench_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_compile_features(amrbench_flags INTERFACE cxx_std_20)
 # mpi.h without the C++ bindings that MPI 3 removed: nobody uses them, and they take half a second of every source.
 target_compile_definitions(amrbench_flags INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+# One rounding per operation everywhere, inline functions in the code of others included: results must not depend on the
+# machine's FMA units (docs/architecture.md).
+target_compile_options(amrbench_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
 # Those of CUDA sources stand in AmrbenchCuda.cmake.
 function(amrbench_cxx_options)
-  target_compile_options(amrbench_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
 endfunction()
 amrbench_cxx_options(
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
-  # One rounding per operation everywhere: results must not depend on the machine's FMA units (docs/architecture.md).
-  -ffp-contract=off)
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -ffp-contract=off)
 if(AMRBENCH_WERROR)
   amrbench_cxx_options(-Werror)
 endif()
@@ -23,7 +27,7 @@ mark_as_advanced(AMRBENCH_LINKER)
 if(AMRBENCH_LINKER)
   cmake_path(GET AMRBENCH_LINKER FILENAME linker)
   string(REPLACE "ld.lld" "lld" linker ${linker})
-  target_link_options(amrbench_flags INTERFACE "$<$<LINK_LANGUAGE:CXX>:-fuse-ld=${linker}>")
+  add_link_options("$<$<LINK_LANGUAGE:CXX>:-fuse-ld=${linker}>")
 endif()
 if(AMRBENCH_SANITIZE)
   target_compile_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -73,6 +77,6 @@ endfunction()
 
 # For code that reads, writes and calls those that compute: quick to compile, which is most of what it costs.
 function(amrbench_quick_to_compile target)
-  target_compile_options(${target} PRIVATE
+  target_compile_options(${target} BEFORE PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<CONFIG:Release>,-O1,-O0>>")
 endfunction()
