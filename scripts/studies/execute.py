@@ -169,7 +169,7 @@ def file_in(value) -> tuple[str, str]:
 
 
 class Running:
-    """A process under way, in a session of its own, with its output in output.txt."""
+    """A process under way, under a leader of its own (setsid), with its output in output.txt."""
 
     def __init__(self, case: Case, repetition: int, order: int, folder: Path, command: list[str], limit_s: float,
                  cores: tuple[int, ...] = (), gpus: tuple[str, ...] = ()):
@@ -188,13 +188,13 @@ class Running:
                                             stderr=subprocess.STDOUT, env=environment, start_new_session=True)
 
     def kill(self) -> None:
-        """Ends the whole session: first by request, so that mpirun can end its ranks, then by force."""
-        signal_session(self.process.pid, signal.SIGTERM)
+        """Ends all its processes: first by request, so that mpirun can end its ranks, then by force."""
+        signal_run(self.process.pid, signal.SIGTERM)
         try:
             self.process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
             pass
-        signal_session(self.process.pid, signal.SIGKILL)
+        signal_run(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def finish(self, command: str, timed_out: bool) -> dict:
@@ -202,7 +202,7 @@ class Running:
         seconds = time.monotonic() - self.begin
         status = self.process.wait()
         # Ranks that outlive their mpirun would disturb whatever comes next.
-        signal_session(self.process.pid, signal.SIGKILL)
+        signal_run(self.process.pid, signal.SIGKILL)
         status = 128 - status if status < 0 else status
         name = RECORDS[command] if self.case.program == "amrbench" else "miniamr.json"
         if self.case.program == "miniamr" and status == 0 and not timed_out:
@@ -212,7 +212,8 @@ class Running:
                 "started": self.started, "seconds": round(seconds, 6), "record": record, "message": message}
 
 
-def session_of(pid: str) -> int | None:
+def leader_of(pid: str) -> int | None:
+    """The process that called setsid above this one; None where there is no such process any more."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return int(file.read().rsplit(")", 1)[1].split()[3])
@@ -220,10 +221,10 @@ def session_of(pid: str) -> int | None:
         return None
 
 
-def signal_session(session: int, number: int) -> None:
-    """Signals every process of a session; ranks have process groups of their own, but stay in the session."""
+def signal_run(leader: int, number: int) -> None:
+    """Signals all that a run started: ranks have process groups of their own, but the leader that setsid made."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        if session_of(pid) == session:
+        if leader_of(pid) == leader:
             try:
                 os.kill(int(pid), number)
             except (ProcessLookupError, PermissionError):

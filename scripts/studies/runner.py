@@ -92,7 +92,7 @@ class Runner:
         self.order += 1
 
     def collect(self, ended: int, waiting: list[str]) -> None:
-        """Waits until a run ends or is out of time, and takes in those that did. `ended`: readable when one has ended."""
+        """Waits until a run ends or is out of time, and takes in those that did. ended: readable when one has."""
         left = min(running.deadline for running in self.running) - time.monotonic()
         if select.select([ended], [], [], max(0.0, left))[0]:
             os.read(ended, 4096)

