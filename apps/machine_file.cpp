@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <variant>
 
+#include "apps/config_schema.hpp"
 #include "apps/config_toml.hpp"
 #include "apps/names.hpp"
 #include "apps/text_file.hpp"
 #include "apps/toml_guard.hpp"
+#include "partitioners/inputs/text_file.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::apps {
@@ -95,8 +97,8 @@ loadbalance::Machine parse_machine(std::string_view text, const std::string& fil
     const auto key = std::find_if(keys.begin(), keys.end(), [&](const MachineKey& k) { return k.name == name; });
     if (key == keys.end()) {
       const auto near = nearest(name, names);
-      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line, name,
-                                   near ? fmt::format("; did you mean {}?", *near) : ""));
+      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line,
+                                   partitioners::shown(name), near ? fmt::format("; did you mean {}?", *near) : ""));
     }
     set(machine, *key, node, fmt::format("{}:{}: {}", filename, node.source().begin.line, name));
   }
@@ -113,7 +115,7 @@ std::string write_machine(const Machine& machine) {
     const std::string value = std::visit(
         [&](auto member) -> std::string {
           using T = std::decay_t<decltype(machine.*member)>;
-          if constexpr (std::is_same_v<T, std::string>) return fmt::format("\"{}\"", machine.*member);
+          if constexpr (std::is_same_v<T, std::string>) return format_value(Value(machine.*member));
           if constexpr (std::is_same_v<T, bool>) return machine.*member ? "true" : "false";
           if constexpr (std::is_same_v<T, int>) return fmt::format("{}", machine.*member);
           if constexpr (std::is_same_v<T, double>) return fmt::format("{:.4e}", machine.*member);

@@ -6,7 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
+#include "partitioners/inputs/memory_check.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -21,6 +23,7 @@ constexpr std::string_view kMagic = "amrbench-trace 1";
 constexpr std::size_t kMostHeader = 1 << 16;
 /// A frame's payload may not be larger, so that a damaged length takes no memory: 2^27 changes of a byte or two.
 constexpr std::uint32_t kMostPayload = 1U << 29;
+constexpr std::uint32_t kLargePayload = 1U << 24;
 constexpr std::size_t kFrameHead = 13;
 constexpr int kMostPasses = 64;
 
@@ -91,6 +94,19 @@ class Payload {
   const std::string& bytes_;
   std::size_t at_ = 0;
 };
+
+/// A whole number of the header, and no other kind that would become one.
+template <class T>
+T whole_number(const nlohmann::json& value) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0) ||
+      !std::in_range<T>(value.get<std::int64_t>()))
+    throw InputError(fmt::format("{} is no whole number, or a too large one", value.dump()));
+  return value.get<T>();
+}
+std::array<int, 3> three_numbers(const nlohmann::json& value) {
+  if (!value.is_array() || value.size() != 3) throw InputError("root and block must be 3 integers");
+  return {whole_number<int>(value[0]), whole_number<int>(value[1]), whole_number<int>(value[2])};
+}
 
 void check_header(const TraceHeader& h) {
   const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
@@ -173,7 +189,8 @@ void TraceWriter::finish(std::int64_t steps, std::int64_t stages) {
 TraceReader::TraceReader(fs::path file) : file_(std::move(file)) {
   std::error_code error;
   if (!fs::exists(file_, error)) refuse("no such file");
-  if (!fs::is_regular_file(file_, error)) refuse("is no file");
+  if (fs::is_directory(file_, error)) refuse("is a folder; a file is needed");
+  if (!fs::is_regular_file(file_, error)) refuse("is a pipe or a device; a file is needed");
   left_ = fs::file_size(file_, error);
   in_.open(file_, std::ios::binary);
   if (!in_) refuse("cannot be read");
@@ -201,11 +218,11 @@ void TraceReader::read_header() {
                : "is no trace of amrbench");
   try {
     const auto json = nlohmann::json::parse(line(kMostHeader));
-    header_.root = json.at("root").get<std::array<int, 3>>();
-    header_.max_level = json.at("max_level").get<int>();
-    header_.block = json.at("block").get<std::array<int, 3>>();
-    header_.variables = json.at("variables").get<int>();
-    header_.steps = json.at("steps").get<std::int64_t>();
+    header_.root = three_numbers(json.at("root"));
+    header_.max_level = whole_number<int>(json.at("max_level"));
+    header_.block = three_numbers(json.at("block"));
+    header_.variables = whole_number<int>(json.at("variables"));
+    header_.steps = whole_number<std::int64_t>(json.at("steps"));
     header_.name = json.at("name").get<std::string>();
     check_header(header_);
   } catch (const nlohmann::json::exception&) {
@@ -225,6 +242,9 @@ bool TraceReader::read_frame(char& kind, std::string& payload) {
   std::string packed(packed_size, '\0');
   if (!in_.read(packed.data(), packed_size)) return false;
   left_ -= packed_size;
+  // Each byte may become a code of eight.
+  if (size > kLargePayload)
+    partitioners::check_memory(fmt::format("trace {}", file_.string()), 9.0 * size, partitioners::memory_share({}));
   // zlib packs at most 1032 to 1.
   if (crc(packed) != get32(head + 9) || size / 1100 > packed_size + 1) return false;
   payload.resize(size);
@@ -242,10 +262,12 @@ bool TraceReader::next(TraceRefinement& refinement) {
   try {
     Payload payload(bytes);
     if (kind == 'E') {
-      steps_ = payload.get_signed();
-      stages_ = payload.get_signed();
-      if (payload.get_signed() != refinements_ || !payload.is_empty() || left_ != 0)
+      const std::int64_t steps = payload.get_signed(), stages = payload.get_signed();
+      if (payload.get_signed() != refinements_ || !payload.is_empty() || left_ != 0 || steps < steps_ ||
+          stages < stages_)
         throw InputError("the end does not fit what comes before");
+      steps_ = steps;
+      stages_ = stages;
       return false;
     }
     if (kind != 'R') throw InputError("a record of an unknown kind");
