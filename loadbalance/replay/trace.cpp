@@ -116,6 +116,9 @@ void check_header(const TraceHeader& h) {
       throw InputError("root must be 3 integers >= 1, block 3 even integers from 2 to 32");
     while ((1 << bits) < h.root[d]) ++bits;
   }
+  const std::int64_t cells = std::int64_t{h.root[0]} * h.root[1] * h.root[2];  // of 60 bits at most
+  if (cells > std::numeric_limits<std::int32_t>::max())
+    throw InputError(fmt::format("root has {} cells; at most 2^31 - 1 are possible", cells));
   if (!in(h.max_level, 0, 20 - bits)) throw InputError("max_level is too large for root");
   if (!in(h.variables, 1, 1 << 20) || h.steps < 0) throw InputError("variables must be >= 1, steps >= 0");
 }
