@@ -4,7 +4,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <variant>
 
@@ -31,6 +30,7 @@ struct MachineKey {
 };
 
 constexpr int kMostRanks = 1 << 20;
+constexpr double kMostSeconds = 1e6;  // of anything; more sums up to infinity
 
 std::span<const MachineKey> machine_keys() {
   static const MachineKey keys[] = {
@@ -58,8 +58,8 @@ std::span<const MachineKey> machine_keys() {
 void set(Machine& machine, const MachineKey& key, const toml::node& node, const std::string& where) {
   if (const auto* number = std::get_if<double Machine::*>(&key.member)) {
     const auto value = node.value<double>();
-    if (!value || node.is_boolean() || !std::isfinite(*value) || *value < 0.0)
-      throw InputError(fmt::format("{} must be a finite number >= 0", where));
+    if (!value || node.is_boolean() || !(*value >= 0.0 && *value <= kMostSeconds))
+      throw InputError(fmt::format("{} must be a finite number from 0 to {}", where, kMostSeconds));
     machine.*(*number) = *value;
   } else if (const auto* integer = std::get_if<int Machine::*>(&key.member)) {
     const auto* value = node.as_integer();

@@ -114,8 +114,8 @@ void print_table(const std::vector<ReplayRow>& rows) {
     const auto percent = [](double share) { return fmt::format("{:.2f} %", 100.0 * share); };
     fmt::print(fmt::runtime(kLine), row.strategy.ranks, row.strategy.partition.method, row.strategy.partition.slices,
                row.strategy.balance.policy, row.strategy.balance.weights, fmt::format("{:.5g}", row.times.total()),
-               percent(row.times.stencil_s / row.times.total()), row.totals.rebalances, row.totals.blocks_migrated,
-               fmt::format("{:.3f}", row.totals.imbalance_mean()),
+               row.times.total() > 0.0 ? percent(row.times.stencil_s / row.times.total()) : "-", row.totals.rebalances,
+               row.totals.blocks_migrated, fmt::format("{:.3f}", row.totals.imbalance_mean()),
                row.optimum_s > 0.0 ? fmt::format("{:.5g}", row.optimum_s) : "-",
                row.optimum_s > 0.0 ? percent(row.regret) : "-");
   }

@@ -192,6 +192,7 @@ void load_graph(const Communicator& comm, const InputSpec& spec, PointSlice<T>& 
   check_together(comm, [&] {
     if (!comm.is_root()) return;
     GraphFile file = read_graph_file(spec.path);
+    if (file.graph.vertices() == 0) throw InputError(fmt::format("{}: no vertices in it", spec.path));
     constraints = file.constraints;
     if (constraints == 1) slice.weights.assign(file.vertex_weights.begin(), file.vertex_weights.end());
     if (constraints > 1)

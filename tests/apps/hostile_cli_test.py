@@ -117,6 +117,10 @@ class Hostile(unittest.TestCase):
         self.assertIn("points        3\n", self.done("orb", "--input", "file:s.csv", "--leaves", "3")[0])
         self.done("partition", "--input", "file:s.csv", "--method", "linear", "--parts", "3", "--json", "s.json")
         self.assertEqual(self.load("s.json")["input"]["points"], 3)
+        self.write("n.csv", "x,y,Weights\n1,2,3\n")
+        self.refused("orb", "--input", "file:n.csv", "--leaves", "1", says="a column of weights must be called weight")
+        self.write("z.graph", "0 0\n")
+        self.refused("partition", "--input", "file:z.graph", "--method", "linear", "--parts", "1", says="no vertices in it")
         for name, content in (("h.csv", "x,y\n"), ("e.csv", ""), ("c.csv", "# none\n\n"), ("e.bin", "")):
             self.write(name, content)
             command = ("orb", "--leaves", "1") if name == "h.csv" else ("partition", "--method", "linear", "--parts", "1")
