@@ -134,6 +134,9 @@ TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
     : file_(std::move(file)), unfinished_(file_.string() + ".part") {
   std::error_code error;
   if (fs::is_directory(file_, error)) throw RunError(fmt::format("trace {}: is a folder", file_.string()));
+  const fs::file_status unfinished = fs::symlink_status(unfinished_, error);
+  if (fs::exists(unfinished) && !fs::is_regular_file(unfinished))
+    throw RunError(fmt::format("trace {}: is no regular file", unfinished_.string()));
   out_.open(unfinished_, std::ios::binary | std::ios::trunc);
   const nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
                             {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};

@@ -174,6 +174,9 @@ TEST(Trace, AFileGetsItsNameWhenItIsWhole) {
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_FALSE(std::filesystem::exists(file + ".part"));
   EXPECT_THROW(TraceWriter("/no/such/folder/t", some_header()), support::RunError);
+  std::filesystem::create_symlink("elsewhere", file + ".part");
+  EXPECT_THROW(TraceWriter(file, some_header()), support::RunError);
+  EXPECT_TRUE(std::filesystem::is_symlink(file + ".part"));
 }
 
 }  // namespace
