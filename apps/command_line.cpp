@@ -35,9 +35,9 @@ CLI::Validator whole(std::int64_t low, std::int64_t high) {
   return {[=](std::string& word) {
             std::int64_t value = 0;
             const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-            if (error != std::errc{} || end != word.data() + word.size() || value < low || value > high)
+            const bool is_octal = word.size() > 1 && word.front() == '0';
+            if (error != std::errc{} || end != word.data() + word.size() || is_octal || value < low || value > high)
               return fmt::format("must be a whole number from {} to {}, not '{}'", low, high, word);
-            word = fmt::format("{}", value);
             return std::string();
           },
           fmt::format("{} to {}", low, high)};

@@ -21,7 +21,7 @@ std::vector<std::string> check_weight_range(const support::Communicator& comm, s
   if (heaviest == 0) return {};
   int exponent = 0;
   std::frexp(heaviest, &exponent);  // heaviest < 2^exponent
-  if (exponent + std::bit_width(size - 1) > kLargestExponent)
+  if (exponent + static_cast<int>(std::bit_width(size - 1)) > kLargestExponent)
     throw InputError(
         fmt::format("the heaviest weight is {}: sums of {} such weights may overflow; multiply all weights by a number "
                     "below 1",
