@@ -81,6 +81,8 @@ loadbalance::Machine parse_machine(std::string_view text, const std::string& fil
   constexpr int kMostSegments = 16;
   if (deepest_dotted_key(text) > kMostSegments)
     throw InputError(fmt::format("{}: keys are nested too deeply", filename));
+  if (const TomlHazard hazard = find_toml_hazard(text); hazard.line > 0)
+    throw InputError(fmt::format("{}:{}: not TOML: {}", filename, hazard.line, hazard.what));
   toml::table root;
   try {
     root = toml::parse(text, filename);

@@ -165,7 +165,7 @@ class Replay(unittest.TestCase):
         self.refused("replay", trace, *usual, "--weights", "heavy", says="heavy")
         self.refused("replay", trace, *usual, "--slices", "thick", says="thick")
         self.refused("replay", trace, *usual, "--json", self.folder, says="is a folder")
-        self.refused("replay", trace, *usual, "--csv", trace, says="exists")
+        self.refused("replay", trace, *usual, "--csv", trace, says="another option reads this file")
         self.refused("replay", trace, *usual, ranks=2, says="without mpiexec")
         self.refused("trace", self.config, "-o", trace, says="exists")
         self.refused("trace", self.path("none"), "-o", self.path("t"), says="no such configuration")
