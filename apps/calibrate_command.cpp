@@ -9,11 +9,13 @@
 
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
+#include "apps/config_check.hpp"
 #include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/calibration.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
+#include "partitioners/check_together.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 
@@ -164,9 +166,13 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
   if (mpi.size() < 2)
     throw support::InputError(
         "calibrate: needs at least 2 ranks to time messages: mpiexec -n 2 amrbench calibrate ...");
-  check_output_file("-o", arguments.file, arguments.force);
-  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
+  partitioners::check_together(comm, [&] {
+    if (!is_plain_utf8(arguments.file))  // the model gets its name
+      throw support::InputError("-o: must be a path in UTF-8 without control characters");
+    if (comm.is_root()) check_output_file("-o", arguments.file, arguments.force);
+  });
+  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const Scratch scratch(comm.is_root());
   std::vector<Case> cases(std::begin(kFitted), std::end(kFitted));
   cases.insert(cases.end(), std::begin(kChecked), std::end(kChecked));

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -23,10 +24,43 @@ namespace amrbench::apps {
 
 namespace {
 
-constexpr int kMostParts = 1 << 30;
+constexpr std::int64_t kMostParts = 1 << 30;
 
 /// Subcommands that do real work.
 constexpr std::string_view kWork[] = {"run", "partition", "orb", "trace", "replay", "calibrate"};
+
+/// Accepts whole numbers in decimal digits alone: the parser would read 010 as 8, 0x10 as 16, nothing as 0, and -1 as
+/// the largest number that there is.
+CLI::Validator whole(std::int64_t low, std::int64_t high) {
+  return {[=](std::string& word) {
+            std::int64_t value = 0;
+            const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+            const bool is_octal = word.size() > 1 && word.front() == '0';
+            if (error != std::errc{} || end != word.data() + word.size() || is_octal || value < low || value > high)
+              return fmt::format("must be a whole number from {} to {}, not '{}'", low, high, word);
+            return std::string();
+          },
+          fmt::format("{} to {}", low, high)};
+}
+
+/// Accepts finite decimal numbers alone: nan is in every range for the parser.
+CLI::Validator real(double low, double high) {
+  const bool bounded = high < std::numeric_limits<double>::max();
+  const std::string range = bounded ? fmt::format("{} to {}", low, high) : fmt::format("{} or more", low);
+  return {[=](std::string& word) {
+            double value = 0;
+            const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+            if (error != std::errc{} || end != word.data() + word.size() || !(value >= low && value <= high))
+              return fmt::format("must be a number {}{}, not '{}'", bounded ? "from " : "of ", range, word);
+            return std::string();
+          },
+          range};
+}
+
+/// A file, name or form that is given and empty is a variable of a script that was not set.
+CLI::Validator filled() {
+  return {[](std::string& word) { return word.empty() ? std::string("must not be empty") : std::string(); }, ""};
+}
 
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
@@ -59,9 +93,13 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   run->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
-  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")->type_name("DIR");
-  run->add_option("--trace", arguments->trace, "Record which blocks change, for amrbench replay")->type_name("FILE");
+      ->check(whole(0, 4096));
+  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")
+      ->type_name("DIR")
+      ->check(filled());
+  run->add_option("--trace", arguments->trace, "Record which blocks change, for amrbench replay")
+      ->type_name("FILE")
+      ->check(filled());
   run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
   run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
   run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
@@ -77,60 +115,73 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
                   "grid:768x1152:9, grid:200x100x150:7; KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, "
                   "field, corner; blocks:PATH, file:PATH.csv, file:PATH.graph, file:PATH[:D] (float64)")
       ->type_name("INPUT")
+      ->check(filled())
       ->required();
   command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
       ->type_name("NAME")
+      ->check(filled())
       ->delimiter(',')
       ->required();
   command.add_option("--parts", arguments.parts, "Number of parts, or several with commas")
       ->type_name("N")
       ->delimiter(',')
-      ->check(CLI::Range(1, kMostParts))
+      ->check(whole(1, kMostParts))
       ->required();
   command
       .add_option("--weights", arguments.weights,
                   "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
-      ->type_name("WEIGHTS");
-  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")->type_name("FILE");
+      ->type_name("WEIGHTS")
+      ->check(filled());
+  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")
+      ->type_name("FILE")
+      ->check(filled());
   command
       .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(filled());
   command.add_option("--dim", arguments.dim, "Dimensions; where the input does not tell, 3")
       ->type_name("D")
-      ->check(CLI::Range(1, 16));
-  command.add_option("--splitter", arguments.splitter, "How methods on a tree split nodes")->type_name("NAME");
+      ->check(whole(1, 16));
+  command.add_option("--splitter", arguments.splitter, "How methods on a tree split nodes")
+      ->type_name("NAME")
+      ->check(filled());
   command.add_option("--slices", arguments.slices, "How methods along a curve cut it: midpoint or exact")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(filled());
   command
       .add_option("--side-tolerance", arguments.side_tolerance, "orb: sides this near to the longest count as equal")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 0.999));
+      ->check(real(0.0, 0.999));
   command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
       ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{std::numeric_limits<std::uint32_t>::max()}));
-  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")
-      ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole(1, std::numeric_limits<std::uint32_t>::max()));
+  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")->type_name("N")->check(whole(0, 4096));
   command.add_option("--repetitions", arguments.repetitions, "Calls of each method; time_s is their median")
       ->type_name("N")
-      ->check(CLI::Range(1, 100000));
+      ->check(whole(1, 100000));
   command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
       ->type_name("N")
-      ->check(CLI::Range(1, kMostParts));
+      ->check(whole(1, kMostParts));
 }
 
 void add_outputs(CLI::App& command, PartitionArguments& arguments) {
-  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")->type_name("FILE");
-  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE");
-  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")->type_name("FILE");
-  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")->type_name("FILE.png");
-  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk");
+  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")
+      ->type_name("FILE")
+      ->check(filled());
+  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE")->check(filled());
+  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")
+      ->type_name("FILE")
+      ->check(filled());
+  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")
+      ->type_name("FILE.png")
+      ->check(filled());
+  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk")->check(filled());
   command.add_option("--draw", arguments.draw, "What --picture and --vtk show: parts or curve")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"parts", "curve"}));
   command.add_option("--pixels", arguments.pixels, "Longer side of the picture")
       ->type_name("N")
-      ->check(CLI::Range(16, 16384));
+      ->check(whole(16, 16384));
   command.add_flag("--force", arguments.force, "Replace output files that exist");
 }
 
@@ -153,38 +204,47 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
                    "KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, field, corner; "
                    "grid:NXxNY[xNZ], blocks:PATH, file:PATH.csv, file:PATH[:D] (float64)")
       ->required()
-      ->type_name("INPUT");
-  command->add_option("--leaves", arguments->leaves, "Leaves of the tree")->required()->type_name("D");
+      ->type_name("INPUT")
+      ->check(filled());
+  command->add_option("--leaves", arguments->leaves, "Leaves of the tree")
+      ->required()
+      ->type_name("D")
+      ->check(whole(1, std::numeric_limits<std::uint32_t>::max()));
   command->add_option("--dim", arguments->dim, "2 or 3; where the input does not tell, 3")
       ->type_name("DIM")
-      ->check(CLI::IsMember({2, 3}));
+      ->check(whole(2, 3));
   command->add_flag("--float", arguments->single, "Single-precision coordinates");
   command
       ->add_option("--weights", arguments->weights,
                    "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
-      ->type_name("WEIGHTS");
+      ->type_name("WEIGHTS")
+      ->check(filled());
   std::string methods;
   for (const partitioners::OrbMethod& method : partitioners::orb_methods())
     methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
-  command->add_option("--method", arguments->method, methods)->type_name("NAME");
+  command->add_option("--method", arguments->method, methods)->type_name("NAME")->check(filled());
   command->add_option("--backend", arguments->backend, "cpu, or cuda: on GPUs, one a rank as far as there are")
       ->type_name("NAME")
+      ->check(filled())
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole(0, 4096));
   command->add_option("--repeat", arguments->repeat, "Times to run; the median is reported")
       ->type_name("K")
-      ->check(CLI::Range(1, 1000));
+      ->check(whole(1, 1000));
   command->add_option("--side-tolerance", arguments->side_tolerance, "Sides this near to the longest count as equal")
       ->type_name("X")
-      ->check(CLI::Range(0.0, 0.999));
+      ->check(real(0.0, 0.999));
   command->add_flag("--roofline", arguments->roofline, "Measure counting and show each level against the memory");
-  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE");
+  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE")->check(filled());
   command->add_option("--labels", arguments->labels_file, "Write the leaf of each point there, raw 32-bit")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(filled());
   command->add_option("--permutation", arguments->permutation_file, "Write the points' numbers by leaf, raw 32-bit")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(filled());
+  command->add_flag("--force", arguments->force, "Replace output files that exist");
   return arguments;
 }
 
@@ -192,7 +252,7 @@ std::shared_ptr<TraceArguments> add_trace(CLI::App& app) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand("trace", "Refine a configuration's mesh alone and record it for replay");
   command->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)")->required();
-  command->add_option("-o,--output", arguments->file, "The trace")->type_name("FILE")->required();
+  command->add_option("-o,--output", arguments->file, "The trace")->type_name("FILE")->check(filled())->required();
   command->add_option("--set", arguments->settings, "Change one key: table.key=value (repeatable)")
       ->type_name("KEY=VALUE")
       ->expected(1)
@@ -209,32 +269,40 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   command->add_option("--ranks", arguments->ranks, "Numbers of ranks, with commas")
       ->type_name("N")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
+      ->check(whole(1, 1 << 20))
       ->required();
   const auto names = [&](const char* option, std::vector<std::string>& to, const char* text) {
-    return command->add_option(option, to, text)->type_name("NAME")->delimiter(',');
+    return command->add_option(option, to, text)->type_name("NAME")->check(filled())->delimiter(',');
   };
   names("--partition", arguments->partitions, "Partitioners, with commas; `amrbench list` names them")->required();
   names("--policy", arguments->policies, "Balance policies, with commas")->required();
   names("--weights", arguments->weights, "Cost models, with commas");
   names("--slices", arguments->slices, "Rules of slices, with commas");
-  command->add_option("--splitter", arguments->splitter, "How methods on a tree split nodes")->type_name("NAME");
+  command->add_option("--splitter", arguments->splitter, "How methods on a tree split nodes")
+      ->type_name("NAME")
+      ->check(filled());
   command->add_flag("--rename", arguments->rename, "Parts take the numbers of the ranks where most of them is");
   command->add_option("--threshold", arguments->threshold, "Of policy threshold")
       ->type_name("X")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--every", arguments->every, "Of policy every_n")->type_name("N")->check(CLI::Range(1, 1 << 30));
-  command->add_option("--machine", arguments->machine, "Model of a machine (TOML, docs/replay.md)")->type_name("FILE");
+      ->check(real(0.0, std::numeric_limits<double>::max()));
+  command->add_option("--every", arguments->every, "Of policy every_n")->type_name("N")->check(whole(1, 1 << 30));
+  command->add_option("--machine", arguments->machine, "Model of a machine (TOML, docs/replay.md)")
+      ->type_name("FILE")
+      ->check(filled());
   command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole(0, 4096));
   command->add_option("--export", arguments->exported, "lbaf PREFIX: one combination as LBAF reads it, a file a rank")
       ->type_name("FORMAT PREFIX")
       ->expected(2);
   command->add_flag("--no-optimum", arguments->no_optimum, "Do not search the best schedule");
-  command->add_option("--json", arguments->json, "Record of the replay, a row a combination")->type_name("FILE");
-  command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE");
-  command->add_option("--series", arguments->series, "CSV, a row a combination and refinement")->type_name("FILE");
+  command->add_option("--json", arguments->json, "Record of the replay, a row a combination")
+      ->type_name("FILE")
+      ->check(filled());
+  command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE")->check(filled());
+  command->add_option("--series", arguments->series, "CSV, a row a combination and refinement")
+      ->type_name("FILE")
+      ->check(filled());
   command->add_flag("--force", arguments->force, "Replace output files that exist");
   command->footer("docs/replay.md explains model and columns. Exit status: 0 done, 1 failed, 2 bad input.");
   return arguments;
@@ -245,13 +313,14 @@ std::shared_ptr<CalibrateArguments> add_calibrate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("calibrate", "Fit the model of a machine, for replay, to runs on this one");
   command->add_option("-o,--output", arguments->file, "The model (TOML, docs/replay.md)")
       ->type_name("FILE")
+      ->check(filled())
       ->required();
   command->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole(0, 4096));
   command->add_option("--repetitions", arguments->repetitions, "Runs of each case; medians count")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000));
+      ->check(whole(1, 1000));
   command->add_flag("--force", arguments->force, "Replace a file that exists");
   return arguments;
 }

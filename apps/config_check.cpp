@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -19,6 +20,23 @@ using support::InputError;
 
 constexpr int kPositionBits = 20;  // sfc/key.hpp
 constexpr std::int64_t kMaxRootBlocks = std::int64_t{1} << 31;
+
+/// Steps and stages are counted in 63 bits, and time must be able to go on by one step.
+void check_length(const Config& config) {
+  constexpr double kMostStages = 0x1p62, kMostSteps = 0x1p52;
+  if (static_cast<double>(config.run.steps) * config.run.stages_per_step > kMostStages)
+    throw InputError(fmt::format("run.steps = {}: with run.stages_per_step = {} more than 2^62 stages",
+                                 config.run.steps, config.run.stages_per_step));
+  if (config.run.time == 0.0) return;
+  double cells = 0.0;  // as amr::time_step()
+  for (const amr::ObjectConfig& object : config.objects)
+    for (std::size_t a = 0; a < 3; ++a)
+      cells = std::max(cells, (std::abs(object.velocity[a]) + std::abs(object.growth[a])) *
+                                  std::ldexp(config.mesh.root[a] * config.mesh.block[a], config.mesh.max_level));
+  if (config.run.steps == 0 && !(config.run.time * (cells > 0.0 ? cells : 1.0) <= kMostSteps))
+    throw InputError(fmt::format("run.time = {}: more than 2^52 steps, as fast as the objects are; set run.steps too",
+                                 config.run.time));
+}
 
 void check_mesh(const amr::MeshConfig& mesh) {
   if (mesh.dim != 3)
@@ -66,9 +84,11 @@ void check_run(const Config& config) {
     throw InputError(
         "run.name: must be 1 to 128 letters, digits, '.', '-' or '_', the first a letter, digit or '_' (it names the "
         "result folder)");
+  check_length(config);
 }
 
-/// Is `text` well-formed UTF-8 without control characters, so that TOML and JSON can hold it?
+}  // namespace
+
 bool is_plain_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
@@ -91,14 +111,14 @@ bool is_plain_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace
-
 std::vector<std::string> check_config(const Config& config) {
   check_mesh(config.mesh);
   check_run(config);
   check_work(config.work);
   if (!is_plain_utf8(config.output.dir))
     throw InputError("output.dir (--out): must be a path in UTF-8 without control characters");
+  if (!is_plain_utf8(config.output.trace))
+    throw InputError("output.trace (--trace): must be a path in UTF-8 without control characters");
 
   std::vector<std::string> notes;
   const bool adaptive = config.mesh.max_level > 0 && !config.mesh.uniform && !config.objects.empty();

@@ -1,6 +1,7 @@
 #pragma once
 // Checks of a configuration that concern more than one key, or what this build can do.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/config.hpp"
@@ -10,5 +11,8 @@ namespace amrbench::apps {
 /// Throws support::InputError naming the keys when the configuration cannot be run. Returns notes for the user (one
 /// line each) on what can be run and may surprise. Single keys must have passed the schema's checks.
 std::vector<std::string> check_config(const Config& config);
+
+/// Is `text` well-formed UTF-8 without control characters, so that TOML and JSON can hold it?
+bool is_plain_utf8(std::string_view text);
 
 }  // namespace amrbench::apps

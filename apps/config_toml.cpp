@@ -234,11 +234,13 @@ void guard(std::string_view text, const std::string& filename) {
   const int depth = deepest_dotted_key(text);
   if (depth > kMaxKeyDepth)
     throw InputError(fmt::format("{}: a key with {} dotted parts; keys have two, as in mesh.block", filename, depth));
+  if (const TomlHazard hazard = find_toml_hazard(text); hazard.line > 0)
+    throw InputError(fmt::format("{}:{}: not TOML: {}", filename, hazard.line, hazard.what));
 }
 
 /// The node that --set's value stands for; nullptr when it is not TOML. `holder` keeps it.
 const toml::node* parse_setting_value(const std::string& value, toml::table& holder) {
-  if (deepest_dotted_key(value) > kMaxKeyDepth) return nullptr;
+  if (deepest_dotted_key(value) > kMaxKeyDepth || find_toml_hazard("value = " + value).line > 0) return nullptr;
   try {
     holder = toml::parse("value = " + value);
   } catch (const toml::parse_error&) {

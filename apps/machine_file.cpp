@@ -4,14 +4,15 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <variant>
 
+#include "apps/config_schema.hpp"
 #include "apps/config_toml.hpp"
 #include "apps/names.hpp"
 #include "apps/text_file.hpp"
 #include "apps/toml_guard.hpp"
+#include "partitioners/inputs/text_file.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::apps {
@@ -29,6 +30,7 @@ struct MachineKey {
 };
 
 constexpr int kMostRanks = 1 << 20;
+constexpr double kMostSeconds = 1e6;  // of anything; more sums up to infinity
 
 std::span<const MachineKey> machine_keys() {
   static const MachineKey keys[] = {
@@ -56,8 +58,8 @@ std::span<const MachineKey> machine_keys() {
 void set(Machine& machine, const MachineKey& key, const toml::node& node, const std::string& where) {
   if (const auto* number = std::get_if<double Machine::*>(&key.member)) {
     const auto value = node.value<double>();
-    if (!value || node.is_boolean() || !std::isfinite(*value) || *value < 0.0)
-      throw InputError(fmt::format("{} must be a finite number >= 0", where));
+    if (!value || node.is_boolean() || !(*value >= 0.0 && *value <= kMostSeconds))
+      throw InputError(fmt::format("{} must be a finite number from 0 to {}", where, kMostSeconds));
     machine.*(*number) = *value;
   } else if (const auto* integer = std::get_if<int Machine::*>(&key.member)) {
     const auto* value = node.as_integer();
@@ -79,6 +81,8 @@ loadbalance::Machine parse_machine(std::string_view text, const std::string& fil
   constexpr int kMostSegments = 16;
   if (deepest_dotted_key(text) > kMostSegments)
     throw InputError(fmt::format("{}: keys are nested too deeply", filename));
+  if (const TomlHazard hazard = find_toml_hazard(text); hazard.line > 0)
+    throw InputError(fmt::format("{}:{}: not TOML: {}", filename, hazard.line, hazard.what));
   toml::table root;
   try {
     root = toml::parse(text, filename);
@@ -95,8 +99,8 @@ loadbalance::Machine parse_machine(std::string_view text, const std::string& fil
     const auto key = std::find_if(keys.begin(), keys.end(), [&](const MachineKey& k) { return k.name == name; });
     if (key == keys.end()) {
       const auto near = nearest(name, names);
-      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line, name,
-                                   near ? fmt::format("; did you mean {}?", *near) : ""));
+      throw InputError(fmt::format("{}:{}: {}: unknown key{}", filename, node.source().begin.line,
+                                   partitioners::shown(name), near ? fmt::format("; did you mean {}?", *near) : ""));
     }
     set(machine, *key, node, fmt::format("{}:{}: {}", filename, node.source().begin.line, name));
   }
@@ -115,7 +119,7 @@ std::string write_machine(const Machine& machine) {
     const std::string value = std::visit(
         [&](auto member) -> std::string {
           using T = std::decay_t<decltype(machine.*member)>;
-          if constexpr (std::is_same_v<T, std::string>) return fmt::format("\"{}\"", machine.*member);
+          if constexpr (std::is_same_v<T, std::string>) return format_value(Value(machine.*member));
           if constexpr (std::is_same_v<T, bool>) return machine.*member ? "true" : "false";
           if constexpr (std::is_same_v<T, int>) return fmt::format("{}", machine.*member);
           if constexpr (std::is_same_v<T, double>) return fmt::format("{:.4e}", machine.*member);

@@ -7,7 +7,7 @@
 
 namespace amrbench::apps {
 
-/// Every key of the file must be known, a number >= 0 and finite (ranks_per_node an integer >= 1, overlap true or
+/// Every key of the file must be known, a number from 0 to 10^6 (ranks_per_node an integer >= 1, overlap true or
 /// false); keys that are left out keep their defaults, name the file's name without its ending. Throws
 /// support::InputError with one line that names file and key.
 loadbalance::Machine read_machine(const std::string& path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <new>
 #include <string_view>
 
 #include "apps/command_line.hpp"
@@ -24,9 +25,12 @@ bool needs_mpi(int argc, char** argv) {
                       [](std::string_view word) { return word == "--help" || word == "-h" || word == "--help-all"; });
 }
 
-/// One line on standard error, whatever the message holds.
+/// One line on standard error, whatever the message holds: it may quote a file.
 void print_error(std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
+  constexpr std::size_t kLongest = 2000;
+  if (message.size() > kLongest) message.replace(kLongest, std::string::npos, "...");
+  for (char& c : message)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = c == '\n' ? ' ' : '?';
   fmt::print(stderr, "amrbench: error: {}\n", message);
 }
 
@@ -46,6 +50,8 @@ int guarded(int argc, char** argv, apps::MpiSession* mpi) {
     return apps::run_command_line(argc, argv, mpi);
   } catch (const support::InputError& error) {
     return end_failed(kBadInput, error.what(), mpi);
+  } catch (const std::bad_alloc&) {
+    return end_failed(kFailed, "out of memory; use more ranks or a smaller problem", mpi);
   } catch (const std::exception& error) {
     return end_failed(kFailed, error.what(), mpi);
   }

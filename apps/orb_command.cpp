@@ -9,10 +9,14 @@
 #include "apps/device_report.hpp"
 #include "apps/orb_gpu_run.hpp"
 #include "apps/orb_summary.hpp"
+#include "apps/output_file.hpp"
+#include "partitioners/check_together.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/inputs/weight_range.hpp"
 #include "partitioners/orb/distributed.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
+#include "partitioners/weights.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -32,8 +36,9 @@ void refuse_weights(const OrbArguments& arguments, bool weighted) {
 
 /// The points that this rank makes or reads, with their weights.
 template <class T>
-orb::PointSlice<T> load(const OrbArguments& arguments, const support::Communicator& comm) {
-  auto slice = orb::load_slice<T>(comm, orb::parse_input(arguments.input, arguments.dim), arguments.threads);
+orb::PointSlice<T> load(const OrbArguments& arguments, const orb::InputSpec& spec, const support::Communicator& comm) {
+  if (spec.n > 0) check_orb_size(comm, arguments, spec.n, spec.dim);  // before points are made
+  auto slice = orb::load_slice<T>(comm, spec, arguments.threads);
   if (slice.dim == 0) throw InputError(fmt::format("--input {}: a graph has no points to cut", arguments.input));
   if (slice.dim != 2 && slice.dim != 3)
     throw InputError(fmt::format("--input {}: {} dimensions; orb cuts points of 2 or 3", arguments.input, slice.dim));
@@ -42,7 +47,9 @@ orb::PointSlice<T> load(const OrbArguments& arguments, const support::Communicat
     slice.weighted = true;
   }
   refuse_weights(arguments, slice.weighted);
-  check_orb_leaves(arguments, slice.size);
+  check_orb_size(comm, arguments, slice.size, slice.dim);
+  for (const std::string& note : orb::check_weight_range(comm, slice.weights, slice.size, orb::kOrbWeightBits))
+    if (comm.is_root()) fmt::print(stderr, "amrbench: note: {}\n", note);
   return slice;
 }
 
@@ -64,8 +71,8 @@ OrbSummary run(const OrbArguments& arguments, const orb::PointSlice<T>& slice) {
   take_orb_median(summary);
   sum_up_orb(result.tree, summary);
   summary.labels_hash = orb::labels_hash(result.labels.span());
-  write_orb_numbers(arguments.labels_file, result.labels.span());
-  write_orb_numbers(arguments.permutation_file, result.permutation.span());
+  write_orb_numbers(arguments.labels_file, result.labels.span(), arguments.force);
+  write_orb_numbers(arguments.permutation_file, result.permutation.span(), arguments.force);
   if (arguments.roofline)
     summary.roofline = orb::measure_orb_roofline<T>(arguments.threads > 0 ? arguments.threads : omp_get_max_threads());
   return summary;
@@ -106,8 +113,8 @@ OrbSummary run_either_way(const OrbArguments& arguments, const orb::PointSlice<T
 }
 
 template <class T>
-OrbSummary load_and_run(const OrbArguments& arguments, const support::Communicator& comm) {
-  const auto slice = load<T>(arguments, comm);
+OrbSummary load_and_run(const OrbArguments& arguments, const orb::InputSpec& spec, const support::Communicator& comm) {
+  const auto slice = load<T>(arguments, spec, comm);
   OrbSummary summary =
       slice.dim == 3 ? run_either_way<T, 3>(arguments, slice, comm) : run_either_way<T, 2>(arguments, slice, comm);
   summary.dim = slice.dim;
@@ -197,6 +204,8 @@ void print(const OrbSummary& summary, const OrbArguments& arguments, double copy
 
 /// What only one process does.
 void refuse_on_ranks(const OrbArguments& arguments) {
+  if (arguments.threads > 1 && arguments.backend == "cpu")
+    throw InputError(fmt::format("--threads {}: several ranks have one thread each; leave it out", arguments.threads));
   if (arguments.method != "auto")
     throw InputError(fmt::format("--method {}: several ranks have one method; leave it out", arguments.method));
   if (arguments.roofline) throw InputError("--roofline: only on one rank");
@@ -215,17 +224,28 @@ void refuse_on_gpus(const OrbArguments& arguments) {
                   arguments.method));
 }
 
+void check_files(const OrbArguments& arguments, const orb::InputSpec& spec) {
+  const NamedFile outputs[] = {
+      {"--json", arguments.json}, {"--labels", arguments.labels_file}, {"--permutation", arguments.permutation_file}};
+  const NamedFile inputs[] = {{"--input", spec.path}, {"--weights", orb::weights_path(arguments.weights)}};
+  check_output_files(outputs, inputs, arguments.force);
+}
+
 }  // namespace
 
 int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   const auto comm = support::Communicator::world();
+  const orb::InputSpec spec = orb::parse_input(arguments.input, arguments.dim);
+  orb::check_together(comm, [&] {
+    if (comm.is_root()) check_files(arguments, spec);
+  });
   if (comm.size() > 1) refuse_on_ranks(arguments);
   if (arguments.backend == "cuda") {
     refuse_on_gpus(arguments);
     refuse_without_gpus(comm);
   }
   const OrbSummary summary =
-      arguments.single ? load_and_run<float>(arguments, comm) : load_and_run<double>(arguments, comm);
+      arguments.single ? load_and_run<float>(arguments, spec, comm) : load_and_run<double>(arguments, spec, comm);
   amr::DeviceConfig device;
   device.backend = arguments.backend;
   const double copy = arguments.roofline || !arguments.json.empty() ? measure_roofline(comm, device) : 0;
@@ -235,8 +255,11 @@ int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   print(summary, arguments, copy);
   if (!arguments.json.empty()) {
     if (arguments.threads > 0) provenance.threads = arguments.threads;
-    support::write_file_atomically(arguments.json, to_json(summary, arguments, provenance, copy).dump(2) + "\n",
-                                   support::Existing::replace);
+    if (comm.size() > 1 && arguments.backend == "cpu") provenance.threads = 1;
+    support::write_file_atomically(
+        arguments.json,
+        to_json(summary, arguments, provenance, copy).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+        arguments.force ? support::Existing::replace : support::Existing::refuse);
   }
   return 0;
 }

@@ -23,6 +23,7 @@ struct OrbArguments {
   std::string json;
   std::string labels_file;
   std::string permutation_file;
+  bool force = false;              ///< output files may be replaced
   std::vector<std::string> words;  ///< the whole command line, the program first
 };
 

@@ -111,8 +111,8 @@ OrbSummary run_orb_on_gpus(const OrbArguments& arguments, const orb::PointSlice<
   take_orb_median(summary);
   const std::vector<std::uint32_t> labels = on_host(gpus.labels(), here);
   summary.labels_hash = support::all_sum(comm, orb::labels_hash(labels, gpus.first()));
-  write_orb_numbers(arguments.labels_file, labels);
-  if (options.ids) write_orb_numbers(arguments.permutation_file, on_host(gpus.pieces()[0].ids, here));
+  write_orb_numbers(arguments.labels_file, labels, arguments.force);
+  if (options.ids) write_orb_numbers(arguments.permutation_file, on_host(gpus.pieces()[0].ids, here), arguments.force);
   return summary;
 }
 

@@ -11,6 +11,7 @@
 #include "apps/orb_command.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/roofline.hpp"
+#include "support/mpi.hpp"
 
 namespace amrbench::apps {
 
@@ -41,10 +42,11 @@ struct OrbSummary {
   OrbDeviceTimes device;  ///< with GPUs
 };
 
-/// support::InputError that names the option.
-void check_orb_leaves(const OrbArguments& arguments, std::uint64_t n);
-/// Raw 32-bit numbers to a file; nothing where path is empty.
-void write_orb_numbers(const std::string& path, std::span<const std::uint32_t> values);
+/// Leaves and memory that n points take at least, before there are any. support::InputError that names the option, the
+/// same on every rank. Collective.
+void check_orb_size(const support::Communicator& comm, const OrbArguments& arguments, std::uint64_t n, int dim);
+/// Raw 32-bit numbers to a file, which may `replace` one that is there; nothing where path is empty.
+void write_orb_numbers(const std::string& path, std::span<const std::uint32_t> values, bool replace);
 /// Sets time_s from times_s.
 void take_orb_median(OrbSummary& summary);
 
@@ -52,7 +54,7 @@ template <class T, int Dim>
 void sum_up_orb(const partitioners::OrbTree<T, Dim>& tree, OrbSummary& summary) {
   for (const std::uint32_t c : tree.leaf_cell) {
     const auto& leaf = tree.cells[c];
-    const double weight = static_cast<double>(leaf.weight) * tree.weight_unit;
+    const double weight = static_cast<double>(leaf.weight) * tree.weight_unit;  // in range: check_weight_range()
     summary.count_min = std::min(summary.count_min, leaf.count);
     summary.count_max = std::max(summary.count_max, leaf.count);
     summary.weight_min = std::min(summary.weight_min, weight);

@@ -4,21 +4,23 @@
 #include <fmt/format.h>
 #include <omp.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <span>
 
 #include "apps/output_file.hpp"
 #include "apps/partition_files.hpp"
+#include "apps/partition_memory.hpp"
 #include "apps/partition_record.hpp"
 #include "apps/partition_run.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
 #include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/inputs/weight_range.hpp"
 #include "partitioners/partitioner.hpp"
 #include "partitioners/splitter.hpp"
+#include "partitioners/weights.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
 
@@ -26,32 +28,36 @@ namespace amrbench::apps {
 
 namespace {
 
-namespace fs = std::filesystem;
 using partitioners::Partitioner;
 using partitioners::PointInput;
 using support::InputError;
 using support::Json;
 
+constexpr int kBadInput = 2;
+
+/// A method that refused its input.
+struct RefusedRow {
+  std::string method;
+  int parts;
+  std::string reason;
+};
+
 /// Files that could not be written are found before any work.
-void check_outputs(const PartitionArguments& arguments) {
-  const std::pair<const char*, const std::string*> outputs[] = {{"--json", &arguments.json},
-                                                                {"--csv", &arguments.csv},
-                                                                {"--parts-file", &arguments.parts_file},
-                                                                {"--picture", &arguments.picture},
-                                                                {"--vtk", &arguments.vtk}};
-  std::set<fs::path> taken;
-  for (const auto& [option, name] : outputs) {
-    if (name->empty()) continue;
-    const fs::path path(*name);
-    std::error_code error;
-    if (!taken.insert(fs::absolute(path, error).lexically_normal()).second)
-      throw InputError(fmt::format("{} {}: another option writes this file", option, *name));
-    check_output_file(option, *name, arguments.force);
-  }
+void check_outputs(const PartitionArguments& arguments, const partitioners::InputSpec& spec) {
+  const NamedFile outputs[] = {{"--json", arguments.json},
+                               {"--csv", arguments.csv},
+                               {"--parts-file", arguments.parts_file},
+                               {"--picture", arguments.picture},
+                               {"--vtk", arguments.vtk}};
+  const NamedFile inputs[] = {{"--input", spec.path},
+                              {"--weights", partitioners::weights_path(arguments.weights)},
+                              {"--graph", arguments.graph},
+                              {"--previous", arguments.previous}};
+  check_output_files(outputs, inputs, arguments.force);
   const bool single = arguments.methods.size() == 1 && arguments.parts.size() == 1;
-  for (std::size_t k = 2; k < std::size(outputs); ++k)
-    if (!outputs[k].second->empty() && !single)
-      throw InputError(fmt::format("{} shows one partition: give one method and one part count", outputs[k].first));
+  for (const NamedFile& file : std::span(outputs).subspan(2))
+    if (!file.name.empty() && !single)
+      throw InputError(fmt::format("{} shows one partition: give one method and one part count", file.option));
   if (!arguments.picture.empty() && !pictures_available())
     throw InputError(
         "--picture: this build has no libpng; install libpng-dev, then configure and build again (cmake --preset "
@@ -83,21 +89,19 @@ void make_blocks(const PartitionArguments& arguments, PartitionInput& input) {
     points.blocks->root[axis] = static_cast<std::uint32_t>(points.grid->extent[axis]);
 }
 
-PartitionInput load(const support::Communicator& comm, const PartitionArguments& arguments) {
+PartitionInput load(const support::Communicator& comm, const PartitionArguments& arguments,
+                    partitioners::InputSpec spec) {
   using Form = partitioners::InputSpec::Form;
   PartitionInput input;
-  input.spec = partitioners::parse_input(arguments.input, arguments.dim);
+  input.spec = std::move(spec);
   input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
-  const auto check_size = [&](std::uint64_t size) {
-    if (size >= partitioners::kMostPoints)
-      throw InputError(fmt::format("--input {}: at most 2^32 - 1 points can be measured", arguments.input));
-  };
-  check_size(input.spec.n);  // before they are made
+  const bool made = input.spec.form == Form::generated || input.spec.form == Form::grid;
+  if (made) check_partition_size(comm, arguments, input.spec.n, input);  // before points are made
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
   partitioners::PointInput& points = input.points;
-  check_size(points.size);
+  if (!made) check_partition_size(comm, arguments, points.size, input);
   if (!arguments.picture.empty() && points.dim != 2)
     throw InputError(
         fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", points.name, points.dim));
@@ -110,6 +114,9 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   }
   if (!arguments.previous.empty())
     input.previous = partitioners::load_parts(comm, arguments.previous, points.size, points.here());
+  for (std::string& note :
+       partitioners::check_weight_range(comm, points.weights, points.size, partitioners::kWeightBits))
+    points.notes.push_back(std::move(note));
   make_blocks(arguments, input);
   return input;
 }
@@ -132,7 +139,7 @@ Json describe_input(const PartitionArguments& arguments, const PointInput& input
 
 /// Collective.
 Json describe(const support::Communicator& comm, const PartitionArguments& arguments, const PointInput& input,
-              std::span<const PartitionRow> rows) {
+              std::span<const PartitionRow> rows, std::span<const RefusedRow> refused) {
   Json json{{"schema", 1}, {"program", "amrbench"}, {"command", "partition"}};
   json["input"] = describe_input(arguments, input);
   json["options"] = {{"splitter", arguments.splitter},
@@ -146,6 +153,9 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"previous", arguments.previous.empty() ? Json(nullptr) : Json(arguments.previous)}};
   json["rows"] = Json::array();
   for (const PartitionRow& row : rows) json["rows"].push_back(to_json(row));
+  json["refused"] = Json::array();
+  for (const RefusedRow& row : refused)
+    json["refused"].push_back({{"method", row.method}, {"parts", row.parts}, {"reason", row.reason}});
   json["provenance"] = to_json(support::collect_provenance(comm, arguments.words));
   json["provenance"]["notes"] = input.notes;
   return json;
@@ -192,6 +202,38 @@ void print_row(std::span<const PartitionRow> rows) {
   std::fflush(stdout);
 }
 
+struct Found {
+  std::vector<PartitionRow> rows;
+  std::vector<RefusedRow> refused;
+  FoundParts last;
+};
+
+/// Every method for every part count. Where there are several, one that refuses costs the others nothing: its line is
+/// printed and kept. Collective.
+Found run_all(const support::Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,
+              std::span<const std::unique_ptr<Partitioner>> makers) {
+  Found found;
+  const bool several = arguments.methods.size() * arguments.parts.size() > 1;
+  for (std::size_t m = 0; m < makers.size(); ++m) {
+    const std::string& method = arguments.methods[m];
+    if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 &&
+        !makers[m]->runs_on_ranks(options_of(arguments, 1)))
+      fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n", method);
+    for (const int parts : arguments.parts) {
+      try {
+        found.rows.push_back(run_row(comm, arguments, input, method, *makers[m], parts, found.last));
+      } catch (const InputError& error) {
+        found.refused.push_back({method, parts, error.what()});
+        if (!several) throw;
+        if (comm.is_root()) fmt::print(stderr, "amrbench: error: {}\n", error.what());
+        continue;
+      }
+      if (comm.is_root()) print_row(found.rows);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 int partition_command(const PartitionArguments& arguments, const MpiSession& /*mpi*/) {
@@ -199,33 +241,28 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
   partitioners::check_splitter(arguments.splitter);
   (void)partitioners::slice_rule_from_name(arguments.slices, "--slices");
-  check_outputs(arguments);
-  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   const auto comm = support::Communicator::world();
-  PartitionInput input = load(comm, arguments);
-  for (const std::string& note : input.points.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+  const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
+  partitioners::check_together(comm, [&] {
+    if (comm.is_root()) check_outputs(arguments, spec);
+  });
+  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  PartitionInput input = load(comm, arguments, spec);
+  if (comm.is_root())
+    for (const std::string& note : input.points.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
 
-  std::vector<PartitionRow> rows;
-  FoundParts found;
-  for (std::size_t m = 0; m < makers.size(); ++m) {
-    if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 &&
-        !makers[m]->runs_on_ranks(options_of(arguments, 1)))
-      fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n",
-                 arguments.methods[m]);
-    for (const int parts : arguments.parts) {
-      rows.push_back(run_row(comm, arguments, input, arguments.methods[m], *makers[m], parts, found));
-      if (comm.is_root()) print_row(rows);
-    }
-  }
-  const Json record = describe(comm, arguments, input.points, rows);
-  write_views(comm, arguments, input, std::move(found));
-  if (!comm.is_root()) return 0;
+  Found found = run_all(comm, arguments, input, makers);
+  if (found.rows.empty()) return kBadInput;  // every method has said why
+  const Json record = describe(comm, arguments, input.points, found.rows, found.refused);
+  write_views(comm, arguments, input, std::move(found.last));
+  const int status = found.refused.empty() ? 0 : kBadInput;
+  if (!comm.is_root()) return status;
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
-  if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, to_csv(rows), existing);
+  if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, to_csv(found.rows), existing);
   if (!arguments.json.empty())
     support::write_file_atomically(arguments.json, record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                                    existing);
-  return 0;
+  return status;
 }
 
 }  // namespace amrbench::apps

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "apps/config_check.hpp"
@@ -113,8 +114,8 @@ void print_table(const std::vector<ReplayRow>& rows) {
     const auto percent = [](double share) { return fmt::format("{:.2f} %", 100.0 * share); };
     fmt::print(fmt::runtime(kLine), row.strategy.ranks, row.strategy.partition.method, row.strategy.partition.slices,
                row.strategy.balance.policy, row.strategy.balance.weights, fmt::format("{:.5g}", row.times.total()),
-               percent(row.times.stencil_s / row.times.total()), row.totals.rebalances, row.totals.blocks_migrated,
-               fmt::format("{:.3f}", row.totals.imbalance_mean()),
+               row.times.total() > 0.0 ? percent(row.times.stencil_s / row.times.total()) : "-", row.totals.rebalances,
+               row.totals.blocks_migrated, fmt::format("{:.3f}", row.totals.imbalance_mean()),
                row.optimum_s > 0.0 ? fmt::format("{:.5g}", row.optimum_s) : "-",
                row.optimum_s > 0.0 ? percent(row.regret) : "-");
   }
@@ -126,7 +127,8 @@ int export_command(const ReplayArguments& arguments, const loadbalance::ReplayRe
     throw InputError(fmt::format("--export {}: unknown format; there is lbaf", arguments.exported[0]));
   if (request.strategies.size() != 1 || request.strategies[0].ranks > kMostFiles)
     throw InputError(fmt::format("--export: give one combination of at most {} ranks", kMostFiles));
-  check_output_file("--export", fmt::format("{}.0.json", arguments.exported[1]), arguments.force);
+  for (int rank = 0; rank < request.strategies[0].ranks; ++rank)
+    check_output_file("--export", fmt::format("{}.{}.json", arguments.exported[1], rank), arguments.force);
   const int phases = loadbalance::export_lbaf(arguments.trace, request.strategies[0], request.machine,
                                               arguments.exported[1], arguments.force);
   fmt::print("{} phases of {} ranks\n{}.0.json\n", phases, request.strategies[0].ranks, arguments.exported[1]);
@@ -140,7 +142,8 @@ int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
   Config config = parse_toml(read_text_file(arguments.config_path, "configuration"), arguments.config_path);
   for (const std::string& setting : arguments.settings) apply_setting(config, setting);
   for (const std::string& note : check_config(config)) fmt::print(stderr, "amrbench: note: {}\n", note);
-  check_output_file("-o", arguments.file, arguments.force);
+  check_output_files(std::array{NamedFile{"-o", arguments.file}},
+                     std::array{NamedFile{"CONFIG", arguments.config_path}}, arguments.force);
   if (config.device.threads > 0) omp_set_num_threads(config.device.threads);
   const auto comm = support::Communicator::world();
   support::Progress progress(comm);
@@ -155,14 +158,10 @@ int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
 
 int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   need_one_process(mpi, "replay");
-  check_output_file("--json", arguments.json, arguments.force);
-  check_output_file("--csv", arguments.csv, arguments.force);
-  check_output_file("--series", arguments.series, arguments.force);
-  const std::string* files[] = {&arguments.json, &arguments.csv, &arguments.series};
-  for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (!files[i]->empty() && *files[i] == *files[j])
-        throw InputError(fmt::format("{}: another option writes this file", *files[i]));
+  check_output_files(std::array{NamedFile{"--json", arguments.json}, NamedFile{"--csv", arguments.csv},
+                                NamedFile{"--series", arguments.series}},
+                     std::array{NamedFile{"TRACE", arguments.trace}, NamedFile{"--machine", arguments.machine}},
+                     arguments.force);
   if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
   loadbalance::ReplayRequest request;
   request.strategies = strategies_of(arguments);

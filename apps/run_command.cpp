@@ -14,6 +14,8 @@
 #include "apps/output_file.hpp"
 #include "apps/result_folder.hpp"
 #include "apps/text_file.hpp"
+#include "partitioners/check_together.hpp"
+#include "partitioners/inputs/memory_check.hpp"
 #include "support/cuda_info.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -23,6 +25,9 @@ namespace amrbench::apps {
 namespace {
 
 using support::InputError;
+
+/// Keys, places and neighbours of a block, at least.
+constexpr double kMeshBlockBytes = 100;
 
 struct Resolved {
   Config config;
@@ -60,6 +65,20 @@ Progress progress_mode(const RunArguments& arguments) {
   return kModes.at(arguments.progress);
 }
 
+/// What the first mesh takes on every rank, before any of it is taken. Collective.
+void check_room(const Config& config, int ranks) {
+  const MemoryEstimate estimate = estimate_memory(config, ranks);
+  const bool on_host = config.device.backend == "cpu";
+  const double bytes = config.mesh.uniform ? estimate.bound_bytes_per_rank : estimate.initial_bytes_per_rank;
+  const double blocks = (config.mesh.uniform ? estimate.bound_blocks : estimate.initial_blocks) / ranks;
+  const auto comm = support::Communicator::world();
+  const double share = partitioners::memory_share(comm);
+  partitioners::check_together(comm, [&] {
+    partitioners::check_memory(fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", ")),
+                               (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share);
+  });
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments, const MpiSession& mpi) {
@@ -71,6 +90,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
       fmt::print("{}\n{}", write_toml(resolved.config), describe_memory(resolved.config, mpi.size(), "# "));
     return 0;
   }
+  check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.
   if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
   RunOptions options;

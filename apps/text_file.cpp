@@ -21,6 +21,9 @@ std::string read_text_file(const std::string& path, std::string_view what) {
   if (!std::filesystem::exists(status)) throw InputError(fmt::format("{}: no such {} file", path, what));
   if (std::filesystem::is_directory(status))
     throw InputError(fmt::format("{}: is a folder; a {} file (TOML) is needed", path, what));
+  // A pipe may never have a writer, and a device no end.
+  if (!std::filesystem::is_regular_file(status))
+    throw InputError(fmt::format("{}: is a pipe or a device; a {} file (TOML) is needed", path, what));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (!file) throw InputError(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
   std::string text(kMaxConfigBytes + 1, '\0');

@@ -8,4 +8,12 @@ namespace amrbench::apps {
 /// number. One pass, no recursion.
 int deepest_dotted_key(std::string_view text);
 
+/// Where toml++ 3.3 has no defined behaviour: a character beyond ASCII outside strings and comments, or a table header
+/// whose name is missing. Neither is TOML. line 0: nothing of the kind. One pass.
+struct TomlHazard {
+  int line = 0;
+  std::string_view what;
+};
+TomlHazard find_toml_hazard(std::string_view text);
+
 }  // namespace amrbench::apps

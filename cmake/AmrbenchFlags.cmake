@@ -34,6 +34,14 @@ if(AMRBENCH_SANITIZE)
   target_link_options(amrbench_flags INTERFACE -fsanitize=${AMRBENCH_SANITIZE})
 endif()
 
+if(AMRBENCH_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT AMRBENCH_TESTS)
+    message(FATAL_ERROR "AMRBENCH_FUZZ needs libFuzzer and the tests: use clang (cmake --preset fuzz)")
+  endif()
+  target_compile_options(amrbench_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(amrbench_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # Libraries and tests are compiled a handful of sources at a time: most of a source's time goes into headers, clang-tidy's too.
 # Names in anonymous namespaces must then differ within a room. Editors that read compile_commands.json want
 # AMRBENCH_UNITY=OFF. CMake's own way of doing so names sources by absolute paths, which show in __FILE__: no other checkout

@@ -4,6 +4,8 @@
 #include <zoltan.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 
@@ -71,13 +73,22 @@ int count_objects(void* data, int* error) {
   return static_cast<int>(problem_of(data).points.size());
 }
 
+/// Weights times 2^exponent are, and add up, within the range of a float; 0 where they do without.
+int exponent_for_floats(std::span<const double> weights) {
+  constexpr int kHarmless = 64;
+  int exponent = 0;
+  if (!weights.empty()) std::frexp(*std::max_element(weights.begin(), weights.end()), &exponent);
+  return std::abs(exponent) > kHarmless ? -exponent : 0;
+}
+
 void list_objects(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int weight_width, float* weights,
                   int* error) {
   const Problem& problem = problem_of(data);
+  const int exponent = exponent_for_floats(problem.weights);
   for (std::size_t i = 0; i < problem.points.size(); ++i) {
     gids[i] = static_cast<ZOLTAN_ID_TYPE>(i);
     lids[i] = static_cast<ZOLTAN_ID_TYPE>(i);
-    if (weight_width > 0) weights[i] = static_cast<float>(problem.weights[i]);
+    if (weight_width > 0) weights[i] = static_cast<float>(std::ldexp(problem.weights[i], exponent));
   }
   *error = ZOLTAN_OK;
 }

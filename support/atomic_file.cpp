@@ -25,7 +25,8 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target) : target_(target) {
     path_ = target.parent_path() / fmt::format(".{}.{}.part", target.filename().string(), getpid());
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(path_.c_str());  // of a process that had this number and died
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(target, errno);
   }
   ~TemporaryFile() {
@@ -71,6 +72,10 @@ void write_file_atomically(const fs::path& file, std::string_view content, Exist
   TemporaryFile temporary(file);
   temporary.write_all(content);
   temporary.publish(existing);
+}
+
+void try_writing(const fs::path& file) {
+  const TemporaryFile temporary(file);
 }
 
 }  // namespace amrbench::support

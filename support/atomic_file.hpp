@@ -14,4 +14,8 @@ enum class Existing { refuse, replace };
 void write_file_atomically(const std::filesystem::path& file, std::string_view content,
                            Existing existing = Existing::refuse);
 
+/// Makes the temporary file of write_file_atomically() and removes it again: only trying tells whether a folder can be
+/// written. RunError as there.
+void try_writing(const std::filesystem::path& file);
+
 }  // namespace amrbench::support

@@ -28,6 +28,10 @@ std::int64_t peak_resident_bytes() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<std::int64_t>(usage.ru_maxrss) * 1024 : 0;
 }
 
+std::int64_t resident_bytes() {
+  return proc_bytes("/proc/self/status", "VmRSS");
+}
+
 bool reset_peak_resident() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;  // proc(5): resets the peak resident set size

@@ -12,6 +12,9 @@ namespace amrbench::support {
 /// system does not let it be forgotten; the peak then stays that of the whole process. Of one rank: not collective.
 bool reset_peak_resident();
 
+/// Memory of this process that is resident now, in bytes. 0 when the system does not say. Of one rank: not collective.
+[[nodiscard]] std::int64_t resident_bytes();
+
 /// Memory of the node that could still be had without swapping, in bytes (Linux: MemAvailable). 0 when not known.
 [[nodiscard]] std::int64_t available_memory_bytes();
 

@@ -6,7 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
+#include "partitioners/inputs/memory_check.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -21,6 +23,7 @@ constexpr std::string_view kMagic = "amrbench-trace 1";
 constexpr std::size_t kMostHeader = 1 << 16;
 /// A frame's payload may not be larger, so that a damaged length takes no memory: 2^27 changes of a byte or two.
 constexpr std::uint32_t kMostPayload = 1U << 29;
+constexpr std::uint32_t kLargePayload = 1U << 24;
 constexpr std::size_t kFrameHead = 13;
 constexpr int kMostPasses = 64;
 
@@ -92,6 +95,19 @@ class Payload {
   std::size_t at_ = 0;
 };
 
+/// A whole number of the header, and no other kind that would become one.
+template <class T>
+T whole_number(const nlohmann::json& value) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() >> 63 != 0) ||
+      !std::in_range<T>(value.get<std::int64_t>()))
+    throw InputError(fmt::format("{} is no whole number, or a too large one", value.dump()));
+  return value.get<T>();
+}
+std::array<int, 3> three_numbers(const nlohmann::json& value) {
+  if (!value.is_array() || value.size() != 3) throw InputError("root and block must be 3 integers");
+  return {whole_number<int>(value[0]), whole_number<int>(value[1]), whole_number<int>(value[2])};
+}
+
 void check_header(const TraceHeader& h) {
   const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
   int bits = 0;
@@ -100,6 +116,9 @@ void check_header(const TraceHeader& h) {
       throw InputError("root must be 3 integers >= 1, block 3 even integers from 2 to 32");
     while ((1 << bits) < h.root[d]) ++bits;
   }
+  const std::int64_t cells = std::int64_t{h.root[0]} * h.root[1] * h.root[2];  // of 60 bits at most
+  if (cells > std::numeric_limits<std::int32_t>::max())
+    throw InputError(fmt::format("root has {} cells; at most 2^31 - 1 are possible", cells));
   if (!in(h.max_level, 0, 20 - bits)) throw InputError("max_level is too large for root");
   if (!in(h.variables, 1, 1 << 20) || h.steps < 0) throw InputError("variables must be >= 1, steps >= 0");
   for (const amr::WorkConfig& w : h.work)
@@ -117,6 +136,9 @@ TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
     : file_(std::move(file)), unfinished_(file_.string() + ".part") {
   std::error_code error;
   if (fs::is_directory(file_, error)) throw RunError(fmt::format("trace {}: is a folder", file_.string()));
+  const fs::file_status unfinished = fs::symlink_status(unfinished_, error);
+  if (fs::exists(unfinished) && !fs::is_regular_file(unfinished))
+    throw RunError(fmt::format("trace {}: is no regular file", unfinished_.string()));
   out_.open(unfinished_, std::ios::binary | std::ios::trunc);
   nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
                       {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};
@@ -177,7 +199,8 @@ void TraceWriter::finish(std::int64_t steps, std::int64_t stages) {
 TraceReader::TraceReader(fs::path file) : file_(std::move(file)) {
   std::error_code error;
   if (!fs::exists(file_, error)) refuse("no such file");
-  if (!fs::is_regular_file(file_, error)) refuse("is no file");
+  if (fs::is_directory(file_, error)) refuse("is a folder; a file is needed");
+  if (!fs::is_regular_file(file_, error)) refuse("is a pipe or a device; a file is needed");
   left_ = fs::file_size(file_, error);
   in_.open(file_, std::ios::binary);
   if (!in_) refuse("cannot be read");
@@ -205,11 +228,11 @@ void TraceReader::read_header() {
                : "is no trace of amrbench");
   try {
     const auto json = nlohmann::json::parse(line(kMostHeader));
-    header_.root = json.at("root").get<std::array<int, 3>>();
-    header_.max_level = json.at("max_level").get<int>();
-    header_.block = json.at("block").get<std::array<int, 3>>();
-    header_.variables = json.at("variables").get<int>();
-    header_.steps = json.at("steps").get<std::int64_t>();
+    header_.root = three_numbers(json.at("root"));
+    header_.max_level = whole_number<int>(json.at("max_level"));
+    header_.block = three_numbers(json.at("block"));
+    header_.variables = whole_number<int>(json.at("variables"));
+    header_.steps = whole_number<std::int64_t>(json.at("steps"));
     header_.name = json.at("name").get<std::string>();
     if (json.contains("work")) {
       for (const auto& w : json.at("work"))
@@ -234,6 +257,9 @@ bool TraceReader::read_frame(char& kind, std::string& payload) {
   std::string packed(packed_size, '\0');
   if (!in_.read(packed.data(), packed_size)) return false;
   left_ -= packed_size;
+  // Each byte may become a code of eight.
+  if (size > kLargePayload)
+    partitioners::check_memory(fmt::format("trace {}", file_.string()), 9.0 * size, partitioners::memory_share({}));
   // zlib packs at most 1032 to 1.
   if (crc(packed) != get32(head + 9) || size / 1100 > packed_size + 1) return false;
   payload.resize(size);
@@ -251,10 +277,12 @@ bool TraceReader::next(TraceRefinement& refinement) {
   try {
     Payload payload(bytes);
     if (kind == 'E') {
-      steps_ = payload.get_signed();
-      stages_ = payload.get_signed();
-      if (payload.get_signed() != refinements_ || !payload.is_empty() || left_ != 0)
+      const std::int64_t steps = payload.get_signed(), stages = payload.get_signed();
+      if (payload.get_signed() != refinements_ || !payload.is_empty() || left_ != 0 || steps < steps_ ||
+          stages < stages_)
         throw InputError("the end does not fit what comes before");
+      steps_ = steps;
+      stages_ = stages;
       return false;
     }
     if (kind != 'R') throw InputError("a record of an unknown kind");

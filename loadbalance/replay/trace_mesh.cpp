@@ -2,14 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "partitioners/block_keys.hpp"
+#include "partitioners/inputs/memory_check.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
 
 namespace {
 
+/// Numbers of blocks come from outside: a few bytes of a trace may ask for more than there is room for.
+void check_blocks(double blocks) {
+  if (blocks > std::numeric_limits<std::int32_t>::max())
+    throw support::InputError(fmt::format("a mesh of {:.0f} blocks; a process has at most 2^31 - 1", blocks));
+  constexpr double kBlockBytes = sizeof(amr::Key) + sizeof(amr::Mesh<3>::Coord) + sizeof(amr::Mesh<3>::Links);
+  constexpr double kSmall = 1 << 20;
+  if (blocks > kSmall)
+    partitioners::check_memory(fmt::format("a mesh of {:.0f} blocks", blocks), blocks * kBlockBytes,
+                               partitioners::memory_share({}));
+}
+
 sfc::KeySpace<3> key_space(const TraceHeader& header, std::string_view curve) {
+  check_blocks(static_cast<double>(header.root[0]) * header.root[1] * header.root[2]);
   sfc::Coord<3> root{};
   for (std::size_t d = 0; d < 3; ++d) root[d] = static_cast<std::uint32_t>(header.root[d]);
   return partitioners::block_keys<3>(curve, root, header.max_level);
@@ -39,6 +54,9 @@ std::vector<amr::Change> TraceMesh::changes(const TracePass& pass) const {
     changes[static_cast<std::size_t>(i)] = change;
   };
   const int deepest = mesh_.space().max_level();
+  double splits = 0;
+  for (const auto& codes : pass.splits) splits += static_cast<double>(codes.size());
+  check_blocks(mesh_.size() + 7 * splits);
   for (int level = 0; level <= deepest; ++level) {
     const auto l = static_cast<std::size_t>(level);
     for (const std::uint64_t code : pass.splits[l]) {

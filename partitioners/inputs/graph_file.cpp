@@ -60,7 +60,7 @@ class GraphParser {
     vertices_ = number(take_word(line), "the number of vertices", 0, std::numeric_limits<std::int32_t>::max());
     edges_ = number(take_word(line), "the number of edges", 0, std::int64_t{1} << 50);
     // A vertex costs a line end and an edge four bytes: a header that asks for more is not of this file.
-    if (static_cast<std::size_t>(vertices_) > bytes_ || static_cast<std::size_t>(edges_) > bytes_)
+    if (static_cast<std::size_t>(vertices_) > bytes_ || static_cast<std::size_t>(edges_) > bytes_ / 4 + 1)
       fail(fmt::format("{} vertices and {} edges do not fit into a file of {} bytes", vertices_, edges_, bytes_));
     const std::string_view format = take_word(line);
     if (format.size() > 3 || format.find_first_not_of("01") != std::string_view::npos)

@@ -64,6 +64,9 @@ bool take_header(std::span<const std::string_view> cells, const std::string& whe
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const std::string name = plain_name(cells[k]);
     if (name.empty()) throw InputError(fmt::format("{}: column {} of the header has no name", where, k + 1));
+    if (name == "weights")  // would be taken for a coordinate
+      throw InputError(
+          fmt::format("{}: column {} is called weights; a column of weights must be called weight", where, k + 1));
     if (name != "weight") continue;
     if (form.weight) throw InputError(fmt::format("{}: two columns are called weight", where));
     form.weight = k;

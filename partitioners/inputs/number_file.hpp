@@ -34,8 +34,8 @@ struct TableForm {
   [[nodiscard]] std::size_t coordinates() const { return columns - (weight ? 1 : 0); }
 };
 
-/// Reads the top of the file. InputError also for a file without rows or header, a header with a cell left empty or two
-/// weights, more than 17 columns. Of one rank: not collective.
+/// Reads the top of the file. InputError also for a file without rows or header, a header with a cell left empty, two
+/// weights or a column `weights`, more than 17 columns. Of one rank: not collective.
 TableForm read_table_form(const std::string& path);
 
 /// Where a row stands: makes the front of a message, "<path>:<line>", and knows the row's number in the file.

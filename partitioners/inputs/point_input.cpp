@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
 #include "partitioners/inputs/block_file.hpp"
 #include "partitioners/inputs/graph_file.hpp"
+#include "partitioners/inputs/memory_check.hpp"
 #include "partitioners/inputs/number_file.hpp"
 #include "support/error.hpp"
-#include "support/process_memory.hpp"
 
 namespace amrbench::partitioners {
 
@@ -24,48 +23,47 @@ using support::Communicator;
 using support::InputError;
 using Form = InputSpec::Form;
 
+constexpr std::string_view kRandom = "random:", kFile = "file:";
 constexpr std::uint64_t kChunk = std::uint64_t{1} << 17;  // float64 that are read at once
 
 std::uint64_t sum_over(const Communicator& comm, std::uint64_t value) {
   return comm.size() > 1 ? support::all_sum(comm, value) : value;
 }
 
-/// Bytes that are this rank's share of its node's memory; ranks of a node have the same.
-double memory_share(const Communicator& comm) {
-  const int there = comm.size() > 1 ? comm.split_node().size() : 1;
-  const auto bytes = static_cast<double>(support::total_memory_bytes()) / there;
-  return bytes > 0 ? bytes : std::numeric_limits<double>::infinity();
-}
-
-/// bytes: as a double, for N and D may multiply to more than 64 bits hold.
-void check_memory(const std::string& name, double bytes, double share) {
-  constexpr double kGib = 1024.0 * 1024 * 1024;
-  if (bytes > share)
-    throw InputError(fmt::format("{}: takes {:.1f} GiB on a rank, whose share of the node's memory is {:.1f}", name,
-                                 bytes / kGib, share / kGib));
-}
-
 void check_points(const std::string& path, std::uint64_t n) {
   if (n > kMostPoints) throw InputError(fmt::format("{}: {} points; at most 2^32 are possible", path, n));
 }
 
+/// Coordinates beyond have distances, or in single precision sides of boxes, that are infinite.
+template <class T>
+constexpr double kLargestCoordinate = 0x1p500;
+template <>
+constexpr double kLargestCoordinate<float> = 0x1p126;
+
 [[noreturn]] void refuse_weight(double weight, const std::string& where) {
   throw InputError(fmt::format("{}: the weight {} must be finite and not negative", where, weight));
+}
+[[noreturn]] void refuse_more(const std::string& where, std::uint64_t points) {
+  throw InputError(fmt::format("{}: there are only {} points; there must be one line a point", where, points));
 }
 bool good_weight(double weight) {
   return std::isfinite(weight) && weight >= 0;
 }
 
-/// x as a coordinate; nothing where it is not finite, in T.
+/// x as a coordinate; false where it is none.
 template <class T>
 bool take_coordinate(double x, T& to) {
+  if (!(std::abs(x) <= kLargestCoordinate<T>)) return false;
   to = static_cast<T>(x);
-  return std::isfinite(to);
+  return true;
 }
 
+template <class T>
 std::string bad_coordinate(std::size_t axis, std::uint64_t point, double value) {
-  return fmt::format("coordinate {} of point {} is {}; coordinates must be finite{}", axis, point, value,
-                     std::isfinite(value) ? " in single precision" : "");
+  const std::string is = fmt::format("coordinate {} of point {} is {}; coordinates must be ", axis, point, value);
+  if (!std::isfinite(value)) return is + "finite";
+  return is + fmt::format("from -{0:.2e} to {0:.2e}{1}", kLargestCoordinate<T>,
+                          sizeof(T) < sizeof(double) ? " in single precision" : "");
 }
 
 template <class T>
@@ -100,7 +98,7 @@ class RowTaker {
     T* to = place_for(width);
     for (std::size_t axis = 0; axis < width; ++axis)
       if (!take_coordinate(at_[axis], to[axis]))
-        throw InputError(place.line() + ": " + bad_coordinate(axis, place.row(), at_[axis]));
+        throw InputError(place.line() + ": " + bad_coordinate<T>(axis, place.row(), at_[axis]));
     if (slice_.blocks && !is_block_centre(*slice_.blocks, {at_.data(), width}))
       throw InputError(
           fmt::format("{}: no block has its centre there; centres are odd multiples of 2^(max_level - "
@@ -182,7 +180,7 @@ void load_raw(const Communicator& comm, const InputSpec& spec, PointSlice<T>& sl
       for (std::size_t i = 0; i < chunk.size(); ++i)
         if (!take_coordinate(chunk[i], slice.points[k + i]))
           throw InputError(fmt::format("{}: {}", spec.path,
-                                       bad_coordinate((first + k + i) % width, (first + k + i) / width, chunk[i])));
+                                       bad_coordinate<T>((first + k + i) % width, (first + k + i) / width, chunk[i])));
     }
   });
 }
@@ -194,6 +192,7 @@ void load_graph(const Communicator& comm, const InputSpec& spec, PointSlice<T>& 
   check_together(comm, [&] {
     if (!comm.is_root()) return;
     GraphFile file = read_graph_file(spec.path);
+    if (file.graph.vertices() == 0) throw InputError(fmt::format("{}: no vertices in it", spec.path));
     constraints = file.constraints;
     if (constraints == 1) slice.weights.assign(file.vertex_weights.begin(), file.vertex_weights.end());
     if (constraints > 1)
@@ -217,6 +216,7 @@ std::vector<double> weights_by_line(const Communicator& comm, const std::string&
       throw InputError(fmt::format("{}: {} columns; a weight a line is needed", path, form.columns));
     read_rows(form, comm.rank(), comm.size(), [&](std::span<const double> values, const TablePlace& place) {
       if (!good_weight(values[0])) refuse_weight(values[0], place.line());
+      if (weights.size() == size) refuse_more(place.line(), size);
       weights.push_back(values[0]);
     });
   });
@@ -286,9 +286,13 @@ std::optional<Graph> input_graph(const InputSpec& spec, int threads) {
   return stencil_graph(spec.grid, threads);
 }
 
+std::string weights_path(const std::string& text) {
+  if (text.starts_with(kRandom)) return {};
+  return text.starts_with(kFile) ? text.substr(kFile.size()) : text;
+}
+
 std::vector<double> load_weights(const Communicator& comm, const std::string& text, std::uint64_t size,
                                  std::uint64_t first, std::uint64_t here) {
-  constexpr std::string_view kRandom = "random:", kFile = "file:";
   const double share = memory_share(comm);
   check_together(comm, [&] { check_memory("--weights " + text, static_cast<double>(here) * sizeof(double), share); });
   if (text.starts_with(kRandom)) {
@@ -300,7 +304,7 @@ std::vector<double> load_weights(const Communicator& comm, const std::string& te
     make_weights(*seed, first, weights);
     return weights;
   }
-  const std::string path = text.starts_with(kFile) ? text.substr(kFile.size()) : text;
+  const std::string path = weights_path(text);
   const bool by_line = path.ends_with(".csv") || path.ends_with(".txt");
   return by_line ? weights_by_line(comm, path, size, here) : weights_by_number(comm, path, size, first, here);
 }
@@ -316,6 +320,7 @@ std::vector<std::int32_t> load_parts(const Communicator& comm, const std::string
       if (!part || *part < 0)
         throw InputError(fmt::format("{}:{}: '{}' must be the number of a part", path,
                                      line_number(path, lines.offset()), shown(line)));
+      if (parts.size() == size) refuse_more(fmt::format("{}:{}", path, line_number(path, lines.offset())), size);
       parts.push_back(*part);
     }
   });

@@ -78,9 +78,10 @@ using PointInput = PointSlice<double>;
 
 /// This rank's stretch: an even share of what is generated and of float64, the lines that begin in an even share of a
 /// text's bytes. The graph of a .graph file is loaded, that of a grid is not (input_graph()). Coordinates must be
-/// finite (as T, too), weights finite and >= 0; a file must hold a point. Throws support::InputError, the same on every
-/// rank: what is wrong with the file, line or point, or what memory it takes where the node has not so much. T: float
-/// or double. `threads`: 0 for all. Collective over `comm`; a default Communicator is this process alone.
+/// finite and at most 2^500 (float: 2^126) large, weights finite and >= 0; a file must hold a point. Throws
+/// support::InputError, the same on every rank: what is wrong with the file, line or point, or what memory it takes
+/// where the node has not so much. T: float or double. `threads`: 0 for all. Collective over `comm`; a default
+/// Communicator is this process alone.
 template <class T>
 PointSlice<T> load_slice(const support::Communicator& comm, const InputSpec& spec, int threads = 0);
 
@@ -89,6 +90,9 @@ PointInput load_input(std::string_view text, int threads = 0);
 
 /// The graph that comes with an input: a grid's. Nothing for others. Of one rank: not collective.
 std::optional<Graph> input_graph(const InputSpec& spec, int threads = 0);
+
+/// The file that the text of --weights names; empty for random ones.
+std::string weights_path(const std::string& text);
 
 /// This rank's weights of points first .. first + here - 1 of `size`: `random:SEED` (make_weights()), or a file, `PATH`
 /// or `file:PATH`: .csv and .txt have a number a line (number_file.hpp), any other float64. Exactly `size`, finite, >=

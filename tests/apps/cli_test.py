@@ -218,7 +218,7 @@ class Cli(unittest.TestCase):
                  ("--input", "cluster:500", "--dim", "2"))
         for words in cases:
             with self.subTest(words=words):
-                one = self.orb_says(*words, "--leaves", "9", "--json", "i.json")
+                one = self.orb_says(*words, "--leaves", "9", "--json", "i.json", "--force")
                 with open(self.path("i.json"), encoding="utf-8") as file:
                     record = json.load(file)
                 self.assertEqual((record["dim"], record["weights"]), (2, "input" if "p.csv" in words[1] else ""))

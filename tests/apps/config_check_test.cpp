@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/apps/input_error.hpp"
 
 namespace amrbench::apps {
@@ -102,6 +104,31 @@ TEST(CheckConfig, FoldersAreText) {
     config.output.dir = dir;
     EXPECT_NO_THROW(check_config(config)) << dir;
   }
+}
+
+TEST(CheckConfig, RunsEnd) {
+  EXPECT_CONTAINS(refusal([](auto& c) {
+                    c.run.steps = std::numeric_limits<std::int64_t>::max();
+                    c.run.stages_per_step = 2;
+                  }),
+                  "more than 2^62 stages");
+  // A time step is so short beside this time that adding it changes nothing.
+  EXPECT_CONTAINS(refusal([](auto& c) {
+                    c.run.steps = 0;
+                    c.run.time = 1e18;
+                    c.objects.emplace_back().velocity = {0, 1, 0};
+                  }),
+                  "run.time = 1e+18: more than 2^52 steps");
+  EXPECT_CONTAINS(refusal([](auto& c) {
+                    c.run.steps = 0;
+                    c.run.time = 1;
+                    c.objects.emplace_back().growth = {0, 0, -1e308};
+                  }),
+                  "set run.steps too");
+  notes([](auto& c) {
+    c.run.steps = 0;
+    c.run.time = 1e6;
+  });
 }
 
 TEST(CheckConfig, NotesWhatMaySurprise) {

@@ -249,5 +249,20 @@ TEST(ApplySetting, RefusesAndLeavesTheConfigurationAlone) {
   }
 }
 
+/// Where the parser's behaviour is not defined; scripts/fuzz found both.
+TEST(ParseToml, WhatTheParserMustNotSeeIsRefused) {
+  for (const char* text : {"[mesh]\n\xd0\x98 = 1\n", "\n[m\xc3\xa9sh]\n", "[mesh]\nblock = \xca\x9d\n"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:2: not TOML: a character that is not ASCII");
+  for (const char* text : {"[", "[\n", "[[\n", "[.a]\n", "  [ [a]]\n", "[=]\n"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:1: not TOML: a table header without a name");
+  Config config;
+  EXPECT_CONTAINS(input_error([&] { apply_setting(config, "mesh.block=\xd0\x98"); }), "mesh.block must be");
+  const std::string fine =
+      "\xef\xbb\xbf# \xc3\xbc\n[output]\ndir = \"\"\"\xc3\xbc\n[\"\"\"\"\"\n[mesh]\nroot = [\n1,\n1, 1 ]\n";
+  EXPECT_EQ(parse_toml(fine, "a.toml").output.dir, "\xc3\xbc\n[\"\"");
+}
+
 }  // namespace
 }  // namespace amrbench::apps

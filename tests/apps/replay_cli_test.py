@@ -204,13 +204,13 @@ class Replay(unittest.TestCase):
         self.refused("replay", trace, *usual, "--weights", "heavy", says="heavy")
         self.refused("replay", trace, *usual, "--slices", "thick", says="thick")
         self.refused("replay", trace, *usual, "--json", self.folder, says="is a folder")
-        self.refused("replay", trace, *usual, "--csv", trace, says="exists")
+        self.refused("replay", trace, *usual, "--csv", trace, says="another option reads this file")
         self.refused("replay", trace, *usual, ranks=2, says="without mpiexec")
         self.refused("trace", self.config, "-o", trace, says="exists")
         self.refused("trace", self.path("none"), "-o", self.path("t"), says="no such configuration")
         machine = self.path("m.toml")
         for text, says in (("updates_s = 1\n", "did you mean update_s?"), ("update_s = -1\n", "m.toml:1: update_s"),
-                           ("update_s = 'x'\n", "a finite number"), ("overlap = 1\n", "true or false"),
+                           ("update_s = 'x'\n", "a finite number"), ("byte_s = 1e300\n", "from 0 to 1000000"), ("overlap = 1\n", "true or false"),
                            ("ranks_per_node = 0\n", "ranks_per_node"), ("a = [\n", "not TOML")):
             with open(machine, "w", encoding="utf-8") as file:
                 file.write(text)

@@ -2,10 +2,12 @@
 #include "loadbalance/replay/trace.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 #include "support/error.hpp"
 #include "temporary_folder.hpp"
@@ -137,9 +139,32 @@ TEST(Trace, RefusalsNameTheFileAndWhatIsWrong) {
   says(head + "40" + tail, "max_level");
   says(head + "-1" + tail, "max_level");
   says(head + "2" + tail, "cut off after refinement 0");
+  // What a cast would make a small number.
+  for (const char* value : {"4294967296", "2.5", "true", "1e300", "18446744073709551615", "\"2\"", "[2]", "null"})
+    says(head + value + tail, "no whole number");
+  says("amrbench-trace 1\n{\"root\":[1,1]" + (head + "2" + tail).substr(head.find(",\"max")), "3 integers");
   // A frame that promises gigabytes.
   says(head + "2" + tail + "R\xff\xff\xff\x1f\xff\xff\xff\x7f" + "abcd", "cut off after refinement 0");
   EXPECT_NE(refusal_of(folder.path("none")).find("no such file"), std::string::npos);
+}
+
+TEST(Trace, TheEndIsNotBeforeTheLastRefinement) {
+  const tests::TemporaryFolder folder;
+  for (const auto& [steps, stages, good] :
+       {std::tuple(5, 10, true), std::tuple(4, 10, false), std::tuple(5, 9, false)}) {
+    const std::string file = folder.path("t");
+    TraceWriter writer(file, some_header());
+    writer.write({5, 10, {}});
+    writer.finish(steps, stages);
+    EXPECT_EQ(refusal_of(file).empty(), good) << steps << ' ' << stages;
+  }
+}
+
+TEST(Trace, FoldersAndPipesAreNoFiles) {
+  const tests::TemporaryFolder folder;
+  EXPECT_NE(refusal_of(folder.path(".")).find("is a folder"), std::string::npos);
+  ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  EXPECT_NE(refusal_of(folder.path("pipe")).find("is a pipe"), std::string::npos);
 }
 
 TEST(Trace, AFileGetsItsNameWhenItIsWhole) {
@@ -149,6 +174,9 @@ TEST(Trace, AFileGetsItsNameWhenItIsWhole) {
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_FALSE(std::filesystem::exists(file + ".part"));
   EXPECT_THROW(TraceWriter("/no/such/folder/t", some_header()), support::RunError);
+  std::filesystem::create_symlink("elsewhere", file + ".part");
+  EXPECT_THROW(TraceWriter(file, some_header()), support::RunError);
+  EXPECT_TRUE(std::filesystem::is_symlink(file + ".part"));
 }
 
 }  // namespace

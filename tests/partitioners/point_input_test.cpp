@@ -1,5 +1,6 @@
 #include "partitioners/inputs/point_input.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -134,7 +135,7 @@ TEST(PointInput, RefusesText) {
 }
 
 TEST_F(PointInputFiles, Raw) {
-  const std::vector<double> values{0.5, 1.5, -2, 3, 4, 1e300};
+  const std::vector<double> values{0.5, 1.5, -2, 3, 4, 3e150};
   const std::string path = write("points:1.f64", values);
   const PointInput two = load_input("file:" + path + ":2");
   EXPECT_EQ(coordinates_of(two), values);
@@ -202,8 +203,15 @@ TEST_F(PointInputFiles, CsvForms) {
       problem([&] { load_slice<double>({}, parse_input("file:" + path, 3)); }).find("2 coordinates a point, but 3"),
       std::string::npos);
   EXPECT_EQ(load_slice<float>({}, parse_input("file:" + path, 2)).size, 2U);
-  const std::string far = write("g.csv", std::string("1,2\n3,1e300\n"));
-  EXPECT_NE(problem([&] { load_slice<float>({}, parse_input("file:" + far)); }).find("finite in single precision"),
+  // Beyond, distances overflow.
+  for (const char* value : {"1e300", "-1e151"})
+    EXPECT_NE(refused(fmt::format("1,2\n3,{}\n", value)).find("coordinates must be from -3.27e+150 to 3.27e+150"),
+              std::string::npos);
+  const std::string far = write("g.csv", std::string("1,2\n3,1e38\n"));
+  EXPECT_EQ(load_slice<double>({}, parse_input("file:" + far)).size, 2U);
+  EXPECT_NE(problem([&] {
+              load_slice<float>({}, parse_input("file:" + far));
+            }).find("coordinates must be from -8.51e+37 to 8.51e+37 in single precision"),
             std::string::npos);
 }
 

@@ -52,6 +52,14 @@ class BadArguments(unittest.TestCase):
         self.refused("test", "--only", names="--only")
         self.refused("run", "--out", "", names="--out")
 
+    def test_fuzz(self):
+        for count in ("0", "x", "-1", "86401"):
+            self.refused("fuzz", "--seconds", count, names="--seconds must be a whole number")
+        self.refused("fuzz", "--seconds", names="--seconds needs a value")
+        self.refused("fuzz", "--only", "", names="--only needs a value")
+        self.refused("fuzz", "--only", "tom", names="--only tom: no such reader; there are blocks")
+        self.refused("fuzz", "--bogus", names="--bogus")
+
     def test_settings(self):
         for setting in ("steps", "run.steps", "=3", "steps=3", "run.=3", "run.steps="):
             with self.subTest(setting):
