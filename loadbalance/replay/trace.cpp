@@ -108,6 +108,16 @@ std::array<int, 3> three_numbers(const nlohmann::json& value) {
   return {whole_number<int>(value[0]), whole_number<int>(value[1]), whole_number<int>(value[2])};
 }
 
+std::array<double, 3> three_reals(const nlohmann::json& value) {
+  std::array<double, 3> reals{};
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (!value.is_array() || value.size() != 3 || !value[d].is_number())
+      throw InputError("lo and hi of work must be 3 numbers");
+    reals[d] = value[d].get<double>();
+  }
+  return reals;
+}
+
 void check_header(const TraceHeader& h) {
   const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
   int bits = 0;
@@ -236,8 +246,8 @@ void TraceReader::read_header() {
     header_.name = json.at("name").get<std::string>();
     if (json.contains("work")) {
       for (const auto& w : json.at("work"))
-        header_.work.push_back({w.at("factor").get<int>(), w.at("lo").get<std::array<double, 3>>(),
-                                w.at("hi").get<std::array<double, 3>>(), w.at("rank").get<int>()});
+        header_.work.push_back({whole_number<int>(w.at("factor")), three_reals(w.at("lo")), three_reals(w.at("hi")),
+                                whole_number<int>(w.at("rank"))});
     }
     check_header(header_);
   } catch (const nlohmann::json::exception&) {
