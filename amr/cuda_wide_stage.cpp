@@ -1,7 +1,6 @@
 #include "amr/cuda_wide_stage.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "amr/cuda_face_stage.hpp"
@@ -52,9 +51,7 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   tiles_.resize_discard(values);
   blocks_ = mesh.size();
-  std::vector<std::int32_t> all(static_cast<std::size_t>(blocks_));
-  std::iota(all.begin(), all.end(), 0);
-  rounds_ = work_rounds(mesh, work_, all);
+  rounds_ = work_rounds(mesh, work_);
   std::size_t again = 0;
   for (const WorkRound& round : rounds_) again = std::max(again, round.blocks.size());
   device_.reserve(spare_tiles_, again * layout_.values());

@@ -2,7 +2,6 @@
 
 #include <omp.h>
 
-#include <numeric>
 #include <optional>
 
 #include "kernels/average27.hpp"
@@ -41,10 +40,8 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh);
   neighbors_ = static_cast<int>(mesh.neighbors().size());
   tiles_.grow(std::size_t(mesh.size()) * layout_.values());
-  std::vector<std::int32_t> all(mesh.size());
-  std::iota(all.begin(), all.end(), 0);
-  rounds_ = work_rounds(mesh, work_, all);
-  block_seconds_.assign(measures_ ? all.size() : 0, 0.0);
+  rounds_ = work_rounds(mesh, work_);
+  block_seconds_.assign(measures_ ? static_cast<std::size_t>(mesh.size()) : 0, 0.0);
 }
 
 void WideStage::load_tiles(const Mesh<3>& mesh, const FieldStore& fields) {

@@ -1,6 +1,7 @@
 #include "amr/work.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace amrbench::amr {
@@ -32,6 +33,13 @@ std::vector<WorkRound> work_rounds(const Mesh<3>& mesh, std::span<const WorkConf
     done = factor;
   }
   return rounds;
+}
+
+std::vector<WorkRound> work_rounds(const Mesh<3>& mesh, std::span<const WorkConfig> work) {
+  if (work.empty()) return {};
+  std::vector<std::int32_t> all(static_cast<std::size_t>(mesh.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return work_rounds(mesh, work, all);
 }
 
 }  // namespace amrbench::amr

@@ -25,5 +25,7 @@ struct WorkRound {
 /// Local.
 [[nodiscard]] std::vector<WorkRound> work_rounds(const Mesh<3>& mesh, std::span<const WorkConfig> work,
                                                  std::span<const std::int32_t> blocks);
+/// The same of all local blocks; O(1) where there is no artificial work.
+[[nodiscard]] std::vector<WorkRound> work_rounds(const Mesh<3>& mesh, std::span<const WorkConfig> work);
 
 }  // namespace amrbench::amr

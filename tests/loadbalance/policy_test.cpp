@@ -241,5 +241,44 @@ TEST(MeasuredWeights, AreSecondsAStageSmoothed) {
   EXPECT_EQ(weights, (std::vector<double>{3.75, 4.5, 3.75}));
 }
 
+/// A load whose fullest rank a full cut brings from 20 to `full`, slicing to `sliced`; blocks that either moves.
+Load curable_load(double full, std::int64_t blocks, double sliced, std::int64_t fewer) {
+  Load load = measure(std::vector<double>{4.0, 20.0});
+  load.outlook = Outlook{full, blocks};
+  load.sliced = Outlook{sliced, fewer};
+  return load;
+}
+
+TEST(Auto, SlicesWhereBlocksThatStaySaveMoreThanAFullCutWins) {
+  // A unit of load takes 1 s in a segment; cuts cost 0.01 s a block; a cut at every second refinement so far.
+  History history;
+  history.segments.push_back({0, 0, 0.0, 0.0});
+  for (int k = 1; k <= 8; ++k) {
+    Outcome outcome;
+    outcome.load_mean = 12.0;
+    if (k % 2 == 1) {
+      outcome.action = Action::full;
+      outcome.cuts_after = 1;
+      outcome.blocks = 100 * k;
+      outcome.seconds = 1.0 * k;
+    }
+    history.outcomes.push_back(outcome);
+    history.segments.push_back({k, 10, 12.0, 12.0});
+  }
+  history.step = 8;
+  history.steps = 1000;
+  const auto policy = make_policy({"auto"});
+  EXPECT_EQ(policy->decide(history, curable_load(12.0, 500, 12.0, 20)), Action::incremental);
+  EXPECT_EQ(policy->decide(history, curable_load(12.0, 500, 19.0, 20)), Action::full);   // leaves 7 s a segment
+  EXPECT_EQ(policy->decide(history, curable_load(12.0, 100, 12.0, 100)), Action::full);  // saves nothing
+  EXPECT_EQ(policy->decide(history, curable_load(20.0, 500, 20.0, 20)), Action::leave);  // cures nothing
+  EXPECT_EQ(policy->decide(history, curable_load(20.0, 500, 12.0, 20)), Action::incremental);
+  // The same load takes twice as long as after the last full cut: neighbours have become worse.
+  history.segments.back().seconds_max = 24.0;
+  EXPECT_EQ(policy->decide(history, curable_load(12.0, 500, 12.0, 20)), Action::full);
+  // anticipate knows no slicing in place.
+  EXPECT_EQ(make_policy({"anticipate"})->decide(history, curable_load(12.0, 500, 12.0, 20)), Action::full);
+}
+
 }  // namespace
 }  // namespace amrbench::loadbalance
