@@ -83,6 +83,7 @@ template <class T, int Dim>
 OrbSummary run_on_ranks(const OrbArguments& arguments, const orb::PointSlice<T>& slice,
                         const support::Communicator& comm) {
   const orb::OrbOptions options{.leaves = static_cast<std::uint32_t>(arguments.leaves),
+                                .threads = arguments.threads,
                                 .side_tolerance = arguments.side_tolerance};
   OrbSummary summary;
   summary.n = slice.size;
@@ -204,8 +205,6 @@ void print(const OrbSummary& summary, const OrbArguments& arguments, double copy
 
 /// What only one process does.
 void refuse_on_ranks(const OrbArguments& arguments) {
-  if (arguments.threads > 1 && arguments.backend == "cpu")
-    throw InputError(fmt::format("--threads {}: several ranks have one thread each; leave it out", arguments.threads));
   if (arguments.method != "auto")
     throw InputError(fmt::format("--method {}: several ranks have one method; leave it out", arguments.method));
   if (arguments.roofline) throw InputError("--roofline: only on one rank");
@@ -255,7 +254,6 @@ int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   print(summary, arguments, copy);
   if (!arguments.json.empty()) {
     if (arguments.threads > 0) provenance.threads = arguments.threads;
-    if (comm.size() > 1 && arguments.backend == "cpu") provenance.threads = 1;
     support::write_file_atomically(
         arguments.json,
         to_json(summary, arguments, provenance, copy).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",

@@ -100,7 +100,7 @@ void compare(const support::Communicator& comm, std::uint64_t n, std::uint32_t l
     if (ranks > 1) {
       MPI_Barrier(comm.get());
       const auto start = std::chrono::steady_clock::now();
-      const auto result = p::orb_distributed<double, 3>(comm, {points.x, 3}, {}, {.leaves = leaves});
+      const auto result = p::orb_distributed<double, 3>(comm, {points.x, 3}, {}, {.leaves = leaves, .threads = 1});
       row("orb_distributed", comm.size(), 1, seconds(comm, start));
     }
     row("zoltan_rcb", comm.size(), 1, run_zoltan(comm, points, static_cast<int>(leaves)));

@@ -9,6 +9,7 @@
 #include "partitioners/orb/distributed_exchange.hpp"
 #include "partitioners/orb/distributed_rounds.hpp"
 #include "partitioners/orb/tree.hpp"
+#include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
 #include "support/mpi.hpp"
 
@@ -39,7 +40,7 @@ void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64
   input.coordinates = coordinates;
   input.count = all.n;
   input.weights = units;
-  input.options = {.leaves = options.leaves, .threads = 1, .side_tolerance = options.side_tolerance};
+  input.options = {.leaves = options.leaves, .threads = options.threads, .side_tolerance = options.side_tolerance};
   input.options.permutation = false;
   input.placed = placed.data();
   orb_multiway(input, solved);
@@ -106,7 +107,7 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
   if (!result.memory) result.memory = std::make_shared<Memory>();
   Memory& memory = *static_cast<Memory*>(result.memory.get());
   const InputSource<T, Dim> source{points.data.data(), result.labels.size(), first};
-  detail::HostPoints<T, Dim> local(source, units, all.weighted, memory);
+  detail::HostPoints<T, Dim> local(source, units, all.weighted, options.threads, memory);
   detail::DistributedRounds<T, Dim, detail::HostPoints<T, Dim>> cut(comm, options, result.tree, local, all.weighted);
   cut.run();
   const auto moving = std::chrono::steady_clock::now();
@@ -123,10 +124,12 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
 
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
-                                       const OrbOptions& options, OrbDistributed<T, Dim> reused) {
+                                       const OrbOptions& wanted, OrbDistributed<T, Dim> reused) {
+  OrbOptions options = wanted;
+  options.threads = team_size(wanted.threads);
   const auto examine = [&](Common<T, Dim>& mine) {
-    mine.box = checked_bounding_box<T, Dim>(points.data.data(), points.data.size() / Dim, mine.first, 1);
-    mine.largest = checked_heaviest(weights, mine.first, 1);
+    mine.box = checked_bounding_box<T, Dim>(points.data.data(), points.data.size() / Dim, mine.first, options.threads);
+    mine.largest = checked_heaviest(weights, mine.first, options.threads);
   };
   const Common<T, Dim> all =
       detail::check_input<T, Dim>(comm, points.data.size() / Dim, weights.size(), options, examine);
@@ -138,7 +141,7 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   support::PageBuffer<std::uint64_t> buffer;
   const int exponent = all.weighted ? fixed_point_shift(all.n, all.largest, kOrbWeightBits) : 0;
   buffer.resize_discard(weights.size());
-  to_fixed_point(weights, exponent, buffer.span(), 1);
+  to_fixed_point(weights, exponent, buffer.span(), options.threads);
   const std::uint64_t* units = all.weighted && here > 0 ? buffer.data() : nullptr;
   result.tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
   detail::fit(result.labels, here);
@@ -148,6 +151,7 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   }
   if (all.weighted) {
     std::uint64_t total = 0;
+#pragma omp parallel for num_threads(options.threads) schedule(static) reduction(+ : total)
     for (std::uint64_t i = 0; i < here; ++i) total += units[i];
     result.tree.cells[1].weight = support::all_sum(comm, total);
     ++result.collectives;

@@ -43,8 +43,8 @@ struct OrbDistributed {
 };
 
 /// points, weights: this rank's; weights on all ranks with points, or on none. Every rank may hold any number of
-/// points, none too; a point's number is that of its rank's first plus its place. Of the options leaves and
-/// side_tolerance count; one thread a rank. Collective. Errors as of orb(), the same on every rank.
+/// points, none too; a point's number is that of its rank's first plus its place. Of the options leaves, threads and
+/// side_tolerance count. Collective. Errors as of orb(), the same on every rank.
 /// reused: an earlier result whose memory may serve again, which saves its first touch.
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const support::Communicator& comm, PointView<T> points,

@@ -20,6 +20,7 @@ class LeafExchange {
 
   using Rounds = DistributedRounds<T, Dim, HostPoints<T, Dim>>;
 
+  /// Of the options threads, at least 1, and side_tolerance count.
   LeafExchange(const support::Communicator& comm, const OrbOptions& options, const Rounds& cut,
                const support::PageBuffer<Point>& items, const std::uint64_t* weights, bool weighted,
                std::uint32_t first, OrbDistributed<T, Dim>& result, DistributedMemory<T, Dim>& memory)
@@ -57,6 +58,8 @@ class LeafExchange {
   [[nodiscard]] int collectives() const { return collectives_; }
 
  private:
+  static constexpr std::uint64_t kMany = 1 << 14;  ///< elements for which threads are worth starting
+
   /// Who sends how much to whom.
   void plan() {
     const auto me = static_cast<std::size_t>(comm_.rank());
@@ -78,6 +81,7 @@ class LeafExchange {
     by_cell(received_);
     if (!plan_.unfinished || !weighted_) return;
     support::PageBuffer<std::uint64_t> weights(send_.total);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (send_.total > kMany)
     for (std::size_t i = 0; i < send_.total; ++i) weights[i] = weights_ ? weights_[items_[i].id - first_] : 1;
     received_weights_.grow(receive_.total);
     all_to_all_known(comm_, weights.data(), send_, received_weights_.data(), receive_);
@@ -129,6 +133,7 @@ class LeafExchange {
       }
       if (weighted_) {  // weights go by number, so points get numbers in this cell
         numbers.resize(n);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (n > kMany)
         for (std::uint64_t i = 0; i < n; ++i) {
           numbers[i] = items[i].id;
           items[i].id = static_cast<std::uint32_t>(i);
@@ -138,7 +143,7 @@ class LeafExchange {
       input.count = n;
       input.weights = weighted_ ? received_weights_.data() + at : nullptr;
       input.options = {.leaves = cell.leaves,
-                       .threads = 1,
+                       .threads = options_.threads,
                        .side_tolerance = options_.side_tolerance,
                        .labels = true,
                        .permutation = false};
@@ -147,8 +152,11 @@ class LeafExchange {
       solved.tree = make_orb_tree<T, Dim>(cell.leaves, cell.box, n, cell.weight, tree_.weight_unit);
       solved.labels.grow(n);
       orb_multiway(input, solved);
-      for (std::uint64_t i = 0; i < n; ++i) labels_[at + i] = cell.first_leaf + solved.labels[i];
-      for (std::uint64_t i = 0; weighted_ && i < n; ++i) input.placed[i].id = numbers[input.placed[i].id];
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (n > kMany)
+      for (std::uint64_t i = 0; i < n; ++i) {
+        labels_[at + i] = cell.first_leaf + solved.labels[i];
+        if (weighted_) input.placed[i].id = numbers[input.placed[i].id];
+      }
       trees_.insert(trees_.end(), solved.tree.cells.begin() + 1, solved.tree.cells.end());
       at += n;
     }
@@ -168,11 +176,13 @@ class LeafExchange {
     all_to_all_known(comm_, back.data(), receive_, labels_.data(), send_);
     ++collectives_;
     const Point* items = items_.data();
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (send_.total > kMany)
     for (std::size_t i = 0; i < send_.total; ++i) result_.labels[items[i].id - first_] = labels_[i];
   }
 
   void label(const CellRange& range, std::uint32_t leaf) {
     const Point* items = items_.data();
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (range.end - range.begin > kMany)
     for (std::uint64_t i = range.begin; i < range.end; ++i) result_.labels[items[i].id - first_] = leaf;
   }
 

@@ -47,9 +47,11 @@ void compare(const Communicator& comm, const std::vector<T>& points, const std::
   const std::span<const T> part(points.data() + begin * Dim, (end - begin) * Dim);
   const std::span<const double> part_weights =
       weights.empty() ? std::span<const double>{} : std::span(weights).subspan(begin, end - begin);
+  OrbOptions with_threads = options;
+  with_threads.threads = 1 + static_cast<int>(leaves % 3);
   // In the memory of a call that put all points on one rank.
   auto earlier = orb_distributed<T, Dim>(comm, {part, Dim}, {}, {.leaves = 1});
-  const auto result = orb_distributed<T, Dim>(comm, {part, Dim}, part_weights, options, std::move(earlier));
+  const auto result = orb_distributed<T, Dim>(comm, {part, Dim}, part_weights, with_threads, std::move(earlier));
   ASSERT_EQ(tree_hash(result.tree), tree_hash(serial.tree));
   for (std::size_t i = begin; i < end; ++i) ASSERT_EQ(result.labels[i - begin], serial.labels[i]) << "point " << i;
   ASSERT_EQ(support::all_sum(comm, labels_hash(result.labels.span(), begin)), labels_hash(serial.labels.span()));
