@@ -11,6 +11,13 @@ if(NOT TOMLPLUSPLUS_INCLUDE_DIR)
 endif()
 add_library(amrbench_tomlplusplus INTERFACE)
 target_include_directories(amrbench_tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
+# Its library saves compiling the parser; sanitizers and fuzzers want to see inside.
+find_library(TOMLPLUSPLUS_LIBRARY tomlplusplus)
+mark_as_advanced(TOMLPLUSPLUS_LIBRARY)
+if(TOMLPLUSPLUS_LIBRARY AND NOT AMRBENCH_SANITIZE AND NOT AMRBENCH_FUZZ)
+  target_compile_definitions(amrbench_tomlplusplus INTERFACE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
+  target_link_libraries(amrbench_tomlplusplus INTERFACE ${TOMLPLUSPLUS_LIBRARY})
+endif()
 if(AMRBENCH_TESTS OR AMRBENCH_BENCHMARKS)
   # Headers only; 1.81 is the first with unordered_flat_map, a rival in bench/dictionary_bench.cpp.
   find_package(Boost 1.81 REQUIRED)
