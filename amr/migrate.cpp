@@ -27,10 +27,20 @@ BlockList blocks_of(const Mesh<3>& mesh, const Fields& fields, std::vector<Chang
           {fields.slots().begin(), fields.slots().end()}};
 }
 
+/// On the way from rank to rank.
+std::int64_t bytes_a_block(const Fields& fields) {
+  return static_cast<std::int64_t>((fields.layout().block_values() + 1) * sizeof(double) + sizeof(Key) +
+                                   sizeof(Change));
+}
+
 MigrationCount migrate_blocks(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
                               std::span<const Departure> departures, std::span<const Arrival> arrivals) {
   BlockList blocks = blocks_of(mesh, fields, std::move(changes));
-  const MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
+  const auto here = static_cast<std::int64_t>(blocks.size());
+  MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
+  std::int64_t kept = here - count.blocks;
+  for (const Departure& d : departures) kept = std::max(kept, static_cast<std::int64_t>(d.blocks.size()));
+  count.bytes_least = (here - kept) * bytes_a_block(fields);
   changes = std::move(blocks.changes);
   fields.set_slots(std::move(blocks.slots));
   mesh.set_blocks(std::move(blocks.keys), std::move(blocks.weights));
@@ -140,8 +150,7 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
     sends.push_back({departures[d].rank, sent.keys, sent.weights, sent.changes, sent.slots});
     const auto n = static_cast<std::int64_t>(sent.size());
     count.blocks += n;
-    count.bytes += n * static_cast<std::int64_t>((fields.layout().block_values() + 1) * sizeof(double) + sizeof(Key) +
-                                                 sizeof(Change));
+    count.bytes += n * bytes_a_block(fields);
   }
   fields.move(comm, sends, receives);
   for (const BlockList& sent : leaving) fields.give_back(sent.slots);

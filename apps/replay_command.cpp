@@ -75,6 +75,7 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"rebalances", row.totals.rebalances},
           {"blocks_migrated", row.totals.blocks_migrated},
           {"bytes_migrated", row.totals.bytes_migrated},
+          {"bytes_migrated_least", row.totals.bytes_migrated_least},
           {"imbalance_mean", row.totals.imbalance_mean()},
           {"imbalance_max", row.totals.imbalance_max},
           {"degree_max", row.halo.degree_max},

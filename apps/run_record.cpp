@@ -52,6 +52,7 @@ Json to_json(const std::string& policy, const loadbalance::BalanceTotals& b) {
           {"rebalances", b.rebalances},
           {"blocks_migrated", b.blocks_migrated},
           {"bytes_migrated", b.bytes_migrated},
+          {"bytes_migrated_least", b.bytes_migrated_least},
           {"imbalance_mean", b.imbalance_mean()},
           {"imbalance_max", b.imbalance_max}};
 }

@@ -183,7 +183,7 @@ void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Ch
   if (!model_->is_uniform() && are_cuts_of(to.cuts, mesh.rank_sizes())) return;
   const Moved moved = carry_out(to, mesh, fields, changes, metrics);
   cost_ += support::Metrics::steady_seconds() - start;
-  decider_.moved(load.predicted, moved.blocks, moved.bytes);
+  decider_.moved(load.predicted, moved.count);
 }
 
 void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
@@ -227,10 +227,11 @@ bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metri
 
 BalanceTotals Balancer::totals(const support::Communicator& comm) const {
   BalanceTotals all = decider_.totals();
-  std::array<std::int64_t, 2> moved{all.blocks_migrated, all.bytes_migrated};
+  std::array<std::int64_t, 3> moved{all.blocks_migrated, all.bytes_migrated, all.bytes_migrated_least};
   support::all_sum(comm, std::span<std::int64_t>(moved));
   all.blocks_migrated = moved[0];
   all.bytes_migrated = moved[1];
+  all.bytes_migrated_least = moved[2];
   return all;
 }
 

@@ -6,11 +6,13 @@
 // will be, and `share` says how many blocks that is; keys and centres are those of the block that is there now,
 // because that one is moved.
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "amr/consensus.hpp"
 #include "amr/mesh.hpp"
+#include "partitioners/graph.hpp"
 #include "partitioners/partitioner.hpp"
 
 namespace amrbench::loadbalance {
@@ -25,6 +27,8 @@ struct BlockTable {
   double seconds = 0.0;             ///< this rank has worked since its blocks were last weighed; 0 = not measured
   std::int64_t blocks = 0;          ///< rows of all ranks
   partitioners::BlockGrid grid;     ///< root cells and deepest level of the mesh
+  /// A vertex a row, an edge where blocks share a face or a part of one; in a replay, where asked for.
+  std::shared_ptr<const partitioners::Graph> graph;
 
   [[nodiscard]] std::size_t size() const { return key.size(); }
   /// Of the domain along axis d, in the units of `centre`.

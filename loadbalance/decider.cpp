@@ -61,13 +61,14 @@ Action Decider::ask_ahead(const Load& load) {
   return load.imbalance() < kWorthwhile ? Action::leave : action;
 }
 
-void Decider::moved(bool predicted, std::int64_t blocks, std::int64_t bytes) {
+void Decider::moved(bool predicted, const amr::MigrationCount& count) {
   ++(predicted ? outcome_.cuts_ahead : outcome_.cuts_after);
-  outcome_.blocks += blocks;
-  outcome_.bytes += bytes;
+  outcome_.blocks += count.blocks;
+  outcome_.bytes += count.bytes;
   ++totals_.rebalances;
-  totals_.blocks_migrated += blocks;
-  totals_.bytes_migrated += bytes;
+  totals_.blocks_migrated += count.blocks;
+  totals_.bytes_migrated += count.bytes;
+  totals_.bytes_migrated_least += count.bytes_least;
 }
 
 void Decider::conclude(const Load& load) {

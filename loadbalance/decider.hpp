@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "amr/migrate.hpp"
 #include "amr/rebalancer.hpp"
 #include "loadbalance/policy.hpp"
 
@@ -17,7 +18,8 @@ struct BalanceTotals {
   std::int64_t rebalances = 0;  ///< how often blocks were placed anew
   std::int64_t blocks_migrated = 0;
   std::int64_t bytes_migrated = 0;
-  double imbalance_sum = 0.0;  ///< of max / mean - 1 of the ranks' loads after each decision
+  std::int64_t bytes_migrated_least = 0;  ///< by any naming of the same parts (amr::MigrationCount)
+  double imbalance_sum = 0.0;             ///< of max / mean - 1 of the ranks' loads after each decision
   double imbalance_max = 0.0;
   std::int64_t decisions = 0;
   [[nodiscard]] double imbalance_mean() const {
@@ -62,7 +64,7 @@ class Decider {
   [[nodiscard]] Action ask(const Load& load);
   /// Blocks were placed anew: `blocks` and `bytes` count for the totals, and for the outcome where this process knows
   /// of all ranks.
-  void moved(bool predicted, std::int64_t blocks, std::int64_t bytes);
+  void moved(bool predicted, const amr::MigrationCount& count);
   /// The refinement is over; `load` is what it leaves.
   void conclude(const Load& load);
   /// Placing the roots is no refinement.

@@ -11,7 +11,7 @@ Moved carry_out(const Destinations& destinations, amr::Mesh<3>& mesh, amr::Field
     count = destinations.cuts.empty() ? amr::migrate_to(mesh, fields, changes, destinations.ranks)
                                       : amr::migrate(mesh, fields, changes, destinations.cuts);
   }
-  return {count.blocks, count.bytes, metrics.seconds(support::Phase::migrate) - before};
+  return {count, metrics.seconds(support::Phase::migrate) - before};
 }
 
 }  // namespace amrbench::loadbalance

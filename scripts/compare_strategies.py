@@ -127,7 +127,8 @@ def run_one(program, arguments, environment, ranks, partition, slices, policy, w
            "machine": "run", "time_s": record["totals"]["time_s"]}
     row.update({phase: record["phases"][phase[:-2]]["max_s"] for phase in PHASES})
     row.update({name: record["balance"][name] for name in (
-        "rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean", "imbalance_max")})
+        "rebalances", "blocks_migrated", "bytes_migrated", "bytes_migrated_least", "imbalance_mean",
+        "imbalance_max")})
     return row
 
 

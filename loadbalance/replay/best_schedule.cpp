@@ -13,7 +13,7 @@ BestSchedule::BestSchedule(const Placer& placer, double bound, std::span<const d
 }
 
 const BlockTable& BestSchedule::table(Tables& tables) const {
-  return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres());
+  return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres(), placer_.needs_graph());
 }
 
 void BestSchedule::roots(Tables& tables) {

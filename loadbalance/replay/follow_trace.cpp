@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "loadbalance/block_graph.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
 
-const BlockTable& Tables::of(std::string_view name, const CostModel& model, bool centres) {
+const BlockTable& Tables::of(std::string_view name, const CostModel& model, bool centres, bool graph) {
   auto found = tables_.find(name);
   if (found == tables_.end()) {
     found = tables_.emplace(std::string(name), BlockTable{}).first;
@@ -15,6 +16,10 @@ const BlockTable& Tables::of(std::string_view name, const CostModel& model, bool
     model.weigh(found->second);
   }
   if (centres) fill_centres(mesh_, found->second);
+  if (graph) {
+    if (!graph_) graph_ = std::make_shared<const partitioners::Graph>(gather_block_graph(mesh_));
+    found->second.graph = graph_;
+  }
   return found->second;
 }
 

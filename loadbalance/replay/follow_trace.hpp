@@ -20,12 +20,13 @@ class Tables {
  public:
   Tables(const amr::Mesh<3>& mesh, std::span<const amr::Change> changes) : mesh_(mesh), changes_(changes) {}
   /// `name`: of the model in its registry. Not thread-safe.
-  const BlockTable& of(std::string_view name, const CostModel& model, bool centres);
+  const BlockTable& of(std::string_view name, const CostModel& model, bool centres, bool graph);
 
  private:
   const amr::Mesh<3>& mesh_;
   std::span<const amr::Change> changes_;
   std::map<std::string, BlockTable, std::less<>> tables_;
+  std::shared_ptr<const partitioners::Graph> graph_;
 };
 
 class TraceVisitor {

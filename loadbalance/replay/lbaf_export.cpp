@@ -30,7 +30,7 @@ LbafExport::LbafExport(const Placer& placer, const TraceHeader& header, const Ma
       phases_(static_cast<std::size_t>(placer.strategy().ranks)) {}
 
 const BlockTable& LbafExport::table(Tables& tables) const {
-  return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres());
+  return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres(), placer_.needs_graph());
 }
 
 const LbafExport::Entity& LbafExport::entity(amr::Key key, std::int32_t owner) {

@@ -71,7 +71,7 @@ class Strategies final : public TraceVisitor {
   /// Made before threads ask for it.
   const BlockTable& table(Tables& tables, std::size_t i) const {
     const Placer& placer = *placers_[i];
-    return tables.of(placer.strategy().balance.weights, placer.model(), placer.needs_centres());
+    return tables.of(placer.strategy().balance.weights, placer.model(), placer.needs_centres(), placer.needs_graph());
   }
   std::vector<VirtualRun*> runs_;
   std::vector<const Placer*> placers_;

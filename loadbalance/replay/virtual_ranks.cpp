@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "amr/work.hpp"
 
@@ -129,6 +130,29 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
   return cost;
 }
 
+namespace {
+
+/// Blocks in sequence that go from one rank to another, or stay.
+struct Stretch {
+  std::int32_t from, to;
+  std::int64_t blocks;
+};
+
+/// Blocks that stay where every rank is given the part that most of its blocks go to (amr/migrate.hpp).
+std::int64_t most_kept(std::vector<Stretch>& stretches) {
+  std::ranges::sort(stretches, {}, [](const Stretch& s) { return std::pair(s.from, s.to); });
+  std::int64_t all = 0, of_rank = 0, of_pair = 0;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const bool same_rank = i > 0 && stretches[i].from == stretches[i - 1].from;
+    if (!same_rank) all += std::exchange(of_rank, 0);
+    of_pair = same_rank && stretches[i].to == stretches[i - 1].to ? of_pair + stretches[i].blocks : stretches[i].blocks;
+    of_rank = std::max(of_rank, of_pair);
+  }
+  return all + of_rank;
+}
+
+}  // namespace
+
 MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
                    std::int64_t block_bytes, const Machine& machine) {
   MoveCost cost;
@@ -137,11 +161,14 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
   const double far_byte_s =
       own ? std::max(0.0, machine.migrate_byte_s + machine.byte_s - machine.node_byte_s) : machine.byte_s;
   std::vector<double> seconds(static_cast<std::size_t>(ranks));
+  std::vector<Stretch> stretches;
   std::int32_t last_from = -1, last_to = -1;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::int32_t a = from[i], b = to[i];
+    if (stretches.empty() || stretches.back().from != a || stretches.back().to != b) stretches.push_back({a, b, 0});
+    ++stretches.back().blocks;
     if (a == b) continue;
-    ++cost.blocks;
+    ++cost.count.blocks;
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
     const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
@@ -152,6 +179,8 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     last_to = b;
   }
   for (const double s : seconds) cost.seconds = std::max(cost.seconds, s);
+  cost.count.bytes = cost.count.blocks * block_bytes;
+  cost.count.bytes_least = (static_cast<std::int64_t>(from.size()) - most_kept(stretches)) * block_bytes;
   return cost;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "amr/mesh.hpp"
+#include "amr/migrate.hpp"
 #include "loadbalance/block_table.hpp"
 #include "loadbalance/policy.hpp"
 #include "loadbalance/replay/machine.hpp"
@@ -36,8 +37,8 @@ struct HaloCost {
 
 /// Blocks that change their owner.
 struct MoveCost {
-  std::int64_t blocks = 0;
-  double seconds = 0.0;  ///< of the rank that sends and receives most
+  amr::MigrationCount count;  ///< of all ranks
+  double seconds = 0.0;       ///< of the rank that sends and receives most
 };
 [[nodiscard]] MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
                                  std::int64_t block_bytes, const Machine& machine);

@@ -43,6 +43,25 @@ BlockTable in_order(const BlockTable& table, std::span<const std::int32_t> order
   return sorted;
 }
 
+/// The graph of the rows in another order.
+partitioners::Graph in_order(const partitioners::Graph& graph, std::span<const std::int32_t> order) {
+  std::vector<std::int32_t> place(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    place[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  partitioners::Graph sorted;
+  sorted.offsets.reserve(order.size() + 1);
+  sorted.adjacent.reserve(graph.adjacent.size());
+  for (const std::int32_t from : order) {
+    const auto begin = static_cast<std::ptrdiff_t>(sorted.adjacent.size());
+    for (std::int64_t e = graph.offsets[static_cast<std::size_t>(from)];
+         e < graph.offsets[static_cast<std::size_t>(from) + 1]; ++e)
+      sorted.adjacent.push_back(place[static_cast<std::size_t>(graph.adjacent[static_cast<std::size_t>(e)])]);
+    std::sort(sorted.adjacent.begin() + begin, sorted.adjacent.end());
+    sorted.offsets.push_back(static_cast<std::int64_t>(sorted.adjacent.size()));
+  }
+  return sorted;
+}
+
 std::vector<std::int64_t> rank_sizes(std::span<const std::int32_t> owners, int ranks) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
   for (const std::int32_t r : owners) ++counts[static_cast<std::size_t>(r)];
@@ -68,9 +87,6 @@ Placer::Placer(const Strategy& strategy, const TraceHeader& header, const Machin
       machine_(machine),
       model_(make_cost_model(strategy.balance, header.work)),
       placement_(strategy.partition) {
-  if (placement_.needs_graph())
-    throw support::InputError(
-        fmt::format("partition.method {}: cuts graphs, which a replay does not make", strategy.partition.method));
   if (model_->remembers())
     throw support::InputError(
         fmt::format("balance.weights {}: a run measures them, a trace does not hold them; \"region\" knows the work of "
@@ -109,7 +125,9 @@ std::optional<Owners> Placer::place(const BlockTable& table, std::span<const std
   } else {
     std::vector<std::int32_t> now(owners.begin(), owners.end());
     std::ranges::sort(now);  // as the rows stand
-    to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table), now);
+    partitioners::Graph graph;
+    if (needs_graph()) graph = order.empty() ? *table.graph : in_order(*table.graph, order);
+    to = placement_.place(alone, rows, strategy_.ranks, heaviest_row(table), now, needs_graph() ? &graph : nullptr);
   }
   if (limit_move > 0.0 && !to.cuts.empty()) limit_cuts(to.cuts, rank_sizes(owners, strategy_.ranks), limit_move);
   Owners placed;
@@ -132,7 +150,7 @@ std::optional<Owners> Placer::look_ahead(const BlockTable& table, std::span<cons
   const auto outlook_of = [&](const std::optional<Owners>& placed) {
     const std::span<const std::int32_t> after = placed ? std::span<const std::int32_t>(*placed) : owners;
     const std::vector<double> loads = rank_loads(table, after, strategy_.ranks, false);
-    return Outlook{*std::max_element(loads.begin(), loads.end()), move(owners, after).blocks};
+    return Outlook{*std::max_element(loads.begin(), loads.end()), move(owners, after).count.blocks};
   };
   std::optional<Owners> placed = place(table, owners, Action::full, load);
   load.outlook = outlook_of(placed);
@@ -151,8 +169,7 @@ Owners Placer::place_roots(const BlockTable& table, Decider* decider) const {
   std::optional<Owners> placed = place(table, even, Action::full, now, {}, 0.0);
   if (!placed) return even;
   if (decider) {
-    const std::int64_t blocks = move(even, *placed).blocks;
-    decider->moved(false, blocks, blocks * block_bytes());
+    decider->moved(false, move(even, *placed).count);
     decider->forget_outcome();
   }
   return std::move(*placed);
@@ -260,7 +277,7 @@ void VirtualRun::decide(const BlockTable& table, bool predicted) {
     const MoveCost moved = placer_.move(owners_, *placed);
     times_.migrate_s += moved.seconds;
     cost_ += moved.seconds;
-    decider_.moved(predicted, moved.blocks, moved.blocks * placer_.block_bytes());
+    decider_.moved(predicted, moved.count);
     owners_ = std::move(*placed);
   }
   if (!predicted) decider_.conclude(placer_.load(table, owners_, false, decider_.cuts(), decider_.rank_shares()));

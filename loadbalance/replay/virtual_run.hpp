@@ -56,14 +56,15 @@ struct ReplayStep {
 /// Which rank owns each block under one rule of placing: shared by policies and by the search for the best schedule.
 class Placer {
  public:
-  /// Throws support::InputError for a strategy that cannot be replayed: methods that cut graphs, weights that a run
-  /// measures.
+  /// Throws support::InputError for a strategy that cannot be replayed: weights that a run measures.
   Placer(const Strategy& strategy, const TraceHeader& header, const Machine& machine);
 
   [[nodiscard]] const Strategy& strategy() const { return strategy_; }
   [[nodiscard]] const CostModel& model() const { return *model_; }
   /// Must tables have centres?
   [[nodiscard]] bool needs_centres() const { return model_->needs_centres() || !placement_.follows_keys(); }
+  /// Must they have graphs?
+  [[nodiscard]] bool needs_graph() const { return placement_.needs_graph(); }
   /// As Balancer sees it. O(blocks).
   [[nodiscard]] Load load(const BlockTable& table, std::span<const std::int32_t> owners, bool predicted, int cuts,
                           std::span<const double> shares = {}) const;

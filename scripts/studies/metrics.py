@@ -8,7 +8,7 @@ LOWER = ("bytes", "memory_bytes_max_rank", "imbalance", "imbalance_mean", "imbal
          "boundary_max", "boundary_total", "pieces_max", "pieces_total", "load_max", "empty_parts", "moved_weight",
          "node_load_max", "node_degree_max", "node_messages_max", "node_edge_cut_max", "node_edge_cut_total",
          "node_comm_volume_max", "node_comm_volume_total", "curve_length", "curve_jumps", "blocks_migrated",
-         "bytes_migrated",
+         "bytes_migrated", "bytes_migrated_least",
          "bytes_sent", "link_bytes", "rebalances", "launches_per_step", "real_time", "cpu_time", "seconds", "stencil",
          "communication", "checksum", "refinement")
 MEASURED = ("_s", "_per_s", "_per_second", "_time", "seconds", "roofline_fraction", "copy_share", "efficiency")

@@ -66,7 +66,8 @@ class AllRuns final : public TraceVisitor {
 
  private:
   const BlockTable& table(Tables& tables) const {
-    return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres());
+    return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres(),
+                     placer_.needs_graph());
   }
   const Placer& placer_;
   std::vector<VirtualRun>& runs_;

@@ -79,7 +79,7 @@ double follow(const Model& model, const std::string& policy) {
     const Load load = load_of(t);
     const bool cuts = decider.ask(load) != Action::leave || t == 0;
     if (cuts) {
-      decider.moved(false, 100, 0);
+      decider.moved(false, {.blocks = 100});
       cut = t;
       cost = kCost;
       lost += t > 0 ? kCost : 0.0;

@@ -51,6 +51,8 @@ void expect_replayed(const Communicator& world, const apps::Config& config) {
   EXPECT_EQ(row.last_halo.edge_cut_max, ran.edge_cut_max);
   EXPECT_EQ(row.last_halo.bytes_max, ran.bytes_max);
   EXPECT_EQ(row.totals.bytes_migrated, ran.totals.bytes_migrated);
+  EXPECT_EQ(row.totals.bytes_migrated_least, ran.totals.bytes_migrated_least);
+  EXPECT_LE(row.totals.bytes_migrated_least, row.totals.bytes_migrated);
   EXPECT_GE(row.times.total(), row.ideal_s);
   EXPECT_LE(row.optimum_s, row.times.total());
   EXPECT_GE(row.optimum_s, row.ideal_s);
@@ -74,6 +76,20 @@ TEST(Replay, IsTheRunForEveryPlacing) {
       expect_replayed(world, config);
     }
   }
+}
+
+TEST(Replay, IsTheRunForPartitionersOfGraphs) {
+  const Communicator world = Communicator::world();
+  int tried = 0;
+  for (const partitioners::PartitionerEntry& method : partitioners::partitioner_registry()) {
+    if (!method.make()->needs_graph()) continue;
+    apps::Config config = random_config(++tried);
+    config.partition.method = method.name;
+    config.partition.rename = tried % 2 == 0;
+    SCOPED_TRACE(method.name);
+    expect_replayed(world, config);
+  }
+  if (tried == 0) GTEST_SKIP() << "no partitioner of graphs in this build";
 }
 
 TEST(Replay, IsTheRunForEveryPolicyThatLooksAtLoads) {
