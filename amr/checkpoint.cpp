@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -39,6 +39,12 @@ PartInfo part_from(const Json& json) {
 
 Json layout_to_json(const kernels::BlockLayout& l) {
   return {{"cells", l.cells}, {"variables", l.variables}, {"lanes", l.lanes}, {"chunks", l.chunks}};
+}
+
+/// Blocks that are read at once.
+std::int64_t batch_of(const kernels::BlockLayout& layout) {
+  return static_cast<std::int64_t>(
+      std::max<std::size_t>(1, kCheckpointBatch / (layout.block_values() * sizeof(double))));
 }
 
 /// What `work` throws when a checkpoint is damaged, as text.
@@ -193,15 +199,16 @@ Key Checkpoint::key_of(const Place& place, const sfc::KeySpace<3>& space) const 
 
 void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<3>& space) const {
   const std::size_t values = layout_.block_values();
-  const auto batch = static_cast<std::int64_t>(std::max<std::size_t>(1, kCheckpointBatch / (values * sizeof(double))));
-  // In cells of the deepest level: the blocks must fill the domain, exactly once by their number and place. Where one is
-  // twice there, the mesh will miss another and say so.
+  const std::int64_t batch = batch_of(layout_);
+  // In cells of the deepest level: the blocks must fill the domain, exactly once by their number and place. Where one
+  // is twice there, the mesh will miss another and say so.
   std::int64_t volume = 0;
   agree_on_damage(comm, damage_of([&] {
                     support::PageBuffer<double> buffer;
                     buffer.resize_discard(std::size_t(batch) * values);
                     for (const Stretch& stretch : share(comm.rank(), comm.size())) {
-                      const PartReader part(part_file(slot_, std::int64_t(stretch.part)), parts_[stretch.part], layout_);
+                      const PartReader part(part_file(slot_, std::int64_t(stretch.part)), parts_[stretch.part],
+                                            layout_);
                       const std::int64_t end = stretch.first + stretch.count;
                       for (std::int64_t i = stretch.first; i < end; ++i) {
                         const Key key = key_of(part.places()[std::size_t(i)], space);
@@ -240,30 +247,30 @@ Restart Checkpoint::restart(const support::Communicator& comm, const sfc::KeySpa
     restart.keys.push_back(keys[std::size_t(order[i])]);
     restart.weights.push_back(weights[std::size_t(order[i])]);
   }
-  restart.fill = [this, stretches, place](Fields& fields) {
-    const std::size_t values = layout_.block_values();
-    const auto batch =
-        static_cast<std::int64_t>(std::max<std::size_t>(1, kCheckpointBatch / (values * sizeof(double))));
-    support::PageBuffer<double> buffer;
-    buffer.resize_discard(std::size_t(batch) * values);
-    std::size_t done = 0;
-    for (const Stretch& stretch : stretches) {
-      const PartReader part(part_file(slot_, std::int64_t(stretch.part)), parts_[stretch.part], layout_);
-      const std::int64_t end = stretch.first + stretch.count;
-      for (std::int64_t i = stretch.first; i < end; i += batch) {
-        const std::int64_t count = std::min(batch, end - i);
-        part.read_values(i, count, buffer.data());
-        for (std::int64_t k = 0; k < count;) {
-          std::int64_t run = 1;  // blocks that follow each other here and there
-          while (k + run < count && place[done + std::size_t(run)] == place[done] + run) ++run;
-          fields.write(place[done], static_cast<std::int32_t>(run), buffer.data() + std::size_t(k) * values);
-          k += run;
-          done += std::size_t(run);
-        }
+  restart.fill = [this, stretches, place](Fields& fields) { fill(fields, stretches, place); };
+  return restart;
+}
+
+/// Block k of the stretches, one after another, is block place[k] of the fields.
+void Checkpoint::fill(Fields& fields, std::span<const Stretch> stretches, std::span<const std::int32_t> place) const {
+  const std::size_t values = layout_.block_values();
+  const std::int64_t batch = batch_of(layout_);
+  support::PageBuffer<double> buffer;
+  buffer.resize_discard(std::size_t(batch) * values);
+  std::size_t done = 0;
+  for (const Stretch& stretch : stretches) {
+    const PartReader part(part_file(slot_, std::int64_t(stretch.part)), parts_[stretch.part], layout_);
+    const std::int64_t end = stretch.first + stretch.count;
+    for (std::int64_t i = stretch.first; i < end; i += batch) {
+      const std::int64_t count = std::min(batch, end - i);
+      part.read_values(i, count, buffer.data());
+      for (std::int64_t k = 0, run = 1; k < count; k += run, done += std::size_t(run)) {
+        // Blocks that follow each other here and there.
+        for (run = 1; k + run < count && place[done + std::size_t(run)] == place[done] + run;) ++run;
+        fields.write(place[done], static_cast<std::int32_t>(run), buffer.data() + std::size_t(k) * values);
       }
     }
-  };
-  return restart;
+  }
 }
 
 }  // namespace amrbench::amr

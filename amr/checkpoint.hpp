@@ -26,10 +26,10 @@ class CheckpointWriter {
   CheckpointWriter(const support::Communicator& comm, std::filesystem::path folder,
                    std::optional<std::int64_t> good = {});
 
-  /// A new slot, with `state` and with `more`, whatever the caller wants to find again (of rank 0; format, parts, layout
-  /// and state are this class's names). When it returns the slot is on the disk and counts; an older one than the one
-  /// before is removed. Returns the bytes of all parts. Throws support::RunError on all ranks alike: the slot is then
-  /// removed, those before are as they were. Collective.
+  /// A new slot, with `state` and with `more`, whatever the caller wants to find again (of rank 0; format, parts,
+  /// layout and state are this class's names). When it returns the slot is on the disk and counts; an older one than
+  /// the one before is removed. Returns the bytes of all parts. Throws support::RunError on all ranks alike: the slot
+  /// is then removed, those before are as they were. Collective.
   std::int64_t save(const Mesh<3>& mesh, const Fields& fields, const RunState& state,
                     const nlohmann::ordered_json& more);
 
@@ -55,11 +55,12 @@ class Checkpoint {
   [[nodiscard]] const std::filesystem::path& slot() const { return slot_; }
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const nlohmann::ordered_json& manifest() const { return manifest_; }
+  [[nodiscard]] const kernels::BlockLayout& layout() const { return layout_; }
   /// Ranks of the run that wrote it, one part each.
   [[nodiscard]] int ranks() const { return static_cast<int>(parts_.size()); }
 
-  /// Reads all of it once, each rank its share, and holds it against the digests; throws DamagedError on all ranks alike.
-  /// Takes the memory of one batch. Collective.
+  /// Reads all of it once, each rank its share, and holds it against the digests; throws DamagedError on all ranks
+  /// alike. Takes the memory of one batch. Collective.
   void verify(const support::Communicator& comm, const sfc::KeySpace<3>& space) const;
   /// This rank's share of the blocks: those it had, where there are as many ranks as then, else an even stretch of the
   /// order in which they lay on the ranks. The checkpoint must outlive it. Throws DamagedError. Local.
@@ -73,6 +74,7 @@ class Checkpoint {
   };
   void read_parts(const nlohmann::ordered_json& manifest);
   [[nodiscard]] std::vector<Stretch> share(int rank, int ranks) const;
+  void fill(Fields& fields, std::span<const Stretch> stretches, std::span<const std::int32_t> place) const;
   [[nodiscard]] Key key_of(const Place& place, const sfc::KeySpace<3>& space) const;
 
   std::filesystem::path slot_;

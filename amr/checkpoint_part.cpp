@@ -13,6 +13,9 @@
 #include <utility>
 
 #define XXH_INLINE_ALL
+#if defined(__AVX512F__)
+#define XXH_VECTOR XXH_AVX2  // GCC 12 warns of its own AVX-512 header; the digests are the same
+#endif
 #include <xxhash.h>
 
 #include "support/error.hpp"
