@@ -159,14 +159,14 @@ Checkpoint::Checkpoint(const support::Communicator& comm, std::filesystem::path 
 
 void Checkpoint::read_parts(const Json& manifest) {
   const Json& layout = manifest.at("layout");
-  const auto cells = layout.at("cells").get<std::array<int, 3>>();
-  const int variables = layout.at("variables").get<int>();
+  const auto cells = layout.at("cells").get<std::array<std::int64_t, 3>>();
+  const auto variables = layout.at("variables").get<std::int64_t>();
   constexpr int kMostVariables = 65536;
   if (*std::min_element(cells.begin(), cells.end()) < 1 ||
       *std::max_element(cells.begin(), cells.end()) > kernels::kMaxBlockEdge || variables < 1 ||
       variables > kMostVariables)
     throw std::runtime_error("no layout");
-  layout_ = kernels::make_layout(cells, variables);
+  layout_ = kernels::make_layout({int(cells[0]), int(cells[1]), int(cells[2])}, int(variables));
   if (layout_.lanes != layout.at("lanes") || layout_.chunks != layout.at("chunks"))
     throw support::InputError(fmt::format("checkpoint {}: values lie in lanes of {}, in this version of {}",
                                           slot_.string(), layout.at("lanes").dump(), layout_.lanes));

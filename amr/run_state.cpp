@@ -72,13 +72,13 @@ RunTotals totals_from(const Json& json) {
 }
 
 Json object_to_json(const Object& o) {
-  return {{"type", static_cast<int>(o.type)}, {"bounce", o.bounce},     {"center", numbers(o.center)},
+  return {{"type", static_cast<int>(o.type)}, {"bounce", o.bounce},      {"center", numbers(o.center)},
           {"velocity", numbers(o.velocity)},  {"size", numbers(o.size)}, {"growth", numbers(o.growth)}};
 }
 
 Object object_from(const Json& json) {
   Object o;
-  const int type = json.at("type").get<int>();
+  const auto type = json.at("type").get<std::int64_t>();
   if (type < 0 || type > 25 || (type > 15 && type < 20)) throw std::runtime_error("no such type of object");
   o.type = static_cast<ObjectType>(type);
   o.bounce = json.at("bounce").get<int>();

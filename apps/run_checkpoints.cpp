@@ -28,9 +28,9 @@ bool writes_checkpoints(const Config& config) {
   return config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
 }
 
-RunCheckpoints::RunCheckpoints(const Run& run, const std::filesystem::path& folder, RunPast past,
+RunCheckpoints::RunCheckpoints(const Run& run, StopSignals& signals, const std::filesystem::path& folder, RunPast past,
                                std::optional<std::int64_t> good)
-    : run_(run), past_(std::move(past)), writer_(run.comm, folder / amr::kCheckpointFolder, good) {}
+    : run_(run), past_(std::move(past)), signals_(signals), writer_(run.comm, folder / amr::kCheckpointFolder, good) {}
 
 int RunCheckpoints::reasons(std::int64_t step) {
   const amr::OutputConfig& output = run_.config.output;

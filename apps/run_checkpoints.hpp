@@ -33,9 +33,10 @@ class RunCheckpoints {
     const RunSeries& series;
     support::Metrics& metrics;
   };
-  /// `folder`: of the results. `past`: of the runs before. `good`: the slot in that folder that the run goes on from.
-  /// Collective.
-  RunCheckpoints(const Run& run, const std::filesystem::path& folder, RunPast past, std::optional<std::int64_t> good);
+  /// `signals`: must outlive this. `folder`: of the results. `past`: of the runs before. `good`: the slot in that
+  /// folder that the run goes on from. Collective.
+  RunCheckpoints(const Run& run, StopSignals& signals, const std::filesystem::path& folder, RunPast past,
+                 std::optional<std::int64_t> good);
 
   /// After each step: writes a checkpoint if one is due and the run is still valid. Ranks agree on it, by one
   /// reduction. On SIGTERM the simulation is told to stop. `elapsed`: seconds since the first step. Throws
@@ -59,8 +60,8 @@ class RunCheckpoints {
 
   Run run_;
   RunPast past_;
+  StopSignals& signals_;
   amr::CheckpointWriter writer_;
-  StopSignals signals_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   bool is_stopped_ = false;
   std::int64_t last_bytes_ = 0, count_ = 0, bytes_ = 0;

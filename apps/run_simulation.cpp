@@ -98,10 +98,12 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
   return record;
 }
 
-/// Writes the plotfile of a step. In the folder of a run that was interrupted one may be there already: it has the same
-/// values. Collective.
+/// Writes the plotfile of a step, if it is to have one. In the folder of a run that was interrupted one may be there
+/// already: it has the same values. Collective.
 void write_picture(const support::Communicator& comm, const Config& config, const RunOptions& options,
-                   const amr::Simulation& simulation, std::int64_t step, double time) {
+                   const amr::Simulation& simulation, std::int64_t step, double time, support::Metrics& metrics) {
+  if (config.output.plotfile == 0 || step % config.output.plotfile != 0) return;
+  const support::PhaseTimer timer(metrics, Phase::output);
   const std::filesystem::path dir = options.result_folder / fmt::format("plt{:05}", step);
   std::error_code error;
   const bool is_there = options.continues && comm.is_root() && std::filesystem::is_directory(dir, error);
@@ -153,6 +155,22 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
   std::fflush(stdout);
 }
 
+/// Writes the record and prints those lines, on one rank. Collective.
+void publish(const support::Communicator& comm, const RunRecord& record, const amr::ConservationCheck& check,
+             const RunOptions& options) {
+  std::string error;
+  if (comm.is_root()) {
+    try {
+      write_run_record(options.result_folder, record,
+                       options.continues ? support::Existing::replace : support::Existing::refuse);
+      print_result(record, check, options);
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  }
+  support::agree_on_error(comm, error);
+}
+
 /// The slot that the run goes on from, where its own will stand beside it.
 std::optional<std::int64_t> good_slot(const RunOptions& options) {
   if (!options.restart || !options.restart->lies_in(options.result_folder)) return {};
@@ -178,6 +196,8 @@ class ThreadCount {
 int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
   const ThreadCount threads(config.device.threads);
+  std::optional<StopSignals> signals;  // from here on: set-up takes seconds
+  if (writes_checkpoints(config)) signals.emplace();
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
   const double bandwidth_before = measure_roofline(comm, config.device);
@@ -198,9 +218,9 @@ int run_simulation(const Config& config, const RunOptions& options) {
   amr::Simulation simulation(comm, config, space, rebalancer, metrics, restart ? &*restart : nullptr);
   restart.reset();
   std::optional<RunCheckpoints> checkpoints;
-  if (writes_checkpoints(config))
-    checkpoints.emplace(RunCheckpoints::Run{comm, config, simulation, balancer, series, metrics}, options.result_folder,
-                        past, good_slot(options));
+  if (signals)
+    checkpoints.emplace(RunCheckpoints::Run{comm, config, simulation, balancer, series, metrics}, *signals,
+                        options.result_folder, past, good_slot(options));
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
   support::barrier(comm);
@@ -209,10 +229,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
     simulation.run([&](std::int64_t step, double time, const amr::RunTotals& totals) {
-      if (config.output.plotfile > 0 && step % config.output.plotfile == 0) {
-        const support::PhaseTimer timer(metrics, Phase::output);
-        write_picture(comm, config, options, simulation, step, time);
-      }
+      write_picture(comm, config, options, simulation, step, time, metrics);
       series.observe(totals, balancer, metrics);
       if (checkpoints) checkpoints->after_step(step, support::Metrics::steady_seconds() - start);
       if (!progress->due()) return;
@@ -238,17 +255,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);
   record.rates = derive_rates(record.totals.cell_updates, record.time_s, 0.5 * (bandwidth_before + bandwidth_after));
 
-  std::string error;
-  if (comm.is_root()) {
-    try {
-      write_run_record(options.result_folder, record,
-                       options.continues ? support::Existing::replace : support::Existing::refuse);
-      print_result(record, simulation.conservation(), options);
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-  }
-  support::agree_on_error(comm, error);
+  publish(comm, record, simulation.conservation(), options);
   return record.valid ? 0 : 1;
 }
 
