@@ -77,8 +77,10 @@ struct DeviceConfig {
 
 /// [output]
 struct OutputConfig {
-  std::string dir;    ///< result folder; empty = results/<name>-<time>
-  int plotfile = 0;   ///< steps between AMReX plotfiles; 0 = none
+  std::string dir;                ///< result folder; empty = results/<name>-<time>
+  int plotfile = 0;               ///< steps between AMReX plotfiles; 0 = none
+  int checkpoint = 0;             ///< steps between checkpoints (amr/checkpoint.hpp); 0 = none by steps
+  double checkpoint_minutes = 0;  ///< minutes between them; 0 = none by time
   std::string trace;  ///< file that records which blocks change (loadbalance/replay/trace.hpp); empty = none
 };
 

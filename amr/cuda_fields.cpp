@@ -194,6 +194,18 @@ void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& readin
   device_->main().synchronize();
 }
 
+void CudaFields::write(std::int32_t first, std::int32_t count, const double* values) {
+  if (count == 0) return;
+  std::vector<std::int64_t> slots;
+  for (std::int32_t i = first; i < first + count; ++i) slots.push_back(slot(i));
+  const std::size_t n = slots.size() * layout().block_values();
+  device_->reserve(coming_, n);
+  support::copy_to_device(coming_.data(), values, n, device_->main());
+  kernels::launch_scatter(layout(), upload_slots(slots), launch_count(slots.size()), input(), coming_.data(),
+                          device_->main());
+  device_->main().synchronize();  // the caller's memory goes
+}
+
 std::size_t CudaFields::memory_bytes() const {
   return in_.memory_bytes() + out_.memory_bytes() + slot_list_.bytes() + hash_list_.bytes() + merge_list_.bytes() +
          split_list_.bytes() + leaving_.bytes() + coming_.bytes();

@@ -42,6 +42,7 @@ class CudaFields final : public Fields {
   [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes) const override;
   [[nodiscard]] std::unique_ptr<BlockReading> make_reading() const override;
   void read(std::span<const std::int32_t> blocks, BlockReading& reading) const override;
+  void write(std::int32_t first, std::int32_t count, const double* values) override;
   /// Of device memory.
   [[nodiscard]] std::size_t memory_bytes() const override;
 

@@ -160,6 +160,12 @@ void FieldStore::read(std::span<const std::int32_t> blocks, BlockReading& readin
   dynamic_cast<HostReading&>(reading).point(*this, blocks);
 }
 
+void FieldStore::write(std::int32_t first, std::int32_t count, const double* values) {
+  const std::size_t n = layout().block_values();
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < count; ++i) std::copy_n(values + i * n, n, block(first + i));
+}
+
 FieldStore& host_fields(Fields& fields) {
   auto* const host = dynamic_cast<FieldStore*>(&fields);
   if (host == nullptr) throw std::logic_error("these fields do not lie in host memory");

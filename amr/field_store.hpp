@@ -46,6 +46,7 @@ class FieldStore final : public Fields {
   [[nodiscard]] std::unique_ptr<BlockReading> make_reading() const override;
   /// Names the blocks where they lie; copies nothing.
   void read(std::span<const std::int32_t> blocks, BlockReading& reading) const override;
+  void write(std::int32_t first, std::int32_t count, const double* values) override;
   [[nodiscard]] std::size_t memory_bytes() const override {
     return in_.memory_bytes() + out_.memory_bytes() + std::size_t(size()) * 8;
   }

@@ -87,6 +87,10 @@ class Fields {
   /// fields.
   virtual void read(std::span<const std::int32_t> blocks, BlockReading& reading) const = 0;
 
+  /// The other way round: values of the blocks first .. first + count - 1, block_values() doubles each, padding lanes
+  /// included, from host memory, which may be used again when it returns. Local.
+  virtual void write(std::int32_t first, std::int32_t count, const double* values) = 0;
+
   /// Bytes of values and tables, in the memory where values lie.
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
 

@@ -23,7 +23,7 @@ bool is_uniform(const RunTotals& totals) {
 }  // namespace
 
 Simulation::Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<3>& space,
-                       Rebalancer& rebalancer, support::Metrics& metrics)
+                       Rebalancer& rebalancer, support::Metrics& metrics, const Restart* restart)
     : config_(config),
       rebalancer_(rebalancer),
       metrics_(metrics),
@@ -32,11 +32,29 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
       fields_(*backend_.fields),
       stage_(*backend_.stage),
       objects_(make_objects(config.objects)),
-      check_(first_sums(mesh_, config, fields_, stage_)) {
+      check_(restart ? ConservationCheck(restart->state.check, config.run.tolerance)
+                     : first_sums(mesh_, config, fields_, stage_)) {
   if (rebalancer_.measures()) stage_.measure_blocks();
-  rebalancer_.place_roots(mesh_, fields_, metrics_);
+  if (restart) go_on(*restart);
+  if (!restart || !restart->is_placed) rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_.mesh_changed(mesh_);
   count_blocks();
+}
+
+void Simulation::go_on(const Restart& restart) {
+  is_restarted_ = true;
+  objects_ = restart.state.objects;
+  totals_ = restart.state.totals;
+  time_ = restart.state.time;
+  mesh_.set_blocks(restart.keys, restart.weights);
+  fields_.reset(mesh_.size());
+  restart.fill(fields_);
+}
+
+RunState Simulation::state() {
+  static_cast<void>(checks_pass());
+  stage_.settle(metrics_);
+  return {time_, totals_, objects_, check_.state()};
 }
 
 void Simulation::count_blocks() {
@@ -129,27 +147,30 @@ double Simulation::time_delta() const {
   return time_step(objects_, cells);
 }
 
-bool Simulation::more_steps(std::int64_t done, double time) {
-  if (!checks_pass()) return false;
-  if (config_.run.time > 0.0) return time < config_.run.time && (config_.run.steps == 0 || done < config_.run.steps);
+bool Simulation::more_steps() {
+  if (!checks_pass() || is_stopped_) return false;
+  const std::int64_t done = totals_.steps;
+  if (config_.run.time > 0.0) return time_ < config_.run.time && (config_.run.steps == 0 || done < config_.run.steps);
   return done < config_.run.steps;
 }
 
 void Simulation::run(const StepObserver& observer) {
   const int levels = config_.mesh.max_level;
   const int change = config_.mesh.block_change > 0 ? config_.mesh.block_change : levels;
-  if (levels > 0) refine(levels);
-  observer(0, 0.0, totals_);
-  double time = 0.0, delta = time_delta();
-  for (std::int64_t step = 1; more_steps(step - 1, time); ++step) {
+  if (!is_restarted_) {
+    if (levels > 0) refine(levels);
+    observer(0, 0.0, totals_);
+  }
+  double delta = time_delta();
+  for (std::int64_t step = totals_.steps + 1; more_steps(); ++step) {
     for (int stage = 0; stage < config_.run.stages_per_step && checks_pass(); ++stage) advance_stage(step);
     totals_.steps = step;
     if (adapts()) move_objects(objects_, delta);
     if ((adapts() || rebalancer_.measures()) && config_.run.refine_every > 0 && step % config_.run.refine_every == 0)
       refine(adapts() ? change : 0);
-    time += delta;
+    time_ += delta;
     if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
-    observer(step, time, totals_);
+    observer(step, time_, totals_);
     delta = time_delta();
   }
   stage_.settle(metrics_);

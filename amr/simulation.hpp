@@ -13,29 +13,12 @@
 #include "amr/mesh.hpp"
 #include "amr/objects.hpp"
 #include "amr/rebalancer.hpp"
+#include "amr/restart.hpp"
+#include "amr/run_state.hpp"
 #include "amr/stage.hpp"
 #include "amr/verify.hpp"
 
 namespace amrbench::amr {
-
-/// Counters of a run so far; the same on every rank.
-struct RunTotals {
-  std::int64_t steps = 0;
-  std::int64_t stages = 0;
-  std::int64_t cell_updates = 0;  ///< cells times variables times stages
-  std::int64_t block_stages = 0;  ///< blocks present, summed over stages
-  std::int64_t blocks = 0;        ///< now
-  std::int64_t blocks_max = 0;    ///< most after any refinement, the start included
-  std::vector<std::int64_t> blocks_by_level;
-  std::int64_t blocks_split = 0;
-  std::int64_t blocks_merged = 0;  ///< families of 8 that became one block
-  std::int64_t refine_steps = 0;   ///< refinements, the first included
-  std::int64_t consensus_rounds = 0;
-  /// Mean number of blocks over stages.
-  [[nodiscard]] double blocks_mean() const {
-    return stages > 0 ? static_cast<double>(block_stages) / static_cast<double>(stages) : 0.0;
-  }
-};
 
 /// Called on every rank after each step (and after the first refinement, with step 0).
 using StepObserver = std::function<void(std::int64_t step, double simulated_time, const RunTotals& totals)>;
@@ -43,12 +26,18 @@ using StepObserver = std::function<void(std::int64_t step, double simulated_time
 class Simulation {
  public:
   /// Makes the root mesh and its initial fields, keeps the first sums. `space`: the keys of the blocks, of the
-  /// configuration's root grid and levels. The references must outlive it. Collective.
+  /// configuration's root grid and levels. The references must outlive it. With `restart`, of a run of the same problem
+  /// and of keys of this space: the mesh, fields and sums that are there instead. Collective.
   Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<3>& space,
-             Rebalancer& rebalancer, support::Metrics& metrics);
+             Rebalancer& rebalancer, support::Metrics& metrics, const Restart* restart = nullptr);
 
-  /// The first refinement and all steps; ends early when a check fails. Collective.
+  /// The first refinement and all steps, or those that are left; ends early when a check fails. Collective.
   void run(const StepObserver& observer);
+  /// For observers: the step just done is the last, whatever the configuration says. On every rank alike. Local.
+  void stop() { is_stopped_ = true; }
+  /// For observers: what the steps to come depend on besides blocks and values. Makes the check that is open, if one
+  /// is; of use only if conservation() passes then. The fields are complete when it returns. Collective.
+  [[nodiscard]] RunState state();
 
   [[nodiscard]] const RunTotals& totals() const { return totals_; }
   [[nodiscard]] const ConservationCheck& conservation() const { return check_; }
@@ -61,13 +50,14 @@ class Simulation {
   void check_end(const std::vector<support::FieldStats>& stats);
 
  private:
+  void go_on(const Restart& restart);
   void refine(int passes);
   void count_blocks();
   void advance_stage(std::int64_t step);
   /// Makes the check that a stage before left open, if one did; whether all have passed. A check waits for the device,
   /// so it is made as late as the next stage allows, and refinements are planned meanwhile.
   bool checks_pass();
-  [[nodiscard]] bool more_steps(std::int64_t done, double time);
+  [[nodiscard]] bool more_steps();
   [[nodiscard]] double time_delta() const;
   [[nodiscard]] bool adapts() const { return config_.mesh.max_level > 0 && !config_.mesh.uniform; }
 
@@ -82,6 +72,9 @@ class Simulation {
   ConservationCheck check_;
   std::optional<std::int64_t> open_check_;  ///< the step whose last stage was added up and is to be checked
   RunTotals totals_;
+  double time_ = 0.0;          ///< simulated
+  bool is_restarted_ = false;  ///< the first refinement was made by the run before
+  bool is_stopped_ = false;
 };
 
 }  // namespace amrbench::amr

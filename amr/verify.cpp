@@ -50,6 +50,14 @@ ConservationCheck::ConservationCheck(const std::vector<support::FieldStats>& fir
   for (const auto& stats : first) baseline_.push_back(stats.sum().to_double());
 }
 
+ConservationCheck::ConservationCheck(const CheckState& state, double tolerance)
+    : baseline_(state.baseline),
+      conserved_(state.conserved),
+      tolerance_(tolerance),
+      scale_(state.scale_exponent),
+      worst_(state.worst_drift),
+      checks_(state.checks) {}
+
 std::string ConservationCheck::note() const {
   const auto variables = static_cast<int>(baseline_.size());
   if (conserved_ >= variables) return {};

@@ -8,6 +8,7 @@
 
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
+#include "amr/run_state.hpp"
 #include "support/field_stats.hpp"
 #include "support/fixed_point_sum.hpp"
 
@@ -28,6 +29,11 @@ class ConservationCheck {
   /// `first`: statistics of the initial field, all variables. Of these the first `conserved` must keep their totals
   /// within relative `tolerance`; the others must only stay finite.
   ConservationCheck(const std::vector<support::FieldStats>& first, int conserved, double tolerance);
+
+  /// The check of a run that goes on, as it stood.
+  ConservationCheck(const CheckState& state, double tolerance);
+  /// As it stands; says nothing of a failure.
+  [[nodiscard]] CheckState state() const { return {baseline_, conserved_, scale_.exponent(), worst_, checks_}; }
 
   /// The scale for the fused sums: takes every value the initial totals allow.
   [[nodiscard]] const support::FixedPointScale& scale() const { return scale_; }

@@ -100,12 +100,18 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
   run->add_option("--trace", arguments->trace, "Record which blocks change, for amrbench replay")
       ->type_name("FILE")
       ->check(filled());
+  run->add_option(
+         "--restart", arguments->restart,
+         "Go on from the newest good checkpoint of a result folder, or from one slot; auto: of --out, else begin")
+      ->type_name("FOLDER")
+      ->check(filled());
   run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
   run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
   run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
       ->type_name("MODE")
       ->check(CLI::IsMember({"auto", "live", "plain", "none"}));
-  run->footer("Exit status: 0 valid, 1 failed or not valid, 2 bad input.");
+  run->footer(
+      "Exit status: 0 valid, 1 failed or not valid, 2 bad input, 75 not finished (SIGTERM) and to be restarted.");
   return arguments;
 }
 

@@ -18,6 +18,7 @@ struct RunArguments {
   int threads = -1;                   ///< -1: not given
   std::string out;
   std::string trace;
+  std::string restart;  ///< folder of a run, one of its slots, or "auto"; empty: not given
   bool dry_run = false;
   bool quiet = false;
   std::string progress = "auto";

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "amr/checkpoint_part.hpp"
 #include "loadbalance/placement.hpp"
 #include "support/error.hpp"
 
@@ -112,6 +113,12 @@ bool is_plain_utf8(std::string_view text) {
 }
 
 std::vector<std::string> check_config(const Config& config) {
+  const bool saves = config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
+  if (saves && !amr::has_checkpoints())
+    throw InputError(fmt::format(
+        "output.checkpoint{}: this build has no checkpoints; install libhdf5-dev and libxxhash-dev (scripts/"
+        "install-packages optional) and configure again, or leave it out",
+        config.output.checkpoint > 0 ? "" : "_minutes"));
   check_mesh(config.mesh);
   check_run(config);
   check_work(config.work);

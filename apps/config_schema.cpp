@@ -132,6 +132,8 @@ std::vector<Table> make_tables() {
       {"output",
        {key<&C::output, &OutputConfig::dir>(text("dir")),
         key<&C::output, &OutputConfig::plotfile>(integer("plotfile", 0, kIntMax)),
+        key<&C::output, &OutputConfig::checkpoint>(integer("checkpoint", 0, kIntMax)),
+        key<&C::output, &OutputConfig::checkpoint_minutes>(number("checkpoint_minutes", 0.0, 1e9)),
         key<&C::output, &OutputConfig::trace>(text("trace"))}},
   };
 }

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using support::InputError;
 
-constexpr std::array kWritten{"run.json", "run.csv", "config.toml"};
+constexpr std::array kWritten{"run.json", "run.csv", "config.toml", "checkpoint"};
 
 [[noreturn]] void fail(const fs::path& folder, const std::string& problem) {
   throw InputError(fmt::format("result folder {}: {}; name another with --out", folder.string(), problem));
@@ -85,6 +85,17 @@ fs::path claim_result_folder(const std::string& dir, const std::string& name, st
     folder = new_folder(name, now);
   else if (!create(folder))
     refuse_if_used(folder);
+  try_writing(folder);
+  return folder;
+}
+
+fs::path continue_result_folder(const std::string& dir) {
+  const fs::path folder = dir;
+  create(folder);
+  std::error_code error;
+  // The last file that a run writes.
+  if (fs::exists(fs::symlink_status(folder / "run.csv", error)))
+    fail(folder, "holds run.csv, so its run is finished, and nothing is overwritten");
   try_writing(folder);
   return folder;
 }

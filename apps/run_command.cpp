@@ -16,6 +16,7 @@
 #include "apps/text_file.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/inputs/memory_check.hpp"
+#include "support/atomic_file.hpp"
 #include "support/cuda_info.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -34,8 +35,10 @@ struct Resolved {
   std::vector<std::string> notes;
 };
 
-Resolved resolve(const RunArguments& arguments, const MpiSession& mpi) {
-  if (arguments.miniamr_given == !arguments.config_path.empty())
+/// `before`: the configuration of the run that this one goes on with, which counts where no other is given.
+Resolved resolve(const RunArguments& arguments, const MpiSession& mpi, const Config* before) {
+  const bool uses_before = before && !arguments.miniamr_given && arguments.config_path.empty();
+  if (!uses_before && arguments.miniamr_given == !arguments.config_path.empty())
     throw InputError(arguments.miniamr_given
                          ? "run: give a configuration file or --miniamr, not both"
                          : "run: give a configuration file (TOML), or --miniamr \"<options as given to miniAMR>\"");
@@ -44,6 +47,9 @@ Resolved resolve(const RunArguments& arguments, const MpiSession& mpi) {
     MiniamrInput input = parse_miniamr(arguments.miniamr);
     resolved.config = std::move(input.config);
     resolved.notes = std::move(input.notes);
+  } else if (uses_before) {
+    resolved.config = *before;
+    resolved.config.output.dir.clear();
   } else {
     const std::string text =
         mpi.from_first_rank([&] { return read_text_file(arguments.config_path, "configuration"); });
@@ -79,10 +85,41 @@ void check_room(const Config& config, int ranks) {
   });
 }
 
+/// --restart auto: from what the result folder holds, or, with a note, from the beginning. Collective.
+std::optional<RestartPoint> restart_of_folder(const support::Communicator& comm, Resolved& resolved) {
+  if (resolved.config.output.dir.empty())
+    throw InputError("--restart auto: name the result folder with --out, the same each time");
+  return find_newest(comm, resolved.config.output.dir, resolved.notes);
+}
+
+/// The result folder with its configuration. Call on one rank.
+std::string make_folder(const Config& config, bool continues) {
+  check_output_file("output.trace", config.output.trace, false, "nothing is overwritten; name another");
+  const auto folder = continues ? continue_result_folder(config.output.dir)
+                                : claim_result_folder(config.output.dir, config.run.name, std::time(nullptr));
+  const std::string text =
+      fmt::format("# Resolved configuration of amrbench {}\n{}", support::build_info().version, write_toml(config));
+  if (continues)
+    support::write_file_atomically(folder / "config.toml", text, support::Existing::replace);
+  else
+    write_new_file(folder / "config.toml", text);
+  return folder.string();
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments, const MpiSession& mpi) {
-  const Resolved resolved = resolve(arguments, mpi);
+  const support::Communicator comm = support::Communicator::world();
+  const bool is_auto = arguments.restart == "auto";
+  RunOptions options;
+  if (!arguments.restart.empty() && !is_auto) options.restart = find_restart(comm, arguments.restart);
+  Resolved resolved = resolve(arguments, mpi, options.restart ? &options.restart->config : nullptr);
+  if (is_auto) options.restart = restart_of_folder(comm, resolved);
+  if (options.restart) {
+    check_same_problem(resolved.config, *options.restart);
+    const std::vector<std::string>& notes = options.restart->notes;
+    resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
+  }
   if (mpi.rank() == 0 && !arguments.quiet)
     for (const std::string& note : resolved.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
   if (arguments.dry_run) {
@@ -93,14 +130,10 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.
   if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
-  RunOptions options;
-  options.result_folder = mpi.from_first_rank([&] {
-    check_output_file("output.trace", resolved.config.output.trace, false, "nothing is overwritten; name another");
-    const auto folder = claim_result_folder(resolved.config.output.dir, resolved.config.run.name, std::time(nullptr));
-    write_new_file(folder / "config.toml", fmt::format("# Resolved configuration of amrbench {}\n{}",
-                                                       support::build_info().version, write_toml(resolved.config)));
-    return folder.string();
-  });
+  if (options.restart && resolved.config.output.dir.empty())
+    resolved.config.output.dir = options.restart->result_folder.string();
+  options.continues = is_auto || (options.restart && options.restart->lies_in(resolved.config.output.dir));
+  options.result_folder = mpi.from_first_rank([&] { return make_folder(resolved.config, options.continues); });
   options.progress = progress_mode(arguments);
   options.arguments = arguments.words;
   options.notes = resolved.notes;

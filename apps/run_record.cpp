@@ -73,6 +73,16 @@ Json to_json(const RunDevice& d) {
           {"link_bytes", d.link_bytes},  {"memory_bytes_max_rank", d.memory_bytes_max_rank}};
 }
 
+Json to_json(const RunCheckpointTotals& c) {
+  return {{"count", c.count},
+          {"bytes", c.bytes},
+          {"bytes_per_s", c.bytes_per_s},
+          {"disk_bytes_per_s", c.disk_bytes_per_s},
+          {"disk_fraction", c.disk_fraction},
+          {"restarts", c.restarts},
+          {"restart_step", c.restart_step}};
+}
+
 Json to_json(const RunField& f) {
   return {{"variable", f.variable}, {"sum", f.sum}, {"sum_squares", f.sum_squares},
           {"min", f.min},           {"max", f.max}, {"checksum_hex", f.checksum_hex}};
@@ -123,6 +133,7 @@ Json to_json(const RunRecord& record) {
           {"balance", to_json(record.policy, record.balance)},
           {"partition", to_json(record.method, record.partition)},
           {"device", to_json(record.device)},
+          {"checkpoint", to_json(record.checkpoint)},
           {"fields", fields},
           {"mesh_crc_hex", record.mesh_crc_hex},
           {"series", series}};

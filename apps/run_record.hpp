@@ -51,6 +51,17 @@ struct RunDevice {
   std::int64_t memory_bytes_max_rank = 0;  ///< most GPU memory of any rank
 };
 
+/// What a run spent on checkpoints, those before a restart included.
+struct RunCheckpointTotals {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;          ///< of all of them
+  double bytes_per_s = 0;          ///< by the longest time of a rank in phase checkpoint
+  double disk_bytes_per_s = 0;     ///< that the disk takes from all ranks together, measured after the run
+  double disk_fraction = 0;        ///< bytes_per_s / disk_bytes_per_s
+  std::int64_t restarts = 0;       ///< how often the run was gone on with
+  std::int64_t restart_step = -1;  ///< steps done at the last of them; -1: none
+};
+
 struct RunField {
   int variable = 0;
   double sum = 0;
@@ -78,6 +89,7 @@ struct RunRecord {
   std::string method;
   RunPartition partition;
   RunDevice device;
+  RunCheckpointTotals checkpoint;
   std::vector<RunField> fields;
   std::string mesh_crc_hex;
   std::vector<SeriesRow> series;

@@ -1,7 +1,9 @@
 #include "apps/run_series.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace amrbench::apps {
@@ -76,6 +78,37 @@ std::vector<SeriesRow> RunSeries::reduce(const support::Communicator& comm) cons
     rows[i].balance_s = seconds[3 * i + 2];
   }
   return rows;
+}
+
+nlohmann::ordered_json RunSeries::save(const support::Communicator& comm) const {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const SeriesRow& r : reduce(comm))
+    rows.push_back({r.step, r.refinements, r.blocks, r.blocks_by_level, static_cast<int>(r.decision.action),
+                    r.decision.imbalance, r.decision.imbalance_after, r.blocks_migrated, r.stage_s, r.refine_s,
+                    r.balance_s});
+  return {{"stride", stride_}, {"refinements", refinements_}, {"rows", rows}};
+}
+
+void RunSeries::load(const nlohmann::ordered_json& saved, const loadbalance::Balancer& balancer, bool is_first) {
+  stride_ = saved.at("stride").get<std::int64_t>();
+  refinements_ = saved.at("refinements").get<std::int64_t>();
+  sent_ = balancer.blocks_sent();
+  if (stride_ < 1 || saved.at("rows").size() > kMost) throw std::runtime_error("no series");
+  for (const auto& r : saved.at("rows")) {
+    SeriesRow row;
+    row.step = r.at(0).get<std::int64_t>();
+    row.refinements = r.at(1).get<std::int64_t>();
+    row.blocks = r.at(2).get<std::int64_t>();
+    row.blocks_by_level = r.at(3).get<std::vector<std::int64_t>>();
+    const int action = r.at(4).get<int>();
+    if (action < 0 || action > static_cast<int>(loadbalance::Action::full)) throw std::runtime_error("no action");
+    row.decision = {static_cast<loadbalance::Action>(action), r.at(5).get<double>(), r.at(6).get<double>()};
+    row.blocks_migrated = is_first ? r.at(7).get<std::int64_t>() : 0;
+    row.stage_s = r.at(8).get<double>();
+    row.refine_s = r.at(9).get<double>();
+    row.balance_s = r.at(10).get<double>();
+    rows_.push_back(std::move(row));
+  }
 }
 
 }  // namespace amrbench::apps

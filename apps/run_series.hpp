@@ -1,6 +1,7 @@
 #pragma once
 // The series of a run record: a row a refinement, so that load, blocks and decisions can be followed over the steps.
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "amr/simulation.hpp"
@@ -32,6 +33,12 @@ class RunSeries {
   void observe(const amr::RunTotals& totals, const loadbalance::Balancer& balancer, const support::Metrics& metrics);
   /// The rows over all ranks. Collective.
   [[nodiscard]] std::vector<SeriesRow> reduce(const support::Communicator& comm) const;
+
+  /// For checkpoints: the rows over all ranks. Collective.
+  [[nodiscard]] nlohmann::ordered_json save(const support::Communicator& comm) const;
+  /// Back, before the first observe(), once `balancer` has loaded what it saved. Counts that add up over ranks are kept
+  /// on the first rank. Throws std::exception for what save() never gives. Local.
+  void load(const nlohmann::ordered_json& saved, const loadbalance::Balancer& balancer, bool is_first);
 
  private:
   void add(SeriesRow row);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -12,10 +13,12 @@
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
 #include "apps/device_report.hpp"
+#include "apps/run_checkpoints.hpp"
 #include "apps/run_progress.hpp"
 #include "apps/run_record.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
+#include "support/disk_speed.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
@@ -71,12 +74,12 @@ std::vector<RunField> record_fields(const std::vector<support::FieldStats>& stat
 /// All of the record but for times, memory and rates of the whole run; makes the last check. Collective.
 RunRecord make_record(const support::Communicator& comm, const Config& config, const RunOptions& options,
                       amr::Simulation& simulation, const loadbalance::Balancer& balancer,
-                      const support::Metrics& metrics) {
+                      const support::Metrics& metrics, const RunPast& past) {
   RunRecord record;
   record.version = support::build_info().version;
   record.config = write_json(config);
   record.totals = simulation.totals();
-  const support::MetricsSummary summary = metrics.reduce(comm);
+  const support::MetricsSummary summary = after(past.metrics, metrics.reduce(comm));
   record.phases = summary.phases;
   record.device = record_device(summary, simulation);
   record.policy = config.balance.policy;
@@ -95,6 +98,47 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
   return record;
 }
 
+/// Writes the plotfile of a step, if it is to have one. In the folder of a run that was interrupted one may be there
+/// already: it has the same values. Collective.
+void write_picture(const support::Communicator& comm, const Config& config, const RunOptions& options,
+                   const amr::Simulation& simulation, std::int64_t step, double time, support::Metrics& metrics) {
+  if (config.output.plotfile == 0 || step % config.output.plotfile != 0) return;
+  const support::PhaseTimer timer(metrics, Phase::output);
+  const std::filesystem::path dir = options.result_folder / fmt::format("plt{:05}", step);
+  std::error_code error;
+  const bool is_there = options.continues && comm.is_root() && std::filesystem::is_directory(dir, error);
+  if (options.continues && support::any_of_ranks(comm, is_there)) return;
+  amr::write_plotfile(dir, simulation.mesh(), simulation.fields(), config.mesh, config.fields, step, time);
+}
+
+/// Checkpoints of this run and those before. Measures the disk if this one wrote any. Collective.
+RunCheckpointTotals record_checkpoints(const support::Communicator& comm, const RunRecord& record, const RunPast& past,
+                                       const RunCheckpoints* checkpoints) {
+  constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+  RunCheckpointTotals totals{past.checkpoints, past.checkpoint_bytes, 0, 0, 0, past.restarts, past.restart_step};
+  if (checkpoints != nullptr && checkpoints->count() > 0) {
+    totals.count += checkpoints->count();
+    totals.bytes += checkpoints->bytes();
+    totals.disk_bytes_per_s =
+        support::measure_disk_speed(comm, checkpoints->folder(), std::min(kMostBytes, checkpoints->last_bytes()));
+  }
+  const double seconds = record.phases[static_cast<std::size_t>(Phase::checkpoint)].max_s;
+  if (seconds > 0) totals.bytes_per_s = static_cast<double>(totals.bytes) / seconds;
+  if (totals.disk_bytes_per_s > 0) totals.disk_fraction = totals.bytes_per_s / totals.disk_bytes_per_s;
+  return totals;
+}
+
+/// The end of a run that is to be gone on with.
+int end_unfinished(const support::Communicator& comm, const RunCheckpoints& checkpoints, std::int64_t step) {
+  const std::string folder = checkpoints.folder().parent_path().string();
+  if (comm.is_root())
+    fmt::print(stderr,
+               "amrbench: not finished: ended by SIGTERM after step {0}, with a checkpoint; amrbench run --restart {1} "
+               "goes on\n",
+               step, folder);
+  return kNotFinished;
+}
+
 /// The lines a run ends with; the folder's name last.
 void print_result(const RunRecord& record, const amr::ConservationCheck& check, const RunOptions& options) {
   if (options.progress != Progress::none) {
@@ -109,6 +153,28 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
   fmt::print("VALIDATION: {}\n", record.valid ? "PASSED" : "FAILED");
   fmt::print("{}\n", options.result_folder.string());
   std::fflush(stdout);
+}
+
+/// Writes the record and prints those lines, on one rank. Collective.
+void publish(const support::Communicator& comm, const RunRecord& record, const amr::ConservationCheck& check,
+             const RunOptions& options) {
+  std::string error;
+  if (comm.is_root()) {
+    try {
+      write_run_record(options.result_folder, record,
+                       options.continues ? support::Existing::replace : support::Existing::refuse);
+      print_result(record, check, options);
+    } catch (const std::exception& e) {
+      error = e.what();
+    }
+  }
+  support::agree_on_error(comm, error);
+}
+
+/// The slot that the run goes on from, where its own will stand beside it.
+std::optional<std::int64_t> good_slot(const RunOptions& options) {
+  if (!options.restart || !options.restart->lies_in(options.result_folder)) return {};
+  return amr::slot_number(options.restart->checkpoint->slot());
 }
 
 /// Sets the number of threads for the time of a run.
@@ -130,6 +196,8 @@ class ThreadCount {
 int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
   const ThreadCount threads(config.device.threads);
+  std::optional<StopSignals> signals;  // from here on: set-up takes seconds
+  if (writes_checkpoints(config)) signals.emplace();
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
   const double bandwidth_before = measure_roofline(comm, config.device);
@@ -139,23 +207,31 @@ int run_simulation(const Config& config, const RunOptions& options) {
   std::optional<loadbalance::TraceRecorder> recorder;
   if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
   amr::Rebalancer& rebalancer = recorder ? static_cast<amr::Rebalancer&>(*recorder) : balancer;
-  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), rebalancer,
-                             metrics);
+  const sfc::KeySpace<3> space = loadbalance::make_key_space(config.mesh, config.partition);
+  RunSeries series;
+  RunPast past;
+  std::optional<amr::Restart> restart;
+  if (options.restart) {
+    past = load_past(*options.restart, comm, config, balancer, series);
+    restart = options.restart->checkpoint->restart(comm, space);
+  }
+  amr::Simulation simulation(comm, config, space, rebalancer, metrics, restart ? &*restart : nullptr);
+  restart.reset();
+  std::optional<RunCheckpoints> checkpoints;
+  if (signals)
+    checkpoints.emplace(RunCheckpoints::Run{comm, config, simulation, balancer, series, metrics}, *signals,
+                        options.result_folder, past, good_slot(options));
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
   support::barrier(comm);
   const double start = support::Metrics::steady_seconds();
   double seconds = 0.0;
-  RunSeries series;
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
     simulation.run([&](std::int64_t step, double time, const amr::RunTotals& totals) {
-      if (config.output.plotfile > 0 && step % config.output.plotfile == 0) {
-        const support::PhaseTimer timer(metrics, Phase::output);
-        amr::write_plotfile(options.result_folder / fmt::format("plt{:05}", step), simulation.mesh(),
-                            simulation.fields(), config.mesh, config.fields, step, time);
-      }
+      write_picture(comm, config, options, simulation, step, time, metrics);
       series.observe(totals, balancer, metrics);
+      if (checkpoints) checkpoints->after_step(step, support::Metrics::steady_seconds() - start);
       if (!progress->due()) return;
       const ProgressState state = progress_state(config, totals, support::Metrics::steady_seconds() - start, metrics);
       progress->update(format_progress(state), state.is_last());
@@ -164,29 +240,22 @@ int run_simulation(const Config& config, const RunOptions& options) {
   }
   progress->finish(format_progress(progress_state(config, simulation.totals(), seconds, metrics)));
 
+  if (checkpoints && checkpoints->is_stopped()) return end_unfinished(comm, *checkpoints, simulation.totals().steps);
   if (recorder) recorder->finish(comm, simulation.totals().steps, simulation.totals().stages);
 
   // The peak before the statistics and the bandwidth probe, whose buffers are not the run's.
   const std::int64_t peak = support::peak_resident_bytes();
-  RunRecord record = make_record(comm, config, options, simulation, balancer, metrics);
-  record.time_s = support::all_max(comm, seconds);
+  RunRecord record = make_record(comm, config, options, simulation, balancer, metrics, past);
+  record.time_s = past.time_s + support::all_max(comm, seconds);
+  record.checkpoint = record_checkpoints(comm, record, past, checkpoints ? &*checkpoints : nullptr);
   record.series = series.reduce(comm);
-  record.memory_bytes_max_rank = support::all_max(comm, peak);
+  record.memory_bytes_max_rank = std::max(past.memory_bytes_max_rank, support::all_max(comm, peak));
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);
   record.rates = derive_rates(record.totals.cell_updates, record.time_s, 0.5 * (bandwidth_before + bandwidth_after));
 
-  std::string error;
-  if (comm.is_root()) {
-    try {
-      write_run_record(options.result_folder, record);
-      print_result(record, simulation.conservation(), options);
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-  }
-  support::agree_on_error(comm, error);
+  publish(comm, record, simulation.conservation(), options);
   return record.valid ? 0 : 1;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/config.hpp"
+#include "apps/restart_point.hpp"
 
 namespace amrbench::apps {
 
@@ -12,13 +13,16 @@ enum class Progress { automatic, live, plain, none };  ///< automatic: live on a
 
 struct RunOptions {
   std::filesystem::path result_folder;  ///< exists, is empty of results, holds config.toml; the same on every rank
+  bool continues = false;               ///< the folder is that of a run before: plotfiles in it are this run's and stay
+  std::optional<RestartPoint> restart = {};
   Progress progress = Progress::automatic;
   std::vector<std::string> arguments;  ///< the command as given, for the run record
   std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
 };
 
 /// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,
-/// after MPI_Init. Returns the exit status, the same on every rank: 0 valid, 1 not valid.
+/// after MPI_Init. Returns the exit status, the same on every rank: 0 valid, 1 not valid,
+/// kNotFinished (apps/run_checkpoints.hpp).
 /// Throws support::InputError (on every rank alike) and support::RunError.
 int run_simulation(const Config& config, const RunOptions& options);
 

@@ -6,6 +6,7 @@
 // refinement, so nothing is sent for them.
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,6 +38,15 @@ class Balancer final : public amr::Rebalancer {
                        support::Metrics& metrics) override;
   /// Nothing is exchanged where blocks weigh the same and follow the keys, but for the blocks that move.
   bool rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override;
+
+  /// For checkpoints: what decisions to come depend on besides blocks and their weights, the same on every rank.
+  /// Collective.
+  [[nodiscard]] nlohmann::ordered_json save(const support::Communicator& comm) const;
+  /// Back, before the simulation is made, in a run that has done so many stages. keeps_history: on as many ranks with
+  /// as many threads on the same back end; else seconds measured there say nothing here, and policies begin anew.
+  /// Throws std::exception for what save() never gives. Local.
+  void load(const nlohmann::ordered_json& saved, const support::Communicator& comm, bool keeps_history,
+            std::int64_t stages);
 
   [[nodiscard]] const History& history() const { return decider_.history(); }
   [[nodiscard]] const Decision& last_decision() const { return decider_.last(); }

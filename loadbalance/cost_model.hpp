@@ -40,6 +40,9 @@ class CostModel {
   /// What was measured since the refinement before; in every segment that had stages. `weights`, one a block of this
   /// rank, as kept, become what is to be kept. Local.
   virtual void learn(std::span<double> /*weights*/, const Measured& /*measured*/) {}
+  /// Has learn() been called? For checkpoints; resume(true): weights kept with the blocks come from such a model.
+  [[nodiscard]] virtual bool has_learnt() const { return false; }
+  virtual void resume(bool /*has_learnt*/) {}
 };
 
 struct CostModelEntry {

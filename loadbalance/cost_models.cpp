@@ -68,6 +68,8 @@ class ByMeasure final : public CostModel {
     }
     knows_ = true;
   }
+  [[nodiscard]] bool has_learnt() const override { return knows_; }
+  void resume(bool has_learnt) override { knows_ = has_learnt; }
 
  private:
   bool knows_ = false;  ///< are weights seconds by now?

@@ -1,7 +1,9 @@
 #include "loadbalance/feedback_policy.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
+#include <stdexcept>
 
 namespace amrbench::loadbalance {
 
@@ -28,6 +30,13 @@ class Feedback final : public Policy {
     }
     const double all = std::accumulate(shares_.begin(), shares_.end(), 0.0);
     for (double& share : shares_) share /= all;
+  }
+
+  [[nodiscard]] nlohmann::ordered_json save() const override { return shares_; }
+  void load(const nlohmann::ordered_json& saved) override {
+    shares_ = saved.get<std::vector<double>>();
+    if (std::any_of(shares_.begin(), shares_.end(), [](double share) { return !(share > 0.0 && share <= 1.0); }))
+      throw std::runtime_error("feedback: no shares");
   }
 
  private:

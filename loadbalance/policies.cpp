@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "loadbalance/cost_policies.hpp"
 #include "loadbalance/feedback_policy.hpp"
@@ -87,6 +88,10 @@ std::unique_ptr<Policy> make_policy(const BalanceConfig& config) {
 std::string_view action_name(Action action) {
   constexpr std::array<std::string_view, 3> kNames{"leave", "incremental", "full"};
   return kNames.at(static_cast<std::size_t>(action));
+}
+
+nlohmann::ordered_json Policy::save() const {
+  return nullptr;
 }
 
 Load measure(std::span<const double> loads_of_ranks, std::span<const double> shares) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -103,6 +104,11 @@ class Policy {
   virtual void learn(const History& /*history*/) {}
   /// A refinement is over and this is what it came to. Told at the latest before the next decide(). Local.
   virtual void observe(const Outcome& /*outcome*/) {}
+
+  /// For checkpoints: what it keeps besides the history, and back, on as many ranks and cores of the same kind. save()
+  /// gives null where there is nothing; load() throws std::exception for what save() never gives. Local.
+  [[nodiscard]] virtual nlohmann::ordered_json save() const;
+  virtual void load(const nlohmann::ordered_json& /*saved*/) {}
 };
 
 struct PolicyEntry {

@@ -16,8 +16,8 @@
 namespace amrbench::support {
 
 std::string_view phase_name(Phase phase) {
-  constexpr std::array<std::string_view, kPhases> kNames{"stencil", "halo",     "refine", "balance",
-                                                         "migrate", "checksum", "output", "other"};
+  constexpr std::array<std::string_view, kPhases> kNames{"stencil",  "halo",   "refine",     "balance", "migrate",
+                                                         "checksum", "output", "checkpoint", "other"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 

@@ -18,8 +18,8 @@ namespace amrbench::support {
 class Communicator;
 
 /// What a run spends its time on; the names are those of the run record.
-enum class Phase : std::uint8_t { stencil, halo, refine, balance, migrate, checksum, output, other };
-inline constexpr std::size_t kPhases = 8;
+enum class Phase : std::uint8_t { stencil, halo, refine, balance, migrate, checksum, output, checkpoint, other };
+inline constexpr std::size_t kPhases = 9;
 [[nodiscard]] std::string_view phase_name(Phase phase);
 
 /// One phase over all ranks.

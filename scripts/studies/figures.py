@@ -29,7 +29,8 @@ FILLS = {
 }
 PHASES = {
     "stencil": ("blue", ""), "halo": ("orange", "//"), "refine": ("green", ""), "balance": ("purple", "xx"),
-    "migrate": ("vermillion", ".."), "checksum": ("sky", ""), "output": ("yellow", "--"), "other": ("grey", "\\\\")
+    "migrate": ("vermillion", ".."), "checksum": ("sky", ""), "output": ("yellow", "--"), "checkpoint": ("blue", "oo"),
+    "other": ("grey", "\\\\")
 }
 GPU_PHASES = {
     "stencil": ("blue", ""), "faces": ("orange", "//"), "waiting": ("yellow", "--"), "between stages": ("green", ""),

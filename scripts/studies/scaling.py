@@ -20,7 +20,7 @@ from studies.machine import this_machine
 from studies.store import read_json, write_whole
 from studies.study import PLACES, Study, StudyError, load, parse
 
-PHASES = ("stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "other")
+PHASES = ("stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "checkpoint", "other")
 
 
 def numbers(text: str, option: str) -> list[int]:

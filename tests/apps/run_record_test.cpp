@@ -86,13 +86,14 @@ std::vector<std::string> keys(const Json& json) {
 TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   const Json json = to_json(sample());
   using Names = std::vector<std::string>;
-  EXPECT_EQ(keys(json), (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases",
-                               "rates", "balance", "partition", "device", "fields", "mesh_crc_hex", "series"}));
+  EXPECT_EQ(keys(json),
+            (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases", "rates",
+                   "balance", "partition", "device", "checkpoint", "fields", "mesh_crc_hex", "series"}));
   EXPECT_EQ(keys(json["totals"]), (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final",
                                          "blocks_mean", "blocks_max", "blocks_by_level", "blocks_split",
                                          "blocks_merged", "refine_steps", "memory_bytes_max_rank"}));
   EXPECT_EQ(keys(json["phases"]),
-            (Names{"stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "other"}));
+            (Names{"stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "checkpoint", "other"}));
   EXPECT_EQ(keys(json["phases"]["halo"]), (Names{"min_s", "mean_s", "max_s", "calls"}));
   EXPECT_EQ(keys(json["rates"]),
             (Names{"cell_updates_per_s", "bytes_per_s", "copy_bandwidth_bytes_per_s", "roofline_fraction"}));
@@ -103,6 +104,9 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(keys(json["fields"][1]), (Names{"variable", "sum", "sum_squares", "min", "max", "checksum_hex"}));
   EXPECT_EQ(keys(json["device"]), (Names{"backend", "transport", "gpus", "launches_per_step", "stencil_s", "faces_s",
                                          "wait_s", "between_s", "link_bytes", "memory_bytes_max_rank"}));
+  EXPECT_EQ(keys(json["checkpoint"]),
+            (Names{"count", "bytes", "bytes_per_s", "disk_bytes_per_s", "disk_fraction", "restarts", "restart_step"}));
+  EXPECT_EQ(json["checkpoint"]["restart_step"], -1);
   EXPECT_EQ(json["device"]["backend"], "cpu");
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["valid"], true);

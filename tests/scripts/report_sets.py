@@ -10,7 +10,7 @@ import pathlib
 import random
 import sys
 
-PHASES = ("stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "other")
+PHASES = ("stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "checkpoint", "other")
 AXES = {
     "mesh.block": [4, 8, 16], "fields.variables": [1, 10, 40], "balance.policy": ["every", "auto", "never"],
     "partition.method": ["hilbert", "orb"], "partition.slices": ["midpoint", "exact"]
@@ -40,7 +40,7 @@ def run_record(values, ranks=2, threads=1, repetition=0, steps=40, refine_every=
     time = 16 * cell_updates / copy / share
     parts = {
         "stencil": 0.7, "halo": 0.12, "refine": 0.05, "balance": 0.02, "migrate": 0.03 * (policy != "never"),
-        "checksum": 0.03, "output": 0.0
+        "checksum": 0.03, "output": 0.0, "checkpoint": 0.0
     }
     parts["other"] = 1 - sum(parts.values())
     config = {

@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+"""Checkpoints as their user sees them: killed, ended, damaged and restarted runs end with the bits of one that ran through.
+
+usage: checkpoint_cli_test.py AMRBENCH MPIEXEC [unittest arguments]
+AMRBENCH_FULL=1: all numbers of ranks, 50 kills. AMRBENCH_SEED=N: another seed of the moments at which runs are killed.
+"""
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+AMRBENCH, MPIEXEC = "", ""
+FULL = os.environ.get("AMRBENCH_FULL") == "1"
+
+CONFIG = """
+[mesh]
+root = [2, 1, 2]
+block = 4
+max_level = 2
+[fields]
+variables = 5
+[run]
+name = "moving"
+steps = 24
+stages_per_step = 3
+refine_every = 2
+checksum_every = 4
+[balance]
+policy = "auto"
+weights = "measured"
+[partition]
+method = "hilbert"
+[output]
+checkpoint = 5
+[[object]]
+center = [0.3, 0.3, 0.3]
+size = [0.15, 0.15, 0.2]
+velocity = [0.03, 0.02, 0.01]
+bounce = "edge"
+[[object]]
+shape = "cylinder_x"
+center = [0.7, 0.6, 0.4]
+size = [0.2, 0.1, 0.1]
+velocity = [-0.02, 0.01, 0.02]
+growth = [0.001, 0.002, 0.0]
+"""
+
+
+def command(*args, ranks=0):
+    start = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none"] if ranks else []
+    return [*start, AMRBENCH, *args]
+
+
+def environment():
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
+                OMPI_MCA_mpi_yield_when_idle="1", OMP_WAIT_POLICY="passive")
+
+
+def run(*args, ranks=0):
+    """(status, stdout, stderr)"""
+    done = subprocess.run(command(*args, ranks=ranks), capture_output=True, text=True, timeout=200, env=environment(),
+                          stdin=subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+def processes(folder):
+    """Of the program, with this folder on its command line; mpiexec's own is not among them."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            with open(path, "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == AMRBENCH.encode() and folder.encode() in words:
+            found.append(int(path.split("/")[2]))
+    return sorted(found)
+
+
+class Checkpoints(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.TemporaryDirectory(prefix="amrbench-checkpoint-")
+        cls.config = os.path.join(cls.shared.name, "moving.toml")
+        with open(cls.config, "w", encoding="utf-8") as file:
+            file.write(CONFIG)
+        cls.through = os.path.join(cls.shared.name, "through")
+        status, out, err = run("run", cls.config, "--set", "output.checkpoint=0", "--out", cls.through)
+        assert status == 0 and "VALIDATION: PASSED" in out, err
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared.cleanup()
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="amrbench-checkpoint-")
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, *parts):
+        return os.path.join(self.folder.name, *parts)
+
+    @staticmethod
+    def record(folder):
+        with open(os.path.join(folder, "run.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def answer(self, folder, config=()):
+        """All of a record that does not depend on who computed and how fast."""
+        record = self.record(folder)
+        self.assertTrue(record["valid"])
+        totals = {k: v for k, v in record["totals"].items() if k not in ("time_s", "memory_bytes_max_rank")}
+        rows = [{k: row[k] for k in ("step", "refinements", "blocks", "blocks_by_level")} for row in record["series"]]
+        return totals, record["fields"], record["mesh_crc_hex"], rows
+
+    def expect_same(self, folder):
+        self.assertEqual(self.answer(folder), self.answer(self.through))
+
+    def good(self, *args, ranks=0):
+        status, out, err = run("run", *args, ranks=ranks)
+        self.assertEqual(status, 0, out + err)
+        self.assertIn("VALIDATION: PASSED", out)
+        return out, err
+
+    def refused(self, *args, says, ranks=0):
+        status, out, err = run("run", *args, ranks=ranks)
+        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        self.assertEqual((status, out, len(lines)), (2, "", 1), err)
+        self.assertIn(says, lines[0])
+
+    def saved(self, name="saved", ranks=2, steps=13):
+        """A folder of a run that was killed after `steps` steps, more or less: only the record is missing."""
+        folder = self.path(name)
+        self.good(self.config, "--out", folder, "--set", f"run.steps={steps}", ranks=ranks)
+        for file in ("run.json", "run.csv"):
+            os.remove(os.path.join(folder, file))
+        return folder
+
+    def test_saved_on_some_ranks_and_restarted_on_others(self):
+        """All pairs of 1, 2 and 3 are in tests/amr/checkpoint_mpi_test.cpp, too."""
+        counts = (1, 2, 3, 4, 8)
+        pairs = {n: counts for n in counts} if FULL else {1: (3,), 2: (1, 2), 3: (2,)}
+        for n, others in pairs.items():
+            saved = self.saved(f"s{n}", ranks=n)
+            for m in others:
+                with self.subTest(saved_on=n, restarted_on=m):
+                    folder = self.path(f"r{n}-{m}")
+                    self.good("--restart", saved, "--out", folder, "--set", "run.steps=24", "--set",
+                              "output.checkpoint=0", ranks=m)
+                    self.expect_same(folder)
+                    self.assertEqual(self.record(folder)["checkpoint"]["restart_step"], 10)
+
+    def test_a_restart_may_change_how_but_not_what(self):
+        saved = self.saved()
+        ways = (("partition.method=orb", "balance.policy=feedback", "balance.weights=uniform", "run.overlap=false"),
+                ("partition.method=morton", "balance.policy=every"),
+                ("partition.method=gensfc", "balance.policy=never", "device.threads=2"))
+        for i, settings in enumerate(ways if FULL else ways[:1]):
+            folder = self.path(f"o{i}")
+            words = [word for setting in settings for word in ("--set", setting)]
+            self.good("--restart", saved, "--out", folder, "--set", "run.steps=24", *words, ranks=2)
+            self.expect_same(folder)
+
+    def test_killed_at_random_moments(self):
+        seed = int(os.environ.get("AMRBENCH_SEED", random.SystemRandom().randrange(10**9)))
+        print(f"seed of the kills: AMRBENCH_SEED={seed}", flush=True)
+        moments = random.Random(seed)
+        kills = 50 if FULL else 5
+        folder = self.path("killed")
+        done, restarts, runs = 0, 0, 0
+        # Slow enough to be hit in the middle: the answer does not depend on work.
+        args = ["run", self.config, "--out", folder, "--restart", "auto", "--set", "output.checkpoint=1", "--set",
+                "work.0.factor=300", "--quiet"]
+        while done < kills:
+            ranks = moments.choice((1, 2, 3))
+            job = subprocess.Popen(command(*args, ranks=ranks), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env=environment(), stdin=subprocess.DEVNULL, start_new_session=True)
+            end = time.monotonic() + moments.uniform(0.3, 2.0)
+            while job.poll() is None and time.monotonic() < end:
+                time.sleep(0.002)
+            ours = processes(folder)
+            if job.poll() is None and ours:
+                # All at once, or one of them and the launcher ends the others.
+                for pid in ours if moments.random() < 0.5 else ours[:1]:
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                done += 1
+            job.wait(timeout=60)
+            while processes(folder):
+                time.sleep(0.01)
+            if os.path.exists(os.path.join(folder, "run.csv")):
+                # It got through: this chain is over, the next one begins.
+                self.expect_same(folder)
+                restarts += self.record(folder)["checkpoint"]["restarts"]
+                shutil.rmtree(folder)
+                runs += 1
+        _, err = self.good(*args[1:], ranks=2)
+        self.expect_same(folder)
+        restarts += self.record(folder)["checkpoint"]["restarts"]
+        print(f"{kills} kills, {runs + 1} runs to their end, {restarts} restarts in them", flush=True)
+
+    def start(self, folder, *more, ranks=2):
+        job = subprocess.Popen(command("run", self.config, "--out", folder, "--set", "output.checkpoint=0", "--set",
+                                       "output.checkpoint_minutes=1e6", "--set", "work.0.factor=1000", *more, ranks=ranks),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+                               stdin=subprocess.DEVNULL)
+        self.addCleanup(lambda: (job.poll() is None and job.kill(), job.stdout.close(), job.stderr.close()))
+        return job
+
+    def wait_for(self, what):
+        end = time.monotonic() + 60
+        while not what():
+            self.assertLess(time.monotonic(), end, "nothing happened")
+            time.sleep(0.01)
+
+    def test_sigterm_saves_and_ends(self):
+        """Sent to one rank of two, and to a process without mpiexec."""
+        for ranks in (0, 2):
+            folder = self.path(f"term{ranks}")
+            job = self.start(folder, ranks=ranks)
+            self.wait_for(lambda: os.path.exists(os.path.join(folder, "config.toml")))
+            time.sleep(0.5)
+            os.kill(processes(folder)[-1], signal.SIGTERM)
+            out, err = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 75, err)
+            self.assertEqual(len(re.findall(r"amrbench: not finished: ended by SIGTERM after step \d+", err)), 1, err)
+            self.assertIn(f"amrbench run --restart {folder} goes on", err)
+            self.assertNotIn("VALIDATION", out)
+            self.assertFalse(os.path.exists(os.path.join(folder, "run.json")))
+            _, err = self.good("--restart", folder)
+            self.expect_same(folder)
+            self.assertEqual(self.record(folder)["checkpoint"]["restarts"], 1)
+
+    def test_sigusr1_saves_and_goes_on(self):
+        folder = self.path("usr1")
+        job = self.start(folder)
+        self.wait_for(lambda: os.path.exists(os.path.join(folder, "config.toml")))
+        time.sleep(0.5)
+        os.kill(processes(folder)[0], signal.SIGUSR1)
+        out, err = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, 0, err)
+        self.expect_same(folder)
+        checkpoint = self.record(folder)["checkpoint"]
+        self.assertEqual(checkpoint["count"], 1)
+        self.assertGreater(checkpoint["bytes"], 0)
+        self.assertGreater(self.record(folder)["phases"]["checkpoint"]["max_s"], 0)
+        self.assertEqual(self.record(folder)["phases"]["checkpoint"]["calls"], 1)
+
+    def test_by_time(self):
+        folder = self.path("minutes")
+        self.good(self.config, "--out", folder, "--set", "output.checkpoint=0", "--set",
+                  "output.checkpoint_minutes=1e-9", ranks=2)
+        self.assertEqual(self.record(folder)["checkpoint"]["count"], 25)
+        self.expect_same(folder)
+
+    def test_record_and_two_slots(self):
+        folder = self.path("record")
+        self.good(self.config, "--out", folder, ranks=2)
+        record = self.record(folder)
+        checkpoint = record["checkpoint"]
+        self.assertEqual((checkpoint["count"], checkpoint["restarts"], checkpoint["restart_step"]), (4, 0, -1))
+        self.assertAlmostEqual(checkpoint["bytes_per_s"],
+                               checkpoint["bytes"] / record["phases"]["checkpoint"]["max_s"], delta=1)
+        self.assertAlmostEqual(checkpoint["disk_fraction"] * checkpoint["disk_bytes_per_s"], checkpoint["bytes_per_s"],
+                               delta=1)
+        self.assertEqual(sorted(os.listdir(os.path.join(folder, "checkpoint"))),
+                         ["last-good", "slot-000003", "slot-000004"])
+        self.assertEqual(sorted(os.listdir(os.path.join(folder, "checkpoint", "slot-000004"))),
+                         ["manifest.json", "part-00000.h5", "part-00001.h5"])
+
+    def test_a_damaged_slot_is_said_and_the_older_one_used(self):
+        for name in ("part-00001.h5", "manifest.json"):
+            folder = self.saved(name)
+            file = os.path.join(folder, "checkpoint", "slot-000002", name)
+            with open(file, "r+b") as stream:
+                stream.seek(os.path.getsize(file) // 2)
+                byte = stream.read(1)[0]
+                stream.seek(-1, 1)
+                stream.write(bytes([byte ^ 4]))
+            slot = os.path.join(folder, "checkpoint", "slot-000002")
+            self.refused("--restart", slot, says=f"--restart {slot}: the checkpoint is damaged: {name}")
+            _, err = self.good("--restart", folder, "--set", "run.steps=24", ranks=2)
+            notes = [line for line in err.splitlines() if "is damaged" in line]
+            self.assertEqual(len(notes), 1, err)
+            self.assertIn(f"{slot} is damaged ({name}", notes[0])
+            self.expect_same(folder)
+            self.assertEqual(self.record(folder)["checkpoint"]["restart_step"], 5)
+
+    def test_a_damaged_pointer_and_a_slot_that_was_not_finished(self):
+        folder = self.saved()
+        shutil.copytree(os.path.join(folder, "checkpoint", "slot-000002"),
+                        os.path.join(folder, "checkpoint", "slot-000003"))
+        other = self.path("other")
+        _, err = self.good("--restart", folder, "--out", other, "--set", "run.steps=24")
+        self.assertNotIn("slot-", err)
+        self.expect_same(other)
+        os.remove(os.path.join(folder, "checkpoint", "last-good"))
+        os.remove(os.path.join(folder, "checkpoint", "slot-000003", "manifest.json"))
+        _, err = self.good("--restart", folder, "--set", "run.steps=24")
+        self.assertIn("last-good", err)
+        self.assertIn("slot-000003 is damaged (manifest.json", err)
+        self.expect_same(folder)
+
+    def test_auto(self):
+        folder = self.path("auto")
+        _, err = self.good(self.config, "--out", folder, "--restart", "auto")
+        self.assertEqual(len(re.findall("no good checkpoint under .*; the run begins anew", err)), 1, err)
+        self.expect_same(folder)
+        self.refused(self.config, "--out", folder, "--restart", "auto", says="its run is finished")
+        self.refused(self.config, "--restart", "auto", says="--restart auto: name the result folder with --out")
+        for name in ("run.json", "run.csv"):
+            os.remove(os.path.join(folder, name))
+        _, err = self.good(self.config, "--out", folder, "--restart", "auto", ranks=2)
+        self.assertEqual(err, "")
+        self.expect_same(folder)
+
+    def test_plotfiles_of_the_run_before_stay(self):
+        folder = self.path("plots")
+        self.good(self.config, "--out", folder, "--set", "run.steps=13", "--set", "output.plotfile=6", ranks=2)
+        for name in ("run.json", "run.csv"):
+            os.remove(os.path.join(folder, name))
+        self.good("--restart", folder, "--set", "run.steps=24")
+        self.expect_same(folder)
+        self.assertEqual(len(glob.glob(os.path.join(folder, "plt*"))), 5)
+
+    def test_refused(self):
+        folder = self.saved(ranks=1)
+        steps = ("--set", "run.steps=24")
+        for setting, says in (("mesh.max_level=1", "mesh.max_level is 1 here and 2 in the checkpoint"),
+                              ("fields.seed=2", "fields.seed is 2 here and 1"),
+                              ("run.refine_every=3", "run.refine_every is 3 here and 2"),
+                              ("object.1.growth=[0,0,0]", "object.1.growth is [0.0, 0.0, 0.0] here"),
+                              ("object.2.size=[1,1,1]", "3 tables [[object]] here and 2"),
+                              ("run.steps=3", "run.steps = 3: the checkpoint has done 10 steps already"),
+                              ("output.trace=t", "output.trace: a trace begins with its run")):
+            self.refused("--restart", folder, *steps, "--set", setting, says=says)
+            self.assertEqual(sorted(os.listdir(folder)), ["checkpoint", "config.toml"])
+        self.refused("--restart", self.path("none"), says="none: no such folder")
+        self.refused("--restart", self.through, says="no good checkpoint in it")
+        self.refused("--restart", "", says="--restart")
+        self.refused(self.config, "--out", folder, says="already holds config.toml")
+        manifest = os.path.join(folder, "checkpoint", "slot-000002", "manifest.json")
+        with open(manifest, "r+b") as file:
+            file.truncate(1000)
+        os.remove(os.path.join(folder, "checkpoint", "slot-000001", "part-00000.h5"))
+        self.refused("--restart", folder, says="no good checkpoint in it", ranks=2)
+        self.good(self.config, "--out", self.path("whole"))
+        self.refused("--restart", self.path("whole"), says="its run is finished")
+
+    def test_one_slot_alone(self):
+        folder = self.saved(ranks=3)
+        slot = shutil.copytree(os.path.join(folder, "checkpoint", "slot-000001"), self.path("slot-000001"))
+        out = self.path("alone")
+        self.good("--restart", slot, "--out", out, "--set", "run.steps=24", ranks=2)
+        self.expect_same(out)
+        self.assertEqual(self.record(out)["checkpoint"]["restart_step"], 5)
+
+
+if __name__ == "__main__":
+    AMRBENCH, MPIEXEC = os.path.realpath(sys.argv[1]), sys.argv[2]
+    del sys.argv[1:3]
+    if subprocess.run([AMRBENCH, "run", "--restart", "none"], capture_output=True, text=True, env=environment(),
+                      check=False).stderr.find("this build has no checkpoints") >= 0:
+        print("SKIPPED: built without HDF5 or xxHash")
+        sys.exit(77)
+    unittest.main()
