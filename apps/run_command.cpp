@@ -14,6 +14,7 @@
 #include "apps/output_file.hpp"
 #include "apps/result_folder.hpp"
 #include "apps/text_file.hpp"
+#include "apps/thread_count.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/inputs/memory_check.hpp"
 #include "support/cuda_info.hpp"
@@ -82,7 +83,11 @@ void check_room(const Config& config, int ranks) {
 }  // namespace
 
 int run_command(const RunArguments& arguments, const MpiSession& mpi) {
-  const Resolved resolved = resolve(arguments, mpi);
+  Resolved resolved = resolve(arguments, mpi);
+  if (!arguments.dry_run) {
+    const std::string note = set_threads(support::Communicator::world(), resolved.config.device.threads);
+    if (!note.empty()) resolved.notes.push_back(note);
+  }
   if (mpi.rank() == 0 && !arguments.quiet)
     for (const std::string& note : resolved.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
   if (arguments.dry_run) {

@@ -1,7 +1,6 @@
 #include "apps/run_simulation.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <cstdio>
@@ -111,25 +110,10 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
   std::fflush(stdout);
 }
 
-/// Sets the number of threads for the time of a run.
-class ThreadCount {
- public:
-  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~ThreadCount() { omp_set_num_threads(before_); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int before_;
-};
-
 }  // namespace
 
 int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
-  const ThreadCount threads(config.device.threads);
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
   const double bandwidth_before = measure_roofline(comm, config.device);
