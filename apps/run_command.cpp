@@ -9,6 +9,7 @@
 #include "apps/config_check.hpp"
 #include "apps/config_toml.hpp"
 #include "apps/config_write.hpp"
+#include "apps/device_report.hpp"
 #include "apps/memory_estimate.hpp"
 #include "apps/miniamr_options.hpp"
 #include "apps/output_file.hpp"
@@ -73,10 +74,22 @@ void check_room(const Config& config, int ranks) {
   const double bytes = config.mesh.uniform ? estimate.bound_bytes_per_rank : estimate.initial_bytes_per_rank;
   const double blocks = (config.mesh.uniform ? estimate.bound_blocks : estimate.initial_blocks) / ranks;
   const auto comm = support::Communicator::world();
+  const std::string root = fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", "));
   const double share = partitioners::memory_share(comm);
+  partitioners::check_together(
+      comm, [&] { partitioners::check_memory(root, (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share); });
+}
+
+/// The same of GPUs. Collective.
+void check_device_room(const Config& config) {
+  const auto comm = support::Communicator::world();
+  const MemoryEstimate estimate = estimate_memory(config, comm.size());
+  const double bytes = config.mesh.uniform ? estimate.bound_bytes_per_rank : estimate.initial_bytes_per_rank;
+  const double share = device_memory_share(comm, config.device);
   partitioners::check_together(comm, [&] {
-    partitioners::check_memory(fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", ")),
-                               (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share);
+    if (bytes > share)
+      throw InputError(fmt::format("mesh.root = [{}]: takes {} on a rank, whose share of its GPU's free memory is {}",
+                                   fmt::join(config.mesh.root, ", "), format_bytes(bytes), format_bytes(share)));
   });
 }
 
@@ -97,7 +110,10 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   }
   check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.
-  if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
+  if (resolved.config.device.backend == "cuda") {
+    static_cast<void>(support::usable_cuda_devices());
+    check_device_room(resolved.config);
+  }
   RunOptions options;
   options.result_folder = mpi.from_first_rank([&] {
     check_output_file("output.trace", resolved.config.output.trace, false, "nothing is overwritten; name another");
@@ -107,6 +123,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
     return folder.string();
   });
   options.progress = progress_mode(arguments);
+  options.watch = &mpi.watch();
   options.arguments = arguments.words;
   options.notes = resolved.notes;
   return run_simulation(resolved.config, options);

@@ -27,7 +27,8 @@ Json totals_to_json(const RunRecord& record) {
           {"blocks_split", t.blocks_split},
           {"blocks_merged", t.blocks_merged},
           {"refine_steps", t.refine_steps},
-          {"memory_bytes_max_rank", record.memory_bytes_max_rank}};
+          {"memory_bytes_max_rank", record.memory_bytes_max_rank},
+          {"memory_growth_bytes_max_rank", record.memory_growth_bytes_max_rank}};
 }
 
 Json to_json(const std::array<support::PhaseSummary, support::kPhases>& phases) {

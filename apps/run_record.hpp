@@ -70,6 +70,7 @@ struct RunRecord {
   std::vector<std::string> notes;          ///< what a reader of the result should know; provenance.notes in the files
   double time_s = 0;                       ///< wall time of the run, set-up excluded, slowest rank
   std::int64_t memory_bytes_max_rank = 0;  ///< peak resident memory of the largest rank
+  std::int64_t memory_growth_bytes_max_rank = 0;  ///< that peak less what was resident before the first refinement
   amr::RunTotals totals;
   std::array<support::PhaseSummary, support::kPhases> phases{};
   RunRates rates;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -119,6 +120,10 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
+  if (options.watch) {
+    metrics.publish(&options.watch->heartbeat());
+    options.watch->set_hang_limit(config.run.hang_after);
+  }
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   std::optional<loadbalance::TraceRecorder> recorder;
   if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
@@ -127,6 +132,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
                              metrics);
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
+  const std::int64_t resident = support::resident_bytes();
   support::barrier(comm);
   const double start = support::Metrics::steady_seconds();
   double seconds = 0.0;
@@ -156,6 +162,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   record.time_s = support::all_max(comm, seconds);
   record.series = series.reduce(comm);
   record.memory_bytes_max_rank = support::all_max(comm, peak);
+  record.memory_growth_bytes_max_rank = support::all_max(comm, std::max<std::int64_t>(0, peak - resident));
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/config.hpp"
+#include "support/watch.hpp"
 
 namespace amrbench::apps {
 
@@ -14,6 +15,7 @@ struct RunOptions {
   std::filesystem::path result_folder;  ///< exists, is empty of results, holds config.toml; the same on every rank
   Progress progress = Progress::automatic;
   std::vector<std::string> arguments;  ///< the command as given, for the run record
+  support::Watch* watch = nullptr;     ///< is told phase and step, and how long it is to wait; null: nobody watches
   std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
 };
 
