@@ -38,13 +38,13 @@ void print_error(std::string message) {
 
 /// Ends a failed run with one line: quietly when every rank failed, else by aborting the job. `rank`: where the failure
 /// was, -1: here.
-int end_failed(int status, const std::string& message, apps::MpiSession* mpi, int rank = -1) {
-  constexpr std::chrono::seconds kPatience{2};
+int end_failed(int status, const std::string& message, apps::MpiSession* mpi, int rank = -1,
+               std::chrono::milliseconds patience = std::chrono::seconds{2}) {
   if (!mpi) {
     print_error(message);
     return status;
   }
-  const bool alike = mpi->size() == 1 || mpi->all_failed(status, kPatience);
+  const bool alike = mpi->size() == 1 || mpi->all_failed(status, patience);
   std::string line = message;
   // Bad input is the same wherever it is read; what failed on the way is told with its place.
   if (status != kBadInput || !alike) line = fmt::format("{}: {}", mpi->watch().place(alike ? rank : -1), message);
@@ -62,7 +62,8 @@ int guarded(int argc, char** argv, apps::MpiSession* mpi) {
   } catch (const support::InputError& error) {
     return end_failed(kBadInput, error.what(), mpi);
   } catch (const std::bad_alloc&) {
-    return end_failed(kFailed, std::string(support::kOutOfMemory), mpi);
+    constexpr std::chrono::milliseconds kShort{500};  // ranks seldom run out of memory together
+    return end_failed(kFailed, std::string(support::kOutOfMemory), mpi, -1, kShort);
   } catch (const support::RunError& error) {
     return end_failed(kFailed, error.what(), mpi, error.rank());
   } catch (const std::exception& error) {

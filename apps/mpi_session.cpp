@@ -49,9 +49,9 @@ std::string MpiSession::from_first_rank(const std::function<std::string()>& prod
     }
     header[1] = static_cast<long long>(text.size());
   }
-  MPI_Bcast(header, 2, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+  support::mpi_check(MPI_Bcast(header, 2, MPI_LONG_LONG, 0, MPI_COMM_WORLD), "MPI_Bcast");
   text.resize(static_cast<std::size_t>(header[1]));
-  MPI_Bcast(text.data(), static_cast<int>(header[1]), MPI_CHAR, 0, MPI_COMM_WORLD);
+  support::mpi_check(MPI_Bcast(text.data(), static_cast<int>(header[1]), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
   if (header[0] == kInputError) throw support::InputError(text);
   if (header[0] == kOtherError) throw support::RunError(text);
   return text;

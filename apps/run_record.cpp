@@ -1,6 +1,7 @@
 #include "apps/run_record.hpp"
 
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace amrbench::apps {
@@ -148,8 +149,15 @@ std::vector<CsvCell> to_csv_cells(const RunRecord& record) {
 
 void write_run_record(const std::filesystem::path& folder, const RunRecord& record, support::Existing existing) {
   const std::string json = to_json(record).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  support::write_file_atomically(folder / "run.json", json, existing);
   support::write_file_atomically(folder / "run.csv", support::to_csv(to_csv_cells(record)), existing);
+  // Last: with it the run is done. Without it there is no record at all.
+  try {
+    support::write_file_atomically(folder / "run.json", json, existing);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / "run.csv", ignored);
+    throw;
+  }
 }
 
 }  // namespace amrbench::apps

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "amr/plotfile.hpp"
@@ -16,6 +17,7 @@
 #include "apps/run_record.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
+#include "support/error.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
@@ -173,6 +175,8 @@ int run_simulation(const Config& config, const RunOptions& options) {
     try {
       write_run_record(options.result_folder, record);
       print_result(record, simulation.conservation(), options);
+    } catch (const std::bad_alloc&) {
+      error = support::kOutOfMemory;
     } catch (const std::exception& e) {
       error = e.what();
     }
