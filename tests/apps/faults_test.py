@@ -40,6 +40,9 @@ center = [0.3, 0.3, 0.3]
 size = [0.2, 0.2, 0.2]
 velocity = [0.05, 0.0, 0.0]
 """
+# All blocks refine, to 168 MB; the first mesh takes 3 MB.
+LARGE = ["--set", "mesh.block=8", "--set", "fields.variables=40", "--set", "object.0.volume=true", "--set",
+         "object.0.size=[2,2,2]"]
 FULL = os.environ.get("AMRBENCH_FULL") == "1"
 
 
@@ -53,6 +56,7 @@ def start(folder, ranks, fault, rank=0, at=1, inside=""):
     command = [MPIEXEC, "-q", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "-x", f"LD_PRELOAD={SHIM}", "-x",
                "FAULT", "-x", "FAULT_RANK", "-x", "FAULT_AT", "-x", "FAULT_IN", AMRBENCH, "run", "c.toml", "--progress",
                "none", "--out", "o"]
+    command += LARGE if fault == "memory" else []
     begin = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, start_new_session=True)
@@ -139,6 +143,8 @@ def judge(case, answer, folder, reference):
     place = PLACE.match(said)
     if not place:
         wrong.append("no place")
+    elif fault == "memory" and (place.group(2) != "refine" or "a refinement makes 448 blocks more" not in said):
+        wrong.append("not before the refinement")
     elif fault in ("kill", "stop", "hang", "alloc", "fail", "disk") and int(place.group(1)) != rank and ranks > 1:
         wrong.append(f"names rank {place.group(1)}")
     return wrong, said
@@ -160,7 +166,7 @@ def cases(counts):
     found += [("delay", 2, 1, calls // 2, "")]
     found += [(fault, 2, 1, calls // 2, "") for fault in ("nan", "short", "long")]
     found += [("disk", 2, 0, at, "/o/") for at in spread(writes, 40 if FULL else 4)]
-    found += [("disk", 2, 1, 1, "/o/")]
+    found += [("disk", 2, 1, 1, "/o/"), ("memory", 2, 0, 100000, "")]
     return found
 
 

@@ -8,6 +8,7 @@
 //   delay    a pause of 3 s                                       fail   the call returns MPI_ERR_OTHER
 //   short    half of a halo is sent                               long   16 values more than there should be
 //   nan      a NaN in the first value of a halo                   disk   ENOSPC from this write on
+//   memory   the system says that FAULT_AT kB of memory are left, and no swap
 // What is counted so far stands on standard error at the end where FAULT=count.
 #include <dlfcn.h>
 #include <errno.h>
@@ -136,6 +137,18 @@ extern "C" int fsync(int file) {
     return -1;
   }
   return kFsync(file);
+}
+
+extern "C" FILE* fopen64(const char* path, const char* mode) {
+  static const auto kOpen = next<FILE* (*)(const char*, const char*)>("fopen64");
+  if (plan().fault != "memory" || std::strcmp(path, "/proc/meminfo") != 0) return kOpen(path, mode);
+  static char text[128];
+  std::snprintf(text, sizeof text, "MemTotal: 99999999 kB\nMemAvailable: %ld kB\nSwapFree: 0 kB\n", plan().at);
+  FILE* const file = std::tmpfile();
+  if (file == nullptr) return nullptr;
+  std::fputs(text, file);
+  std::rewind(file);
+  return file;
 }
 
 // ---- Messages -------------------------------------------------------------------------------------------------------
