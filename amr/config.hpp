@@ -39,6 +39,7 @@ struct RunConfig {
   double tolerance = 1e-8;   ///< relative drift of a variable's total against the first sum that is accepted
   std::string stencil = "average7";  ///< name in the kernel registry
   bool overlap = true;               ///< overlap the halo exchange with the interior (else blocking kernel)
+  double hang_after = 300.0;         ///< seconds without progress of a node's ranks that end the run; 0 = never
 };
 
 /// [[object]]: a moving, growing body whose surface (or volume) asks for refinement. Lengths in the unit cube.

@@ -31,6 +31,7 @@ Simulation::Simulation(const support::Communicator& comm, const Config& config, 
       backend_(make_backend(config, mesh_.comm())),
       fields_(*backend_.fields),
       stage_(*backend_.stage),
+      growth_(mesh_.comm(), fields_.layout()),
       objects_(make_objects(config.objects)),
       check_(restart ? ConservationCheck(restart->state.check, config.run.tolerance)
                      : first_sums(mesh_, config, fields_, stage_)) {
@@ -86,6 +87,8 @@ void Simulation::refine(int passes) {
     // Objects stand still between passes: a pass without changes would repeat itself.
     if (consensus.splits + consensus.merges == 0) break;
     changed = true;
+    const std::int64_t net = (mesh_.space().kChildren - 1) * (consensus.splits - consensus.merges);
+    if (config_.device.backend == "cpu") growth_.check(mesh_.global_size() + net - totals_.blocks_max);
     totals_.blocks_split += consensus.splits;
     totals_.blocks_merged += consensus.merges;
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
@@ -163,6 +166,7 @@ void Simulation::run(const StepObserver& observer) {
   }
   double delta = time_delta();
   for (std::int64_t step = totals_.steps + 1; more_steps(); ++step) {
+    metrics_.begin_step(step);
     for (int stage = 0; stage < config_.run.stages_per_step && checks_pass(); ++stage) advance_stage(step);
     totals_.steps = step;
     if (adapts()) move_objects(objects_, delta);

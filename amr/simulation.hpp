@@ -10,6 +10,7 @@
 #include "amr/backend.hpp"
 #include "amr/config.hpp"
 #include "amr/fields.hpp"
+#include "amr/growth.hpp"
 #include "amr/mesh.hpp"
 #include "amr/objects.hpp"
 #include "amr/rebalancer.hpp"
@@ -68,6 +69,7 @@ class Simulation {
   Backend backend_;
   Fields& fields_;  ///< of the back end
   Stage& stage_;
+  Growth growth_;
   std::vector<Object> objects_;
   ConservationCheck check_;
   std::optional<std::int64_t> open_check_;  ///< the step whose last stage was added up and is to be checked

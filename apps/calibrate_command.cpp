@@ -1,7 +1,6 @@
 #include "apps/calibrate_command.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "apps/config_check.hpp"
 #include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
+#include "apps/thread_count.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/calibration.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
@@ -172,7 +172,7 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
       throw support::InputError("-o: must be a path in UTF-8 without control characters");
     if (comm.is_root()) check_output_file("-o", arguments.file, arguments.force);
   });
-  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  set_threads_and_tell(comm, arguments.threads);
   const Scratch scratch(comm.is_root());
   std::vector<Case> cases(std::begin(kFitted), std::end(kFitted));
   cases.insert(cases.end(), std::begin(kChecked), std::end(kChecked));

@@ -1,7 +1,9 @@
 #include "apps/device_report.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <vector>
 
 #include "support/bandwidth.hpp"
 #include "support/cuda_info.hpp"
@@ -38,6 +40,23 @@ double measure_roofline(const support::Communicator& comm, const amr::DeviceConf
 #endif
   static_cast<void>(config);
   return support::measure_copy_bandwidth(comm).bytes_per_s;
+}
+
+double device_memory_share(const support::Communicator& comm, const amr::DeviceConfig& config) {
+#if defined(AMRBENCH_CUDA)
+  if (config.backend == "cuda") {
+    static_cast<void>(support::choose_device(comm));
+    int mine = 0;
+    support::cuda_check(cudaGetDevice(&mine), "cudaGetDevice");
+    std::size_t free = 0, total = 0;
+    support::cuda_check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    const std::vector<int> all = support::all_gather(comm.split_node(), mine);
+    return static_cast<double>(free) / static_cast<double>(std::count(all.begin(), all.end(), mine));
+  }
+#endif
+  static_cast<void>(comm);
+  static_cast<void>(config);
+  return std::numeric_limits<double>::infinity();
 }
 
 RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation) {

@@ -11,6 +11,10 @@ namespace amrbench::apps {
 /// 0 on GPUs whose free memory is too little to measure it. InputError where no GPU can be used. Collective.
 [[nodiscard]] double measure_roofline(const support::Communicator& comm, const amr::DeviceConfig& config);
 
+/// Bytes of GPU memory that this rank may have: what its GPU has free, over the ranks that use that one. Infinite where
+/// the CPU computes. InputError where no GPU can be used. Collective.
+[[nodiscard]] double device_memory_share(const support::Communicator& comm, const amr::DeviceConfig& config);
+
 /// The record's `device`. Collective.
 [[nodiscard]] RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation);
 

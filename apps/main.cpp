@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
+#include <cstdio>
 #include <new>
 #include <string_view>
 
 #include "apps/command_line.hpp"
 #include "apps/mpi_session.hpp"
 #include "support/error.hpp"
+#include "support/watch.hpp"
 
 namespace {
 
@@ -31,17 +32,27 @@ void print_error(std::string message) {
   if (message.size() > kLongest) message.replace(kLongest, std::string::npos, "...");
   for (char& c : message)
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = c == '\n' ? ' ' : '?';
+  std::fflush(stdout);  // the error comes last
   fmt::print(stderr, "amrbench: error: {}\n", message);
 }
 
-/// Ends a failed run: quietly and with one line when every rank failed, else by aborting the job.
-int end_failed(int status, const std::string& message, apps::MpiSession* mpi) {
-  constexpr std::chrono::seconds kPatience{5};
-  if (mpi && mpi->size() > 1 && !mpi->all_failed(status, kPatience)) {
-    print_error(fmt::format("rank {}: {}", mpi->rank(), message));
+/// Ends a failed run with one line: quietly when every rank failed, else by aborting the job. `rank`: where the failure
+/// was, -1: here.
+int end_failed(int status, const std::string& message, apps::MpiSession* mpi, int rank = -1,
+               std::chrono::milliseconds patience = std::chrono::seconds{2}) {
+  if (!mpi) {
+    print_error(message);
+    return status;
+  }
+  const bool alike = mpi->size() == 1 || mpi->all_failed(status, patience);
+  std::string line = message;
+  // Bad input is the same wherever it is read; what failed on the way is told with its place.
+  if (status != kBadInput || !alike) line = fmt::format("{}: {}", mpi->watch().place(alike ? rank : -1), message);
+  if (!alike) {
+    mpi->watch().speak(line);
     MPI_Abort(MPI_COMM_WORLD, status);
   }
-  if (!mpi || mpi->rank() == 0) print_error(message);
+  if (mpi->rank() == 0) print_error(line);
   return status;
 }
 
@@ -51,7 +62,10 @@ int guarded(int argc, char** argv, apps::MpiSession* mpi) {
   } catch (const support::InputError& error) {
     return end_failed(kBadInput, error.what(), mpi);
   } catch (const std::bad_alloc&) {
-    return end_failed(kFailed, "out of memory; use more ranks or a smaller problem", mpi);
+    constexpr std::chrono::milliseconds kShort{500};  // ranks seldom run out of memory together
+    return end_failed(kFailed, std::string(support::kOutOfMemory), mpi, -1, kShort);
+  } catch (const support::RunError& error) {
+    return end_failed(kFailed, error.what(), mpi, error.rank());
   } catch (const std::exception& error) {
     return end_failed(kFailed, error.what(), mpi);
   }
@@ -62,6 +76,7 @@ int guarded(int argc, char** argv, apps::MpiSession* mpi) {
 int main(int argc, char** argv) {
   if (!needs_mpi(argc, argv)) return guarded(argc, argv, nullptr);
   try {
+    support::speak_of_crashes();
     apps::MpiSession mpi(argc, argv);
     return guarded(argc, argv, &mpi);
   } catch (const std::exception& error) {

@@ -1,5 +1,8 @@
 #include "apps/mpi_session.hpp"
 
+#include <fmt/format.h>
+
+#include <new>
 #include <thread>
 
 #include "support/error.hpp"
@@ -16,6 +19,15 @@ MpiSession::MpiSession(int& argc, char**& argv) : environment_(argc, argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   MPI_Comm_dup(MPI_COMM_WORLD, &failures_);
+  try {
+    watch_ = std::make_unique<support::Watch>(support::Communicator::world());
+  } catch (const std::exception& error) {
+    // Leaving would end MPI, and wait there for ranks that wait for this one.
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    fmt::print(stderr, "amrbench: error: rank {}, phase start, step 0: {}\n", rank_,
+               no_memory ? support::kOutOfMemory : std::string_view(error.what()));
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
 }
 
 MpiSession::~MpiSession() {
@@ -37,9 +49,9 @@ std::string MpiSession::from_first_rank(const std::function<std::string()>& prod
     }
     header[1] = static_cast<long long>(text.size());
   }
-  MPI_Bcast(header, 2, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+  support::mpi_check(MPI_Bcast(header, 2, MPI_LONG_LONG, 0, MPI_COMM_WORLD), "MPI_Bcast");
   text.resize(static_cast<std::size_t>(header[1]));
-  MPI_Bcast(text.data(), static_cast<int>(header[1]), MPI_CHAR, 0, MPI_COMM_WORLD);
+  support::mpi_check(MPI_Bcast(text.data(), static_cast<int>(header[1]), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
   if (header[0] == kInputError) throw support::InputError(text);
   if (header[0] == kOtherError) throw support::RunError(text);
   return text;
@@ -51,7 +63,7 @@ bool MpiSession::all_failed(int& status, std::chrono::milliseconds patience) {
   int& largest = failure_status_[1];
   mine = largest = status;
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Iallreduce(&mine, &largest, 1, MPI_INT, MPI_MAX, failures_, &request);
+  if (MPI_Iallreduce(&mine, &largest, 1, MPI_INT, MPI_MAX, failures_, &request) != MPI_SUCCESS) return false;
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     int done = 0;

@@ -5,9 +5,11 @@
 #include <array>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "support/mpi.hpp"
+#include "support/watch.hpp"
 
 namespace amrbench::apps {
 
@@ -23,6 +25,9 @@ class MpiSession {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
 
+  /// Says what ended the run, once. Its heartbeat is for the metrics of a run.
+  [[nodiscard]] support::Watch& watch() const { return *watch_; }
+
   /// Runs `produce` on rank 0 and gives its text to every rank. A support::InputError it throws is thrown on every
   /// rank; any other exception becomes a support::RunError on every rank. Collective.
   std::string from_first_rank(const std::function<std::string()>& produce) const;
@@ -36,6 +41,7 @@ class MpiSession {
   support::Environment environment_;
   MPI_Comm failures_ = MPI_COMM_NULL;  ///< a failing rank must not meet a running one's messages
   std::array<int, 2> failure_status_{};
+  std::unique_ptr<support::Watch> watch_;
   int rank_ = 0;
   int size_ = 1;
 };

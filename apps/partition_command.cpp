@@ -13,6 +13,7 @@
 #include "apps/partition_memory.hpp"
 #include "apps/partition_record.hpp"
 #include "apps/partition_run.hpp"
+#include "apps/thread_count.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/even_shares.hpp"
 #include "partitioners/inputs/graph_file.hpp"
@@ -246,7 +247,7 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   partitioners::check_together(comm, [&] {
     if (comm.is_root()) check_outputs(arguments, spec);
   });
-  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  set_threads_and_tell(comm, arguments.threads);
   PartitionInput input = load(comm, arguments, spec);
   if (comm.is_root())
     for (const std::string& note : input.points.notes) fmt::print(stderr, "amrbench: note: {}\n", note);

@@ -1,7 +1,6 @@
 #include "apps/replay_command.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
 #include "apps/text_file.hpp"
+#include "apps/thread_count.hpp"
 #include "loadbalance/replay/lbaf_export.hpp"
 #include "loadbalance/replay/replay.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
@@ -145,8 +145,8 @@ int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
   for (const std::string& note : check_config(config)) fmt::print(stderr, "amrbench: note: {}\n", note);
   check_output_files(std::array{NamedFile{"-o", arguments.file}},
                      std::array{NamedFile{"CONFIG", arguments.config_path}}, arguments.force);
-  if (config.device.threads > 0) omp_set_num_threads(config.device.threads);
   const auto comm = support::Communicator::world();
+  set_threads_and_tell(comm, config.device.threads);
   support::Progress progress(comm);
   const auto told = loadbalance::record_mesh(config, arguments.file, [&](std::int64_t step) {
     if (progress.due()) progress.update(fmt::format("step {} of {}", step, config.run.steps), false);
@@ -163,13 +163,13 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
                                 NamedFile{"--series", arguments.series}},
                      std::array{NamedFile{"TRACE", arguments.trace}, NamedFile{"--machine", arguments.machine}},
                      arguments.force);
-  if (arguments.threads > 0) omp_set_num_threads(arguments.threads);
+  const auto comm = support::Communicator::world();
+  set_threads_and_tell(comm, arguments.threads);
   loadbalance::ReplayRequest request;
   request.strategies = strategies_of(arguments);
   request.optimum = !arguments.no_optimum;
   if (!arguments.machine.empty()) request.machine = read_machine(arguments.machine);
   if (!arguments.exported.empty()) return export_command(arguments, request);
-  const auto comm = support::Communicator::world();
   support::Progress progress(comm);
   const double start = support::Metrics::steady_seconds();
   const std::vector<ReplayRow> rows = loadbalance::replay(arguments.trace, request, [&](double share) {

@@ -112,11 +112,16 @@ void write_new_file(const fs::path& path, const std::string& text) {
     if (n < 0) {
       const InputError error = problem();
       ::close(file);
+      ::unlink(path.c_str());  // whole or absent
       throw error;
     }
     done += static_cast<std::size_t>(n);
   }
-  if (::close(file) != 0) throw problem();
+  if (::close(file) != 0) {
+    const InputError error = problem();
+    ::unlink(path.c_str());
+    throw error;
+  }
 }
 
 }  // namespace amrbench::apps

@@ -9,11 +9,13 @@
 #include "apps/config_check.hpp"
 #include "apps/config_toml.hpp"
 #include "apps/config_write.hpp"
+#include "apps/device_report.hpp"
 #include "apps/memory_estimate.hpp"
 #include "apps/miniamr_options.hpp"
 #include "apps/output_file.hpp"
 #include "apps/result_folder.hpp"
 #include "apps/text_file.hpp"
+#include "apps/thread_count.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/inputs/memory_check.hpp"
 #include "support/atomic_file.hpp"
@@ -78,10 +80,22 @@ void check_room(const Config& config, int ranks) {
   const double bytes = config.mesh.uniform ? estimate.bound_bytes_per_rank : estimate.initial_bytes_per_rank;
   const double blocks = (config.mesh.uniform ? estimate.bound_blocks : estimate.initial_blocks) / ranks;
   const auto comm = support::Communicator::world();
+  const std::string root = fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", "));
   const double share = partitioners::memory_share(comm);
+  partitioners::check_together(
+      comm, [&] { partitioners::check_memory(root, (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share); });
+}
+
+/// The same of GPUs. Collective.
+void check_device_room(const Config& config) {
+  const auto comm = support::Communicator::world();
+  const MemoryEstimate estimate = estimate_memory(config, comm.size());
+  const double bytes = config.mesh.uniform ? estimate.bound_bytes_per_rank : estimate.initial_bytes_per_rank;
+  const double share = device_memory_share(comm, config.device);
   partitioners::check_together(comm, [&] {
-    partitioners::check_memory(fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", ")),
-                               (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share);
+    if (bytes > share)
+      throw InputError(fmt::format("mesh.root = [{}]: takes {} on a rank, whose share of its GPU's free memory is {}",
+                                   fmt::join(config.mesh.root, ", "), format_bytes(bytes), format_bytes(share)));
   });
 }
 
@@ -120,6 +134,10 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
     const std::vector<std::string>& notes = options.restart->notes;
     resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   }
+  if (!arguments.dry_run) {
+    const std::string note = set_threads(comm, resolved.config.device.threads);
+    if (!note.empty()) resolved.notes.push_back(note);
+  }
   if (mpi.rank() == 0 && !arguments.quiet)
     for (const std::string& note : resolved.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
   if (arguments.dry_run) {
@@ -129,12 +147,16 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   }
   check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.
-  if (resolved.config.device.backend == "cuda") static_cast<void>(support::usable_cuda_devices());
+  if (resolved.config.device.backend == "cuda") {
+    static_cast<void>(support::usable_cuda_devices());
+    check_device_room(resolved.config);
+  }
   if (options.restart && resolved.config.output.dir.empty())
     resolved.config.output.dir = options.restart->result_folder.string();
   options.continues = is_auto || (options.restart && options.restart->lies_in(resolved.config.output.dir));
   options.result_folder = mpi.from_first_rank([&] { return make_folder(resolved.config, options.continues); });
   options.progress = progress_mode(arguments);
+  options.watch = &mpi.watch();
   options.arguments = arguments.words;
   options.notes = resolved.notes;
   return run_simulation(resolved.config, options);

@@ -1,6 +1,7 @@
 #include "apps/run_record.hpp"
 
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace amrbench::apps {
@@ -27,7 +28,8 @@ Json totals_to_json(const RunRecord& record) {
           {"blocks_split", t.blocks_split},
           {"blocks_merged", t.blocks_merged},
           {"refine_steps", t.refine_steps},
-          {"memory_bytes_max_rank", record.memory_bytes_max_rank}};
+          {"memory_bytes_max_rank", record.memory_bytes_max_rank},
+          {"memory_growth_bytes_max_rank", record.memory_growth_bytes_max_rank}};
 }
 
 Json to_json(const std::array<support::PhaseSummary, support::kPhases>& phases) {
@@ -159,8 +161,15 @@ std::vector<CsvCell> to_csv_cells(const RunRecord& record) {
 
 void write_run_record(const std::filesystem::path& folder, const RunRecord& record, support::Existing existing) {
   const std::string json = to_json(record).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  support::write_file_atomically(folder / "run.json", json, existing);
   support::write_file_atomically(folder / "run.csv", support::to_csv(to_csv_cells(record)), existing);
+  // Last: with it the run is done. Without it there is no record at all.
+  try {
+    support::write_file_atomically(folder / "run.json", json, existing);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(folder / "run.csv", ignored);
+    throw;
+  }
 }
 
 }  // namespace amrbench::apps

@@ -81,6 +81,7 @@ struct RunRecord {
   std::vector<std::string> notes;          ///< what a reader of the result should know; provenance.notes in the files
   double time_s = 0;                       ///< wall time of the run, set-up excluded, slowest rank
   std::int64_t memory_bytes_max_rank = 0;  ///< peak resident memory of the largest rank
+  std::int64_t memory_growth_bytes_max_rank = 0;  ///< that peak less what was resident before the first refinement
   amr::RunTotals totals;
   std::array<support::PhaseSummary, support::kPhases> phases{};
   RunRates rates;
@@ -101,7 +102,8 @@ struct RunRecord {
 /// the keys of config and provenance, never on values.
 [[nodiscard]] std::vector<support::CsvCell> to_csv_cells(const RunRecord& record);
 
-/// run.json and run.csv in `folder`, which must exist. RunError as write_file_atomically(). Call on one rank.
+/// run.csv and run.json in `folder`, which must exist: both, run.json last, or none. RunError as
+/// write_file_atomically(). Call on one rank.
 void write_run_record(const std::filesystem::path& folder, const RunRecord& record,
                       support::Existing existing = support::Existing::refuse);
 

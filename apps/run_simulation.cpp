@@ -1,12 +1,12 @@
 #include "apps/run_simulation.hpp"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "amr/plotfile.hpp"
@@ -19,6 +19,7 @@
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
 #include "support/disk_speed.hpp"
+#include "support/error.hpp"
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
@@ -164,6 +165,8 @@ void publish(const support::Communicator& comm, const RunRecord& record, const a
       write_run_record(options.result_folder, record,
                        options.continues ? support::Existing::replace : support::Existing::refuse);
       print_result(record, check, options);
+    } catch (const std::bad_alloc&) {
+      error = support::kOutOfMemory;
     } catch (const std::exception& e) {
       error = e.what();
     }
@@ -177,25 +180,10 @@ std::optional<std::int64_t> good_slot(const RunOptions& options) {
   return amr::slot_number(options.restart->checkpoint->slot());
 }
 
-/// Sets the number of threads for the time of a run.
-class ThreadCount {
- public:
-  explicit ThreadCount(int threads) : before_(omp_get_max_threads()) {
-    if (threads > 0) omp_set_num_threads(threads);
-  }
-  ~ThreadCount() { omp_set_num_threads(before_); }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int before_;
-};
-
 }  // namespace
 
 int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
-  const ThreadCount threads(config.device.threads);
   std::optional<StopSignals> signals;  // from here on: set-up takes seconds
   if (writes_checkpoints(config)) signals.emplace();
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
@@ -203,6 +191,10 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
+  if (options.watch) {
+    metrics.publish(&options.watch->heartbeat());
+    options.watch->set_hang_limit(config.run.hang_after);
+  }
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   std::optional<loadbalance::TraceRecorder> recorder;
   if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
@@ -223,6 +215,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
                         options.result_folder, past, good_slot(options));
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 
+  const std::int64_t resident = support::resident_bytes();
   support::barrier(comm);
   const double start = support::Metrics::steady_seconds();
   double seconds = 0.0;
@@ -250,6 +243,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   record.checkpoint = record_checkpoints(comm, record, past, checkpoints ? &*checkpoints : nullptr);
   record.series = series.reduce(comm);
   record.memory_bytes_max_rank = std::max(past.memory_bytes_max_rank, support::all_max(comm, peak));
+  record.memory_growth_bytes_max_rank = support::all_max(comm, std::max<std::int64_t>(0, peak - resident));
   // The fields may fill a GPU: its speed, which drifts little, is measured before only.
   const bool on_gpu = config.device.backend == "cuda";
   const double bandwidth_after = on_gpu ? bandwidth_before : measure_roofline(comm, config.device);

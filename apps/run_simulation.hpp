@@ -6,6 +6,7 @@
 
 #include "apps/config.hpp"
 #include "apps/restart_point.hpp"
+#include "support/watch.hpp"
 
 namespace amrbench::apps {
 
@@ -17,6 +18,7 @@ struct RunOptions {
   std::optional<RestartPoint> restart = {};
   Progress progress = Progress::automatic;
   std::vector<std::string> arguments;  ///< the command as given, for the run record
+  support::Watch* watch = nullptr;     ///< is told phase and step, and how long it is to wait; null: nobody watches
   std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
 };
 

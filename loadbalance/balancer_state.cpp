@@ -40,9 +40,13 @@ Outcome outcome_from(const Json& json) {
 }
 
 Json totals_to_json(const BalanceTotals& t) {
-  return {{"rebalances", t.rebalances},         {"blocks_migrated", t.blocks_migrated},
-          {"bytes_migrated", t.bytes_migrated}, {"imbalance_sum", t.imbalance_sum},
-          {"imbalance_max", t.imbalance_max},   {"decisions", t.decisions}};
+  return {{"rebalances", t.rebalances},
+          {"blocks_migrated", t.blocks_migrated},
+          {"bytes_migrated", t.bytes_migrated},
+          {"bytes_migrated_least", t.bytes_migrated_least},
+          {"imbalance_sum", t.imbalance_sum},
+          {"imbalance_max", t.imbalance_max},
+          {"decisions", t.decisions}};
 }
 
 BalanceTotals totals_from(const Json& json) {
@@ -50,6 +54,7 @@ BalanceTotals totals_from(const Json& json) {
   t.rebalances = json.at("rebalances").get<std::int64_t>();
   t.blocks_migrated = json.at("blocks_migrated").get<std::int64_t>();
   t.bytes_migrated = json.at("bytes_migrated").get<std::int64_t>();
+  t.bytes_migrated_least = json.at("bytes_migrated_least").get<std::int64_t>();
   t.imbalance_sum = json.at("imbalance_sum").get<double>();
   t.imbalance_max = json.at("imbalance_max").get<double>();
   t.decisions = json.at("decisions").get<std::int64_t>();

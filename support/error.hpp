@@ -2,6 +2,7 @@
 // Errors a user can mend. Everything else is a defect and may end the program by any other exception.
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace amrbench::support {
 
@@ -16,7 +17,15 @@ class InputError : public std::runtime_error {
 /// A failure while running (a message, a file that could not be written): status 1.
 class RunError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  /// `rank`: where it happened, when ranks agreed that all throw the same; -1: here.
+  explicit RunError(const std::string& what, int rank = -1) : std::runtime_error(what), rank_(rank) {}
+  [[nodiscard]] int rank() const { return rank_; }
+
+ private:
+  int rank_;
 };
+
+/// What a program that got no memory says.
+inline constexpr std::string_view kOutOfMemory = "out of memory; use more ranks or a smaller problem";
 
 }  // namespace amrbench::support

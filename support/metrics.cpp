@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <numeric>
 #include <set>
 #include <span>
@@ -11,6 +12,7 @@
 #include <nvtx3/nvToolsExt.h>  // names for profilers' time lines; does nothing without one
 #endif
 
+#include "support/heartbeat.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::support {
@@ -70,6 +72,17 @@ void Metrics::charge() {
   mark_ = now;
 }
 
+void Metrics::beat() {
+  if (heart_ == nullptr) return;
+  heart_->last_s.store(mark_, std::memory_order_relaxed);
+  heart_->phase.store(running_.empty() ? Heartbeat::kEnd : static_cast<int>(running_.back()),
+                      std::memory_order_relaxed);
+}
+
+void Metrics::begin_step(std::int64_t step) {
+  if (heart_ != nullptr) heart_->step.store(step, std::memory_order_relaxed);
+}
+
 void Metrics::enter(Phase p) {
   charge();
 #if defined(AMRBENCH_CUDA)
@@ -77,6 +90,7 @@ void Metrics::enter(Phase p) {
 #endif
   running_.push_back(p);
   ++calls_[static_cast<std::size_t>(p)];
+  beat();
 }
 
 void Metrics::leave() {
@@ -85,6 +99,8 @@ void Metrics::leave() {
   nvtxRangePop();
 #endif
   running_.pop_back();
+  // An error that unwinds the stack is to be told with the phase that it comes from.
+  if (std::uncaught_exceptions() == 0) beat();
 }
 
 MetricsSummary Metrics::reduce(const Communicator& comm) const {

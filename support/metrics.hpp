@@ -16,6 +16,7 @@
 namespace amrbench::support {
 
 class Communicator;
+struct Heartbeat;
 
 /// What a run spends its time on; the names are those of the run record.
 enum class Phase : std::uint8_t { stencil, halo, refine, balance, migrate, checksum, output, checkpoint, other };
@@ -68,6 +69,11 @@ class Metrics {
 
   /// Everything back to zero; no timer may be running (throws std::logic_error).
   void reset();
+  /// From now on keeps `to` at the phase and step of this rank (support/watch.hpp); null: nobody looks. It must outlive
+  /// the last timer.
+  void publish(Heartbeat* to) { heart_ = to; }
+  /// The step that begins, counted from 1.
+  void begin_step(std::int64_t step);
   /// Over ranks, on every rank; counters may differ from rank to rank. Collective.
   [[nodiscard]] MetricsSummary reduce(const Communicator& comm) const;
 
@@ -76,8 +82,10 @@ class Metrics {
   void enter(Phase p);
   void leave();
   void charge();
+  void beat();
 
   Clock clock_;
+  Heartbeat* heart_ = nullptr;
   double mark_ = 0;  // when time was last charged
   std::vector<Phase> running_;
   std::array<double, kPhases> seconds_{};

@@ -143,7 +143,7 @@ std::string broadcast_string(const Communicator& comm, std::string value, int ro
 void agree_on_error(const Communicator& comm, const std::string& message) {
   const int first = all_min(comm, message.empty() ? comm.size() : comm.rank());
   if (first == comm.size()) return;
-  throw RunError(broadcast_string(comm, message, first));
+  throw RunError(broadcast_string(comm, message, first), first);
 }
 
 DistGraph::DistGraph(const Communicator& parent, std::vector<int> neighbors) : neighbors_(std::move(neighbors)) {

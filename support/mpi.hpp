@@ -277,7 +277,7 @@ template <Trivial T>
 [[nodiscard]] std::string broadcast_string(const Communicator& comm, std::string value, int root = 0);
 
 /// Ends an attempt that may have failed on some ranks: when any rank passes a non-empty message, every rank throws
-/// RunError with the message of the lowest such rank.
+/// RunError with the message and the number of the lowest such rank.
 void agree_on_error(const Communicator& comm, const std::string& message);
 
 // ---- Neighbourhoods -------------------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
+
+#include "support/cgroup.hpp"
 
 namespace amrbench::support {
 
@@ -39,7 +42,13 @@ bool reset_peak_resident() {
 }
 
 std::int64_t available_memory_bytes() {
-  return proc_bytes("/proc/meminfo", "MemAvailable");
+  const std::int64_t node = proc_bytes("/proc/meminfo", "MemAvailable");
+  const std::int64_t group = cgroup_limits().available;
+  return group >= 0 && node > 0 ? std::min(node, std::max<std::int64_t>(group, 1)) : node;
+}
+
+std::int64_t free_swap_bytes() {
+  return cgroup_limits().memory >= 0 ? 0 : proc_bytes("/proc/meminfo", "SwapFree");
 }
 
 std::int64_t total_memory_bytes() {

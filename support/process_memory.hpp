@@ -15,8 +15,12 @@ bool reset_peak_resident();
 /// Memory of this process that is resident now, in bytes. 0 when the system does not say. Of one rank: not collective.
 [[nodiscard]] std::int64_t resident_bytes();
 
-/// Memory of the node that could still be had without swapping, in bytes (Linux: MemAvailable). 0 when not known.
+/// Memory of the node that could still be had without swapping, in bytes (Linux: MemAvailable), or what the control
+/// group of this process has left, if that is less. 0 when not known.
 [[nodiscard]] std::int64_t available_memory_bytes();
+
+/// Swap that is free, in bytes; 0 within a control group that limits memory.
+[[nodiscard]] std::int64_t free_swap_bytes();
 
 /// Memory of the node, in bytes. 0 when not known.
 [[nodiscard]] std::int64_t total_memory_bytes();

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "build_info.hpp"
+#include "support/cores.hpp"
 #include "support/mpi.hpp"
 #include "support/process_memory.hpp"
 
@@ -101,6 +102,10 @@ Provenance collect_provenance(const Communicator& comm, const std::vector<std::s
   p.nodes = all_sum(comm, comm.split_node().is_root() ? 1 : 0);
   p.ranks = comm.size();
   p.threads = broadcast(comm, omp_get_max_threads());
+  const Placement placement = find_placement(comm, 0);
+  p.ranks_node = all_max(comm, placement.ranks_node);
+  p.cores_rank = all_min(comm, placement.cores);
+  p.binding = binding_name(static_cast<Binding>(all_max(comm, static_cast<int>(placement.binding))));
   p.launch = broadcast_string(comm, shell_line(arguments));
   p.time_utc = format_utc(broadcast(comm, static_cast<std::int64_t>(std::time(nullptr))));
   if (with_host) p.host = broadcast_string(comm, host_name());
@@ -123,6 +128,9 @@ Json to_json(const Provenance& p) {
             {"nodes", p.nodes},
             {"ranks", p.ranks},
             {"threads", p.threads},
+            {"ranks_node", p.ranks_node},
+            {"cores_rank", p.cores_rank},
+            {"binding", p.binding},
             {"launch", p.launch},
             {"time_utc", p.time_utc}};
   if (!p.host.empty()) json["host"] = p.host;

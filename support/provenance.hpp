@@ -44,6 +44,9 @@ struct Provenance {
   int nodes = 1;
   int ranks = 1;
   int threads = 1;       ///< OpenMP threads a rank
+  int ranks_node = 1;    ///< most ranks on any node
+  int cores_rank = 1;    ///< cores (as in cores_node) that a rank may use, fewest of any rank
+  std::string binding;   ///< "none", "exclusive" or "shared" (support/cores.hpp), the last of these of any rank
   std::string launch;    ///< the program's command line, quoted for a POSIX shell
   std::string time_utc;  ///< "2024-05-31T12:00:00Z"
   std::string host;      ///< rank 0's host name; empty unless asked for

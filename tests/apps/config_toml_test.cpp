@@ -33,6 +33,7 @@ checksum_every = 0
 tolerance = 1e-6
 stencil = "average27"
 overlap = false
+hang_after = 12.5
 [[object]]
 shape = "cylinder_y"
 volume = true
@@ -71,6 +72,7 @@ plotfile = 4
   EXPECT_EQ(c.run.refine_every, 0);
   EXPECT_EQ(c.run.checksum_every, 0);
   EXPECT_EQ(c.run.tolerance, 1e-6);
+  EXPECT_EQ(c.run.hang_after, 12.5);
   EXPECT_EQ(c.run.stencil, "average27");
   EXPECT_FALSE(c.run.overlap);
   ASSERT_EQ(c.objects.size(), 2u);

@@ -38,7 +38,7 @@ RunRecord sample() {
   record.phases[static_cast<std::size_t>(support::Phase::halo)] = {0.1, 0.2, 0.3, 7};
   record.rates = derive_rates(record.totals.cell_updates, record.time_s, 32e9);
   record.policy = "every";
-  record.balance = {3, 12, 4096, 4.2, 1.25, 4};
+  record.balance = {3, 12, 4096, 2048, 4.2, 1.25, 4};
   record.method = "hilbert";
   record.partition = {1, 20, 30, 8192};
   record.fields = {{0, 512.0, 0.1, -1.0, 1.0, "0x1p+9"}, {1, 2.0, 3.0, 4.0, 5.0, "0x1p+1"}};
@@ -89,9 +89,10 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(keys(json),
             (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases", "rates",
                    "balance", "partition", "device", "checkpoint", "fields", "mesh_crc_hex", "series"}));
-  EXPECT_EQ(keys(json["totals"]), (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final",
-                                         "blocks_mean", "blocks_max", "blocks_by_level", "blocks_split",
-                                         "blocks_merged", "refine_steps", "memory_bytes_max_rank"}));
+  EXPECT_EQ(keys(json["totals"]),
+            (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final", "blocks_mean",
+                   "blocks_max", "blocks_by_level", "blocks_split", "blocks_merged", "refine_steps",
+                   "memory_bytes_max_rank", "memory_growth_bytes_max_rank"}));
   EXPECT_EQ(keys(json["phases"]),
             (Names{"stencil", "halo", "refine", "balance", "migrate", "checksum", "output", "checkpoint", "other"}));
   EXPECT_EQ(keys(json["phases"]["halo"]), (Names{"min_s", "mean_s", "max_s", "calls"}));
@@ -121,6 +122,7 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(json["balance"]["policy"], "every");
   EXPECT_EQ(json["balance"]["rebalances"], 3);
   EXPECT_EQ(json["balance"]["bytes_migrated"], 4096);
+  EXPECT_EQ(json["balance"]["bytes_migrated_least"], 2048);
   EXPECT_DOUBLE_EQ(json["balance"]["imbalance_mean"].get<double>(), 1.05);
   EXPECT_EQ(json["balance"]["imbalance_max"], 1.25);
   EXPECT_EQ(json["partition"]["method"], "hilbert");

@@ -35,6 +35,9 @@ TEST(Provenance, IsFilledAndAlikeOnEveryRank) {
   EXPECT_EQ(p.nodes, 1);
   EXPECT_EQ(p.ranks, world.size());
   EXPECT_GE(p.threads, 1);
+  EXPECT_EQ(p.ranks_node, world.size());
+  EXPECT_TRUE(p.cores_rank >= 1 && p.cores_rank <= p.cores_node) << p.cores_rank;
+  EXPECT_TRUE(p.binding == "none" || p.binding == "exclusive" || p.binding == "shared") << p.binding;
   EXPECT_EQ(p.launch, "amrbench run 'a b.toml'");
   const std::int64_t now = std::time(nullptr);
   EXPECT_GE(p.time_utc, format_utc(now - 3600));
