@@ -7,12 +7,12 @@
 // load at another offset inside, a blend of the row and one cell of the face block at its ends, known at compile time.
 #include <array>
 #include <cstddef>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "kernels/average.hpp"
 #include "kernels/average7.hpp"
+#include "kernels/vector_sum.hpp"
 
 namespace amrbench::kernels::detail {
 
@@ -20,11 +20,6 @@ namespace amrbench::kernels::detail {
 constexpr int vector_length(int row) {
   return row % 8 == 0 ? 8 : row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1;
 }
-/// Vectors after which the pattern of lanes repeats.
-constexpr int pattern_count(int lanes, int length) {
-  return lanes / std::gcd(lanes, length);
-}
-
 /// The first Cut elements of a, then those of b: what a shifted row looks like at its seam.
 template <int N, int Cut, std::size_t... K>
 inline SimdDouble<N> seam(const double* a, const double* b, std::index_sequence<K...>) {
@@ -126,20 +121,6 @@ struct RowArgs {
   double* out;
 };
 
-template <int N>
-struct VectorSum {
-  SimdBits<N> hi, lo, flags;
-  inline void add(const SimdDouble<N>& v, double magic_hi, double magic_lo) {
-    const SimdDouble<N> m = SimdDouble<N>{} + magic_hi;
-    const SimdDouble<N> shifted = v + m;
-    const SimdBits<N> bits = (SimdBits<N>)shifted;
-    hi += bits;
-    flags |= bits ^ (SimdBits<N>)m;
-    const SimdDouble<N> rest = v - (shifted - m);
-    lo += (SimdBits<N>)(rest + magic_lo);
-  }
-};
-
 template <int Lanes, int Cells, bool Sum, bool Stream>
 struct FixedRow {
   static constexpr int kRow = Lanes * Cells;
@@ -200,23 +181,6 @@ struct AnyRow {
   }
 };
 
-template <int N, int P>
-inline void load_sums(std::array<VectorSum<N>, P>& sums, const RawSum* raw) {
-  for (int p = 0; p < P; ++p) {
-    std::memcpy(&sums[p].hi, raw[p].hi.data(), sizeof sums[p].hi);
-    std::memcpy(&sums[p].lo, raw[p].lo.data(), sizeof sums[p].lo);
-    std::memcpy(&sums[p].flags, raw[p].flags.data(), sizeof sums[p].flags);
-  }
-}
-template <int N, int P>
-inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
-  for (int p = 0; p < P; ++p) {
-    std::memcpy(raw[p].hi.data(), &sums[p].hi, sizeof sums[p].hi);
-    std::memcpy(raw[p].lo.data(), &sums[p].lo, sizeof sums[p].lo);
-    std::memcpy(raw[p].flags.data(), &sums[p].flags, sizeof sums[p].flags);
-  }
-}
-
 /// A run of chunks of a block.
 template <int Lanes, int Cells, bool Sum, bool Stream>
 void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
@@ -234,7 +198,7 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
     now.start_chunk();
     ahead.start_chunk();
     typename Row::Sums sums;
-    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
+    if constexpr (Sum) load_sums(sums, raw + chunk * Row::kPatterns);
     for (int z = 0; z < nz; ++z) {
       r.xm = now.at(0);
       r.xp = now.at(1);
@@ -272,7 +236,7 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
       now.next_plane();
       ahead.next_plane();
     }
-    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
+    if constexpr (Sum) store_sums(sums, raw + chunk * Row::kPatterns);
   }
 }
 

@@ -119,18 +119,24 @@ TEST(Average7, SummingGivesTheSameBitsAndTheExactSums) {
   });
 }
 
-TEST(Seventh, IsTheCorrectlyRoundedQuotient) {
-  SCOPED_TRACE("seed " + std::to_string(kSeed));
-  std::mt19937_64 random(kSeed);
+template <int Divisor>
+void check_quotients(std::mt19937_64& random) {
   for (int k = 0; k < 2'000'000; ++k) {
-    // All mantissas, and those beside multiples of seven, whose quotients lie next to a double.
-    const std::uint64_t low = (std::uint64_t{1} << 52) / 7 + 1, high = (std::uint64_t{1} << 53) / 7;
-    const double multiple = static_cast<double>((low + random() % (high - low)) * 7 + random() % 3 - 1);
+    // All mantissas, and those beside multiples of the divisor, whose quotients lie next to a double.
+    const std::uint64_t low = (std::uint64_t{1} << 52) / Divisor + 1, high = (std::uint64_t{1} << 53) / Divisor;
+    const double multiple = static_cast<double>((low + random() % (high - low)) * Divisor + random() % 3 - 1);
     const double s = std::ldexp(k % 2 != 0 ? multiple : 1.0 + static_cast<double>(random() >> 12) * 0x1p-52,
                                 static_cast<int>(random() % 1200) - 600);
-    ASSERT_EQ(seventh(s), s / 7.0) << std::hexfloat << s;
-    ASSERT_EQ(seventh(-s), -s / 7.0) << std::hexfloat << s;
+    ASSERT_EQ(divided<Divisor>(s), s / Divisor) << std::hexfloat << s;
+    ASSERT_EQ(divided<Divisor>(-s), -s / Divisor) << std::hexfloat << s;
   }
+}
+
+TEST(Divided, IsTheCorrectlyRoundedQuotient) {
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937_64 random(kSeed);
+  check_quotients<7>(random);
+  check_quotients<27>(random);
 }
 
 TEST(Average7, ConstantFieldStaysConstant) {
