@@ -36,7 +36,7 @@ struct FaceStage::Scratch {
 };
 
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
-    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)), passes_(layout) {
+    : layout_(layout), options_(options), rows_(layout), kernel_(kernels::select_average7(layout)), passes_(layout) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
 }
 
@@ -141,7 +141,7 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
       if (!last) args.next = chunk_input(scratch.tasks[k + 1], chunk);
       if (last && chunk + 2 * passes_.chunks <= layout_.chunks)
         args.next = chunk_input(scratch.tasks[0], chunk + passes_.chunks);
-      kernel(layout_, args, raw, magic);
+      kernel(rows_, args, raw, magic);
     }
   }
 }

@@ -46,6 +46,7 @@ class FaceStage final : public Stage {
 
   kernels::BlockLayout layout_;
   StageOptions options_;
+  kernels::FlatRows rows_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;

@@ -56,16 +56,22 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
   kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
   if (summing) sum->reserve(blocks.size() * l.block_cells());
   for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
-    for (const std::int32_t i : blocks) {
-      const kernels::Average27Args args{halo_.around(fields, i), fields.output(i), chunk,
-                                        std::min(chunk + passes_.chunks, l.chunks)};
+    kernels::Average27Args args;
+    args.first = chunk;
+    args.last = std::min(chunk + passes_.chunks, l.chunks);
+    args.next = halo_.around(fields, blocks[0]);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      args.around = args.next;
+      args.out = fields.output(blocks[k]);
+      if (k + 1 < blocks.size()) args.next = halo_.around(fields, blocks[k + 1]);
       kernel(rows_, args, scratch.values.data(), summing ? sum->raw(0) : nullptr,
              summing ? sum->magic() : kernels::SumMagic{});
     }
   }
 }
 
-void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, Scratch& scratch) const {
+void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, std::int32_t next,
+                          Scratch& scratch) const {
   const bool swapped = kernels::mixed_swaps_axes(stage);
   kernels::TileLayout layout = tile_;
   if (swapped) std::swap(layout.block.cells[0], layout.block.cells[1]);
@@ -75,6 +81,9 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
   kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile);
+  const kernels::Surroundings ahead = halo_.around(fields, next);
+  for (int chunk = 0; chunk < rows_.layout.chunks; ++chunk)
+    kernels::prefetch_rows(rows_.layout, ahead, chunk, 0, rows_.rows);
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
   kernels::store_tile(tile_, tile, steps, fields.output(i));
 }
@@ -82,9 +91,9 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
 void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
                           Scratch& scratch) const {
   if (stencil_ == WideStencil::average27) return average_group(fields, blocks, summing, scratch);
-  for (const std::int32_t i : blocks) {
-    mix_block(fields, stage, i, scratch);
-    if (summing) kernels::sum_block(rows_.layout, fields.output(i), *scratch.sum);
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    mix_block(fields, stage, blocks[k], blocks[std::min(k + 1, blocks.size() - 1)], scratch);
+    if (summing) kernels::sum_block(rows_.layout, fields.output(blocks[k]), *scratch.sum);
   }
 }
 

@@ -136,8 +136,14 @@ class Chunk {
         for (std::size_t p = 0; p < kPatterns; ++p) {
           const std::size_t t = (first + k + p) * kFlatLength;
           const EdgeMasks& mask = masks[k + p];
-          const Vector before = load_where(mask.first, low + t, load<8>(mid + t - Lanes));
-          const Vector behind = load_where(mask.last, high + t, load<8>(mid + t + Lanes));
+          Vector before, behind;
+          if (mask.any) {
+            before = load_either(mask.first, low + t, mid + t - Lanes);
+            behind = load_either(mask.last, high + t, mid + t + Lanes);
+          } else {
+            before = load<8>(mid + t - Lanes);
+            behind = load<8>(mid + t + Lanes);
+          }
           const Vector v = twenty_seventh<Vector>(before + load<8>(mid + t) + behind);
           Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
           if constexpr (Sum) sums[p].add(v, magic.hi, magic.lo);
@@ -167,6 +173,7 @@ void average27_chunks(const FlatRows& rows, const Average27Args& args, double* s
     if constexpr (Sum) load_sums(sums, raw + chunk * Part::kPatterns);
     for (int begin = 0; begin < rows.rows; begin += rows.strip) {
       const int end = std::min(begin + rows.strip, rows.rows);
+      prefetch_rows(rows.layout, args.next, chunk, begin, end);
       part.compute(begin, end, out, sums, magic);
       out += std::size_t(end - begin) * rows.layout.row_values();
     }

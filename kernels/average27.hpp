@@ -20,6 +20,7 @@ namespace amrbench::kernels {
 /// Chunks [first, last) of a block; pointers stand at chunk 0. `out` is aligned to 64 bytes.
 struct Average27Args {
   Surroundings around;
+  Surroundings next;  ///< what is computed then: fetched meanwhile, the same chunks
   double* out = nullptr;
   int first = 0, last = 1;
 };

@@ -37,6 +37,10 @@ struct CellBox {
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
                   int lanes, double* to);
 
+/// Asks for rows [begin, end) of a chunk of a block, counted through its planes, and for what lies beside them across
+/// its faces, to be in the second-level cache when they are wanted.
+void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
+
 /// Tiles of two layers, the last one of a block and the first one behind it across `axis`: coordinates -1 and 0. Pieces
 /// of faces are packed from and unpacked to such a tile as if it were a whole one.
 [[nodiscard]] TileLayout make_face_tile_layout(const BlockLayout& block, int axis);

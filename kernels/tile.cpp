@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/extensive.hpp"
+#include "kernels/lanes.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/vector_sum.hpp"
@@ -209,25 +210,38 @@ PieceSteps piece_steps(const BlockLayout& blocks) {
   return {{std::size_t(blocks.lanes), blocks.row_values(), blocks.plane_values()}, blocks.chunk_values()};
 }
 
-void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block) {
+namespace {
+
+/// Chunk after chunk of a block, a cell's lanes from so many places `lane_step` apart.
+template <int Lanes>
+void store_cells(const TileLayout& l, const double* tile, const PieceSteps& steps, std::size_t lane_step,
+                 double* block) {
   const BlockLayout& c = l.block;
-  const double* const first = tile + steps.cell[0] + steps.cell[1] + steps.cell[2];
-  for (int chunk = 0; chunk < c.chunks; ++chunk) {
-    const int used = l.lanes == c.lanes ? c.lanes : std::min(c.lanes, c.variables - chunk * c.lanes);
+  const std::size_t step = steps.cell[0];
+  for (int chunk = 0; chunk < c.chunks; ++chunk, tile += l.lanes == Lanes ? steps.chunk : Lanes * lane_step) {
+    const int used = l.lanes == Lanes ? Lanes : std::min(Lanes, c.variables - chunk * Lanes);
     for (int z = 0; z < c.cells[2]; ++z) {
       for (int y = 0; y < c.cells[1]; ++y, block += c.row_values()) {
-        const double* const row = first + z * steps.cell[2] + y * steps.cell[1];
-        for (int lane = 0; lane < c.lanes; ++lane) {
-          const int v = chunk * c.lanes + lane;
-          const double* const from = row + v / l.lanes * steps.chunk + v % l.lanes;
-          if (lane < used)
-            for (int x = 0; x < c.cells[0]; ++x) block[x * c.lanes + lane] = from[x * steps.cell[0]];
-          else
-            for (int x = 0; x < c.cells[0]; ++x) block[x * c.lanes + lane] = 0.0;
+        const double* const row = tile + z * steps.cell[2] + y * steps.cell[1];
+        if (used == Lanes) {
+          for (int x = 0; x < c.cells[0]; ++x)
+            for (int lane = 0; lane < Lanes; ++lane) block[x * Lanes + lane] = row[lane * lane_step + x * step];
+        } else {
+          for (int x = 0; x < c.cells[0]; ++x)
+            for (int lane = 0; lane < Lanes; ++lane)
+              block[x * Lanes + lane] = lane < used ? row[lane * lane_step + x * step] : 0.0;
         }
       }
     }
   }
+}
+
+}  // namespace
+
+void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block) {
+  const double* const first = tile + steps.cell[0] + steps.cell[1] + steps.cell[2];
+  with_lanes(l.block.lanes,
+             [&](auto lanes) { store_cells<lanes>(l, first, steps, l.lanes == lanes ? 1 : steps.chunk, block); });
 }
 
 void close_face(const TileLayout& l, double* tile, int face) {

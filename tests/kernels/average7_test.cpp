@@ -52,7 +52,7 @@ TEST(Average7, EveryKernelGivesTheReferenceBits) {
       average7_reference(layout, block.args_into(expected.data()));
       for (const Average7 kernel : select_average7(layout).plain) {
         std::memset(block.args().out, 0xff, layout.block_values() * sizeof(double));
-        run_block(kernel, layout, block.args(), nullptr);
+        run_block(kernel, FlatRows(layout), block.args(), nullptr);
         stream_fence();
         EXPECT_TRUE(same_bits(block.out().data(), expected.data(), layout.block_values())) << "repeat " << repeat;
       }
@@ -90,9 +90,9 @@ TEST(Average7, SummingGivesTheSameBitsAndTheExactSums) {
     for (int b = 0; b < kBlocks; ++b) {
       const RandomBlock block(random, layout);
       Buffer plain(layout.block_values() + kPadding);
-      run_block(kernel.plain[0], layout, block.args_into(plain.data()), nullptr);
+      run_block(kernel.plain[0], FlatRows(layout), block.args_into(plain.data()), nullptr);
       sum.reserve(layout.block_cells());
-      run_block(kernel.summing[b % 2], layout, block.args(), &sum);
+      run_block(kernel.summing[b % 2], FlatRows(layout), block.args(), &sum);
       stream_fence();
       ASSERT_TRUE(same_bits(block.out().data(), plain.data(), layout.block_values()));
       for (int v = 0; v < layout.variables; ++v) {
@@ -147,7 +147,7 @@ TEST(Average7, ConstantFieldStaysConstant) {
     args.in = in.data();
     args.out = out.data();
     for (int f = 0; f < 6; ++f) args.faces[f] = in_place_face(layout, in.data(), f / 2, f % 2);
-    run_block(select_average7(layout).plain[1], layout, args, nullptr);
+    run_block(select_average7(layout).plain[1], FlatRows(layout), args, nullptr);
     stream_fence();
     for (std::size_t i = 0; i < layout.block_values(); ++i) ASSERT_EQ(out[i], 3.0) << "value " << i;
   });
