@@ -1,7 +1,6 @@
 #include "amr/face_stage.hpp"
 
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <numeric>
@@ -10,27 +9,6 @@
 #include "kernels/faces.hpp"
 
 namespace amrbench::amr {
-
-namespace {
-
-/// Most of a second-level cache of 1 to 2 MiB; a pass over a group should fit beside what streams through.
-constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
-/// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
-/// small beside the stencil's.
-constexpr std::size_t kPassBytes = std::size_t{32} << 10;
-
-/// The second-level cache of a core.
-std::size_t own_cache_bytes() {
-  constexpr long kUsual = 1 << 20;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#else
-  const long bytes = 0;
-#endif
-  return static_cast<std::size_t>(bytes > 0 ? bytes : kUsual);
-}
-
-}  // namespace
 
 /// What is known of a block before its chunks are computed: pointers at chunk 0, and which faces must be made.
 struct FaceStage::Task {
@@ -58,13 +36,8 @@ struct FaceStage::Scratch {
 };
 
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
-    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)) {
+    : layout_(layout), options_(options), rows_(layout), kernel_(kernels::select_average7(layout)), passes_(layout) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
-  const std::size_t chunk_bytes = layout.chunk_values() * sizeof(double);
-  pass_ = static_cast<int>(std::clamp<std::size_t>(kPassBytes / chunk_bytes, 1, layout.chunks));
-  const std::size_t by_cache = kGroupBytes / (pass_ * chunk_bytes);
-  const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
-  group_ = std::max<std::size_t>(1, std::min(by_cache, by_sums));
 }
 
 FaceStage::~FaceStage() = default;
@@ -77,11 +50,7 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   if (options_.overlap) first_rounds_ = work_rounds(mesh, options_.work, halo_.interior());
   last_rounds_ = work_rounds(mesh, options_.work, options_.overlap ? std::span(halo_.border()) : std::span(all_));
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  // Results that leave a core's own caches before they are read again need not pass through them: on the machines at
-  // hand that is faster even where a shared cache would still hold them (docs/decisions/0003-stencil-schedule.md).
-  const std::size_t bytes = std::size_t(mesh.size()) * layout_.block_values() * sizeof(double);
-  const bool large = bytes > 2 * own_cache_bytes() * std::size_t(omp_get_max_threads());
-  streaming_ = options_.stores == "streamed" || (options_.stores == "auto" && large);
+  streaming_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), options_.stores);
 }
 
 FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const {
@@ -151,11 +120,11 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
   scratch.tasks.clear();
   for (const std::int32_t i : blocks) scratch.tasks.push_back(make_task(mesh, fields, i));
   const std::size_t chunk_values = layout_.chunk_values();
-  for (int chunk = 0; chunk < layout_.chunks; chunk += pass_) {
+  for (int chunk = 0; chunk < layout_.chunks; chunk += passes_.chunks) {
     kernels::RawSum* const raw = summing ? sum->raw(chunk) : nullptr;
     const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
     kernels::ChunkArgs args;
-    args.chunks = std::min(pass_, layout_.chunks - chunk);
+    args.chunks = std::min(passes_.chunks, layout_.chunks - chunk);
     args.next = chunk_input(scratch.tasks[0], chunk);
     for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
       const Task& task = scratch.tasks[k];
@@ -170,8 +139,9 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
       // Behind the last block of a group comes its first again, one pass further.
       const bool last = k + 1 == scratch.tasks.size();
       if (!last) args.next = chunk_input(scratch.tasks[k + 1], chunk);
-      if (last && chunk + 2 * pass_ <= layout_.chunks) args.next = chunk_input(scratch.tasks[0], chunk + pass_);
-      kernel(layout_, args, raw, magic);
+      if (last && chunk + 2 * passes_.chunks <= layout_.chunks)
+        args.next = chunk_input(scratch.tasks[0], chunk + passes_.chunks);
+      kernel(rows_, args, raw, magic);
     }
   }
 }
@@ -182,8 +152,8 @@ void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<co
   {
     const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
     const std::size_t begin = blocks.size() * me / threads, end = blocks.size() * (me + 1) / threads;
-    for (std::size_t k = begin; k < end; k += group_) {
-      const auto group = blocks.subspan(k, std::min(group_, end - k));
+    for (std::size_t k = begin; k < end; k += passes_.blocks) {
+      const auto group = blocks.subspan(k, std::min(passes_.blocks, end - k));
       const double start = measures_ ? support::Metrics::steady_seconds() : 0.0;
       run_group(mesh, fields, group, summing, *scratch_[me]);
       if (!measures_) continue;
@@ -206,7 +176,7 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads()))
-    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, pass_));
+    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, passes_.chunks));
   if (summing) {
     for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernel_.vector_length, kernel_.patterns, *scale);
   }

@@ -9,6 +9,7 @@
 // chunk is computed the next one is prefetched (docs/decisions/0003-stencil-schedule.md).
 #include "amr/halo.hpp"
 #include "amr/stage.hpp"
+#include "amr/stage_passes.hpp"
 #include "amr/work.hpp"
 #include "kernels/average7.hpp"
 
@@ -45,13 +46,13 @@ class FaceStage final : public Stage {
 
   kernels::BlockLayout layout_;
   StageOptions options_;
+  kernels::FlatRows rows_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
   int neighbors_ = 0;
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
-  int pass_ = 1;                             ///< chunks computed at once
-  std::size_t group_ = 1;                    ///< blocks a group
-  bool streaming_ = false;                   ///< stores of results go past the caches
+  StagePasses passes_;
+  bool streaming_ = false;  ///< stores of results go past the caches
   std::vector<std::int32_t> all_;
   /// Of what is computed before messages are in (nothing without overlap), and after.
   std::vector<WorkRound> first_rounds_, last_rounds_;

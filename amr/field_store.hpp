@@ -21,7 +21,7 @@ namespace amrbench::amr {
 class FieldStore final : public Fields {
  public:
   explicit FieldStore(const kernels::BlockLayout& layout)
-      : Fields(layout), in_(layout.block_values()), out_(layout.block_values()) {}
+      : Fields(layout), in_(layout.block_values()), out_(layout.block_values(), SlotArray::kSkew) {}
 
   /// Values of block i, block_values() doubles.
   [[nodiscard]] const double* block(std::int32_t i) const { return in_.slot(book().slot(i)); }

@@ -21,9 +21,14 @@ namespace amrbench::amr {
 
 class SlotArray {
  public:
-  /// `slot_values`: doubles a slot, at least 1.
-  explicit SlotArray(std::size_t slot_values)
+  /// Doubles by which slots may begin later in an extent. A kernel that reads and writes slots of two arrays should not
+  /// find both at one offset in a page: processors take the loads behind a store for loads of what is stored, and wait.
+  static constexpr std::size_t kSkew = 256;
+
+  /// `slot_values`: doubles a slot, at least 1. `skew`: 0 or kSkew.
+  explicit SlotArray(std::size_t slot_values, std::size_t skew = 0)
       : slot_values_(slot_values),
+        skew_(skew),
         shift_(std::bit_width(std::bit_ceil(std::max<std::size_t>(1, kExtentValues / slot_values)) - 1)) {}
 
   [[nodiscard]] double* slot(std::int64_t i) { return extents_[i >> shift_].data() + offset(i); }
@@ -35,7 +40,7 @@ class SlotArray {
   /// when there is no memory.
   void grow(std::int64_t slots) {
     while (capacity() < slots) {
-      extents_.emplace_back((slot_values_ << shift_) + kernels::kPadding);
+      extents_.emplace_back((slot_values_ << shift_) + kSkew + kernels::kPadding);
     }
   }
   /// The same, with the last extents of `donor` before new memory. The donor loses their slots; its values there must
@@ -51,6 +56,7 @@ class SlotArray {
   void clear() { extents_.clear(); }
   void swap(SlotArray& other) noexcept {
     std::swap(slot_values_, other.slot_values_);
+    std::swap(skew_, other.skew_);
     std::swap(shift_, other.shift_);
     extents_.swap(other.extents_);
   }
@@ -67,11 +73,12 @@ class SlotArray {
   static constexpr std::size_t kExtentValues = std::size_t{1} << 20;
 
   [[nodiscard]] std::size_t offset(std::int64_t i) const {
-    return std::size_t(i & ((std::int64_t{1} << shift_) - 1)) * slot_values_;
+    return skew_ + std::size_t(i & ((std::int64_t{1} << shift_) - 1)) * slot_values_;
   }
 
   std::size_t slot_values_;
-  int shift_;  ///< log2 of the slots an extent
+  std::size_t skew_;  ///< doubles before the first slot of an extent
+  int shift_;         ///< log2 of the slots an extent
   std::vector<support::PageBuffer<double>> extents_;
 };
 

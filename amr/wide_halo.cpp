@@ -10,111 +10,186 @@ namespace amrbench::amr {
 
 using kernels::TileTransfer;
 
+WideHalo::WideHalo(const kernels::BlockLayout& layout) : layout_(layout) {
+  for (int axis = 0; axis < 3; ++axis) {
+    axes_[axis].tiles = kernels::make_face_tile_layout(layout, axis);
+    steps_[axis] = kernels::piece_steps(axes_[axis].tiles);
+  }
+  steps_[kBlock] = kernels::piece_steps(layout);
+}
+
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
-  const PieceSizes sizes = tile_piece_sizes(layout_);
-  for (int axis = 0; axis < 3; ++axis) {
-    Plan& plan = plans_[axis];
-    plan.pieces = make_halo_plan(mesh, layout_.block, sizes, axis, axis + 1);
-    plan.sends = mpi_counts(plan.pieces.sends);
-    plan.receives = mpi_counts(plan.pieces.receives);
-    send_buffer_.grow(plan.pieces.sends.values + 1);
-    receive_buffer_.grow(plan.pieces.receives.values + 1);
+  const PieceSizes sizes = tile_piece_sizes(kernels::make_tile_layout(layout_));
+  for (int a = 0; a < 3; ++a) {
+    Axis& axis = axes_[a];
+    axis.pieces = make_halo_plan(mesh, layout_, sizes, a, a + 1);
+    axis.sends = mpi_counts(axis.pieces.sends);
+    axis.receives = mpi_counts(axis.pieces.receives);
+    send_buffer_.grow(axis.pieces.sends.values + 1);
+    receive_buffer_.grow(axis.pieces.receives.values + 1);
+  }
+  list_crossings(mesh);
+  sources_.grow(std::size_t(mesh.size()) * 27);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    for (int k = 0; k < 27; ++k)
+      sources_[std::size_t(i) * 27 + k] = find_source(mesh, i, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1});
   }
 }
 
-void WideHalo::start(const Plan& plan, const double* tiles) {
+void WideHalo::list_crossings(const Mesh<3>& mesh) {
+  crossing_.assign(std::size_t(mesh.size()) * 6, -1);
+  for (Axis& axis : axes_) axis.crossings.clear();
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const auto& links = mesh.links(i);
+    for (int face = 0; face < 6; ++face) {
+      const FaceKind kind = links.kind[face];
+      if (kind == FaceKind::boundary || (kind == FaceKind::same && links.index[face][0] < mesh.size())) continue;
+      auto& crossings = axes_[face / 2].crossings;
+      crossing_[std::size_t(i) * 6 + face] = static_cast<std::int32_t>(crossings.size());
+      crossings.push_back({i, face});
+    }
+  }
+  for (Axis& axis : axes_) axis.faces.grow(axis.crossings.size() * axis.tiles.values() + kernels::kPadding);
+}
+
+/// Follows the piece in direction d across z, y and x, until a face that is kept apart is met or no direction is left.
+WideHalo::Source WideHalo::find_source(const Mesh<3>& mesh, std::int32_t i, const std::array<int, 3>& d) const {
+  std::array<int, 3> at{};
+  for (int axis = 0; axis < 3; ++axis) at[axis] = d[axis] < 0 ? -1 : d[axis] == 0 ? 0 : layout_.cells[axis];
+  for (int axis = 2; axis >= 0; --axis) {
+    if (d[axis] == 0) continue;
+    const int face = 2 * axis + (d[axis] > 0 ? 1 : 0), last = layout_.cells[axis] - 1;
+    const std::int32_t crossing = crossing_[std::size_t(i) * 6 + face];
+    if (crossing >= 0) {
+      at[axis] = d[axis] < 0 ? -1 : 0;
+      const std::size_t offset = axes_[axis].tiles.cell(at[0], at[1], at[2]);
+      return {crossing, static_cast<std::uint32_t>(axis), static_cast<std::uint32_t>(offset) & ((1U << 30) - 1)};
+    }
+    const auto& links = mesh.links(i);
+    const bool boundary = links.kind[face] == FaceKind::boundary;
+    at[axis] = (d[axis] < 0) == boundary ? 0 : last;
+    if (!boundary) i = links.index[face][0];
+  }
+  return {i, kBlock, static_cast<std::uint32_t>(layout_.offset(0, at[0], at[1], at[2])) & ((1U << 30) - 1)};
+}
+
+kernels::Surroundings WideHalo::around(const FieldStore& fields, std::int32_t i) const {
+  kernels::Surroundings around;
+  const Source* const sources = sources_.data() + std::size_t(i) * 27;
+  for (std::size_t k = 0; k < 27; ++k) {
+    const Source& s = sources[k];
+    const double* const from =
+        s.kind == kBlock ? fields.block(s.index) : axes_[s.kind].faces.data() + s.index * axes_[s.kind].tiles.values();
+    around.pieces[k] = {from + s.offset, &steps_[s.kind]};
+  }
+  return around;
+}
+
+double* WideHalo::face_tile(const Crossing& c) {
+  Axis& axis = axes_[c.face / 2];
+  return axis.faces.data() + crossing_[std::size_t(c.block) * 6 + c.face] * axis.tiles.values();
+}
+
+/// What block i sends across `face`: its outermost layer with the ghosts that extend it, then packed.
+void WideHalo::pack(const FieldStore& fields, std::int32_t i, int face, TileTransfer transfer, int part, double* out,
+                    Scratch& scratch) const {
+  const int axis = face / 2, layer = face % 2 ? layout_.cells[axis] - 1 : 0;
+  const kernels::TileLayout& tiles = axes_[axis].tiles;
+  kernels::CellBox box{{}, layout_.cells};
+  for (int a = 0; a < axis; ++a) {
+    box.low[a] = -1;
+    ++box.high[a];
+  }
+  box.low[axis] = layer;
+  box.high[axis] = layer + 1;
+  std::array<int, 3> to = box.low;
+  to[axis] = face % 2 ? -1 : 0;
+  scratch.tile.resize(tiles.values());
+  kernels::gather_cells(layout_, around(fields, i), box, steps_[axis], tiles.lanes,
+                        scratch.tile.data() + tiles.cell(to[0], to[1], to[2]));
+  kernels::pack_tile_piece(tiles, scratch.tile.data(), face, transfer, part, out);
+}
+
+void WideHalo::start(const Axis& axis, const FieldStore& fields) {
   double* const buffer = send_buffer_.data();
-  const auto& pieces = plan.pieces.sends.pieces;
+  const auto& pieces = axis.pieces.sends.pieces;
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const HaloPiece& p = pieces[k];
-    kernels::pack_tile_piece(layout_, tiles + p.block * layout_.values(), p.face, p.transfer, p.part, buffer + p.at);
+    pack(fields, p.block, p.face, p.transfer, p.part, buffer + p.at, scratch_[omp_get_thread_num()]);
   }
-  const MessageCounts &out = plan.sends, &in = plan.receives;
+  const MessageCounts &out = axis.sends, &in = axis.receives;
   support::mpi_check(MPI_Ineighbor_alltoallv(buffer, out.counts.data(), out.starts.data(), MPI_DOUBLE,
                                              receive_buffer_.data(), in.counts.data(), in.starts.data(), MPI_DOUBLE,
                                              graph_->comm().get(), &request_));
 }
 
-double WideHalo::finish(const Plan& plan, double* tiles) {
+double WideHalo::finish(const Axis& axis) {
   const double begin = support::Metrics::steady_seconds();
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
   const double waited = support::Metrics::steady_seconds() - begin;
   const double* const buffer = receive_buffer_.data();
-  const auto& pieces = plan.pieces.receives.pieces;
+  const auto& pieces = axis.pieces.receives.pieces;
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const HaloPiece& p = pieces[k];
-    kernels::unpack_tile_piece(layout_, buffer + p.at, p.face, p.transfer, p.part, tiles + p.block * layout_.values());
+    kernels::unpack_tile_piece(axis.tiles, buffer + p.at, p.face, p.transfer, p.part, face_tile({p.block, p.face}));
   }
   return waited;
 }
 
-void WideHalo::fill_face(const Mesh<3>& mesh, std::int32_t i, int face, double* tiles, double* scratch) const {
-  const auto& links = mesh.links(i);
-  const FaceKind kind = links.kind[face];
-  double* const tile = tiles + i * layout_.values();
-  if (kind == FaceKind::boundary) return kernels::close_face(layout_, tile, face);
-  for (int q = 0; q < (kind == FaceKind::fine ? 4 : 1); ++q) {
-    const std::int32_t j = links.index[face][q];
-    if (j >= mesh.size()) continue;
-    const double* const neighbor = tiles + j * layout_.values();
-    if (kind == FaceKind::same) {
-      kernels::copy_face(layout_, neighbor, tile, face);
-      continue;
-    }
-    const TileTransfer transfer = kind == FaceKind::coarse ? TileTransfer::quarter : TileTransfer::restricted;
-    const int part = kind == FaceKind::coarse ? own_part(layout_.block, mesh.coord(i), face / 2) : q;
-    kernels::pack_tile_piece(layout_, neighbor, face ^ 1, transfer, part, scratch);
-    kernels::unpack_tile_piece(layout_, scratch, face, transfer, part, tile);
-  }
-}
-
-void WideHalo::fill_local(const Mesh<3>& mesh, int axis, double* tiles) {
-  // Reads the outermost layers of cells across `axis`, writes ghosts beyond them: blocks do not disturb each other.
+/// Reads blocks and faces across the axes before, writes faces across this one: faces do not disturb each other.
+void WideHalo::fill_local(const Mesh<3>& mesh, const Axis& axis, const FieldStore& fields) {
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    double* const scratch = scratch_[omp_get_thread_num()].data();
-    fill_face(mesh, i, 2 * axis, tiles, scratch);
-    fill_face(mesh, i, 2 * axis + 1, tiles, scratch);
+  for (std::size_t k = 0; k < axis.crossings.size(); ++k) {
+    const auto [i, face] = axis.crossings[k];
+    Scratch& scratch = scratch_[omp_get_thread_num()];
+    const bool coarse = mesh.links(i).kind[face] == FaceKind::coarse;
+    const TileTransfer transfer = coarse ? TileTransfer::quarter : TileTransfer::restricted;
+    scratch.piece.resize(kernels::tile_piece_values(axis.tiles, transfer, face / 2));
+    for (int q = 0; q < (mesh.links(i).kind[face] == FaceKind::fine ? 4 : 1); ++q) {
+      const std::int32_t j = mesh.links(i).index[face][q];
+      if (j >= mesh.size()) continue;
+      const int part = coarse ? own_part(layout_, mesh.coord(i), face / 2) : q;
+      pack(fields, j, face ^ 1, transfer, part, scratch.piece.data(), scratch);
+      kernels::unpack_tile_piece(axis.tiles, scratch.piece.data(), face, transfer, part, face_tile({i, face}));
+    }
   }
 }
 
-double WideHalo::exchange(const Mesh<3>& mesh, double* tiles, bool overlap) {
-  std::size_t largest = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    largest = std::max({largest, kernels::tile_piece_values(layout_, TileTransfer::quarter, axis),
-                        kernels::tile_piece_values(layout_, TileTransfer::restricted, axis)});
-  }
+double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap) {
   scratch_.resize(std::max(scratch_.size(), std::size_t(omp_get_max_threads())));
-  for (auto& scratch : scratch_) scratch.resize(largest);
   double waited = 0.0;
-  for (int axis = 0; axis < 3; ++axis) {
-    start(plans_[axis], tiles);
-    if (overlap) fill_local(mesh, axis, tiles);
-    waited += finish(plans_[axis], tiles);
-    if (!overlap) fill_local(mesh, axis, tiles);
+  for (const Axis& axis : axes_) {
+    start(axis, fields);
+    if (overlap) fill_local(mesh, axis, fields);
+    waited += finish(axis);
+    if (!overlap) fill_local(mesh, axis, fields);
   }
   return waited;
 }
 
 std::int64_t WideHalo::bytes_sent_each() const {
   std::size_t values = 0;
-  for (const Plan& plan : plans_) values += plan.pieces.sends.values;
+  for (const Axis& axis : axes_) values += axis.pieces.sends.values;
   return static_cast<std::int64_t>(values * sizeof(double));
 }
 
 std::int64_t WideHalo::pieces() const {
   std::size_t count = 0;
-  for (const Plan& plan : plans_) count += plan.pieces.sends.pieces.size();
+  for (const Axis& axis : axes_) count += axis.pieces.sends.pieces.size();
   return static_cast<std::int64_t>(count);
 }
 
 std::size_t WideHalo::memory_bytes() const {
-  std::size_t bytes = send_buffer_.bytes() + receive_buffer_.bytes();
-  for (const Plan& plan : plans_) bytes += plan.pieces.memory_bytes();
-  for (const auto& scratch : scratch_) bytes += scratch.capacity() * sizeof(double);
+  std::size_t bytes =
+      send_buffer_.bytes() + receive_buffer_.bytes() + sources_.bytes() + crossing_.capacity() * sizeof(std::int32_t);
+  for (const Axis& axis : axes_)
+    bytes += axis.pieces.memory_bytes() + axis.faces.bytes() + axis.crossings.capacity() * sizeof(Crossing);
+  for (const Scratch& scratch : scratch_)
+    bytes += (scratch.tile.capacity() + scratch.piece.capacity()) * sizeof(double);
   return bytes;
 }
 

@@ -2,17 +2,18 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
+#include <utility>
 
-#include "kernels/average27.hpp"
 #include "kernels/stage_sum.hpp"
 
 namespace amrbench::amr {
 
 /// A thread's work space, and its sums while a summing stage runs.
 struct WideStage::Scratch {
-  std::vector<double> values;
-  std::vector<double> tile;  ///< for artificial work
+  support::PageBuffer<double> values, tile;
   std::optional<kernels::StageSum> sum;
 };
 
@@ -28,94 +29,115 @@ int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& la
 
 WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
-      overlap_(options.overlap),
-      layout_(wide_tile_layout(stencil, layout)),
+      options_(options),
+      rows_(layout),
+      kernel_(kernels::select_average27(rows_)),
+      tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
-      halo_(layout_),
-      work_(options.work) {}
+      halo_(layout),
+      passes_(layout) {}
 
 WideStage::~WideStage() = default;
 
 void WideStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh);
   neighbors_ = static_cast<int>(mesh.neighbors().size());
-  tiles_.grow(std::size_t(mesh.size()) * layout_.values());
-  rounds_ = work_rounds(mesh, work_);
-  block_seconds_.assign(measures_ ? static_cast<std::size_t>(mesh.size()) : 0, 0.0);
+  all_.resize(static_cast<std::size_t>(mesh.size()));
+  std::iota(all_.begin(), all_.end(), 0);
+  rounds_ = work_rounds(mesh, options_.work);
+  block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
+  streaming_ = streams_results(all_.size() * rows_.layout.block_values() * sizeof(double), options_.stores);
 }
 
-void WideStage::load_tiles(const Mesh<3>& mesh, const FieldStore& fields) {
-  double* const tiles = tiles_.data();
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i)
-    kernels::load_tile(layout_, fields.block(i), tiles + i * layout_.values());
-}
-
-void WideStage::compute_block(FieldStore& fields, std::int64_t stage, std::int32_t i, double* tile, Scratch& scratch) {
-  const double start = measures_ ? support::Metrics::steady_seconds() : 0.0;
-  double* const out = fields.output(i);
-  if (stencil_ == WideStencil::mixed) {
-    kernels::advance_mixed(layout_, constants_, stage, tile, scratch.values.data());
-    kernels::store_tile(layout_, tile, out);
-  } else {
-    kernels::average27(layout_, tile, out, scratch.values.data());
-  }
-  if (measures_) block_seconds_[i] += support::Metrics::steady_seconds() - start;
-}
-
-/// Artificial work, on copies of tiles, since some stencils change theirs; the stage itself then writes all results.
-void WideStage::work_again(FieldStore& fields, std::int64_t stage) {
-  for (const WorkRound& round : rounds_) {
-    for (int again = 0; again < round.times; ++again) {
-#pragma omp parallel
-      {
-        Scratch& scratch = *scratch_[omp_get_thread_num()];
-#pragma omp for schedule(static)
-        for (const std::int32_t i : round.blocks) {
-          const double* const tile = tiles_.data() + i * layout_.values();
-          scratch.tile.assign(tile, tile + layout_.values());
-          compute_block(fields, stage, i, scratch.tile.data(), scratch);
-        }
-      }
+void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
+                              Scratch& scratch) const {
+  const kernels::BlockLayout& l = rows_.layout;
+  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
+  kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
+  if (summing) sum->reserve(blocks.size() * l.block_cells());
+  for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
+    kernels::Average27Args args;
+    args.first = chunk;
+    args.last = std::min(chunk + passes_.chunks, l.chunks);
+    args.next = halo_.around(fields, blocks[0]);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      args.around = args.next;
+      args.out = fields.output(blocks[k]);
+      if (k + 1 < blocks.size()) args.next = halo_.around(fields, blocks[k + 1]);
+      kernel(rows_, args, scratch.values.data(), summing ? sum->raw(0) : nullptr,
+             summing ? sum->magic() : kernels::SumMagic{});
     }
   }
 }
 
-void WideStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage, bool summing) {
-  work_again(fields, stage);
+void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, std::int32_t next,
+                          Scratch& scratch) const {
+  const bool swapped = kernels::mixed_swaps_axes(stage);
+  kernels::TileLayout layout = tile_;
+  if (swapped) std::swap(layout.block.cells[0], layout.block.cells[1]);
+  kernels::PieceSteps steps = kernels::piece_steps(layout);
+  if (swapped) std::swap(steps.cell[0], steps.cell[1]);
+  kernels::CellBox all{{-1, -1, -1}, rows_.layout.cells};
+  for (int& high : all.high) ++high;
+  double* const tile = scratch.tile.data();
+  kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile);
+  const kernels::Surroundings ahead = halo_.around(fields, next);
+  for (int chunk = 0; chunk < rows_.layout.chunks; ++chunk)
+    kernels::prefetch_rows(rows_.layout, ahead, chunk, 0, rows_.rows);
+  kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
+  kernels::store_tile(tile_, tile, steps, fields.output(i));
+}
+
+void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
+                          Scratch& scratch) const {
+  if (stencil_ == WideStencil::average27) return average_group(fields, blocks, summing, scratch);
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    mix_block(fields, stage, blocks[k], blocks[std::min(k + 1, blocks.size() - 1)], scratch);
+    if (summing) kernels::sum_block(rows_.layout, fields.output(blocks[k]), *scratch.sum);
+  }
+}
+
+void WideStage::compute(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing) {
 #pragma omp parallel
   {
-    Scratch& scratch = *scratch_[omp_get_thread_num()];
-#pragma omp for schedule(static)
-    for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      compute_block(fields, stage, i, tiles_.data() + i * layout_.values(), scratch);
-      if (summing) kernels::sum_block(layout_.block, fields.output(i), *scratch.sum);
+    const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+    const std::size_t begin = blocks.size() * me / threads, end = blocks.size() * (me + 1) / threads;
+    for (std::size_t k = begin; k < end; k += passes_.blocks) {
+      const auto group = blocks.subspan(k, std::min(passes_.blocks, end - k));
+      const double start = measures_ ? support::Metrics::steady_seconds() : 0.0;
+      run_group(fields, stage, group, summing, *scratch_[me]);
+      if (!measures_) continue;
+      const double each = (support::Metrics::steady_seconds() - start) / static_cast<double>(group.size());
+      for (const std::int32_t i : group) block_seconds_[i] += each;
     }
+    if (streaming_) kernels::stream_fence();
   }
 }
 
 void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t stage,
                         const support::FixedPointScale* scale, support::Metrics& metrics) {
   FieldStore& fields = host_fields(fields_of_run);
-  const bool summing = scale != nullptr;
+  const bool summing = scale != nullptr, mixed = stencil_ == WideStencil::mixed;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
     scratch_.push_back(std::make_unique<Scratch>());
-    scratch_.back()->values.resize(stencil_ == WideStencil::mixed ? kernels::mixed_scratch(layout_)
-                                                                  : kernels::average27_scratch(layout_));
+    scratch_.back()->values.grow((mixed ? kernels::mixed_scratch(tile_) : kernel_.scratch) + kernels::kPadding);
+    if (mixed) scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
   }
   if (summing) {
-    const int patterns = kernels::block_sum_patterns(layout_.block.lanes);
-    for (auto& scratch : scratch_) scratch->sum.emplace(layout_.block, kernels::kBlockSumLength, patterns, *scale);
+    const int patterns = kernels::block_sum_patterns(rows_.layout.lanes);
+    for (auto& scratch : scratch_) scratch->sum.emplace(rows_.layout, kernels::kBlockSumLength, patterns, *scale);
   }
   fields.prepare_output();
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
-    load_tiles(mesh, fields);
-    count_wait(metrics, halo_.exchange(mesh, tiles_.data(), overlap_));
+    count_wait(metrics, halo_.exchange(mesh, fields, options_.overlap));
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    compute(mesh, fields, stage, summing);
+    // Artificial work first: it writes the same results without sums.
+    for (const WorkRound& round : rounds_)
+      for (int again = 0; again < round.times; ++again) compute(fields, stage, round.blocks, false);
+    compute(fields, stage, all_, summing);
   }
   fields.swap_buffers();
 }
@@ -134,8 +156,8 @@ HaloSize WideStage::halo_size() const {
 }
 
 std::size_t WideStage::memory_bytes() const {
-  std::size_t bytes = halo_.memory_bytes() + tiles_.bytes();
-  for (const auto& scratch : scratch_) bytes += scratch->values.capacity() * sizeof(double);
+  std::size_t bytes = halo_.memory_bytes() + all_.capacity() * sizeof(std::int32_t);
+  for (const auto& scratch : scratch_) bytes += scratch->values.bytes() + scratch->tile.bytes();
   return bytes;
 }
 

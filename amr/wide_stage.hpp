@@ -1,26 +1,29 @@
 #pragma once
 // Stages of stencils that need edges and corners: the 27-point average and miniAMR's mixed work.
 //
-// A stage copies every block into the inside of its tile, fills the ghosts of all tiles axis by axis
-// (amr/wide_halo.hpp), and computes each block from its tile. Ghosts depend on nothing but the mesh and the values, so
-// any ranks, threads, curve, and either kind of exchange give the same bits. `overlap`: ghosts from local neighbours
-// are filled while messages fly; blocks are computed after the last axis in both cases, since an edge of the ghost
-// layer is known only then.
-// Memory: one tile a block, kept between stages ((n + 2)^3 / n^3 of the fields: 1.95 at 8^3, 1.42 at 16^3).
+// No copy of the fields: a block is computed from the 27 pieces around it where they lie, in blocks of this rank or in
+// the extended faces that amr/wide_halo.hpp keeps where a face crosses a rank or a level. `average27` reads them as
+// they are, in the order of a face stage (docs/decisions/0003-stencil-schedule.md); `mixed` gathers them into a tile of
+// the thread, variable by variable, which it computes in place. The pieces depend on nothing but the mesh and the
+// values, so any ranks, threads, curve, and either kind of exchange give the same bits. `overlap`: faces between local
+// blocks are filled while messages fly; blocks are computed after the last axis in both cases, since an edge of the
+// ghost layer is known only then.
 #include <memory>
 #include <vector>
 
 #include "amr/field_store.hpp"
 #include "amr/stage.hpp"
+#include "amr/stage_passes.hpp"
 #include "amr/wide_halo.hpp"
 #include "amr/work.hpp"
+#include "kernels/average27.hpp"
 #include "kernels/mixed.hpp"
 
 namespace amrbench::amr {
 
 enum class WideStencil { average27, mixed };
 
-/// The tiles that a stencil works on: `mixed` variable by variable.
+/// The tiles that a stencil works on (on a GPU every stencil does): `mixed` variable by variable.
 [[nodiscard]] kernels::TileLayout wide_tile_layout(WideStencil stencil, const kernels::BlockLayout& layout);
 /// Stage::conserved_variables of a stencil, on any back end.
 [[nodiscard]] int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& layout,
@@ -40,24 +43,28 @@ class WideStage final : public Stage {
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
-    return wide_conserved_variables(stencil_, layout_.block, mesh_is_uniform);
+    return wide_conserved_variables(stencil_, rows_.layout, mesh_is_uniform);
   }
 
  private:
   struct Scratch;
-  void load_tiles(const Mesh<3>& mesh, const FieldStore& fields);
-  void compute(const Mesh<3>& mesh, FieldStore& fields, std::int64_t stage, bool summing);
-  void compute_block(FieldStore& fields, std::int64_t stage, std::int32_t i, double* tile, Scratch& scratch);
-  void work_again(FieldStore& fields, std::int64_t stage);
+  void compute(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing);
+  void run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
+                 Scratch& scratch) const;
+  void average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing, Scratch& scratch) const;
+  void mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, std::int32_t next, Scratch& scratch) const;
 
   WideStencil stencil_;
-  bool overlap_;
-  kernels::TileLayout layout_;
+  StageOptions options_;
+  kernels::FlatRows rows_;
+  kernels::Average27Kernel kernel_;
+  kernels::TileLayout tile_;  ///< of `mixed`
   kernels::MixedConstants constants_;
   WideHalo halo_;
   int neighbors_ = 0;
-  support::PageBuffer<double> tiles_;
-  std::vector<WorkConfig> work_;
+  StagePasses passes_;
+  bool streaming_ = false;
+  std::vector<std::int32_t> all_;
   std::vector<WorkRound> rounds_;
   bool measures_ = false;
   std::vector<double> block_seconds_;

@@ -8,14 +8,36 @@
 // the same for three neighbours along x, so it is made once: 10 additions, in the same order, hence the same bits.
 // Conserves totals where all neighbours have one level: then every cell is counted 27 times, mirrored ghosts at the
 // domain's faces included. Across levels edge and corner ghosts have no such balance.
-#include "kernels/tile.hpp"
+//
+// The kernel reads the 27 pieces around a block where they lie. Only the columns before and behind the rows are copied
+// first; then, a strip of rows at a time, sums of nine go to the first-level cache and results from there to the block.
+#include "kernels/flat_rows.hpp"
+#include "kernels/stage_sum.hpp"
+#include "kernels/surroundings.hpp"
 
 namespace amrbench::kernels {
 
-/// Doubles of scratch that average27 needs.
-[[nodiscard]] std::size_t average27_scratch(const TileLayout& layout);
+/// Chunks [first, last) of a block; pointers stand at chunk 0. `out` is aligned to 64 bytes.
+struct Average27Args {
+  Surroundings around;
+  Surroundings next;  ///< what is computed then: fetched meanwhile, the same chunks
+  double* out = nullptr;
+  int first = 0, last = 1;
+};
 
-/// The average of a tile (lanes as the block's) with all ghosts, into a block. Thread-safe on distinct out and scratch.
-void average27(const TileLayout& layout, const double* tile, double* out, double* scratch);
+/// Runs the stencil; a summing kernel also adds every new value to `sums`, which are StageSum::raw(0), in vectors of
+/// kFlatLength. Plain kernels ignore sums and magic.
+using Average27 = void (*)(const FlatRows&, const Average27Args&, double* scratch, RawSum* sums, SumMagic magic);
+
+/// Index 1 stores past the caches, index 0 through them.
+struct Average27Kernel {
+  std::array<Average27, 2> plain{};
+  std::array<Average27, 2> summing{};
+  std::size_t scratch = 0;  ///< doubles that it needs, aligned to 64 bytes
+};
+[[nodiscard]] Average27Kernel select_average27(const FlatRows& rows);
+
+/// Serial reference: the average of a tile (lanes as the block's) with all ghosts, into a block.
+void average27_reference(const TileLayout& layout, const double* tile, double* out);
 
 }  // namespace amrbench::kernels

@@ -1,31 +1,38 @@
 #include "kernels/average7.hpp"
 
-#include "kernels/average7_row.hpp"
+#include "kernels/average7_flat.hpp"
+#include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {
 
+namespace {
+
+// Streaming stores need vectors of a length the processor streams.
+constexpr bool kStreams = kStreamLength > 0;
+
+}  // namespace
+
 namespace detail {
-Average7Kernel average7_narrow(const BlockLayout& layout);  // average7_narrow.cpp
-}
+/// The kernels that go row by row, where they are quicker (average7_rows.cpp); else false.
+bool select_average7_rows(const BlockLayout& layout, Average7Kernel& kernel);
+}  // namespace detail
 
 Average7Kernel select_average7(const BlockLayout& layout) {
-  switch (layout.lanes) {
-    case 5:
-      return detail::average7_for_cells<5>(layout.cells);
-    case 6:
-      return detail::average7_for_cells<6>(layout.cells);
-    case 7:
-      return detail::average7_for_cells<7>(layout.cells);
-    case 8:
-      return detail::average7_for_cells<8>(layout.cells);
-    default:
-      return detail::average7_narrow(layout);
-  }
+  Average7Kernel kernel;
+  if (detail::select_average7_rows(layout, kernel)) return kernel;
+  with_lanes(layout.lanes, [&](auto lanes) {
+    kernel = {{detail::average7_flat<lanes, false, false>, detail::average7_flat<lanes, false, kStreams>},
+              {detail::average7_flat<lanes, true, false>, detail::average7_flat<lanes, true, kStreams>},
+              kFlatLength,
+              pattern_count(lanes, kFlatLength)};
+  });
+  return kernel;
 }
 
-void run_block(Average7 kernel, const BlockLayout& l, const BlockArgs& args, StageSum* sum) {
+void run_block(Average7 kernel, const FlatRows& rows, const BlockArgs& args, StageSum* sum) {
   const ChunkInput input{args.in, args.faces};
-  kernel(l, {input, args.out, l.chunks, input}, sum ? sum->raw(0) : nullptr, sum ? sum->magic() : SumMagic{});
+  kernel(rows, {input, args.out, rows.layout.chunks, input}, sum ? sum->raw(0) : nullptr,
+         sum ? sum->magic() : SumMagic{});
 }
 
 namespace {

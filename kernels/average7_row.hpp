@@ -7,12 +7,13 @@
 // load at another offset inside, a blend of the row and one cell of the face block at its ends, known at compile time.
 #include <array>
 #include <cstddef>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "kernels/average.hpp"
 #include "kernels/average7.hpp"
+#include "kernels/face_walk.hpp"
+#include "kernels/vector_sum.hpp"
 
 namespace amrbench::kernels::detail {
 
@@ -20,11 +21,6 @@ namespace amrbench::kernels::detail {
 constexpr int vector_length(int row) {
   return row % 8 == 0 ? 8 : row % 4 == 0 ? 4 : row % 2 == 0 ? 2 : 1;
 }
-/// Vectors after which the pattern of lanes repeats.
-constexpr int pattern_count(int lanes, int length) {
-  return lanes / std::gcd(lanes, length);
-}
-
 /// The first Cut elements of a, then those of b: what a shifted row looks like at its seam.
 template <int N, int Cut, std::size_t... K>
 inline SimdDouble<N> seam(const double* a, const double* b, std::index_sequence<K...>) {
@@ -82,62 +78,12 @@ class Shape<Lanes, 0> {
   std::size_t row_, plane_;
 };
 
-/// Where the six faces lie, chunk by chunk and plane by plane; rows are found by adding, never by multiplying.
-template <int Lanes>
-class FaceWalk {
- public:
-  template <class Shape>
-  FaceWalk(const ChunkInput& input, const Shape& shape) {
-    const std::array<std::size_t, 3> packed{Lanes * std::size_t(shape.ny()) * shape.nz(), shape.row() * shape.nz(),
-                                            shape.plane()};
-    for (int f = 0; f < 6; ++f) {
-      const FaceView& face = input.faces[f];
-      chunk_start_[f] = face.values;
-      step_chunk_[f] = face.packed ? packed[f / 2] : shape.plane() * shape.nz();
-      if (f < 4) step_z_[f] = !face.packed ? shape.plane() : f < 2 ? std::size_t(Lanes) * shape.ny() : shape.row();
-      if (f < 2) step_y_[f] = face.packed ? Lanes : shape.row();
-    }
-  }
-  void start_chunk() {
-    for (int f = 0; f < 6; ++f) at_[f] = chunk_start_[f];
-    for (int f = 0; f < 6; ++f) chunk_start_[f] += step_chunk_[f];
-  }
-  /// In the present plane: the first cell of face f (0, 1), the row of face f (2, 3). At any time the first row of face
-  /// 4, 5.
-  [[nodiscard]] const double* at(int f) const { return at_[f]; }
-  /// From a cell of face f (0, 1) to that of the next row.
-  [[nodiscard]] std::size_t step_y(int f) const { return step_y_[f]; }
-  void next_plane() {
-    for (int f = 0; f < 4; ++f) at_[f] += step_z_[f];
-  }
-
- private:
-  std::array<const double*, 6> chunk_start_{}, at_{};
-  std::array<std::size_t, 2> step_y_{};
-  std::array<std::size_t, 4> step_z_{};
-  std::array<std::size_t, 6> step_chunk_{};
-};
-
 /// The seven rows that one row of results needs.
 struct RowArgs {
   const double* row;
   const double* ahead;  ///< row to prefetch
   const double *xm, *xp, *ym, *yp, *zm, *zp;
   double* out;
-};
-
-template <int N>
-struct VectorSum {
-  SimdBits<N> hi, lo, flags;
-  inline void add(const SimdDouble<N>& v, double magic_hi, double magic_lo) {
-    const SimdDouble<N> m = SimdDouble<N>{} + magic_hi;
-    const SimdDouble<N> shifted = v + m;
-    const SimdBits<N> bits = (SimdBits<N>)shifted;
-    hi += bits;
-    flags |= bits ^ (SimdBits<N>)m;
-    const SimdDouble<N> rest = v - (shifted - m);
-    lo += (SimdBits<N>)(rest + magic_lo);
-  }
 };
 
 template <int Lanes, int Cells, bool Sum, bool Stream>
@@ -200,32 +146,15 @@ struct AnyRow {
   }
 };
 
-template <int N, int P>
-inline void load_sums(std::array<VectorSum<N>, P>& sums, const RawSum* raw) {
-  for (int p = 0; p < P; ++p) {
-    std::memcpy(&sums[p].hi, raw[p].hi.data(), sizeof sums[p].hi);
-    std::memcpy(&sums[p].lo, raw[p].lo.data(), sizeof sums[p].lo);
-    std::memcpy(&sums[p].flags, raw[p].flags.data(), sizeof sums[p].flags);
-  }
-}
-template <int N, int P>
-inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
-  for (int p = 0; p < P; ++p) {
-    std::memcpy(raw[p].hi.data(), &sums[p].hi, sizeof sums[p].hi);
-    std::memcpy(raw[p].lo.data(), &sums[p].lo, sizeof sums[p].lo);
-    std::memcpy(raw[p].flags.data(), &sums[p].flags, sizeof sums[p].flags);
-  }
-}
-
 /// A run of chunks of a block.
 template <int Lanes, int Cells, bool Sum, bool Stream>
-void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
+void average7_chunks(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
   using Row =
       std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
-  const Shape<Lanes, Cells> shape(layout);
+  const Shape<Lanes, Cells> shape(rows.layout);
   const std::size_t row = shape.row(), plane = shape.plane();
   const int ny = shape.ny(), nz = shape.nz();
-  FaceWalk<Lanes> now(args.input, shape), ahead(args.next, shape);
+  FaceWalk<Lanes> now(args.input, rows.layout), ahead(args.next, rows.layout);
   RowArgs r{};
   r.row = args.input.in;
   r.ahead = args.next.in;
@@ -234,7 +163,7 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
     now.start_chunk();
     ahead.start_chunk();
     typename Row::Sums sums;
-    if constexpr (Sum) load_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
+    if constexpr (Sum) load_sums(sums, raw + chunk * Row::kPatterns);
     for (int z = 0; z < nz; ++z) {
       r.xm = now.at(0);
       r.xp = now.at(1);
@@ -272,34 +201,7 @@ void average7_chunks(const BlockLayout& layout, const ChunkArgs& args, RawSum* r
       now.next_plane();
       ahead.next_plane();
     }
-    if constexpr (Sum) store_sums<Row::kLength, Row::kPatterns>(sums, raw + chunk * Row::kPatterns);
-  }
-}
-
-template <int Lanes, int Cells>
-Average7Kernel average7_kernel() {
-  using Row =
-      std::conditional_t<Cells == 0, AnyRow<Lanes, true, false>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, true, false>>;
-  // Streaming stores need whole aligned vectors of a length the processor streams.
-  constexpr bool kStreams = kStreamLength > 0 && Row::kLength >= 4;
-  return {{average7_chunks<Lanes, Cells, false, false>, average7_chunks<Lanes, Cells, false, kStreams>},
-          {average7_chunks<Lanes, Cells, true, false>, average7_chunks<Lanes, Cells, true, kStreams>},
-          Row::kLength,
-          Row::kPatterns};
-}
-
-template <int Lanes>
-Average7Kernel average7_for_cells(const std::array<int, 3>& cells) {
-  const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
-  switch (cube ? cells[0] : 0) {
-    case 4:
-      return average7_kernel<Lanes, 4>();
-    case 8:
-      return average7_kernel<Lanes, 8>();
-    case 16:
-      return average7_kernel<Lanes, 16>();
-    default:
-      return average7_kernel<Lanes, 0>();
+    if constexpr (Sum) store_sums(sums, raw + chunk * Row::kPatterns);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/mixed.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/mixed_block.hpp"
@@ -30,65 +31,92 @@ MixedConstants mixed_constants(int variables) {
 
 namespace {
 
-/// Cells row by row on one thread; rows whose cells do not depend on each other become vectors.
-class RowWalk {
+/// Vectors of 8 over whole planes of a tile, the ghosts between rows and up to 7 values behind the last row included:
+/// those keep their values by a mask.
+class PlaneWalk {
  public:
-  /// scratch: a variable's values, indexed like one from cell (0, 0, 0).
-  RowWalk(const TileLayout& layout, double* scratch)
+  /// inside: of a plane from cell (0, 0) on, 1 for cells, 0 for ghosts. work: a variable's values, indexed like one
+  /// from cell (0, 0, 0). swapped: the tile's first axis is y.
+  PlaneWalk(const TileLayout& layout, bool swapped, const double* inside, double* work)
       : cells_(layout.block.cells),
         row_(static_cast<std::ptrdiff_t>(layout.row_values())),
         plane_(static_cast<std::ptrdiff_t>(layout.plane_values())),
-        work_(scratch) {}
+        swapped_(swapped),
+        inside_(inside),
+        work_(work) {}
 
   template <class F>
-  void each_cell(F f) const {
-    walk<true>(f);
+  void each_cell(double* u, F f) const {
+    const double* const inside = inside_;
+    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
+#pragma omp simd simdlen(8) safelen(8)
+      for (std::ptrdiff_t c = first; c < first + length(); ++c) {
+        const double value = f(c);
+        u[c] = inside[c - first] != 0.0 ? value : u[c];
+      }
+    }
   }
   template <int Axis, class F>
-  void each_line(F f) const {
-    walk<Axis != 0>(f);
-  }
-  template <class F>
-  void replace(double* u, F f) const {
-    double* const w = work_;
-    walk<true>([=](std::ptrdiff_t c) { w[c] = f(c); });
-    walk<true>([=](std::ptrdiff_t c) { u[c] = w[c]; });
-  }
-
- private:
-  /// Free: the cells of a row may be computed together.
-  template <bool Free, class F>
-  void walk(F f) const {
+  void each_line(double* u, F f) const {
+    const int along = swapped_ && Axis < 2 ? 1 - Axis : Axis;
+    // A vector of 8 must not reach into the row that waits for it; and where rows are whole vectors, each had better
+    // load what was stored in one piece.
+    if (along == 2 || (along == 1 && row_ >= 8 && cells_[0] % 8 != 0)) return each_cell(u, f);
     for (int z = 0; z < cells_[2]; ++z) {
       for (int y = 0; y < cells_[1]; ++y) {
-        const std::ptrdiff_t first = z * plane_ + y * row_, last = first + cells_[0];
-        if constexpr (Free) {
-#pragma omp simd
-          for (std::ptrdiff_t c = first; c < last; ++c) f(c);
+        const std::ptrdiff_t first = z * plane_ + y * row_;
+        if (along == 1) {
+#pragma omp simd simdlen(8)
+          for (std::ptrdiff_t c = first; c < first + cells_[0]; ++c) u[c] = f(c);
         } else {
-          for (std::ptrdiff_t c = first; c < last; ++c) f(c);
+          for (std::ptrdiff_t c = first; c < first + cells_[0]; ++c) u[c] = f(c);
         }
       }
     }
   }
+  template <class F>
+  void replace(double* u, F f) const {
+    double* const w = work_;
+    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
+#pragma omp simd simdlen(8)
+      for (std::ptrdiff_t c = first; c < first + length(); ++c) w[c] = f(c);
+    }
+    each_cell(u, [=](std::ptrdiff_t c) { return w[c]; });
+  }
+
+ private:
+  [[nodiscard]] std::ptrdiff_t length() const {
+    return ((cells_[1] - 1) * row_ + cells_[0] + 7) / 8 * 8;
+  }
 
   std::array<int, 3> cells_;
   std::ptrdiff_t row_, plane_;
+  bool swapped_;
+  const double* inside_;
   double* work_;
 };
 
 }  // namespace
 
-std::size_t mixed_scratch(const TileLayout& layout) {
-  return layout.chunk_values();
+bool mixed_swaps_axes(std::int64_t stage) {
+  return stage % 6 == 1;
 }
 
-void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, double* tile,
-                   double* scratch) {
-  detail::MixedBlock<RowWalk> block(
-      RowWalk(layout, scratch), constants.a1, constants.a0.data(), static_cast<int>(constants.a0.size()),
-      tile + layout.cell(0, 0, 0), static_cast<std::ptrdiff_t>(layout.chunk_values()),
-      static_cast<std::ptrdiff_t>(layout.row_values()), static_cast<std::ptrdiff_t>(layout.plane_values()));
+std::size_t mixed_scratch(const TileLayout& layout) {
+  return layout.chunk_values() + layout.plane_values() + 2 * kPadding;
+}
+
+void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, bool swapped,
+                   double* tile, double* scratch) {
+  const auto row = static_cast<std::ptrdiff_t>(layout.row_values());
+  double* const inside = scratch + layout.chunk_values() + kPadding;
+  std::fill_n(inside, layout.plane_values() + kPadding, 0.0);
+  for (int y = 0; y < layout.block.cells[1]; ++y) std::fill_n(inside + y * row, layout.block.cells[0], 1.0);
+  detail::MixedBlock<PlaneWalk> block(PlaneWalk(layout, swapped, inside, scratch + layout.cell(0, 0, 0)), constants.a1,
+                                      constants.a0.data(), static_cast<int>(constants.a0.size()),
+                                      tile + layout.cell(0, 0, 0), static_cast<std::ptrdiff_t>(layout.chunk_values()),
+                                      swapped ? row : 1, swapped ? 1 : row,
+                                      static_cast<std::ptrdiff_t>(layout.plane_values()));
   for (int v = 0; v < layout.block.variables; ++v) block.advance(v, static_cast<int>(stage % 6));
 }
 

@@ -39,9 +39,14 @@ struct MixedConstants {
 /// Doubles of scratch that advance_mixed needs.
 [[nodiscard]] std::size_t mixed_scratch(const TileLayout& layout);
 
-/// One stage of all variables, in place, on a tile by variable (one lane) with all ghosts. Thread-safe on distinct
-/// tiles and scratch.
-void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, double* tile,
-                   double* scratch);
+/// Is this stage quicker on tiles whose x and y are exchanged? In transport along x a cell waits for the one before it
+/// in its row; exchanged, rows wait for rows, and a row is computed in vectors.
+[[nodiscard]] bool mixed_swaps_axes(std::int64_t stage);
+
+/// One stage of all variables, in place, on a tile by variable (one lane) with all ghosts. swapped: the layout's and
+/// the tile's first axis is y, the second x. `tile` and `scratch` readable and writable kPadding doubles past their
+/// last value. Thread-safe on distinct tiles and scratch.
+void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, bool swapped,
+                   double* tile, double* scratch);
 
 }  // namespace amrbench::kernels

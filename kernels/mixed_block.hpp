@@ -19,18 +19,18 @@ AMRBENCH_HD inline double sum_at(const std::array<const double*, 27>& p, std::pt
 }
 
 /// One block's stage. A cell is an offset from the value of cell (0, 0, 0). `Walk` says how cells are walked:
-///   each_cell(f)         f(c) for every cell, in any order; f reads and writes that cell only
-///   each_line<Axis>(f)   f(c) for every cell, ascending along Axis
+///   each_cell(u, f)        u(c) = f(c) for every cell, in any order; f reads that cell only
+///   each_line<Axis>(u, f)  u(c) = f(c) for every cell, ascending along Axis
 ///   replace(u, f)        u(c) = f(c) for every cell, every f from the values before
 /// One after the other, each sees what the one before wrote. Ascending order along an axis gives each cell what
 /// miniAMR's order (x outermost) gives it: a dependency along one axis only sees the order along that axis.
 template <class Walk>
 class MixedBlock {
  public:
-  /// `tile`: cell (0, 0, 0) of variable 0; chunk, row, plane: steps in doubles; a0: m values.
+  /// `tile`: cell (0, 0, 0) of variable 0; chunk, dx, dy, dz: steps in doubles; a0: m values.
   AMRBENCH_HD MixedBlock(const Walk& walk, double a1, const double* a0, int m, double* tile, std::ptrdiff_t chunk,
-                         std::ptrdiff_t row, std::ptrdiff_t plane)
-      : walk_(walk), a1_(a1), a0_(a0), m_(m), chunk_(chunk), row_(row), plane_(plane), tile_(tile) {}
+                         std::ptrdiff_t dx, std::ptrdiff_t dy, std::ptrdiff_t dz)
+      : walk_(walk), a1_(a1), a0_(a0), m_(m), chunk_(chunk), dx_(dx), dy_(dy), dz_(dz), tile_(tile) {}
 
   /// Variable v in a stage of kind stage % 6.
   AMRBENCH_HD void advance(int v, int kind);
@@ -43,7 +43,7 @@ class MixedBlock {
   }
   template <int Axis>
   [[nodiscard]] AMRBENCH_HD std::ptrdiff_t step() const {
-    return Axis == 0 ? 1 : Axis == 1 ? row_ : plane_;
+    return Axis == 0 ? dx_ : Axis == 1 ? dy_ : dz_;
   }
 
   AMRBENCH_HD void average(int v) const;
@@ -61,16 +61,16 @@ class MixedBlock {
   double a1_;
   const double* a0_;
   int m_;
-  std::ptrdiff_t chunk_, row_, plane_;
+  std::ptrdiff_t chunk_, dx_, dy_, dz_;
   double* tile_;
 };
 
 template <class Walk>
 AMRBENCH_HD void MixedBlock<Walk>::average(int v) const {
   double* const u = var(v);
-  const std::ptrdiff_t dy = row_, dz = plane_;
+  const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
   walk_.replace(u, [=](std::ptrdiff_t c) {
-    return average7<double>(u[c - 1], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + 1]);
+    return average7<double>(u[c - dx], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + dx]);
   });
 }
 
@@ -82,29 +82,31 @@ AMRBENCH_HD void MixedBlock<Walk>::react(int v) const {
   if (v == 1) {
     for (int k = m_; k < 2 * m_; ++k) {
       const double* const q = var(k);
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * p0[c]; });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + q[c] * p0[c]; });
     }
     return;
   }
   const double a0 = a0_[v % m_];
   switch (v / m_) {
     case 0:
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += u[c] * (p0[c] + p1[c] - a1 * u[c]); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + u[c] * (p0[c] + p1[c] - a1 * u[c]); });
       break;
     case 1: {
       const double *const q = partner(v, 1), *const r = partner(v, 2);
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] = u[c] * (p0[c] + u[c] + a1 * q[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      walk_.each_cell(u,
+                      [=](std::ptrdiff_t c) { return u[c] * (p0[c] + u[c] + a1 * q[c] + (1.0 - a1) * r[c]) / p1[c]; });
       break;
     }
     case 2: {
       const double *const q = partner(v, 3), *const r = partner(v, 1);
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      walk_.each_cell(
+          u, [=](std::ptrdiff_t c) { return u[c] + q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a1) * r[c]) / p1[c]; });
       break;
     }
     default: {
       const double *const q = partner(v, 2), *const r = partner(v, 3);
-      walk_.each_cell([=](std::ptrdiff_t c) {
-        u[c] += q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a0) * r[c] + (1.0 - a1) * q[c]) / (p1[c] * p1[c]);
+      walk_.each_cell(u, [=](std::ptrdiff_t c) {
+        return u[c] + q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a0) * r[c] + (1.0 - a1) * q[c]) / (p1[c] * p1[c]);
       });
     }
   }
@@ -126,10 +128,10 @@ AMRBENCH_HD void MixedBlock<Walk>::limit(double* u, const double* driver, double
   };
   if (last) {
     walk_.template each_line<Axis>(
-        [=](std::ptrdiff_t c) { u[c] = numerator(c) / (a + u[c - d] + u[c] + u[c + d] + first[c] + second[c]); });
+        u, [=](std::ptrdiff_t c) { return numerator(c) / (a + u[c - d] + u[c] + u[c + d] + first[c] + second[c]); });
   } else {
     walk_.template each_line<Axis>(
-        [=](std::ptrdiff_t c) { u[c] = numerator(c) / (a + first[c] + second[c] + u[c - d] + u[c] + u[c + d]); });
+        u, [=](std::ptrdiff_t c) { return numerator(c) / (a + first[c] + second[c] + u[c - d] + u[c] + u[c + d]); });
   }
 }
 
@@ -142,14 +144,14 @@ AMRBENCH_HD void MixedBlock<Walk>::transport(int v) const {
   if (v == 1) {
     for (int k = 2; k < m_ + 2; ++k) {
       const double* const q = var(k);
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += q[c] * p0[c]; });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + q[c] * p0[c]; });
     }
-    walk_.each_cell([=](std::ptrdiff_t c) { u[c] /= a1 + u[c]; });
+    walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] / (a1 + u[c]); });
     return;
   }
   switch (v / m_) {
     case 0:
-      walk_.each_cell([=](std::ptrdiff_t c) { u[c] += u[c] * (p0[c] + p1[c] - a1 * u[c]) / (a0 + p1[c]); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + u[c] * (p0[c] + p1[c] - a1 * u[c]) / (a0 + p1[c]); });
       break;
     case 1:
       limit<Axis>(u, u, a0, p0, p1);
@@ -166,11 +168,11 @@ template <class Walk>
 AMRBENCH_HD void MixedBlock<Walk>::couple7(int v) const {
   double* const u = var(v);
   const double *const px = partner(v, 1), *const py = partner(v, 2), *const pz = partner(v, 3);
-  const std::ptrdiff_t dy = row_, dz = plane_;
+  const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
   const double a1 = a1_;
   walk_.replace(u, [=](std::ptrdiff_t c) {
-    return (u[c - 1] * px[c - 1] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
-            u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + 1] * px[c + 1]) /
+    return (u[c - dx] * px[c - dx] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
+            u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + dx] * px[c + dx]) /
            7.0 * (a1 + u[c]);
   });
 }
@@ -186,7 +188,7 @@ AMRBENCH_HD void MixedBlock<Walk>::couple27(int v) const {
     for (int y = -1; y <= 1; ++y) {
       for (int z = -1; z <= 1; ++z) {
         const int away = x * x + y * y + z * z;
-        p[k++] = from[static_cast<std::size_t>(away)] + x + y * row_ + z * plane_;
+        p[k++] = from[static_cast<std::size_t>(away)] + x * dx_ + y * dy_ + z * dz_;
       }
     }
   }
@@ -197,10 +199,10 @@ AMRBENCH_HD void MixedBlock<Walk>::couple27(int v) const {
 template <class Walk>
 AMRBENCH_HD void MixedBlock<Walk>::bring_into_range(double* u) const {
   const double high = a1_ + a0_[0], low = 10.0 - a1_;
-  walk_.each_cell([=](std::ptrdiff_t c) {
+  walk_.each_cell(u, [=](std::ptrdiff_t c) {
     const double x = std::fabs(u[c]);
     const double reduced = x / (high + x), raised = x * low;
-    u[c] = x >= 1.0 ? reduced : x < 0.1 ? raised : x;
+    return x >= 1.0 ? reduced : x < 0.1 ? raised : x;
   });
 }
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "kernels/extensive.hpp"
+#include "kernels/lanes.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/stage_sum.hpp"
+#include "kernels/vector_sum.hpp"
 
 namespace amrbench::kernels {
 
@@ -202,26 +203,45 @@ void load_tile(const TileLayout& l, const double* block, double* tile) {
   }
 }
 
-void store_tile(const TileLayout& l, const double* tile, double* block) {
+PieceSteps piece_steps(const TileLayout& tiles) {
+  return {tiles.strides(), tiles.chunk_values()};
+}
+PieceSteps piece_steps(const BlockLayout& blocks) {
+  return {{std::size_t(blocks.lanes), blocks.row_values(), blocks.plane_values()}, blocks.chunk_values()};
+}
+
+namespace {
+
+/// Chunk after chunk of a block, a cell's lanes from so many places `lane_step` apart.
+template <int Lanes>
+void store_cells(const TileLayout& l, const double* tile, const PieceSteps& steps, std::size_t lane_step,
+                 double* block) {
   const BlockLayout& c = l.block;
-  const std::size_t step = c.lanes / l.lanes;
-  for (int chunk = 0; chunk < l.chunks; ++chunk, tile += l.chunk_values()) {
-    double* to = block + c.offset(chunk * l.lanes, 0, 0, 0);
+  const std::size_t step = steps.cell[0];
+  for (int chunk = 0; chunk < c.chunks; ++chunk, tile += l.lanes == Lanes ? steps.chunk : Lanes * lane_step) {
+    const int used = l.lanes == Lanes ? Lanes : std::min(Lanes, c.variables - chunk * Lanes);
     for (int z = 0; z < c.cells[2]; ++z) {
-      for (int y = 0; y < c.cells[1]; ++y, to += c.row_values()) {
-        const double* from = tile + l.cell(0, y, z);
-        if (step == 1) {
-          std::memcpy(to, from, c.row_values() * sizeof(double));
+      for (int y = 0; y < c.cells[1]; ++y, block += c.row_values()) {
+        const double* const row = tile + z * steps.cell[2] + y * steps.cell[1];
+        if (used == Lanes) {
+          for (int x = 0; x < c.cells[0]; ++x)
+            for (int lane = 0; lane < Lanes; ++lane) block[x * Lanes + lane] = row[lane * lane_step + x * step];
         } else {
-          for (int x = 0; x < c.cells[0]; ++x) to[x * step] = from[x];
+          for (int x = 0; x < c.cells[0]; ++x)
+            for (int lane = 0; lane < Lanes; ++lane)
+              block[x * Lanes + lane] = lane < used ? row[lane * lane_step + x * step] : 0.0;
         }
       }
     }
   }
-  for (int v = l.lanes * l.chunks; v < c.lanes * c.chunks; ++v) {
-    double* to = block + c.offset(v, 0, 0, 0);
-    for (std::size_t k = 0; k < c.block_cells(); ++k) to[k * c.lanes] = 0.0;
-  }
+}
+
+}  // namespace
+
+void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block) {
+  const double* const first = tile + steps.cell[0] + steps.cell[1] + steps.cell[2];
+  with_lanes(l.block.lanes,
+             [&](auto lanes) { store_cells<lanes>(l, first, steps, l.lanes == lanes ? 1 : steps.chunk, block); });
 }
 
 void close_face(const TileLayout& l, double* tile, int face) {
@@ -273,40 +293,21 @@ void unpack_tile_piece(const TileLayout& l, const double* piece, int face, TileT
 }
 
 int block_sum_patterns(int lanes) {
-  return lanes / std::gcd(lanes, kBlockSumLength);
+  return pattern_count(lanes, kBlockSumLength);
 }
 
 namespace {
 
-/// One vector's raw sums (see StageSum), in registers.
-struct VectorSum {
-  SimdBits<8> hi, lo, flags;
-};
-
-template <int Patterns>
+template <std::size_t Patterns>
 void sum_chunk(const double* values, std::size_t count, const SumMagic& magic, RawSum* raw) {
-  const SimdDouble<8> high = SimdDouble<8>{} + magic.hi;
-  std::array<VectorSum, Patterns> sums;
-  for (int p = 0; p < Patterns; ++p) {
-    std::memcpy(&sums[p].hi, raw[p].hi.data(), sizeof sums[p].hi);
-    std::memcpy(&sums[p].lo, raw[p].lo.data(), sizeof sums[p].lo);
-    std::memcpy(&sums[p].flags, raw[p].flags.data(), sizeof sums[p].flags);
-  }
+  std::array<VectorSum<kBlockSumLength>, Patterns> sums;
+  load_sums(sums, raw);
   std::size_t k = 0;
   while (k < count) {
-    for (int p = 0; p < Patterns && k < count; ++p, k += 8) {
-      const SimdDouble<8> v = load<8>(values + k), shifted = v + high;
-      const SimdBits<8> bits = (SimdBits<8>)shifted;
-      sums[p].hi += bits;
-      sums[p].flags |= bits ^ (SimdBits<8>)high;
-      sums[p].lo += (SimdBits<8>)(v - (shifted - high) + magic.lo);
-    }
+    for (std::size_t p = 0; p < Patterns && k < count; ++p, k += kBlockSumLength)
+      sums[p].add(load<kBlockSumLength>(values + k), magic.hi, magic.lo);
   }
-  for (int p = 0; p < Patterns; ++p) {
-    std::memcpy(raw[p].hi.data(), &sums[p].hi, sizeof sums[p].hi);
-    std::memcpy(raw[p].lo.data(), &sums[p].lo, sizeof sums[p].lo);
-    std::memcpy(raw[p].flags.data(), &sums[p].flags, sizeof sums[p].flags);
-  }
+  store_sums(sums, raw);
 }
 
 }  // namespace

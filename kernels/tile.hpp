@@ -61,10 +61,19 @@ struct TileLayout {
 /// Tiles with one lane: every variable is an array of its own, without padding lanes.
 [[nodiscard]] TileLayout make_tile_layout_by_variable(const BlockLayout& block);
 
+/// Doubles from a cell to the next along x, y, z, and from a chunk to the next.
+struct PieceSteps {
+  std::array<std::size_t, 3> cell{};
+  std::size_t chunk = 0;
+};
+[[nodiscard]] PieceSteps piece_steps(const TileLayout& tiles);
+[[nodiscard]] PieceSteps piece_steps(const BlockLayout& blocks);
+
 /// Block to the inside of a tile; ghosts stay as they are. block_values() and values() doubles.
 void load_tile(const TileLayout& layout, const double* block, double* tile);
-/// Inside of a tile to a block; padding lanes become 0 where the tile has none.
-void store_tile(const TileLayout& layout, const double* tile, double* block);
+/// Inside of a tile to a block; padding lanes become 0 where the tile has none. steps: from the tile's cell (-1, -1,
+/// -1) on, piece_steps(layout) or those with axes exchanged.
+void store_tile(const TileLayout& layout, const double* tile, const PieceSteps& steps, double* block);
 
 /// Ghosts across `face` (0 .. 5 = -x +x -y +y -z +z) of a tile at the domain's boundary.
 void close_face(const TileLayout& layout, double* tile, int face);

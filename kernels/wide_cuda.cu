@@ -45,22 +45,24 @@ class ThreadWalk {
 
   // The shared source calls these from functions for host and device; only the device ever runs them.
   template <class F>
-  AMRBENCH_HD void each_cell(const F& f) const {
+  AMRBENCH_HD void each_cell(double* u, const F& f) const {
 #if defined(__CUDA_ARCH__)
-    for (int k = static_cast<int>(threadIdx.x); k < nx_ * ny_ * nz_; k += kThreads)
-      f(k / nx_ / ny_ * plane_ + k / nx_ % ny_ * row_ + k % nx_);
+    for (int k = static_cast<int>(threadIdx.x); k < nx_ * ny_ * nz_; k += kThreads) {
+      const std::ptrdiff_t c = k / nx_ / ny_ * plane_ + k / nx_ % ny_ * row_ + k % nx_;
+      u[c] = f(c);
+    }
     __syncthreads();
 #endif
   }
   template <int Axis, class F>
-  AMRBENCH_HD void each_line(const F& f) const {
+  AMRBENCH_HD void each_line(double* u, const F& f) const {
 #if defined(__CUDA_ARCH__)
     const int length = Axis == 0 ? nx_ : Axis == 1 ? ny_ : nz_, first = Axis == 0 ? ny_ : nx_;
     const std::ptrdiff_t step = Axis == 0 ? 1 : Axis == 1 ? row_ : plane_;
     const std::ptrdiff_t step_a = Axis == 0 ? row_ : 1, step_b = Axis == 2 ? row_ : plane_;
     for (int k = static_cast<int>(threadIdx.x); k < nx_ * ny_ * nz_ / length; k += kThreads) {
       const std::ptrdiff_t start = k % first * step_a + k / first * step_b;
-      for (int i = 0; i < length; ++i) f(start + i * step);
+      for (int i = 0; i < length; ++i) u[start + i * step] = f(start + i * step);
     }
     __syncthreads();
 #endif
@@ -68,8 +70,8 @@ class ThreadWalk {
   template <class F>
   AMRBENCH_HD void replace(double* u, const F& f) const {
     double* const w = work_;
-    each_cell([=](std::ptrdiff_t c) { w[c] = f(c); });
-    each_cell([=](std::ptrdiff_t c) { u[c] = w[c]; });
+    each_cell(w, f);
+    each_cell(u, [=](std::ptrdiff_t c) { return w[c]; });
   }
 
  private:
@@ -87,7 +89,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = static_cast<int>(blockIdx.x); i < count; i += static_cast<int>(gridDim.x)) {
     double* const tile = tiles + i * l.values();
     detail::MixedBlock<ThreadWalk> block(ThreadWalk(l, work), constants[0], constants + 1, fours,
-                                         tile + l.cell(0, 0, 0), static_cast<std::ptrdiff_t>(l.chunk_values()),
+                                         tile + l.cell(0, 0, 0), static_cast<std::ptrdiff_t>(l.chunk_values()), 1,
                                          static_cast<std::ptrdiff_t>(l.row_values()),
                                          static_cast<std::ptrdiff_t>(l.plane_values()));
     for (int v = 0; v < l.block.variables; ++v) block.advance(v, kind);

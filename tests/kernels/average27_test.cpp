@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
+
+#include "kernels/random_block.hpp"
 
 namespace amrbench::kernels {
 namespace {
@@ -12,58 +17,132 @@ namespace {
 /// Every block edge that compiles to other loops, some shapes of other kinds, few and many variables.
 std::vector<BlockLayout> layouts() {
   std::vector<BlockLayout> all;
-  for (const auto& cells :
-       {std::array{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {16, 16, 16}, {2, 6, 4}, {32, 2, 4}, {10, 4, 2}}) {
+  for (const auto& cells : {std::array{2, 2, 2},
+                            {4, 4, 4},
+                            {8, 8, 8},
+                            {16, 16, 16},
+                            {2, 6, 4},
+                            {32, 2, 4},
+                            {10, 4, 2},
+                            {6, 6, 6},
+                            {12, 10, 6},
+                            {20, 2, 6}}) {
     for (const int variables : {1, 2, 3, 5, 8, 13, 40}) all.push_back(make_layout(cells, variables));
   }
   return all;
 }
 
-double mean_of_27(const TileLayout& t, const std::vector<double>& tile, int v, int x, int y, int z) {
-  std::array<double, 3> planes{};
-  for (int dx = -1; dx <= 1; ++dx) {
-    double sum = 0.0;
-    bool first = true;
-    for (int dy = -1; dy <= 1; ++dy) {
-      for (int dz = -1; dz <= 1; ++dz) {
-        const double value = tile[t.offset(v, x + dx, y + dy, z + dz)];
-        sum = first ? value : sum + value;
-        first = false;
+/// A block with random values around it: every piece in a block of its own, or in an extended face, by chance.
+class RandomSurroundings {
+ public:
+  RandomSurroundings(std::mt19937_64& random, const BlockLayout& l) : block_steps_(piece_steps(l)) {
+    for (int axis = 0; axis < 3; ++axis) face_steps_[axis] = piece_steps(make_face_tile_layout(l, axis));
+    for (int k = 0; k < 27; ++k) {
+      const std::array<int, 3> d{k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+      int axis = 2;
+      while (axis >= 0 && (d[axis] == 0 || random() % 2 == 0)) --axis;
+      std::array<int, 3> at{};
+      for (int a = 0; a < 3; ++a) at[a] = d[a] < 0 ? l.cells[a] - 1 : 0;
+      if (axis < 0) {
+        values_[k] = checks::random_buffer(random, l.block_values());
+        around.pieces[k] = {values_[k].data() + l.offset(0, at[0], at[1], at[2]), &block_steps_};
+        continue;
       }
+      const TileLayout face = make_face_tile_layout(l, axis);
+      for (int a = 0; a < axis; ++a) at[a] = d[a] < 0 ? -1 : d[a] == 0 ? 0 : l.cells[a];
+      at[axis] = d[axis] < 0 ? -1 : 0;
+      values_[k] = checks::random_buffer(random, face.values());
+      around.pieces[k] = {values_[k].data() + face.cell(at[0], at[1], at[2]), &face_steps_[axis]};
     }
-    planes[dx + 1] = sum;
   }
-  return (planes[0] + planes[1] + planes[2]) / 27.0;
-}
-
-TEST(Average27, AgreesWithTheSumWrittenOutBitForBit) {
-  unsigned seed = 27;
-  for (const BlockLayout& l : layouts()) {
-    SCOPED_TRACE(testing::Message() << "seed " << ++seed << ", " << l.cells[0] << "x" << l.cells[1] << "x" << l.cells[2]
-                                    << ", " << l.variables << " variables");
-    const TileLayout t = make_tile_layout(l);
-    std::mt19937 engine(seed);
-    std::vector<double> tile(t.values()), out(l.block_values(), -1.0), scratch(average27_scratch(t));
-    for (double& x : tile) x = std::uniform_real_distribution<double>(0.0, 1.0)(engine);
-    average27(t, tile.data(), out.data(), scratch.data());
-    for (int v = 0; v < l.lanes * l.chunks; ++v) {
-      for (int z = 0; z < l.cells[2]; ++z) {
-        for (int y = 0; y < l.cells[1]; ++y) {
-          for (int x = 0; x < l.cells[0]; ++x)
-            ASSERT_EQ(out[l.offset(v, x, y, z)], mean_of_27(t, tile, v, x, y, z))
-                << v << ": " << x << " " << y << " " << z;
+  /// All cells, one by one.
+  [[nodiscard]] std::vector<double> tile(const TileLayout& t) const {
+    std::vector<double> tile(t.values());
+    const BlockLayout& l = t.block;
+    for (int v = 0; v < t.lanes * t.chunks; ++v) {
+      for (int z = -1; z <= l.cells[2]; ++z) {
+        for (int y = -1; y <= l.cells[1]; ++y) {
+          for (int x = -1; x <= l.cells[0]; ++x) {
+            std::array<int, 3> at{x, y, z}, d{};
+            for (int a = 0; a < 3; ++a) {
+              d[a] = at[a] < 0 ? -1 : at[a] < l.cells[a] ? 0 : 1;
+              if (d[a] != 0) at[a] = 0;
+            }
+            const Piece& piece = around.piece(d[0], d[1], d[2]);
+            tile[t.offset(v, x, y, z)] =
+                piece.at(at[0], at[1], at[2])[(v / l.lanes) * piece.steps->chunk + v % l.lanes];
+          }
         }
       }
     }
+    return tile;
+  }
+  Surroundings around;
+
+ private:
+  PieceSteps block_steps_;
+  std::array<PieceSteps, 3> face_steps_;
+  std::array<checks::Buffer, 27> values_;
+};
+
+TEST(Average27, EveryKernelGivesTheReferenceBitsAndExactSums) {
+  const auto scale = support::FixedPointScale::for_bound(64.0);
+  unsigned seed = 27;
+  for (const BlockLayout& l : layouts()) {
+    SCOPED_TRACE("seed " + std::to_string(++seed) + ", " + checks::name_of(l));
+    std::mt19937_64 random(seed);
+    const RandomSurroundings block(random, l);
+    const TileLayout t = make_tile_layout(l);
+    std::vector<double> expected(l.block_values());
+    average27_reference(t, block.tile(t).data(), expected.data());
+    const FlatRows rows(l);
+    const Average27Kernel kernel = select_average27(rows);
+    checks::Buffer out(l.block_values()), scratch(kernel.scratch);
+    std::vector<support::FixedPointSum> exact(l.variables, support::FixedPointSum(scale));
+    for (int v = 0; v < l.variables; ++v) {
+      for (std::size_t c = 0; c < l.block_cells(); ++c) exact[v].add(expected[l.offset(v, 0, 0, 0) + c * l.lanes]);
+    }
+    for (int streamed = 0; streamed < 2; ++streamed) {
+      StageSum sum(l, kFlatLength, block_sum_patterns(l.lanes), scale);
+      sum.reserve(l.block_cells());
+      for (const bool summing : {false, true}) {
+        std::fill(out.begin(), out.end(), -1.0);
+        // Scratch of an earlier block must not show.
+        std::fill(scratch.begin(), scratch.end(), std::numeric_limits<double>::quiet_NaN());
+        for (int chunk = 0; chunk < l.chunks; chunk += 2) {
+          const Average27Args args{block.around, block.around, out.data(), chunk, std::min(chunk + 2, l.chunks)};
+          (summing ? kernel.summing : kernel.plain)[streamed](rows, args, scratch.data(), sum.raw(0), sum.magic());
+        }
+        stream_fence();
+        ASSERT_EQ(std::memcmp(out.data(), expected.data(), expected.size() * sizeof(double)), 0);
+      }
+      for (int v = 0; v < l.variables; ++v) ASSERT_TRUE(sum.totals()[v] == exact[v]) << "variable " << v;
+    }
   }
 }
 
-TEST(Average27, KeepsTheTotalOfAClosedBlockAndItsConstants) {
+TEST(GatheredTile, HoldsEveryCellAroundABlockInBothKindsOfTile) {
+  unsigned seed = 270;
+  for (const BlockLayout& l : layouts()) {
+    SCOPED_TRACE("seed " + std::to_string(++seed) + ", " + checks::name_of(l));
+    std::mt19937_64 random(seed);
+    const RandomSurroundings block(random, l);
+    for (const TileLayout& t : {make_tile_layout(l), make_tile_layout_by_variable(l)}) {
+      CellBox all{{-1, -1, -1}, l.cells};
+      for (int& high : all.high) ++high;
+      std::vector<double> tile(t.values(), std::numeric_limits<double>::quiet_NaN());
+      gather_cells(l, block.around, all, piece_steps(t), t.lanes, tile.data());
+      ASSERT_EQ(tile, block.tile(t));
+    }
+  }
+}
+
+TEST(Average27, ItsReferenceKeepsTheTotalOfAClosedBlockAndItsConstants) {
   for (const BlockLayout& l : layouts()) {
     const TileLayout t = make_tile_layout(l);
     SCOPED_TRACE(testing::Message() << l.cells[0] << "x" << l.cells[1] << "x" << l.cells[2] << ", " << l.variables);
     std::mt19937 engine(l.variables);
-    std::vector<double> block(l.block_values() + kPadding), tile(t.values()), scratch(average27_scratch(t));
+    std::vector<double> block(l.block_values() + kPadding), tile(t.values());
     for (double& x : block) x = std::uniform_real_distribution<double>(0.0, 1.0)(engine);
     const auto total = [&](const std::vector<double>& values, int v) {
       long double sum = 0.0;
@@ -74,13 +153,13 @@ TEST(Average27, KeepsTheTotalOfAClosedBlockAndItsConstants) {
     for (int stage = 0; stage < 5; ++stage) {
       load_tile(t, block.data(), tile.data());
       for (int face = 0; face < 6; ++face) close_face(t, tile.data(), face);
-      average27(t, tile.data(), block.data(), scratch.data());
+      average27_reference(t, tile.data(), block.data());
     }
     EXPECT_NE(block, first);
     for (int v = 0; v < l.variables; ++v)
       EXPECT_NEAR(total(block, v) / total(first, v), 1.0, 1e-13) << "variable " << v;
     std::fill(tile.begin(), tile.end(), 3.0);
-    average27(t, tile.data(), block.data(), scratch.data());
+    average27_reference(t, tile.data(), block.data());
     EXPECT_EQ(block[l.offset(l.variables - 1, l.cells[0] - 1, l.cells[1] - 1, l.cells[2] - 1)], 3.0);
   }
 }

@@ -52,7 +52,7 @@ TEST(Average7, EveryKernelGivesTheReferenceBits) {
       average7_reference(layout, block.args_into(expected.data()));
       for (const Average7 kernel : select_average7(layout).plain) {
         std::memset(block.args().out, 0xff, layout.block_values() * sizeof(double));
-        run_block(kernel, layout, block.args(), nullptr);
+        run_block(kernel, FlatRows(layout), block.args(), nullptr);
         stream_fence();
         EXPECT_TRUE(same_bits(block.out().data(), expected.data(), layout.block_values())) << "repeat " << repeat;
       }
@@ -90,9 +90,9 @@ TEST(Average7, SummingGivesTheSameBitsAndTheExactSums) {
     for (int b = 0; b < kBlocks; ++b) {
       const RandomBlock block(random, layout);
       Buffer plain(layout.block_values() + kPadding);
-      run_block(kernel.plain[0], layout, block.args_into(plain.data()), nullptr);
+      run_block(kernel.plain[0], FlatRows(layout), block.args_into(plain.data()), nullptr);
       sum.reserve(layout.block_cells());
-      run_block(kernel.summing[b % 2], layout, block.args(), &sum);
+      run_block(kernel.summing[b % 2], FlatRows(layout), block.args(), &sum);
       stream_fence();
       ASSERT_TRUE(same_bits(block.out().data(), plain.data(), layout.block_values()));
       for (int v = 0; v < layout.variables; ++v) {
@@ -119,18 +119,24 @@ TEST(Average7, SummingGivesTheSameBitsAndTheExactSums) {
   });
 }
 
-TEST(Seventh, IsTheCorrectlyRoundedQuotient) {
-  SCOPED_TRACE("seed " + std::to_string(kSeed));
-  std::mt19937_64 random(kSeed);
+template <int Divisor>
+void check_quotients(std::mt19937_64& random) {
   for (int k = 0; k < 2'000'000; ++k) {
-    // All mantissas, and those beside multiples of seven, whose quotients lie next to a double.
-    const std::uint64_t low = (std::uint64_t{1} << 52) / 7 + 1, high = (std::uint64_t{1} << 53) / 7;
-    const double multiple = static_cast<double>((low + random() % (high - low)) * 7 + random() % 3 - 1);
+    // All mantissas, and those beside multiples of the divisor, whose quotients lie next to a double.
+    const std::uint64_t low = (std::uint64_t{1} << 52) / Divisor + 1, high = (std::uint64_t{1} << 53) / Divisor;
+    const double multiple = static_cast<double>((low + random() % (high - low)) * Divisor + random() % 3 - 1);
     const double s = std::ldexp(k % 2 != 0 ? multiple : 1.0 + static_cast<double>(random() >> 12) * 0x1p-52,
                                 static_cast<int>(random() % 1200) - 600);
-    ASSERT_EQ(seventh(s), s / 7.0) << std::hexfloat << s;
-    ASSERT_EQ(seventh(-s), -s / 7.0) << std::hexfloat << s;
+    ASSERT_EQ(divided<Divisor>(s), s / Divisor) << std::hexfloat << s;
+    ASSERT_EQ(divided<Divisor>(-s), -s / Divisor) << std::hexfloat << s;
   }
+}
+
+TEST(Divided, IsTheCorrectlyRoundedQuotient) {
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937_64 random(kSeed);
+  check_quotients<7>(random);
+  check_quotients<27>(random);
 }
 
 TEST(Average7, ConstantFieldStaysConstant) {
@@ -141,7 +147,7 @@ TEST(Average7, ConstantFieldStaysConstant) {
     args.in = in.data();
     args.out = out.data();
     for (int f = 0; f < 6; ++f) args.faces[f] = in_place_face(layout, in.data(), f / 2, f % 2);
-    run_block(select_average7(layout).plain[1], layout, args, nullptr);
+    run_block(select_average7(layout).plain[1], FlatRows(layout), args, nullptr);
     stream_fence();
     for (std::size_t i = 0; i < layout.block_values(); ++i) ASSERT_EQ(out[i], 3.0) << "value " << i;
   });

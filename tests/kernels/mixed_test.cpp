@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace amrbench::kernels {
 namespace {
@@ -157,16 +158,22 @@ class Serial {
   std::vector<std::vector<double>> u_;
 };
 
+/// Offset of a cell in a tile whose x and y may be exchanged.
+std::size_t place(const TileLayout& t, bool swapped, int v, int x, int y, int z) {
+  return swapped ? t.offset(v, y, x, z) : t.offset(v, x, y, z);
+}
+
 /// Fills a tile and the serial arrays with the same random values, ghosts included.
-void fill(const TileLayout& t, unsigned seed, std::vector<double>& tile, Serial& serial) {
+void fill(const TileLayout& t, unsigned seed, bool swapped, std::vector<double>& tile, Serial& serial) {
   std::mt19937 engine(seed);
-  const auto& n = t.block.cells;
+  std::array<int, 3> n = t.block.cells;
+  if (swapped) std::swap(n[0], n[1]);
   for (int v = 0; v < t.block.variables; ++v) {
     for (int z = -1; z <= n[2]; ++z) {
       for (int y = -1; y <= n[1]; ++y) {
         for (int x = -1; x <= n[0]; ++x) {
           const double value = std::uniform_real_distribution<double>(0.0, 2.0)(engine);
-          tile[t.offset(v, x, y, z)] = value;
+          tile[place(t, swapped, v, x, y, z)] = value;
           serial.at(v, x + 1, y + 1, z + 1) = value;
         }
       }
@@ -176,26 +183,29 @@ void fill(const TileLayout& t, unsigned seed, std::vector<double>& tile, Serial&
 
 TEST(Mixed, AgreesWithTheSerialWorkBitForBit) {
   unsigned seed = 100;
-  for (const auto& n : {std::array{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {6, 2, 10}}) {
+  for (const auto& n : {std::array{2, 2, 2}, {4, 4, 4}, {8, 8, 8}, {6, 2, 10}, {12, 4, 6}}) {
     for (const int variables : {2, 5, 8, 9, 12, 18, 41}) {
-      for (std::int64_t stage = 0; stage < 6; ++stage) {
+      for (std::int64_t run = 0; run < 12; ++run) {
+        const std::int64_t stage = run % 6;
+        const bool swapped = run >= 6;
         SCOPED_TRACE(testing::Message() << "seed " << ++seed << ", " << n[0] << "x" << n[1] << "x" << n[2] << ", "
-                                        << variables << " variables, stage " << stage);
-        const TileLayout t = make_tile_layout_by_variable(make_layout(n, variables));
+                                        << variables << " variables, stage " << stage << (swapped ? ", swapped" : ""));
+        const std::array<int, 3> cells{n[swapped ? 1 : 0], n[swapped ? 0 : 1], n[2]};
+        const TileLayout t = make_tile_layout_by_variable(make_layout(cells, variables));
         const MixedConstants constants = mixed_constants(variables);
         Serial serial(n, variables, constants);
-        std::vector<double> tile(t.values()), scratch(mixed_scratch(t));
-        fill(t, seed, tile, serial);
+        std::vector<double> tile(t.values() + kPadding), scratch(mixed_scratch(t) + kPadding);
+        fill(t, seed, swapped, tile, serial);
         // Twice: the second stage starts from values that the first brought into range, with stale ghosts.
         for (int repeat = 0; repeat < 2; ++repeat) {
-          advance_mixed(t, constants, stage + 6 * repeat, tile.data(), scratch.data());
+          advance_mixed(t, constants, stage + 6 * repeat, swapped, tile.data(), scratch.data());
           serial.stage(stage);
         }
         for (int v = 0; v < variables; ++v) {
           for (int z = -1; z <= n[2]; ++z) {
             for (int y = -1; y <= n[1]; ++y) {
               for (int x = -1; x <= n[0]; ++x)
-                ASSERT_EQ(tile[t.offset(v, x, y, z)], serial.at(v, x + 1, y + 1, z + 1))
+                ASSERT_EQ(tile[place(t, swapped, v, x, y, z)], serial.at(v, x + 1, y + 1, z + 1))
                     << "variable " << v << " at " << x << " " << y << " " << z;
             }
           }
@@ -208,8 +218,8 @@ TEST(Mixed, AgreesWithTheSerialWorkBitForBit) {
 TEST(Mixed, BringsValuesBackIntoRange) {
   const TileLayout t = make_tile_layout_by_variable(make_layout({4, 4, 4}, 8));
   const MixedConstants constants = mixed_constants(8);
-  std::vector<double> tile(t.values(), 50.0), scratch(mixed_scratch(t));
-  advance_mixed(t, constants, 5, tile.data(), scratch.data());
+  std::vector<double> tile(t.values() + kPadding, 50.0), scratch(mixed_scratch(t) + kPadding);
+  advance_mixed(t, constants, 5, false, tile.data(), scratch.data());
   EXPECT_EQ(tile[t.offset(0, 1, 1, 1)], 50.0) << "the average of a constant";
   for (int v = 1; v < 8; ++v) {
     const double x = tile[t.offset(v, 1, 1, 1)];

@@ -98,7 +98,7 @@ TEST(Tile, LoadsAndStoresEveryValueAndClearsPadding) {
         }
       }
     }
-    store_tile(t, tile.data(), back.data());
+    store_tile(t, tile.data(), piece_steps(t), back.data());
     EXPECT_TRUE(std::equal(back.begin(), back.end(), block.begin()));
   });
 }

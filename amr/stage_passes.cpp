@@ -1,0 +1,46 @@
+#include "amr/stage_passes.hpp"
+
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "kernels/stage_sum.hpp"
+
+namespace amrbench::amr {
+
+namespace {
+
+/// Most of a second-level cache of 1 to 2 MiB; a pass over a group should fit beside what streams through.
+constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
+/// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
+/// small beside the stencil's.
+constexpr std::size_t kPassBytes = std::size_t{32} << 10;
+
+/// The second-level cache of a core.
+std::size_t own_cache_bytes() {
+  constexpr long kUsual = 1 << 20;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+  const long bytes = 0;
+#endif
+  return static_cast<std::size_t>(bytes > 0 ? bytes : kUsual);
+}
+
+}  // namespace
+
+StagePasses::StagePasses(const kernels::BlockLayout& layout) {
+  const std::size_t chunk_bytes = layout.chunk_values() * sizeof(double);
+  chunks = static_cast<int>(std::clamp<std::size_t>(kPassBytes / chunk_bytes, 1, layout.chunks));
+  const std::size_t by_cache = kGroupBytes / (chunks * chunk_bytes);
+  const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
+  blocks = std::max<std::size_t>(1, std::min(by_cache, by_sums));
+}
+
+bool streams_results(std::size_t bytes, std::string_view stores) {
+  const bool large = bytes > 2 * own_cache_bytes() * std::size_t(omp_get_max_threads());
+  return stores == "streamed" || (stores == "auto" && large);
+}
+
+}  // namespace amrbench::amr

@@ -1,0 +1,22 @@
+#pragma once
+// How a thread walks its stretch of the curve: in groups of blocks, each group a few chunks at a time
+// (docs/decisions/0003-stencil-schedule.md says why).
+#include <cstddef>
+#include <string_view>
+
+#include "kernels/layout.hpp"
+
+namespace amrbench::amr {
+
+struct StagePasses {
+  explicit StagePasses(const kernels::BlockLayout& layout);
+  int chunks = 1;          ///< computed at once
+  std::size_t blocks = 1;  ///< a group; no more cells than raw sums take between two flushes
+};
+
+/// Do results that make up `bytes` on this rank leave a core's own caches before they are read again? Then they need
+/// not pass through them: on the machines at hand that is faster even where a shared cache would still hold them.
+/// `stores`: DeviceConfig::stores.
+[[nodiscard]] bool streams_results(std::size_t bytes, std::string_view stores);
+
+}  // namespace amrbench::amr

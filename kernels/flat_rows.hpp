@@ -1,0 +1,77 @@
+#pragma once
+// A chunk walked as one array of whole vectors of 8 doubles.
+//
+// Edges are even, so any four rows of a chunk (and any one row of a multiple of 8 doubles) are whole vectors, aligned
+// as the chunk is, whatever the edge and the lanes. A neighbour along x is then the same array shifted by the lanes,
+// but where a row begins or ends: there the value comes from an array of what lies outside, by a mask. The masks repeat
+// with a period.
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "kernels/layout.hpp"
+#include "kernels/simd.hpp"
+
+namespace amrbench::kernels {
+
+inline constexpr int kFlatLength = 8;  ///< doubles of a vector
+
+/// Which of 8 values are meant.
+#if defined(__AVX512F__)
+using LaneMask = std::uint8_t;
+#else
+using LaneMask = SimdBits<kFlatLength>;
+#endif
+
+/// v, but p's values where the mask is set; reads those only.
+inline SimdDouble<8> load_where(const LaneMask& mask, const double* p, const SimdDouble<8>& v) {
+#if defined(__AVX512F__)
+  return _mm512_mask_loadu_pd(v, mask, p);
+#elif defined(__AVX__)
+  SimdDouble<8> r = v;
+  for (int half = 0; half < 2; ++half) {
+    __m256i m;
+    __m256d old;
+    std::memcpy(&m, reinterpret_cast<const char*>(&mask) + half * sizeof m, sizeof m);
+    std::memcpy(&old, reinterpret_cast<const char*>(&v) + half * sizeof old, sizeof old);
+    const __m256d mixed = _mm256_blendv_pd(old, _mm256_maskload_pd(p + 4 * half, m), _mm256_castsi256_pd(m));
+    std::memcpy(reinterpret_cast<char*>(&r) + half * sizeof mixed, &mixed, sizeof mixed);
+  }
+  return r;
+#else
+  SimdDouble<8> r = v;
+  for (int k = 0; k < kFlatLength; ++k)
+    if (mask[k] != 0) r[k] = p[k];
+  return r;
+#endif
+}
+
+/// p's values where the mask is set, q's elsewhere; reads those only.
+inline SimdDouble<8> load_either(const LaneMask& mask, const double* p, const double* q) {
+#if defined(__AVX512F__)
+  return _mm512_mask_loadu_pd(_mm512_maskz_loadu_pd(static_cast<LaneMask>(~mask), q), mask, p);
+#else
+  return load_where(mask, p, load_where(~mask, q, SimdDouble<8>{}));
+#endif
+}
+
+/// The masks of one vector: values of a row's first and of its last cell.
+struct EdgeMasks {
+  LaneMask first, last;
+  bool any;  ///< is there such a value?
+};
+
+inline constexpr std::size_t kMostStripValues = 1024;  ///< a few arrays of so many doubles fit the first-level cache
+
+/// How the rows of a layout's chunks are cut. Plain data, made once.
+struct FlatRows {
+  explicit FlatRows(const BlockLayout& layout);
+
+  BlockLayout layout;
+  int rows = 0;                  ///< of a chunk
+  int strip = 0;                 ///< rows computed at once: whole vectors, whole periods of masks and sums
+  std::vector<EdgeMasks> masks;  ///< of the vectors of a period
+  std::array<LaneMask, kFlatLength> behind{};  ///< behind[n]: values n and on
+};
+
+}  // namespace amrbench::kernels

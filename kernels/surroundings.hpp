@@ -1,0 +1,48 @@
+#pragma once
+// A block and what lies around it, in 27 pieces where they are: for stencils that need edges and corners.
+//
+// Piece (dx, dy, dz), each -1, 0 or 1, covers coordinate -1, 0 .. n - 1 or n of the block along x, y and z. The pieces
+// are parts of other blocks, or of extended faces (kernels/tile.hpp says what each ghost holds), so a piece has steps
+// of its own; its cells are [chunk][z][y][x][lane] with the block's lanes, and along x a piece with dx = 0 lies cell
+// after cell.
+#include <array>
+#include <cstddef>
+
+#include "kernels/tile.hpp"
+
+namespace amrbench::kernels {
+
+/// `values`: the piece's first cell in its first chunk. Readable kPadding doubles past the last cell.
+struct Piece {
+  const double* values = nullptr;
+  const PieceSteps* steps = nullptr;
+  [[nodiscard]] const double* at(int x, int y, int z) const {
+    return values + std::size_t(x) * steps->cell[0] + std::size_t(y) * steps->cell[1] + std::size_t(z) * steps->cell[2];
+  }
+};
+
+struct Surroundings {
+  std::array<Piece, 27> pieces;
+  [[nodiscard]] static constexpr int index(int dx, int dy, int dz) { return (dz + 1) * 9 + (dy + 1) * 3 + dx + 1; }
+  [[nodiscard]] const Piece& piece(int dx, int dy, int dz) const { return pieces[std::size_t(index(dx, dy, dz))]; }
+};
+
+/// Cells [low, high) in coordinates -1 .. n of a block.
+struct CellBox {
+  std::array<int, 3> low, high;
+};
+/// Copies the cells of `box` around a block: the first one to `to`, the others by `steps` from there, with the block's
+/// lanes or variable by variable (lanes = 1; padding lanes are left out). Thread-safe on distinct targets. O(cells *
+/// variables).
+void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
+                  int lanes, double* to);
+
+/// Asks for rows [begin, end) of a chunk of a block, counted through its planes, and for what lies beside them across
+/// its faces, to be in the second-level cache when they are wanted.
+void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
+
+/// Tiles of two layers, the last one of a block and the first one behind it across `axis`: coordinates -1 and 0. Pieces
+/// of faces are packed from and unpacked to such a tile as if it were a whole one.
+[[nodiscard]] TileLayout make_face_tile_layout(const BlockLayout& block, int axis);
+
+}  // namespace amrbench::kernels
