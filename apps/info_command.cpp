@@ -11,6 +11,7 @@
 #if defined(AMRBENCH_CUDA)
 #include "support/cuda_link.hpp"
 #endif
+#include "amr/checkpoint_part.hpp"
 #include "apps/commands.hpp"
 #include "apps/memory_estimate.hpp"
 #include "support/cuda_info.hpp"
@@ -55,6 +56,7 @@ void info_command(std::ostream& out) {
   line(out, "flags", build.flags);
   line(out, "MPI", mpi_with_version());
   line(out, "OpenMP", fmt::format("{}", _OPENMP));
+  line(out, "checkpoints", amr::has_checkpoints() ? "HDF5, xxHash" : "not built; they need HDF5 and xxHash");
 
   const std::size_t cores = physical_cores();
   const unsigned logical = std::thread::hardware_concurrency();

@@ -96,7 +96,7 @@ std::optional<RestartPoint> newest_good(const support::Communicator& comm, const
 
 enum class Named : int { missing, slot, folder };
 
-Named kind_of(const support::Communicator& comm, const fs::path& path) {
+Named named_kind(const support::Communicator& comm, const fs::path& path) {
   Named kind = Named::missing;
   std::error_code error;
   if (comm.is_root() && fs::is_directory(path, error)) kind = amr::slot_number(path) ? Named::slot : Named::folder;
@@ -126,7 +126,7 @@ RestartPoint find_restart(const support::Communicator& comm, const fs::path& fol
     throw InputError(
         "--restart: this build has no checkpoints; install libhdf5-dev and libxxhash-dev and configure again");
   fs::path path = folder.has_filename() ? folder : folder.parent_path();
-  const Named kind = kind_of(comm, path);
+  const Named kind = named_kind(comm, path);
   if (kind == Named::missing)
     throw InputError(
         fmt::format("--restart {}: no such folder; name the result folder of a run, or a slot in its "

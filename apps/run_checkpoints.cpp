@@ -47,16 +47,15 @@ int RunCheckpoints::reasons(std::int64_t step) {
 
 void RunCheckpoints::after_step(std::int64_t step, double elapsed) {
   const int why = reasons(step);
-  if (why == 0) return;
-  save(elapsed);
-  if ((why & kEnd) == 0) return;
+  if (why == 0 || !save(elapsed) || (why & kEnd) == 0) return;
   run_.simulation.stop();
   is_stopped_ = true;
 }
 
-void RunCheckpoints::save(double elapsed) {
+/// False where a check has failed: the run then ends, and not by us.
+bool RunCheckpoints::save(double elapsed) {
   const amr::RunState state = run_.simulation.state();
-  if (!run_.simulation.conservation().passed()) return;  // the run ends, and not by us
+  if (!run_.simulation.conservation().passed()) return false;
   const support::PhaseTimer timer(run_.metrics, support::Phase::checkpoint);
   RunPast past = past_;
   past.time_s += support::all_max(run_.comm, elapsed);
@@ -72,6 +71,7 @@ void RunCheckpoints::save(double elapsed) {
   last_ = std::chrono::steady_clock::now();
   bytes_ += last_bytes_;
   ++count_;
+  return true;
 }
 
 RunPast load_past(const RestartPoint& restart, const support::Communicator& comm, const Config& config,

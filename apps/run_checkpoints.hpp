@@ -56,7 +56,7 @@ class RunCheckpoints {
  private:
   enum Reason : int { kDue = 1, kAsked = 2, kEnd = 4 };
   [[nodiscard]] int reasons(std::int64_t step);
-  void save(double elapsed);
+  bool save(double elapsed);
 
   Run run_;
   RunPast past_;

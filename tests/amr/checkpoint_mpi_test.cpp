@@ -43,6 +43,9 @@ struct Half {
 
 apps::Config configured(int set, const Half& half) {
   apps::Config config = random_config(set);
+  // Steps of length 1, steps of a given length, and steps by the speed of objects, which grow.
+  if (set % 3 > 0) config.run.time = set % 3 == 1 ? 3.0 : 1.0;
+  if (set % 3 == 2) config.run.steps = 0;
   config.partition.method = half.method;
   config.balance = {.policy = half.policy, .threshold = 0.3, .weights = half.weights};
   return config;
