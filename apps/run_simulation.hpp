@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/config.hpp"
-#include "support/watch.hpp"
+#include "support/heartbeat.hpp"
 
 namespace amrbench::apps {
 
@@ -14,9 +14,9 @@ enum class Progress { automatic, live, plain, none };  ///< automatic: live on a
 struct RunOptions {
   std::filesystem::path result_folder;  ///< exists, is empty of results, holds config.toml; the same on every rank
   Progress progress = Progress::automatic;
-  std::vector<std::string> arguments;  ///< the command as given, for the run record
-  support::Watch* watch = nullptr;     ///< is told phase and step, and how long it is to wait; null: nobody watches
-  std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
+  std::vector<std::string> arguments;       ///< the command as given, for the run record
+  support::Heartbeat* heartbeat = nullptr;  ///< is told phase and step; null: nobody watches
+  std::vector<std::string> notes;           ///< lines the user was shown about the input, for the run record
 };
 
 /// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,
