@@ -90,7 +90,8 @@ struct RunRecord {
 /// the keys of config and provenance, never on values.
 [[nodiscard]] std::vector<support::CsvCell> to_csv_cells(const RunRecord& record);
 
-/// run.csv and run.json in `folder`, which must exist: both, run.json last, or none. RunError as write_file_atomically(). Call on one rank.
+/// run.csv and run.json in `folder`, which must exist: both, run.json last, or none. RunError as
+/// write_file_atomically(). Call on one rank.
 void write_run_record(const std::filesystem::path& folder, const RunRecord& record,
                       support::Existing existing = support::Existing::refuse);
 
