@@ -88,7 +88,8 @@ void Simulation::refine(int passes) {
     if (consensus.splits + consensus.merges == 0) break;
     changed = true;
     const std::int64_t net = (mesh_.space().kChildren - 1) * (consensus.splits - consensus.merges);
-    if (config_.device.backend == "cpu") growth_.check(mesh_.global_size() + net - totals_.blocks_max);
+    if (config_.device.backend == "cpu")
+      growth_.check(mesh_.global_size() + net - std::max(totals_.blocks_max, mesh_.global_size()));
     totals_.blocks_split += consensus.splits;
     totals_.blocks_merged += consensus.merges;
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);

@@ -145,6 +145,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
       fmt::print("{}\n{}", write_toml(resolved.config), describe_memory(resolved.config, mpi.size(), "# "));
     return 0;
   }
+  mpi.watch().set_hang_limit(resolved.config.run.hang_after);
   check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.
   if (resolved.config.device.backend == "cuda") {
@@ -156,7 +157,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   options.continues = is_auto || (options.restart && options.restart->lies_in(resolved.config.output.dir));
   options.result_folder = mpi.from_first_rank([&] { return make_folder(resolved.config, options.continues); });
   options.progress = progress_mode(arguments);
-  options.watch = &mpi.watch();
+  options.heartbeat = &mpi.watch().heartbeat();
   options.arguments = arguments.words;
   options.notes = resolved.notes;
   return run_simulation(resolved.config, options);

@@ -191,10 +191,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   const double bandwidth_before = measure_roofline(comm, config.device);
   support::reset_peak_resident();
   support::Metrics metrics;
-  if (options.watch) {
-    metrics.publish(&options.watch->heartbeat());
-    options.watch->set_hang_limit(config.run.hang_after);
-  }
+  metrics.publish(options.heartbeat);
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   std::optional<loadbalance::TraceRecorder> recorder;
   if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);

@@ -6,7 +6,7 @@
 
 #include "apps/config.hpp"
 #include "apps/restart_point.hpp"
-#include "support/watch.hpp"
+#include "support/heartbeat.hpp"
 
 namespace amrbench::apps {
 
@@ -17,9 +17,9 @@ struct RunOptions {
   bool continues = false;               ///< the folder is that of a run before: plotfiles in it are this run's and stay
   std::optional<RestartPoint> restart = {};
   Progress progress = Progress::automatic;
-  std::vector<std::string> arguments;  ///< the command as given, for the run record
-  support::Watch* watch = nullptr;     ///< is told phase and step, and how long it is to wait; null: nobody watches
-  std::vector<std::string> notes;      ///< lines the user was shown about the input, for the run record
+  std::vector<std::string> arguments;       ///< the command as given, for the run record
+  support::Heartbeat* heartbeat = nullptr;  ///< is told phase and step; null: nobody watches
+  std::vector<std::string> notes;           ///< lines the user was shown about the input, for the run record
 };
 
 /// Runs a checked configuration and writes run.json and run.csv into the result folder. Collective over MPI_COMM_WORLD,

@@ -306,7 +306,7 @@ void Watch::look_for_hang(double elapsed_s) {
     }
   }
   // Setting up and what follows the last step are one long phase each.
-  constexpr double kLongPhases = 10.0;
+  constexpr double kLongPhases = 5.0;
   const bool in_phase = board_->slot(still).heart.phase.load(std::memory_order_relaxed) >= 0;
   idle_s_ = newest == newest_s_ ? idle_s_ + elapsed_s : 0;
   newest_s_ = newest;

@@ -159,7 +159,7 @@ def cases(counts):
     found += [("alloc", 1, 0, at, "") for at in spread(allocations, 10 if FULL else 1)]
     # Ranks watch each other from their fourth exchange on.
     found += [("kill", 2, 1, max(8, at), "") for at in spread(calls, 20 if FULL else 2)]
-    found += [("kill", 3, 0, max(8, at), "") for at in spread(calls, 5 if FULL else 1)]
+    found += [("kill", 3, 0, max(8, at), "") for at in spread(calls * 2 // 3, 5 if FULL else 1)]
     found += [("stop", 2, 1, at, "") for at in (spread(calls, 7)[1:6] if FULL else (calls // 2,))]
     found += [("hang", 2, at % 2, at, "") for at in (spread(calls, 14)[1:13] if FULL else (calls // 2 | 1,))]
     found += [("fail", 2, 1, at, "") for at in spread(calls, 25 if FULL else 2)]

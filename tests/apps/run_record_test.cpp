@@ -191,7 +191,7 @@ TEST(RunRecord, NamesAFileThatCannotBeWritten) {
     write_run_record(missing, sample());
     FAIL() << "no error";
   } catch (const RunError& error) {
-    EXPECT_NE(std::string(error.what()).find((missing / "run.json").string()), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find((missing / "run.csv").string()), std::string::npos) << error.what();
   }
   fs::create_directory(folder.path() / "taken");
   EXPECT_THROW(support::write_file_atomically(folder.path() / "taken", "x", Existing::replace), RunError);
