@@ -1,6 +1,6 @@
 // Kernels of average7 row by row: for cubes of 4, 8 and 16 cells a side, whose rows have a length known when they are
-// compiled, and for other blocks with small planes, where the flat walk would mostly cross from one segment to the
-// next.
+// compiled; for 8 lanes, where a cell is a vector and nothing has to be merged; and for other blocks with small planes,
+// where the flat walk would mostly cross from one segment to the next.
 #include "kernels/average7_row.hpp"
 #include "kernels/lanes.hpp"
 
@@ -27,7 +27,7 @@ Average7Kernel row_kernel() {
 bool select_average7_rows(const BlockLayout& layout, Average7Kernel& kernel) {
   const auto& n = layout.cells;
   const bool cube = n[0] == n[1] && n[1] == n[2] && (n[0] == 4 || n[0] == 8 || n[0] == 16);
-  if (!cube && layout.plane_values() >= kSmallPlane) return false;
+  if (!cube && layout.lanes != kFlatLength && layout.plane_values() >= kSmallPlane) return false;
   with_lanes(layout.lanes, [&](auto lanes) {
     switch (cube ? n[0] : 0) {
       case 4:
