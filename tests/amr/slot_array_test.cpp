@@ -73,7 +73,10 @@ TEST(FieldStore, NewSlotsComeFromTheOutputBufferAndTheNextStageGetsItsOwn) {
   const std::vector<std::int64_t> fresh = fields.take(count);
   EXPECT_LT(fields.memory_bytes(), before + 4096) << "taking slots asked the system for memory";
   for (const std::int64_t slot : fresh) {
-    EXPECT_EQ(outputs.count(fields.slot_values(slot)), 1U);
+    // In the memory of an output, which may begin its slots a little earlier or later.
+    const double* const at = fields.slot_values(slot);
+    const auto near = outputs.lower_bound(at - SlotArray::kSkew);
+    EXPECT_TRUE(near != outputs.end() && *near <= at + SlotArray::kSkew);
     fields.slot_values(slot)[0] = double(slot) + 0.5;
   }
   std::vector<std::int64_t> slots(2 * count);
