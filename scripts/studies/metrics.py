@@ -3,14 +3,14 @@
 DEFAULTS = {"run": ("totals.time_s", "rates.cell_updates_per_s"), "benchmark": ("real_time_s", "items_per_second"),
             "miniamr_runs": ("total_s", "cell_updates_per_s"), "partition_tables": ("ours.time_s",)}
 HIGHER = ("_per_s", "_per_second", "roofline_fraction", "copy_share", "efficiency")
-LOWER = ("bytes", "memory_bytes_max_rank", "memory_growth_bytes_max_rank", "imbalance", "imbalance_mean", "imbalance_max", "regret", "degree_max",
-         "degree_mean", "edge_cut_max", "edge_cut_total", "comm_volume_max", "comm_volume_total", "comm_bytes_max",
-         "boundary_max", "boundary_total", "pieces_max", "pieces_total", "load_max", "empty_parts", "moved_weight",
-         "node_load_max", "node_degree_max", "node_messages_max", "node_edge_cut_max", "node_edge_cut_total",
-         "node_comm_volume_max", "node_comm_volume_total", "curve_length", "curve_jumps", "blocks_migrated",
-         "bytes_migrated", "bytes_migrated_least",
-         "bytes_sent", "link_bytes", "rebalances", "launches_per_step", "real_time", "cpu_time", "seconds", "stencil",
-         "communication", "checksum", "refinement")
+LOWER = ("bytes", "memory_bytes_max_rank", "memory_growth_bytes_max_rank", "imbalance", "imbalance_mean",
+         "imbalance_max", "regret", "degree_max", "degree_mean", "edge_cut_max", "edge_cut_total", "comm_volume_max",
+         "comm_volume_total", "comm_bytes_max", "boundary_max", "boundary_total", "pieces_max", "pieces_total",
+         "load_max", "empty_parts", "moved_weight", "node_load_max", "node_degree_max", "node_messages_max",
+         "node_edge_cut_max", "node_edge_cut_total", "node_comm_volume_max", "node_comm_volume_total", "curve_length",
+         "curve_jumps", "blocks_migrated", "bytes_migrated", "bytes_migrated_least", "bytes_sent", "link_bytes",
+         "rebalances", "launches_per_step", "real_time", "cpu_time", "seconds", "stencil", "communication",
+         "checksum", "refinement")
 MEASURED = ("_s", "_per_s", "_per_second", "_time", "seconds", "roofline_fraction", "copy_share", "efficiency")
 
 
