@@ -65,19 +65,6 @@ void agree_on_damage(const support::Communicator& comm, const std::string& damag
   if (first != none) throw DamagedError(support::broadcast_string(comm, damage, first));
 }
 
-template <class Work>
-void on_root(const support::Communicator& comm, Work&& work) {
-  std::string error;
-  if (comm.is_root()) {
-    try {
-      work();
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-  }
-  support::agree_on_error(comm, error);
-}
-
 }  // namespace
 
 // ---- Writing --------------------------------------------------------------------------------------------------------
@@ -109,17 +96,12 @@ std::int64_t CheckpointWriter::save(const Mesh<3>& mesh, const Fields& fields, c
 void CheckpointWriter::write_slot(const Mesh<3>& mesh, const Fields& fields, const RunState& state, const Json& more,
                                   std::int64_t& bytes) {
   const std::filesystem::path slot = slot_folder(folder_, next_);
-  on_root(comm_, [&] { make_slot(folder_, next_); });
+  support::run_on_root(comm_, [&] { make_slot(folder_, next_); });
   PartInfo part;
-  std::string error;
-  try {
-    part = write_part(part_file(slot, comm_.rank()), mesh, fields);
-  } catch (const support::RunError& e) {
-    error = e.what();
-  }
-  support::agree_on_error(comm_, error);
+  support::agree_on_error(comm_,
+                          support::failure_of([&] { part = write_part(part_file(slot, comm_.rank()), mesh, fields); }));
   const std::vector<PartInfo> parts = support::all_gather(comm_, part);
-  on_root(comm_, [&] {
+  support::run_on_root(comm_, [&] {
     Json manifest = {{"program", "amrbench"}, {"format", kCheckpointFormat}, {"step", state.totals.steps}};
     manifest["layout"] = layout_to_json(fields.layout());
     manifest["parts"] = Json::array();

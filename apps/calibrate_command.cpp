@@ -178,15 +178,7 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
   cases.insert(cases.end(), std::begin(kChecked), std::end(kChecked));
   const std::vector<MeasuredRun> runs = measure(comm, cases, arguments.repetitions, scratch.path());
   const auto fitted = std::span(runs).first(std::size(kFitted)), checked = std::span(runs).subspan(std::size(kFitted));
-  std::string failure;
-  if (comm.is_root()) {
-    try {
-      fit_and_tell(fitted, checked, arguments);
-    } catch (const std::exception& e) {
-      failure = e.what();
-    }
-  }
-  support::agree_on_error(comm, failure);
+  support::run_on_root(comm, [&] { fit_and_tell(fitted, checked, arguments); });
   return 0;
 }
 

@@ -159,19 +159,11 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
 /// Writes the record and prints those lines, on one rank. Collective.
 void publish(const support::Communicator& comm, const RunRecord& record, const amr::ConservationCheck& check,
              const RunOptions& options) {
-  std::string error;
-  if (comm.is_root()) {
-    try {
-      write_run_record(options.result_folder, record,
-                       options.continues ? support::Existing::replace : support::Existing::refuse);
-      print_result(record, check, options);
-    } catch (const std::bad_alloc&) {
-      error = support::kOutOfMemory;
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-  }
-  support::agree_on_error(comm, error);
+  support::run_on_root(comm, [&] {
+    write_run_record(options.result_folder, record,
+                     options.continues ? support::Existing::replace : support::Existing::refuse);
+    print_result(record, check, options);
+  });
 }
 
 /// The slot that the run goes on from, where its own will stand beside it.

@@ -1,5 +1,6 @@
 #pragma once
 // Errors a user can mend. Everything else is a defect and may end the program by any other exception.
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,5 +28,18 @@ class RunError : public std::runtime_error {
 
 /// What a program that got no memory says.
 inline constexpr std::string_view kOutOfMemory = "out of memory; use more ranks or a smaller problem";
+
+/// Runs `work`; what it throws, as a line, else nothing: for agree_on_error() (support/mpi.hpp).
+template <class Work>
+[[nodiscard]] std::string failure_of(Work&& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    return std::string(kOutOfMemory);
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return {};
+}
 
 }  // namespace amrbench::support

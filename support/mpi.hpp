@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/error.hpp"
+
 namespace amrbench::support {
 
 /// Throws RunError "<what>: <MPI's text>" unless code is MPI_SUCCESS.
@@ -279,6 +281,11 @@ template <Trivial T>
 /// Ends an attempt that may have failed on some ranks: when any rank passes a non-empty message, every rank throws
 /// RunError with the message and the number of the lowest such rank.
 void agree_on_error(const Communicator& comm, const std::string& message);
+/// Runs `work` on rank 0; what it throws ends all ranks, as a RunError. Collective.
+template <class Work>
+void run_on_root(const Communicator& comm, Work&& work) {
+  agree_on_error(comm, comm.is_root() ? failure_of(work) : std::string());
+}
 
 // ---- Neighbourhoods -------------------------------------------------------------------------------------------------
 

@@ -45,20 +45,6 @@ TracePass make_pass(std::vector<Changed> changed, int max_level) {
   return pass;
 }
 
-/// Runs `work` on rank 0; its error ends all ranks. Collective.
-template <class Work>
-void on_first_rank(const support::Communicator& comm, Work&& work) {
-  std::string error;
-  if (comm.is_root()) {
-    try {
-      work();
-    } catch (const std::exception& e) {
-      error = e.what();
-    }
-  }
-  support::agree_on_error(comm, error);
-}
-
 }  // namespace
 
 TraceHeader trace_header(const amr::Config& config) {
@@ -69,7 +55,7 @@ TraceHeader trace_header(const amr::Config& config) {
 TraceRecorder::TraceRecorder(const support::Communicator& comm, amr::Rebalancer& inner,
                              const std::filesystem::path& file, const amr::Config& config)
     : inner_(inner) {
-  on_first_rank(comm, [&] { writer_ = std::make_unique<TraceWriter>(file, trace_header(config)); });
+  support::run_on_root(comm, [&] { writer_ = std::make_unique<TraceWriter>(file, trace_header(config)); });
 }
 
 void TraceRecorder::write_open() {
@@ -96,7 +82,7 @@ bool TraceRecorder::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std
 }
 
 void TraceRecorder::finish(const support::Communicator& comm, std::int64_t steps, std::int64_t stages) {
-  on_first_rank(comm, [&] {
+  support::run_on_root(comm, [&] {
     write_open();
     writer_->finish(steps, stages);
   });

@@ -157,14 +157,22 @@ TEST_F(Checkpoints, SavedOnSomeRanksAndGoneOnWithOnOthersGiveTheSameBits) {
   EXPECT_GT(merged, 0);
 }
 
+/// A run before its first step.
+struct Started {
+  explicit Started(const Communicator& world)
+      : simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics) {}
+  apps::Config config = random_config(1);
+  loadbalance::Balancer balancer{config.balance, config.partition, config.work};
+  support::Metrics metrics;
+  Simulation simulation;
+};
+
 TEST_F(Checkpoints, TwoSlotsAreKeptAndThePointerNamesTheNewest) {
   const Communicator world = Communicator::world();
   const tests::TemporaryFolder folder(world);
   const std::string path = folder.path("c");
-  const apps::Config config = random_config(1);
-  loadbalance::Balancer balancer(config.balance, config.partition, config.work);
-  support::Metrics metrics;
-  Simulation simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
+  Started started(world);
+  Simulation& simulation = started.simulation;
   CheckpointWriter writer(world, path);
   simulation.run([&](std::int64_t step, double, const RunTotals&) {
     const RunState state = simulation.state();
@@ -175,10 +183,10 @@ TEST_F(Checkpoints, TwoSlotsAreKeptAndThePointerNamesTheNewest) {
     EXPECT_EQ(list_slots(path), kept);
   });
   // A run that goes on from the older one keeps that, not the newer one, of which nobody knows whether it is good.
-  CheckpointWriter next(world, path, config.run.steps);
+  CheckpointWriter next(world, path, started.config.run.steps);
   next.save(simulation.mesh(), simulation.fields(), simulation.state(), Json::object());
   if (world.is_root()) {
-    EXPECT_EQ(list_slots(path), (std::vector{config.run.steps, config.run.steps + 2}));
+    EXPECT_EQ(list_slots(path), (std::vector{started.config.run.steps, started.config.run.steps + 2}));
   }
 }
 
@@ -186,10 +194,8 @@ TEST_F(Checkpoints, ADiskThatIsFullLeavesTheSlotBefore) {
   const Communicator world = Communicator::world();
   const tests::TemporaryFolder folder(world);
   const std::string path = folder.path("c");
-  const apps::Config config = random_config(1);
-  loadbalance::Balancer balancer(config.balance, config.partition, config.work);
-  support::Metrics metrics;
-  Simulation simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
+  Started started(world);
+  Simulation& simulation = started.simulation;
   CheckpointWriter writer(world, path);
   const RunState state = simulation.state();
   writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
@@ -206,7 +212,7 @@ TEST_F(Checkpoints, ADiskThatIsFullLeavesTheSlotBefore) {
   }
   support::barrier(world);
   const Checkpoint left(world, slot_folder(path, 1));
-  left.verify(world, loadbalance::make_key_space(config.mesh, config.partition));
+  left.verify(world, loadbalance::make_key_space(started.config.mesh, started.config.partition));
   if (world.is_root()) {
     EXPECT_EQ(read_last_good(path), 1);
   }
