@@ -80,7 +80,7 @@ struct DeviceConfig {
 struct OutputConfig {
   std::string dir;                ///< result folder; empty = results/<name>-<time>
   int plotfile = 0;               ///< steps between AMReX plotfiles; 0 = none
-  int checkpoint = 0;             ///< steps between checkpoints (amr/checkpoint.hpp); 0 = none by steps
+  int checkpoint = 0;             ///< steps between checkpoints (amr/checkpoint/checkpoint.hpp); 0 = none by steps
   double checkpoint_minutes = 0;  ///< minutes between them; 0 = none by time
   std::string trace;  ///< file that records which blocks change (loadbalance/replay/trace.hpp); empty = none
 };

@@ -1,19 +1,22 @@
 #pragma once
 // Stages of stencils that need edges and corners, on a GPU: the twin of amr/wide_stage.hpp.
 //
-// A stage copies all blocks into their tiles (blocks with a layer of ghosts), fills ghosts axis by axis, and computes
-// all tiles in one launch. For each axis the side stream packs and sends, while the main stream fills ghosts from local
-// neighbours (with overlap). Jobs name tiles, not slots. Tile i is always that of block i, so tables hold until the
-// mesh changes. Memory: one tile a block, as on the CPU.
+// Blocks are read where they lie (amr/wide_sources.hpp). A stage fills the extended faces, axis by axis, where faces
+// cross a rank or a level, and computes all blocks in one launch. For each axis the side stream packs and sends, while
+// the main stream fills faces from local neighbours (with overlap). Tables name blocks; in the one stage after a change
+// of the mesh, where block i does not stand in slot i, a list says where it stands. Memory: a table of 216 bytes a
+// block, and the extended faces.
 #include <array>
 #include <optional>
 #include <vector>
 
 #include "amr/cuda_stage.hpp"
-#include "amr/tile_tables.hpp"
+#include "amr/wide_sources.hpp"
 #include "amr/wide_stage.hpp"
+#include "amr/wide_tables.hpp"
 #include "amr/work.hpp"
-#include "kernels/wide_cuda.hpp"
+#include "kernels/device_surroundings.hpp"
+#include "kernels/mixed_cuda.hpp"
 
 namespace amrbench::amr {
 
@@ -26,43 +29,48 @@ class CudaWideStage final : public CudaStage {
   [[nodiscard]] HaloSize halo_size() const override { return halo_size_; }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
-    return wide_conserved_variables(stencil_, layout_.block, mesh_is_uniform);
+    return wide_conserved_variables(stencil_, layout_, mesh_is_uniform);
   }
 
  private:
   void launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
                     support::Metrics& metrics) override;
   struct Jobs {
-    DeviceList<kernels::TileJob> list;
+    DeviceList<kernels::WideFaceJob> list;
     int count = 0;
   };
   struct Axis {
     Jobs packs, local, unpacks;
     std::vector<support::LinkPiece> sends, receives;
+    support::DeviceBuffer<double> faces;  ///< tiles of the extended faces
   };
-  void store(Jobs& jobs, const std::vector<kernels::TileJob>& list);
-  void launch(const Jobs& jobs, const support::CudaStream& stream);
-  void load_tiles(const CudaFields& fields);
-  void fill_axis(Axis& axis);
-  void compute(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums);
-  void compute_tiles(CudaFields& fields, std::int64_t stage, double* tiles, int count);
-  void work_again(CudaFields& fields, std::int64_t stage);
+  struct Work {
+    DeviceList<std::int32_t> blocks;
+    int count = 0, times = 0;
+  };
+  void store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list);
+  void plan_axis(const Mesh<3>& mesh, int axis);
+  void look_around(const CudaFields& fields);
+  void fill_axis(int axis);
+  void launch(int axis, const Jobs& jobs, const support::CudaStream& stream);
+  void compute(CudaFields& fields, std::int64_t stage, const std::int32_t* blocks, int count,
+               const kernels::DeviceSumView& sums);
 
   WideStencil stencil_;
   bool overlap_;
-  kernels::TileLayout layout_;
+  kernels::BlockLayout layout_;
   CudaDevice& device_;
+  WideSources sources_;
   std::array<Axis, 3> axes_;
   HaloSize halo_size_;
   int blocks_ = 0;
+  kernels::DeviceSurroundings around_;
+  DeviceList<kernels::PieceSource> table_;
   DeviceList<std::int32_t> slot_list_;
-  bool list_in_order_ = false;  ///< slot_list_ holds 0, 1, 2, ...
-  support::DeviceBuffer<double> tiles_, send_, receive_;
+  support::DeviceBuffer<double> send_, receive_;  ///< of one axis at a time
   std::optional<kernels::DeviceMixed> mixed_;
   std::vector<WorkConfig> work_;
-  std::vector<WorkRound> rounds_;
-  support::DeviceBuffer<double> spare_tiles_;  ///< for artificial work: of the blocks of the largest round
-  DeviceList<std::int32_t> spare_slots_;
+  std::vector<Work> rounds_;  ///< artificial work
 };
 
 }  // namespace amrbench::amr

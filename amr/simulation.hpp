@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "amr/backend.hpp"
+#include "amr/checkpoint/restart.hpp"
+#include "amr/checkpoint/run_state.hpp"
 #include "amr/config.hpp"
 #include "amr/fields.hpp"
 #include "amr/growth.hpp"
 #include "amr/mesh.hpp"
 #include "amr/objects.hpp"
 #include "amr/rebalancer.hpp"
-#include "amr/restart.hpp"
-#include "amr/run_state.hpp"
 #include "amr/stage.hpp"
 #include "amr/verify.hpp"
 

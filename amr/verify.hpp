@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "amr/checkpoint/run_state.hpp"
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
-#include "amr/run_state.hpp"
 #include "support/field_stats.hpp"
 #include "support/fixed_point_sum.hpp"
 

@@ -8,14 +8,12 @@
 
 namespace amrbench::amr {
 
+using kernels::PieceSource;
 using kernels::TileTransfer;
 
-WideHalo::WideHalo(const kernels::BlockLayout& layout) : layout_(layout) {
-  for (int axis = 0; axis < 3; ++axis) {
-    axes_[axis].tiles = kernels::make_face_tile_layout(layout, axis);
-    steps_[axis] = kernels::piece_steps(axes_[axis].tiles);
-  }
-  steps_[kBlock] = kernels::piece_steps(layout);
+WideHalo::WideHalo(const kernels::BlockLayout& layout) : layout_(layout), sources_(layout) {
+  for (int axis = 0; axis < 3; ++axis) steps_[axis] = kernels::piece_steps(sources_.tiles(axis));
+  steps_[PieceSource::kBlock] = kernels::piece_steps(layout);
 }
 
 void WideHalo::rebuild(const Mesh<3>& mesh) {
@@ -29,74 +27,33 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
     send_buffer_.grow(axis.pieces.sends.values + 1);
     receive_buffer_.grow(axis.pieces.receives.values + 1);
   }
-  list_crossings(mesh);
-  sources_.grow(std::size_t(mesh.size()) * 27);
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    for (int k = 0; k < 27; ++k)
-      sources_[std::size_t(i) * 27 + k] = find_source(mesh, i, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1});
-  }
-}
-
-void WideHalo::list_crossings(const Mesh<3>& mesh) {
-  crossing_.assign(std::size_t(mesh.size()) * 6, -1);
-  for (Axis& axis : axes_) axis.crossings.clear();
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    const auto& links = mesh.links(i);
-    for (int face = 0; face < 6; ++face) {
-      const FaceKind kind = links.kind[face];
-      if (kind == FaceKind::boundary || (kind == FaceKind::same && links.index[face][0] < mesh.size())) continue;
-      auto& crossings = axes_[face / 2].crossings;
-      crossing_[std::size_t(i) * 6 + face] = static_cast<std::int32_t>(crossings.size());
-      crossings.push_back({i, face});
-    }
-  }
-  for (Axis& axis : axes_) axis.faces.grow(axis.crossings.size() * axis.tiles.values() + kernels::kPadding);
-}
-
-/// Follows the piece in direction d across z, y and x, until a face that is kept apart is met or no direction is left.
-WideHalo::Source WideHalo::find_source(const Mesh<3>& mesh, std::int32_t i, const std::array<int, 3>& d) const {
-  std::array<int, 3> at{};
-  for (int axis = 0; axis < 3; ++axis) at[axis] = d[axis] < 0 ? -1 : d[axis] == 0 ? 0 : layout_.cells[axis];
-  for (int axis = 2; axis >= 0; --axis) {
-    if (d[axis] == 0) continue;
-    const int face = 2 * axis + (d[axis] > 0 ? 1 : 0), last = layout_.cells[axis] - 1;
-    const std::int32_t crossing = crossing_[std::size_t(i) * 6 + face];
-    if (crossing >= 0) {
-      at[axis] = d[axis] < 0 ? -1 : 0;
-      const std::size_t offset = axes_[axis].tiles.cell(at[0], at[1], at[2]);
-      return {crossing, static_cast<std::uint32_t>(axis), static_cast<std::uint32_t>(offset) & ((1U << 30) - 1)};
-    }
-    const auto& links = mesh.links(i);
-    const bool boundary = links.kind[face] == FaceKind::boundary;
-    at[axis] = (d[axis] < 0) == boundary ? 0 : last;
-    if (!boundary) i = links.index[face][0];
-  }
-  return {i, kBlock, static_cast<std::uint32_t>(layout_.offset(0, at[0], at[1], at[2])) & ((1U << 30) - 1)};
+  sources_.rebuild(mesh);
+  for (int a = 0; a < 3; ++a)
+    axes_[a].faces.grow(sources_.crossings(a).size() * sources_.tiles(a).values() + kernels::kPadding);
 }
 
 kernels::Surroundings WideHalo::around(const FieldStore& fields, std::int32_t i) const {
   kernels::Surroundings around;
-  const Source* const sources = sources_.data() + std::size_t(i) * 27;
+  const PieceSource* const sources = sources_.sources().data() + std::size_t(i) * 27;
   for (std::size_t k = 0; k < 27; ++k) {
-    const Source& s = sources[k];
-    const double* const from =
-        s.kind == kBlock ? fields.block(s.index) : axes_[s.kind].faces.data() + s.index * axes_[s.kind].tiles.values();
+    const PieceSource s = sources[k];
+    const double* const from = s.kind == PieceSource::kBlock
+                                   ? fields.block(s.index)
+                                   : axes_[s.kind].faces.data() + s.index * sources_.tiles(s.kind).values();
     around.pieces[k] = {from + s.offset, &steps_[s.kind]};
   }
   return around;
 }
 
-double* WideHalo::face_tile(const Crossing& c) {
-  Axis& axis = axes_[c.face / 2];
-  return axis.faces.data() + crossing_[std::size_t(c.block) * 6 + c.face] * axis.tiles.values();
+double* WideHalo::face_tile(std::int32_t block, int face) {
+  return axes_[face / 2].faces.data() + sources_.number(block, face) * sources_.tiles(face / 2).values();
 }
 
 /// What block i sends across `face`: its outermost layer with the ghosts that extend it, then packed.
 void WideHalo::pack(const FieldStore& fields, std::int32_t i, int face, TileTransfer transfer, int part, double* out,
                     Scratch& scratch) const {
   const int axis = face / 2, layer = face % 2 ? layout_.cells[axis] - 1 : 0;
-  const kernels::TileLayout& tiles = axes_[axis].tiles;
+  const kernels::TileLayout& tiles = sources_.tiles(axis);
   kernels::CellBox box{{}, layout_.cells};
   for (int a = 0; a < axis; ++a) {
     box.low[a] = -1;
@@ -135,26 +92,29 @@ double WideHalo::finish(const Axis& axis) {
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const HaloPiece& p = pieces[k];
-    kernels::unpack_tile_piece(axis.tiles, buffer + p.at, p.face, p.transfer, p.part, face_tile({p.block, p.face}));
+    kernels::unpack_tile_piece(sources_.tiles(p.face / 2), buffer + p.at, p.face, p.transfer, p.part,
+                               face_tile(p.block, p.face));
   }
   return waited;
 }
 
 /// Reads blocks and faces across the axes before, writes faces across this one: faces do not disturb each other.
-void WideHalo::fill_local(const Mesh<3>& mesh, const Axis& axis, const FieldStore& fields) {
+void WideHalo::fill_local(const Mesh<3>& mesh, int axis, const FieldStore& fields) {
+  const kernels::TileLayout& tiles = sources_.tiles(axis);
+  const std::span<const WideSources::Crossing> crossings = sources_.crossings(axis);
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < axis.crossings.size(); ++k) {
-    const auto [i, face] = axis.crossings[k];
+  for (std::size_t k = 0; k < crossings.size(); ++k) {
+    const auto [i, face] = crossings[k];
     Scratch& scratch = scratch_[omp_get_thread_num()];
     const bool coarse = mesh.links(i).kind[face] == FaceKind::coarse;
     const TileTransfer transfer = coarse ? TileTransfer::quarter : TileTransfer::restricted;
-    scratch.piece.resize(kernels::tile_piece_values(axis.tiles, transfer, face / 2));
+    scratch.piece.resize(kernels::tile_piece_values(tiles, transfer, axis));
     for (int q = 0; q < (mesh.links(i).kind[face] == FaceKind::fine ? 4 : 1); ++q) {
       const std::int32_t j = mesh.links(i).index[face][q];
       if (j >= mesh.size()) continue;
-      const int part = coarse ? own_part(layout_, mesh.coord(i), face / 2) : q;
+      const int part = coarse ? own_part(layout_, mesh.coord(i), axis) : q;
       pack(fields, j, face ^ 1, transfer, part, scratch.piece.data(), scratch);
-      kernels::unpack_tile_piece(axis.tiles, scratch.piece.data(), face, transfer, part, face_tile({i, face}));
+      kernels::unpack_tile_piece(tiles, scratch.piece.data(), face, transfer, part, face_tile(i, face));
     }
   }
 }
@@ -162,10 +122,10 @@ void WideHalo::fill_local(const Mesh<3>& mesh, const Axis& axis, const FieldStor
 double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap) {
   scratch_.resize(std::max(scratch_.size(), std::size_t(omp_get_max_threads())));
   double waited = 0.0;
-  for (const Axis& axis : axes_) {
-    start(axis, fields);
+  for (int axis = 0; axis < 3; ++axis) {
+    start(axes_[axis], fields);
     if (overlap) fill_local(mesh, axis, fields);
-    waited += finish(axis);
+    waited += finish(axes_[axis]);
     if (!overlap) fill_local(mesh, axis, fields);
   }
   return waited;
@@ -184,10 +144,8 @@ std::int64_t WideHalo::pieces() const {
 }
 
 std::size_t WideHalo::memory_bytes() const {
-  std::size_t bytes =
-      send_buffer_.bytes() + receive_buffer_.bytes() + sources_.bytes() + crossing_.capacity() * sizeof(std::int32_t);
-  for (const Axis& axis : axes_)
-    bytes += axis.pieces.memory_bytes() + axis.faces.bytes() + axis.crossings.capacity() * sizeof(Crossing);
+  std::size_t bytes = send_buffer_.bytes() + receive_buffer_.bytes() + sources_.memory_bytes();
+  for (const Axis& axis : axes_) bytes += axis.pieces.memory_bytes() + axis.faces.bytes();
   for (const Scratch& scratch : scratch_)
     bytes += (scratch.tile.capacity() + scratch.piece.capacity()) * sizeof(double);
   return bytes;

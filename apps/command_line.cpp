@@ -13,7 +13,7 @@
 #include "apps/commands.hpp"
 #include "apps/names.hpp"
 #include "apps/orb_command.hpp"
-#include "apps/partition_command.hpp"
+#include "apps/partition/command.hpp"
 #include "apps/replay_command.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/error.hpp"

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "amr/checkpoint_part.hpp"
+#include "amr/checkpoint/part.hpp"
 #include "loadbalance/placement.hpp"
 #include "support/error.hpp"
 

@@ -11,7 +11,7 @@
 #if defined(AMRBENCH_CUDA)
 #include "support/cuda_link.hpp"
 #endif
-#include "amr/checkpoint_part.hpp"
+#include "amr/checkpoint/part.hpp"
 #include "apps/commands.hpp"
 #include "apps/memory_estimate.hpp"
 #include "support/cuda_info.hpp"

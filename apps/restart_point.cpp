@@ -46,6 +46,10 @@ RestartPoint open_slot(const support::Communicator& comm, const fs::path& slot) 
   if (state.objects.size() != point.config.objects.size() || state.check.baseline.size() != variables ||
       checkpoint->layout().cells != layout.cells || checkpoint->layout().variables != layout.variables)
     throw InputError(fmt::format("checkpoint {}: its manifest contradicts its configuration", slot.string()));
+  // The curve of a large grid takes memory before a block is looked at; every root cell holds a block at least.
+  const auto& root = point.config.mesh.root;
+  if (static_cast<double>(root[0]) * root[1] * root[2] > static_cast<double>(checkpoint->blocks()))
+    throw InputError(fmt::format("checkpoint {}: fewer blocks than mesh.root has cells", slot.string()));
   checkpoint->verify(comm, loadbalance::make_key_space(point.config.mesh, point.config.partition));
   point.checkpoint = std::move(checkpoint);
   const fs::path folder = fs::path(slot).parent_path();

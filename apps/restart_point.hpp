@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "amr/checkpoint.hpp"
+#include "amr/checkpoint/checkpoint.hpp"
 #include "apps/config.hpp"
 
 namespace amrbench::apps {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "amr/checkpoint.hpp"
+#include "amr/checkpoint/checkpoint.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "apps/restart_point.hpp"

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "amr/checkpoint/run_state.hpp"
+
 namespace amrbench::apps {
 
 namespace {
@@ -32,19 +34,19 @@ Json to_json(const RunPast& past) {
 RunPast run_past_from_json(const Json& json) {
   RunPast past;
   past.time_s = json.at("time_s").get<double>();
-  past.memory_bytes_max_rank = json.at("memory_bytes_max_rank").get<std::int64_t>();
+  past.memory_bytes_max_rank = amr::whole_number(json.at("memory_bytes_max_rank"));
   for (std::size_t p = 0; p < support::kPhases; ++p) {
     const Json& s = json.at("phases").at(std::string(support::phase_name(static_cast<support::Phase>(p))));
     past.metrics.phases[p] = {s.at(0).get<double>(), s.at(1).get<double>(), s.at(2).get<double>(),
-                              s.at(3).get<std::int64_t>()};
+                              amr::whole_number(s.at(3))};
   }
   for (const auto& counter : json.at("counters").items())
-    past.metrics.counters[counter.key()] = {counter.value().at(0).get<std::int64_t>(),
-                                            counter.value().at(1).get<std::int64_t>()};
-  past.checkpoints = json.at("checkpoints").get<std::int64_t>();
-  past.checkpoint_bytes = json.at("checkpoint_bytes").get<std::int64_t>();
-  past.restarts = json.at("restarts").get<std::int64_t>();
-  past.restart_step = json.at("restart_step").get<std::int64_t>();
+    past.metrics.counters[counter.key()] = {amr::whole_number(counter.value().at(0)),
+                                            amr::whole_number(counter.value().at(1))};
+  past.checkpoints = amr::whole_number(json.at("checkpoints"));
+  past.checkpoint_bytes = amr::whole_number(json.at("checkpoint_bytes"));
+  past.restarts = amr::whole_number(json.at("restarts"));
+  past.restart_step = amr::whole_number(json.at("restart_step"), -1);
   return past;
 }
 

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "amr/checkpoint/run_state.hpp"
+
 namespace amrbench::apps {
 
 namespace {
@@ -90,20 +92,20 @@ nlohmann::ordered_json RunSeries::save(const support::Communicator& comm) const 
 }
 
 void RunSeries::load(const nlohmann::ordered_json& saved, const loadbalance::Balancer& balancer, bool is_first) {
-  stride_ = saved.at("stride").get<std::int64_t>();
-  refinements_ = saved.at("refinements").get<std::int64_t>();
+  stride_ = amr::whole_number(saved.at("stride"));
+  refinements_ = amr::whole_number(saved.at("refinements"));
   sent_ = balancer.blocks_sent();
   if (stride_ < 1 || saved.at("rows").size() > kMost) throw std::runtime_error("no series");
   for (const auto& r : saved.at("rows")) {
     SeriesRow row;
-    row.step = r.at(0).get<std::int64_t>();
-    row.refinements = r.at(1).get<std::int64_t>();
-    row.blocks = r.at(2).get<std::int64_t>();
-    row.blocks_by_level = r.at(3).get<std::vector<std::int64_t>>();
-    const int action = r.at(4).get<int>();
-    if (action < 0 || action > static_cast<int>(loadbalance::Action::full)) throw std::runtime_error("no action");
-    row.decision = {static_cast<loadbalance::Action>(action), r.at(5).get<double>(), r.at(6).get<double>()};
-    row.blocks_migrated = is_first ? r.at(7).get<std::int64_t>() : 0;
+    row.step = amr::whole_number(r.at(0));
+    row.refinements = amr::whole_number(r.at(1));
+    row.blocks = amr::whole_number(r.at(2));
+    for (const auto& count : r.at(3)) row.blocks_by_level.push_back(amr::whole_number(count));
+    const auto last = static_cast<std::int64_t>(loadbalance::Action::full);
+    row.decision = {static_cast<loadbalance::Action>(amr::whole_number(r.at(4), 0, last)), r.at(5).get<double>(),
+                    r.at(6).get<double>()};
+    row.blocks_migrated = is_first ? amr::whole_number(r.at(7)) : 0;
     row.stage_s = r.at(8).get<double>();
     row.refine_s = r.at(9).get<double>();
     row.balance_s = r.at(10).get<double>();

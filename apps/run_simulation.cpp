@@ -9,7 +9,7 @@
 #include <new>
 #include <optional>
 
-#include "amr/plotfile.hpp"
+#include "amr/plotfile/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config_write.hpp"
 #include "apps/device_report.hpp"

@@ -8,8 +8,11 @@ namespace amrbench::apps {
 /// number. One pass, no recursion.
 int deepest_dotted_key(std::string_view text);
 
-/// Where toml++ 3.3 has no defined behaviour: a character beyond ASCII outside strings and comments, or a table header
-/// whose name is missing. Neither is TOML. line 0: nothing of the kind. One pass.
+/// Where toml++ 3.3 has no defined behaviour, by what it was found to fall over (scripts/fuzz): a character beyond
+/// ASCII outside strings and comments, a table header whose name is missing, a } where an array wants a value, a value
+/// with characters that no value has, a quote inside a name, a date before an hour of one digit. None of them is TOML.
+/// And what is: a character beyond ASCII after a \ at the end of a line in a string of several lines. line 0: nothing
+/// of the kind. One pass.
 struct TomlHazard {
   int line = 0;
   std::string_view what;

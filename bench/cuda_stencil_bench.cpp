@@ -1,4 +1,5 @@
-// CUDA kernels over a cube of blocks in Morton order, faces in place: the 7-point average in its forms, split, merge.
+// CUDA kernels over a cube of blocks in Morton order, faces in place: the 7-point average in its forms, the 27-point
+// average, split, merge.
 // Times are those of CUDA events around one launch for all blocks. Items = cell updates (cells times variables); bytes
 // = one read and one write of each value; copy_share = bytes a second over the copy bandwidth measured at the start.
 // What a kernel needs is printed beside it: thread blocks a multiprocessor, registers and spilled bytes a thread, bytes
@@ -22,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/average27_cuda.hpp"
 #include "kernels/average7_cuda.hpp"
 #include "kernels/initial_cuda.hpp"
 #include "kernels/refine_data_cuda.hpp"
@@ -55,6 +57,7 @@ class DeviceGrid {
     for (std::size_t i = 0; i < coords.size(); ++i) slot[at(coords[i])] = static_cast<std::int32_t>(i);
     std::vector<kernels::RootBlock> roots;
     std::vector<kernels::BlockEntry> entries;
+    std::vector<kernels::PieceSource> sources;
     for (std::size_t i = 0; i < coords.size(); ++i) {
       roots.push_back({static_cast<std::int32_t>(i), coords[i]});
       kernels::BlockEntry entry;
@@ -67,7 +70,10 @@ class DeviceGrid {
         entry.faces[face] = kernels::face_in_place(slot[at(c)], outside ? side : 1 - side);
       }
       entries.push_back(entry);
+      for (int k = 0; k < 27; ++k) sources.push_back(source(slot, coords[i], {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1}));
     }
+    sources_.resize_discard(sources.size());
+    support::copy_to_device(sources_.data(), sources.data(), sources.size(), stream_);
     in_.grow(blocks());
     out_.grow(blocks());
     entries_.resize_discard(entries.size());
@@ -92,6 +98,18 @@ class DeviceGrid {
     in_.swap(out_);
     return seconds;
   }
+  double average27(bool summing) {
+    kernels::Average27Job job;
+    job.around.sources = sources_.data();
+    job.around.blocks = in();
+    job.around.steps = kernels::device_steps(layout_);
+    job.count = blocks();
+    job.out = out();
+    if (summing) job.sums = sum_.start(scale_, stream_);
+    const double seconds = timed([&] { kernels::launch_average27(layout_, job, stream_); });
+    in_.swap(out_);
+    return seconds;
+  }
   template <class Launch>
   double timed(const Launch& launch) {
     start_.record(stream_);
@@ -112,12 +130,26 @@ class DeviceGrid {
     return (std::size_t(c[2]) * edge_ + c[1]) * edge_ + c[0];
   }
 
+  /// The piece in direction d; beyond the cube the block's own outermost cells.
+  [[nodiscard]] kernels::PieceSource source(const std::vector<std::int32_t>& slot, std::array<std::uint32_t, 3> c,
+                                            const std::array<int, 3>& d) const {
+    std::array<int, 3> cell{};
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool outside = d[axis] > 0 ? c[axis] + 1 == edge_ : d[axis] < 0 && c[axis] == 0;
+      if (d[axis] != 0) cell[axis] = (d[axis] < 0) == outside ? 0 : layout_.cells[axis] - 1;
+      if (!outside) c[axis] += static_cast<std::uint32_t>(d[axis]);
+    }
+    const auto offset = static_cast<std::uint32_t>(layout_.offset(0, cell[0], cell[1], cell[2]));
+    return {slot[at(c)], kernels::PieceSource::kBlock, offset & ((1U << 30) - 1)};
+  }
+
   BlockLayout layout_;
   std::uint32_t edge_ = 1;
   support::CudaStream stream_;
   support::CudaEvent start_{true}, stop_{true};
   support::DeviceSlotArray in_, out_;
   support::DeviceBuffer<kernels::BlockEntry> entries_;
+  support::DeviceBuffer<kernels::PieceSource> sources_;
   kernels::DeviceSum sum_;
   support::FixedPointScale scale_ = support::FixedPointScale::for_bound(4.0);
 };
@@ -186,6 +218,18 @@ void add_average7(Grids& grids, const Average7Case& c) {
     time_case(state, grids, 16.0 * updates, [&] { return grid.average7(c.options, c.summing); });
     state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
     report_facts(state, kernels::average7_facts(layout, c.options, c.summing));
+  });
+  entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
+}
+
+void add_average27(Grids& grids, int edge, int variables, bool summing) {
+  const std::string name = fmt::format("average27/edge:{}/variables:{}/sums:{}", edge, variables, summing ? 1 : 0);
+  auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, edge, variables, summing](benchmark::State& state) {
+    const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
+    DeviceGrid& grid = grids.get(layout);
+    const double updates = static_cast<double>(layout.block_cells() * layout.variables) * grid.blocks();
+    time_case(state, grids, 16.0 * updates, [&] { return grid.average27(summing); });
+    state.SetItemsProcessed(static_cast<std::int64_t>(updates * static_cast<double>(state.iterations())));
   });
   entry->UseManualTime()->Unit(benchmark::kMillisecond)->Iterations(grids.once ? 1 : 20);
 }
@@ -295,6 +339,28 @@ void add_all(Grids& grids, const std::vector<Average7Case>& cases) {
   for (const Average7Case& c : cases) add_average7(grids, c);
   if (cases.empty())
     for (const auto& [edge, variables] : kLayouts) add_average7_cases(grids, edge, variables);
+  constexpr std::array<std::array<int, 2>, 19> kShapes27{{{4, 1},
+                                                          {4, 10},
+                                                          {4, 40},
+                                                          {6, 1},
+                                                          {6, 10},
+                                                          {8, 1},
+                                                          {8, 10},
+                                                          {8, 40},
+                                                          {10, 3},
+                                                          {10, 40},
+                                                          {12, 5},
+                                                          {14, 7},
+                                                          {16, 10},
+                                                          {16, 40},
+                                                          {18, 13},
+                                                          {22, 4},
+                                                          {24, 8},
+                                                          {32, 1},
+                                                          {32, 40}}};
+  if (cases.empty())
+    for (const auto& [edge, variables] : kShapes27)
+      for (const bool summing : {false, true}) add_average27(grids, edge, variables, summing);
   for (const bool splits : {true, false}) add_refine(grids, 8, 10, splits);
 }
 

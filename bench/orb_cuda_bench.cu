@@ -67,11 +67,11 @@ Json row(const char* input, const char* outputs, std::uint64_t n, const OrbGpuOp
   std::printf(
       "%-8s %-10s %-16s n 2^%-5.2f leaves %5u  %9.3f ms (%.1f-%.1f) = sample %.2f classify %.2f resolve %.2f move %.2f "
       "labels "
-      "%.2f  rounds %d again %d in brackets %.1f%% host cells %u passes %d sides %g tuning %s\n",
+      "%.2f small %.2f  rounds %d again %d in brackets %.1f%% passes %d sides %g tuning %s\n",
       input, std::string(options.method).c_str(), outputs, std::log2(static_cast<double>(n)), options.leaves,
       1e3 * m.time_s, 1e3 * m.least_s, 1e3 * m.most_s, 1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s,
-      1e3 * t.move_s, 1e3 * t.labels_s, t.rounds, t.again,
-      100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.host_cells, t.passes, options.side_tolerance,
+      1e3 * t.move_s, 1e3 * t.labels_s, 1e3 * t.small_s, t.rounds, t.again,
+      100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.passes, options.side_tolerance,
       text_of(options.tuning).c_str());
   std::fflush(stdout);
   return {{"input", input},
@@ -88,10 +88,10 @@ Json row(const char* input, const char* outputs, std::uint64_t n, const OrbGpuOp
           {"resolve_s", t.resolve_s},
           {"move_s", t.move_s},
           {"labels_s", t.labels_s},
+          {"small_s", t.small_s},
           {"rounds", t.rounds},
           {"again", t.again},
           {"stopped", t.stopped},
-          {"host_cells", t.host_cells},
           {"passes", t.passes},
           {"wide", t.wide},
           {"tuning", text_of(options.tuning)}};

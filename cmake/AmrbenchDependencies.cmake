@@ -32,6 +32,22 @@ endif()
 # Optional: baselines of `amrbench partition` and pictures. AMRBENCH_<NAME>=OFF leaves one out, AMRBENCH_BASELINES=OFF all
 # baselines. A first configuration says what is missing and how to get it.
 option(AMRBENCH_BASELINES "Build the partitioners of other libraries that are installed (METIS, Scotch, Zoltan)" ON)
+# amrbench_shared(FIELD OUT LIBRARY...): names that shared libraries say of themselves (SONAME) or want (NEEDED).
+function(amrbench_shared field out)
+  set(names)
+  foreach(library ${ARGN})
+    if(CMAKE_READELF AND library MATCHES "\\.so")
+      execute_process(COMMAND ${CMAKE_READELF} -d ${library} OUTPUT_VARIABLE dynamic ERROR_QUIET)
+      string(REGEX MATCHALL "\\(${field}\\)[^\n]*\\[[^]\n]*\\]" lines "${dynamic}")
+      foreach(line ${lines})
+        string(REGEX REPLACE ".*\\[(.*)\\]" "\\1" name "${line}")
+        list(APPEND names ${name})
+      endforeach()
+    endif()
+  endforeach()
+  set(${out} ${names} PARENT_SCOPE)
+endfunction()
+amrbench_shared(SONAME AMRBENCH_MPI_NAMES ${MPI_CXX_LIBRARIES})
 # amrbench_optional(NAME PACKAGE USE HEADER_VARIABLE LIBRARY_VARIABLES...): the target amrbench_<name> where all of them were
 # found. It is imported: whoever finds this package makes one of his own, from the variables kept in AMRBENCH_OPTIONAL
 # (AmrbenchInstall.cmake).
@@ -51,6 +67,15 @@ function(amrbench_optional name package use include_variable)
   endforeach()
   foreach(variable ${ARGN})
     list(APPEND libraries ${${variable}})
+  endforeach()
+  # Two MPIs in one process end badly.
+  amrbench_shared(NEEDED needed ${libraries})
+  list(FILTER needed INCLUDE REGEX "^lib(mpi|mpich|pmpi)[.-]")
+  foreach(mpi ${needed})
+    if(AMRBENCH_MPI_NAMES AND NOT mpi IN_LIST AMRBENCH_MPI_NAMES)
+      message(STATUS "${name}: ${libraries} wants ${mpi}, which is not this build's MPI, so ${use} are left out")
+      return()
+    endif()
   endforeach()
   list(GET libraries 0 first)
   message(STATUS "${name}: found ${first}")

@@ -89,6 +89,9 @@ endfunction()
 
 # For code that reads, writes and calls those that compute: quick to compile, which is most of what it costs.
 function(amrbench_quick_to_compile target)
+  if(AMRBENCH_FUZZ)  # compiled once, called millions of times
+    return()
+  endif()
   target_compile_options(${target} BEFORE PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:$<IF:$<CONFIG:Release>,-O1,-O0>>")
 endfunction()

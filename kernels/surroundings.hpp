@@ -7,6 +7,7 @@
 // after cell.
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "kernels/tile.hpp"
 
@@ -25,6 +26,13 @@ struct Surroundings {
   std::array<Piece, 27> pieces;
   [[nodiscard]] static constexpr int index(int dx, int dy, int dz) { return (dz + 1) * 9 + (dy + 1) * 3 + dx + 1; }
   [[nodiscard]] const Piece& piece(int dx, int dy, int dz) const { return pieces[std::size_t(index(dx, dy, dz))]; }
+};
+
+/// Where a piece lies, for tables: in block or extended face number `index`, `offset` doubles behind its first value.
+struct PieceSource {
+  static constexpr std::uint32_t kBlock = 3;  ///< the kind that is no face across axis 0, 1 or 2
+  std::int32_t index;
+  std::uint32_t kind : 2, offset : 30;
 };
 
 /// Cells [low, high) in coordinates -1 .. n of a block.

@@ -1,8 +1,10 @@
 // What balancing keeps from refinement to refinement, as JSON for checkpoints (docs/checkpoints.md).
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "amr/checkpoint/run_state.hpp"
 #include "loadbalance/balancer.hpp"
 
 namespace amrbench::loadbalance {
@@ -18,14 +20,16 @@ Json segment_to_json(const Segment& s) {
 }
 
 Segment segment_from(const Json& json) {
-  return {json.at(0).get<std::int64_t>(), json.at(1).get<std::int64_t>(), json.at(2).get<double>(),
+  return {amr::whole_number(json.at(0)), amr::whole_number(json.at(1)), json.at(2).get<double>(),
           json.at(3).get<double>()};
 }
 
 Action action_from(const Json& json) {
-  const int action = json.get<int>();
-  if (action < 0 || action > static_cast<int>(Action::full)) throw std::runtime_error("no action");
-  return static_cast<Action>(action);
+  return static_cast<Action>(amr::whole_number(json, 0, static_cast<std::int64_t>(Action::full)));
+}
+
+int cuts_from(const Json& json) {
+  return static_cast<int>(amr::whole_number(json, 0, std::numeric_limits<int>::max() / 2));
 }
 
 Json outcome_to_json(const Outcome& o) {
@@ -34,9 +38,9 @@ Json outcome_to_json(const Outcome& o) {
 }
 
 Outcome outcome_from(const Json& json) {
-  return {action_from(json.at(0)),        json.at(1).get<int>(),          json.at(2).get<int>(),
-          json.at(3).get<std::int64_t>(), json.at(4).get<std::int64_t>(), json.at(5).get<double>(),
-          json.at(6).get<double>(),       json.at(7).get<double>(),       json.at(8).get<double>()};
+  return {action_from(json.at(0)),       cuts_from(json.at(1)),         cuts_from(json.at(2)),
+          amr::whole_number(json.at(3)), amr::whole_number(json.at(4)), json.at(5).get<double>(),
+          json.at(6).get<double>(),      json.at(7).get<double>(),      json.at(8).get<double>()};
 }
 
 Json totals_to_json(const BalanceTotals& t) {
@@ -51,13 +55,13 @@ Json totals_to_json(const BalanceTotals& t) {
 
 BalanceTotals totals_from(const Json& json) {
   BalanceTotals t;
-  t.rebalances = json.at("rebalances").get<std::int64_t>();
-  t.blocks_migrated = json.at("blocks_migrated").get<std::int64_t>();
-  t.bytes_migrated = json.at("bytes_migrated").get<std::int64_t>();
-  t.bytes_migrated_least = json.at("bytes_migrated_least").get<std::int64_t>();
+  t.rebalances = amr::whole_number(json.at("rebalances"));
+  t.blocks_migrated = amr::whole_number(json.at("blocks_migrated"));
+  t.bytes_migrated = amr::whole_number(json.at("bytes_migrated"));
+  t.bytes_migrated_least = amr::whole_number(json.at("bytes_migrated_least"));
   t.imbalance_sum = json.at("imbalance_sum").get<double>();
   t.imbalance_max = json.at("imbalance_max").get<double>();
-  t.decisions = json.at("decisions").get<std::int64_t>();
+  t.decisions = amr::whole_number(json.at("decisions"));
   return t;
 }
 
@@ -86,7 +90,8 @@ Json Decider::save(const support::Communicator& comm, double cost) const {
           {"outcome_is_over", is_over_}};
 }
 
-double Decider::load(const Json& saved, bool is_first, bool keeps_history, std::int64_t stages) {
+double Decider::load(const Json& saved, const support::Communicator& comm, bool keeps_history, std::int64_t stages) {
+  const bool is_first = comm.is_root();
   totals_ = totals_from(saved.at("totals"));
   if (!is_first) totals_.blocks_migrated = totals_.bytes_migrated = 0;
   const Json& last = saved.at("last");
@@ -99,6 +104,10 @@ double Decider::load(const Json& saved, bool is_first, bool keeps_history, std::
   history_.rank_seconds = saved.at("rank_seconds").get<std::vector<double>>();
   outcome_ = outcome_from(saved.at("outcome"));
   is_over_ = saved.at("outcome_is_over").get<bool>();
+  // A number a rank, or none yet.
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  for (const std::size_t numbers : {history_.rank_seconds.size(), policy_->rank_shares().size()})
+    if (numbers != 0 && numbers != ranks) throw std::runtime_error("numbers of other ranks");
   // Policies go by it: outcome i led to segment i + 1.
   const bool has_outcomes = is_over_ || !history_.outcomes.empty();
   if (has_outcomes && history_.segments.size() < history_.outcomes.size() + 1)
@@ -116,7 +125,7 @@ Json Balancer::save(const support::Communicator& comm) const {
 }
 
 void Balancer::load(const Json& saved, const support::Communicator& comm, bool keeps_history, std::int64_t stages) {
-  cost_ = decider_.load(saved, comm.is_root(), keeps_history, stages);
+  cost_ = decider_.load(saved, comm, keeps_history, stages);
   model_->resume(saved.at("has_learnt").get<bool>());
   stages_ = stages_learnt_ = stages;
 }

@@ -75,10 +75,11 @@ class Decider {
   /// For checkpoints: policy, history, totals and the outcome of which the policy has not heard, of all ranks and the
   /// same on each. `cost`: the outcome's seconds on this rank. Collective.
   [[nodiscard]] nlohmann::ordered_json save(const support::Communicator& comm, double cost) const;
-  /// Back, at this many stages; counts that add up over ranks on the first rank. keeps_history: else only the totals,
+  /// Back, at this many stages; counts that add up over ranks on rank 0. keeps_history: else only the totals,
   /// for a policy that knows nothing yet. Returns the outcome's seconds. Throws std::exception for what save() never
   /// gives. Local.
-  double load(const nlohmann::ordered_json& saved, bool is_first, bool keeps_history, std::int64_t stages);
+  double load(const nlohmann::ordered_json& saved, const support::Communicator& comm, bool keeps_history,
+              std::int64_t stages);
 
   /// Policy::rank_shares().
   [[nodiscard]] std::span<const double> rank_shares() const { return policy_->rank_shares(); }

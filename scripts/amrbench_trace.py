@@ -18,6 +18,9 @@ MAGIC = b"amrbench-trace 1\n"
 FRAME = struct.Struct("<cIII")
 MOST_HEADER = 1 << 16
 MOST_PAYLOAD = 1 << 29
+MOST_BITS = 64  # of a number in a record
+MOST_ROOTS = 1 << 24  # root blocks that are listed, one by one
+MOST_LEVELS = 20
 
 
 class TraceError(Exception):
@@ -66,6 +69,8 @@ class _Payload:
             if byte < 0x80:
                 return value
             shift += 7
+            if shift >= MOST_BITS:
+                raise TraceError("a number of more than 64 bits")
 
     def codes(self):
         count = self.number()
@@ -85,7 +90,7 @@ class Trace:
         self._file = file
         if file.readline(len(MAGIC)) != MAGIC:
             raise TraceError("is no trace of this version")
-        self.header = json.loads(file.readline(MOST_HEADER))
+        self.header = _header(file.readline(MOST_HEADER))
 
     def _frame(self):
         head = self._file.read(FRAME.size)
@@ -95,7 +100,14 @@ class Trace:
         packed = self._file.read(packed_size) if packed_size <= MOST_PAYLOAD else b""
         if len(packed) < packed_size or zlib.crc32(packed) != crc or size > MOST_PAYLOAD:
             raise TraceError("is damaged or cut off")
-        return kind, zlib.decompress(packed)
+        unpack = zlib.decompressobj()
+        try:
+            data = unpack.decompress(packed, size + 1)  # no more memory than the record says it takes
+        except zlib.error as error:
+            raise TraceError(f"is damaged: {error}") from None
+        if len(data) != size or not unpack.eof:
+            raise TraceError("a record has another size than it says")
+        return kind, data
 
     def refinements(self):
         """Every refinement in turn; raises TraceError where the file ends too early."""
@@ -116,16 +128,35 @@ class Trace:
     def meshes(self):
         """(refinement, set of blocks after it); the same set every time, changed in place."""
         root = self.header["root"]
+        if root[0] * root[1] * root[2] > MOST_ROOTS:
+            raise TraceError(f"{root[0] * root[1] * root[2]} root blocks are too many for this reader")
         blocks = {(0, (x, y, z)) for x in range(root[0]) for y in range(root[1]) for z in range(root[2])}
         for refinement in self.refinements():
             for one in refinement.passes:
                 for level, coord in one.splits:
+                    if (level, coord) not in blocks:
+                        raise TraceError("a block splits that is not there")
                     blocks.remove((level, coord))
                     blocks.update(_children(level, coord))
                 for level, coord in one.merges:
+                    if not blocks.issuperset(_children(level, coord)):
+                        raise TraceError("blocks merge that are not there")
                     blocks.difference_update(_children(level, coord))
                     blocks.add((level, coord))
             yield refinement, blocks
+
+
+def _header(line):
+    """The header, of which this reader needs root and max_level."""
+    try:
+        header = json.loads(line)
+        root, levels = header["root"], header["max_level"]
+        fits = len(root) == 3 and all(type(n) is int and 1 <= n <= 1 << MOST_LEVELS for n in root)
+        if not fits or type(levels) is not int or not 0 <= levels <= MOST_LEVELS:
+            raise ValueError("root or max_level")
+        return header
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise TraceError(f"its header is none: {error}") from None
 
 
 def _children(level, coord):
@@ -143,7 +174,7 @@ def main():
             for refinement, blocks in trace.meshes():
                 print(f"step {refinement.step} stages {refinement.stages} passes {len(refinement.passes)} "
                       f"blocks {len(blocks)}")
-    except (OSError, TraceError, json.JSONDecodeError, zlib.error) as error:
+    except (OSError, TraceError) as error:
         print(f"amrbench_trace.py: error: {sys.argv[1]}: {error}", file=sys.stderr)
         return 2
     return 0

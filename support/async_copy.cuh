@@ -11,11 +11,43 @@
 
 namespace amrbench::support {
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
+/// Small copies. Bytes 8 or 16, both ends aligned to as many. Before compute capability 8.0 they are done at once.
+template <int Bytes>
+__device__ inline void copy_small(void* to, const void* from) {
+  static_assert(Bytes == 8 || Bytes == 16);
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)),
+                 "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
+#else
+  for (int k = 0; k < Bytes / 8; ++k) static_cast<double*>(to)[k] = static_cast<const double*>(from)[k];
+#endif
+}
+/// Ends a group of this thread's small copies.
+__device__ inline void copies_commit() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// Returns when all groups of this thread's small copies but the last `Groups` are complete.
+template <int Groups>
+__device__ inline void copies_wait_but() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
+#endif
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
 __device__ inline void barrier_init(std::uint64_t* barrier, std::uint32_t threads) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(threads) : "memory");
 }
@@ -71,21 +103,6 @@ __device__ inline void copy_bulk(void* to, const void* from, std::uint32_t bytes
                "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
                : "memory");
 }
-/// Bytes 8 or 16, both ends aligned to as many.
-template <int Bytes>
-__device__ inline void copy_small(void* to, const void* from) {
-  static_assert(Bytes == 8 || Bytes == 16);
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)),
-                 "l"(__cvta_generic_to_global(from))
-                 : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)),
-                 "l"(__cvta_generic_to_global(from))
-                 : "memory");
-  }
-}
-
 #endif
 
 /// Asks for memory that others will read soon to come into the second-level cache. Bytes a multiple of 16, aligned

@@ -138,6 +138,9 @@ CopyBandwidth measure_copy_bandwidth(const Communicator& comm, const CopyOptions
   result.threads = omp_get_max_threads();
   std::int64_t bytes_node = options.bytes_node;
   if (bytes_node <= 0) bytes_node = copy_bytes_node(last_level_cache_bytes(), available_memory_bytes());
+  // A rank may take less than there is; a quarter of that leaves room for what MPI maps meanwhile.
+  if (const std::int64_t left = address_space_left() / 4; left < bytes_node / node.size())
+    bytes_node = left * node.size();
   bytes_node = all_min(node, bytes_node);  // ranks may have read the memory's state at different moments
   const std::int64_t lines = std::max<std::int64_t>(bytes_node / node.size() / 128, 1);
   const auto n = static_cast<std::size_t>(lines) * kLineDoubles;

@@ -12,6 +12,7 @@
 // Source: MPI standard 3.1, chapters 5 (collectives), 7 (topologies, neighbourhood collectives).
 #include <mpi.h>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -310,8 +311,11 @@ class DistGraph {
     require_pieces(send.size());
     std::vector<T> recv(send.size());
     const BytesType type(sizeof(T));
-    mpi_check(MPI_Neighbor_alltoall(send.data(), 1, type.get(), recv.data(), 1, type.get(), comm_.get()),
-              "MPI_Neighbor_alltoall");
+    // MPICH takes no null pointer, even where there is no neighbour.
+    std::array<T, 2> none{};
+    const void* const from = send.empty() ? &none[0] : send.data();
+    void* const to = send.empty() ? &none[1] : recv.data();
+    mpi_check(MPI_Neighbor_alltoall(from, 1, type.get(), to, 1, type.get(), comm_.get()), "MPI_Neighbor_alltoall");
     return recv;
   }
 

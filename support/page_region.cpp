@@ -10,6 +10,7 @@
 #include "support/error.hpp"
 
 #ifdef AMRBENCH_HAS_MMAP
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -105,6 +106,14 @@ void ask_for_huge_pages([[maybe_unused]] void* p, [[maybe_unused]] std::size_t b
 #endif
 }
 
+/// UCX, which MPICH and Open MPI may use, puts a function of its own before mremap that loses the target of
+/// MREMAP_FIXED (seen with 1.13: the mapping lands at address 0).
+bool mremap_loses_targets() {
+  void* const ucx = dlopen("libucm.so.0", RTLD_LAZY | RTLD_NOLOAD);
+  if (ucx != nullptr) dlclose(ucx);
+  return ucx != nullptr;
+}
+
 /// Moves and grows a mapping; nullptr when there is no room (the old one then stands untouched).
 void* remap(void* old, std::size_t old_bytes, std::size_t new_bytes) {
   if (new_bytes < kHugePage || reinterpret_cast<std::uintptr_t>(old) % kHugePage == 0) {
@@ -114,6 +123,11 @@ void* remap(void* old, std::size_t old_bytes, std::size_t new_bytes) {
   }
   char* target = map_aligned(new_bytes);
   if (target == nullptr) return nullptr;
+  if (mremap_loses_targets()) {
+    std::memcpy(target, old, old_bytes);
+    munmap(old, old_bytes);
+    return target;
+  }
   void* p = mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target);
   if (p == MAP_FAILED) {
     munmap(target, new_bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include "support/cgroup.hpp"
@@ -49,6 +50,14 @@ std::int64_t available_memory_bytes() {
 
 std::int64_t free_swap_bytes() {
   return cgroup_limits().memory >= 0 ? 0 : proc_bytes("/proc/meminfo", "SwapFree");
+}
+
+std::int64_t address_space_left() {
+  constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(kUnlimited)) return kUnlimited;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(limit.rlim_cur) - proc_bytes("/proc/self/status", "VmSize"),
+                                0);
 }
 
 std::int64_t total_memory_bytes() {

@@ -22,6 +22,9 @@ bool reset_peak_resident();
 /// Swap that is free, in bytes; 0 within a control group that limits memory.
 [[nodiscard]] std::int64_t free_swap_bytes();
 
+/// Bytes of address space that this process may still take (RLIMIT_AS, ulimit -v); the largest number without a limit.
+[[nodiscard]] std::int64_t address_space_left();
+
 /// Memory of the node, in bytes. 0 when not known.
 [[nodiscard]] std::int64_t total_memory_bytes();
 

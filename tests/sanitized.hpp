@@ -1,11 +1,11 @@
 #pragma once
-// Tests ask whether a sanitizer watches them: it slows them down ten- to twentyfold. Cases that only repeat the same
-// code for other inputs are then left out, unless AMRBENCH_EVERY_CASE is set (scripts/test --full).
+// Tests ask whether a sanitizer or Valgrind watches them: it slows them down ten- to twentyfold. Cases that only repeat
+// the same code for other inputs are then left out, unless AMRBENCH_EVERY_CASE is set (scripts/test --full).
 #include <cstdlib>
 
 namespace amrbench::tests {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(AMRBENCH_VALGRIND)
 inline constexpr bool kSanitized = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

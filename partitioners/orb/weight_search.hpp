@@ -103,4 +103,36 @@ AMRBENCH_HD inline CutVerdict decide_cut(const WeightGoal& goal, const WeightSea
   return {Kind::cut, k, weight, search};
 }
 
+/// The same where sums of all points are at hand: how many of them go left. weight_of(k): weight of the first k points,
+/// called O(log count) times.
+template <class Sums>
+AMRBENCH_HD inline std::uint32_t cut_by_sums(const WeightGoal& goal, const Sums& weight_of) {
+  const std::uint32_t unit = goal.unit();
+  if (goal.weight == 0) return unit;
+  const WeightSearch search = first_search(goal);
+  // The first k in [low, high] of which `holds` is true; it is of `high`.
+  const auto first = [](std::uint32_t low, std::uint32_t high, const auto& holds) {
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (holds(middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  };
+  const std::uint32_t k =
+      first(goal.least(), goal.most(), [&](std::uint32_t j) { return search.reached(j, weight_of(j)); });
+  const std::uint64_t weight = weight_of(k);
+  const bool short_of_target = weight < search.weight;
+  const bool back = !short_of_target && k > goal.least() && goal.prefers(weight_of(k - 1), weight);
+  // Points of weight zero may stand beside the place: as near to `unit` as they allow.
+  if (back || short_of_target) {
+    const std::uint32_t last = back ? k - 1 : k;
+    const std::uint64_t wanted = weight_of(last);
+    return last <= unit ? last : first(unit, last, [&](std::uint32_t j) { return weight_of(j) >= wanted; });
+  }
+  return k >= unit ? k : first(k + 1, unit + 1, [&](std::uint32_t j) { return j > unit || weight_of(j) > weight; }) - 1;
+}
+
 }  // namespace amrbench::partitioners

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "amr/checkpoint.hpp"
+#include "amr/checkpoint/checkpoint.hpp"
 #include "amr/random_runs.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "amr/field_store.hpp"
-#include "amr/plotfile.hpp"
+#include "amr/plotfile/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "kernels/refine_data.hpp"

@@ -58,15 +58,15 @@ inline ObjectConfig random_object(std::mt19937_64& random, std::size_t shape) {
 }
 
 /// Object set `set`: two to four objects; over the ten sets every shape comes up at least twice.
-inline apps::Config random_config(int set) {
-  std::mt19937_64 random(kSeed + set);
+inline apps::Config random_config(int set, std::uint64_t seed = kSeed) {
+  std::mt19937_64 random(seed + set);
   apps::Config config;
   config.mesh.max_level = 2 + set % 2;
   for (int d = 0; d < 3; ++d) config.mesh.root[d] = 1 + static_cast<int>(random() % (set % 2 != 0 ? 2 : 3));
   config.mesh.block = set % 3 == 0 ? std::array{2, 4, 6} : std::array{4, 4, 4};
   config.mesh.block_change = static_cast<int>(random() % 3);
   config.mesh.refine_ghost = set == 4;
-  config.fields = {1 + static_cast<int>(random() % 9), "random", kSeed + set};
+  config.fields = {1 + static_cast<int>(random() % 9), "random", seed + static_cast<std::uint64_t>(set)};
   config.run.steps = 6;
   config.run.stages_per_step = 2;
   config.run.refine_every = 1 + set % 3;

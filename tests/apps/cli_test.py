@@ -6,23 +6,13 @@ usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
 
-AMRBENCH, MPIEXEC, SOURCE = "", "", ""
+import program
+from program import run
 
-
-def run(*args, ranks=0, cwd=None, env=None):
-    """(status, stdout, stderr); ranks = 0 starts the program without mpiexec."""
-    command = [AMRBENCH, *args]
-    if ranks:
-        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-    environment.update(env or {})
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
-    return done.returncode, done.stdout, done.stderr
+SOURCE = ""
 
 
 class Cli(unittest.TestCase):
@@ -43,7 +33,7 @@ class Cli(unittest.TestCase):
         status, out, err = run(*args, ranks=ranks, cwd=self.folder.name, env=env)
         self.assertEqual(status, 2, err)
         self.assertEqual(out, "")
-        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        lines = program.error_lines(err)
         self.assertEqual(len(lines), 1, err)
         self.assertIn(says, lines[0])
         self.assertTrue(err.startswith("amrbench: "), err)
@@ -246,5 +236,5 @@ class Cli(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    AMRBENCH, MPIEXEC, SOURCE = map(os.path.abspath, sys.argv[1:4])
-    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
+    SOURCE, = program.take_arguments(3)
+    unittest.main()

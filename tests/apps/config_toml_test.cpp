@@ -251,7 +251,7 @@ TEST(ApplySetting, RefusesAndLeavesTheConfigurationAlone) {
   }
 }
 
-/// Where the parser's behaviour is not defined; scripts/fuzz found both.
+/// Where the parser's behaviour is not defined; scripts/fuzz found them.
 TEST(ParseToml, WhatTheParserMustNotSeeIsRefused) {
   for (const char* text : {"[mesh]\n\xd0\x98 = 1\n", "\n[m\xc3\xa9sh]\n", "[mesh]\nblock = \xca\x9d\n"})
     EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
@@ -259,10 +259,29 @@ TEST(ParseToml, WhatTheParserMustNotSeeIsRefused) {
   for (const char* text : {"[", "[\n", "[[\n", "[.a]\n", "  [ [a]]\n", "[=]\n"})
     EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
                     "a.toml:1: not TOML: a table header without a name");
+  for (const char* text : {"[mesh]\nroot = [}\n", "[mesh]\nroot = [1, }\n", "a = [ # ]\n[{b = 1}, }"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:2: not TOML: a } in an array that is not closed");
+  for (const char* text :
+       {"a = 1\"\xc3\xa9\"\n", "a = 1.\"b\"", "a = {b = [1'2']}", "a = [2x[\"\xc3\xa9\"]]", "a = 1=2"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:1: not TOML: a value that is no number, date, string, array or table");
+  for (const char* text : {"a\"b\" = 1", "a = \"b\"\"c\"", "[a'b']"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:1: not TOML: a quote inside a name or a value");
+  for (const char* text : {"a = 1979-05-27 7 ", "a = [0, 19_79-ab-cd 7]", "a = {b = 1979-05-27 7\n"})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:1: not TOML: a date with a time that is none");
+  for (const char* text : {"a = \"\"\"b\\\n\n  \xc3\xa9\"\"\"", "a = \"\"\"\\\xc3\xa9\"\"\""})
+    EXPECT_CONTAINS(input_error([&] { parse_toml(text, "a.toml"); }),
+                    "a.toml:1: not TOML: a character that is not ASCII after a \\");
   Config config;
   EXPECT_CONTAINS(input_error([&] { apply_setting(config, "mesh.block=\xd0\x98"); }), "mesh.block must be");
+  EXPECT_CONTAINS(input_error([&] { apply_setting(config, "mesh.block=1\"\xca\x9d\""); }), "mesh.block must be");
+  EXPECT_CONTAINS(input_error([&] { apply_setting(config, "mesh.root=[1,}"); }), "mesh.root must be");
   const std::string fine =
-      "\xef\xbb\xbf# \xc3\xbc\n[output]\ndir = \"\"\"\xc3\xbc\n[\"\"\"\"\"\n[mesh]\nroot = [\n1,\n1, 1 ]\n";
+      "\xef\xbb\xbf# \xc3\xbc\n[output]\ndir = \"\"\"\xc3\xbc\n[\"\"\"\"\"\n[mesh]\nroot = [\n1,\n1, 1 "
+      "]\n[[\"object\"]]\ncenter = [0, 0, 0]\n";
   EXPECT_EQ(parse_toml(fine, "a.toml").output.dir, "\xc3\xbc\n[\"\"");
 }
 

@@ -19,6 +19,9 @@ import sys
 import tempfile
 import time
 
+import program
+from program import FULL
+
 LIMIT_S = 30
 PLACE = re.compile(r"^amrbench: error: rank (\d+), phase (\w+), step (\d+): (.+)$")
 CONFIG = """[mesh]
@@ -43,18 +46,16 @@ velocity = [0.05, 0.0, 0.0]
 # All blocks refine, to 168 MB; the first mesh takes 3 MB.
 LARGE = ["--set", "mesh.block=8", "--set", "fields.variables=40", "--set", "object.0.volume=true", "--set",
          "object.0.size=[2,2,2]"]
-FULL = os.environ.get("AMRBENCH_FULL") == "1"
+SHIM = ""
 
 
 def start(folder, ranks, fault, rank=0, at=1, inside=""):
     """Runs the program with a fault; (seconds, status, standard output, standard error). Nothing of it is left behind."""
     with open(os.path.join(folder, "c.toml"), "w", encoding="utf-8") as file:
         file.write(CONFIG)
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1",
-                       OMPI_MCA_mpi_yield_when_idle="1", FAULT=fault, FAULT_RANK=str(rank), FAULT_AT=str(at),
-                       FAULT_IN=inside)
-    command = [MPIEXEC, "-q", "-n", str(ranks), "--oversubscribe", "--bind-to", "none", "-x", f"LD_PRELOAD={SHIM}", "-x",
-               "FAULT", "-x", "FAULT_RANK", "-x", "FAULT_AT", "-x", "FAULT_IN", AMRBENCH, "run", "c.toml", "--progress",
+    environment = program.environment(FAULT=fault, FAULT_RANK=str(rank), FAULT_AT=str(at), FAULT_IN=inside)
+    command = [*program.on_ranks(ranks, "-q"), "-x", f"LD_PRELOAD={SHIM}", "-x",
+               "FAULT", "-x", "FAULT_RANK", "-x", "FAULT_AT", "-x", "FAULT_IN", program.AMRBENCH, "run", "c.toml", "--progress",
                "none", "--out", "o"]
     command += LARGE if fault == "memory" else []
     begin = time.monotonic()
@@ -117,7 +118,7 @@ def judge(case, answer, folder, reference):
     wrong = [f"takes {seconds:.0f} s"] if seconds > LIMIT_S else []
     record = record_of(folder)
     wrong += [f"{name} is not whole" for name in unfinished(folder)]
-    lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+    lines = program.error_lines(err)
     said = lines[-1] if lines else ""
     if fault == "delay" or (fault == "alloc" and status == 0):
         # A library may have lived with it: then the result is the right one.
@@ -210,6 +211,6 @@ def main():
 
 
 if __name__ == "__main__":
-    PART, PARTS = map(int, sys.argv[4].split("/")) if len(sys.argv) > 4 else (0, 1)
-    AMRBENCH, MPIEXEC, SHIM = map(os.path.abspath, sys.argv[1:4])
+    SHIM, = program.take_arguments(3)
+    PART, PARTS = map(int, sys.argv[1].split("/")) if len(sys.argv) > 1 else (0, 1)
     sys.exit(main())

@@ -6,29 +6,17 @@ usage: hostile_cli_test.py AMRBENCH MPIEXEC
 import array
 import json
 import os
-import resource
 import stat
 import struct
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
 import zlib
 
-AMRBENCH, MPIEXEC = "", ""
+import program
+from program import run
+
 GIB = 1 << 30
-
-
-def run(*args, ranks=0, cwd=None, memory=0):
-    """(status, stdout, stderr); memory: bytes of address space that the program may have."""
-    command = [AMRBENCH, *args]
-    if ranks:
-        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory else None
-    done = subprocess.run(command, capture_output=True, timeout=60, cwd=cwd, env=environment, preexec_fn=limit)
-    return done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr)
 
 
 def trace_file(root, frames):
@@ -70,7 +58,7 @@ class Hostile(unittest.TestCase):
         status, out, err = run(*args, ranks=ranks, cwd=self.folder, memory=0 if ranks or sanitized else 8 * GIB)
         self.assertEqual((status, out), (2, ""), err)
         self.assertLess(time.monotonic() - start, seconds * (6 if sanitized else 1))
-        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        lines = program.error_lines(err)
         self.assertEqual(len(lines), 1, err)
         self.assertIn(says, lines[0])
 
@@ -278,5 +266,5 @@ class Hostile(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    AMRBENCH, MPIEXEC = map(os.path.abspath, sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    program.take_arguments()
+    unittest.main()

@@ -8,24 +8,19 @@ import csv
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import unittest
 
-AMRBENCH, MPIEXEC = "", ""
+import program
+
 COLUMNS = {"method", "parts", "load_max", "load_mean", "degree_max", "edge_cut_max", "edge_cut_total", "comm_volume_max",
            "time_s", "memory_bytes"}
 
 
 def run(*args, ranks=0, cwd=None):
-    command = [AMRBENCH, *args]
-    if ranks:
-        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="2")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=environment)
+    status, out, err = program.run(*args, ranks=ranks, threads=2, cwd=cwd)
     # What is said about this machine's cores is no matter of these tests (tests/support/cores_test.cpp).
-    return done.returncode, done.stdout, re.sub(r"(?m)^amrbench: note: \d+ threads of a rank .*\n", "", done.stderr)
+    return status, out, re.sub(r"(?m)^amrbench: note: \d+ threads of a rank .*\n", "", err)
 
 
 def listed():
@@ -58,7 +53,7 @@ class Partition(unittest.TestCase):
         """Exit 2, exactly one line of ours, nothing on standard output."""
         status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
         self.assertEqual((status, out), (2, ""), err)
-        lines = [line for line in err.splitlines() if line.startswith("amrbench: error: ")]
+        lines = program.error_lines(err)
         self.assertEqual(len(lines), 1, err)
         self.assertIn(says, lines[0])
         if not ranks:
@@ -297,5 +292,5 @@ class Partition(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    AMRBENCH, MPIEXEC = map(os.path.abspath, sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    program.take_arguments()
+    unittest.main()

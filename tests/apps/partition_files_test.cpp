@@ -1,5 +1,3 @@
-#include "apps/partition_files.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +6,8 @@
 #include <set>
 #include <string_view>
 
-#include "apps/png_image.hpp"
+#include "apps/partition/files.hpp"
+#include "apps/partition/png_image.hpp"
 #include "partitioners/inputs/point_input.hpp"
 #include "support/error.hpp"
 

@@ -1,9 +1,9 @@
-#include "apps/partition_record.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "apps/partition/record.hpp"
 
 namespace amrbench::apps {
 namespace {

@@ -6,12 +6,14 @@ usage: replay_cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 import csv
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-AMRBENCH, MPIEXEC, SOURCE = "", "", ""
+import program
+from program import run
+
+SOURCE = ""
 COLUMNS = ["ranks", "partition", "slices", "policy", "weights", "machine", "time_s", "stencil_s", "halo_s", "refine_s",
            "balance_s", "migrate_s", "stencil_max_s", "halo_max_s", "rebalances", "blocks_migrated", "bytes_migrated",
            "bytes_migrated_least", "imbalance_mean", "imbalance_max", "degree_max", "edge_cut_max", "comm_bytes_max", "ideal_s", "optimum_s", "optimum_cuts",
@@ -35,15 +37,6 @@ velocity = [0.03, 0.0, 0.02]
 [partition]
 method = "hilbert"
 """
-
-
-def run(*args, ranks=0):
-    command = [AMRBENCH, *args]
-    if ranks:
-        command = [MPIEXEC, "-n", str(ranks), "--oversubscribe", "--bind-to", "none", *command]
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
-    return done.returncode, done.stdout, done.stderr
 
 
 class Replay(unittest.TestCase):
@@ -120,7 +113,7 @@ class Replay(unittest.TestCase):
         """On 2, 8 and 16 ranks of document 001's cases, made small, with AMRBENCH_FULL=1; else one run on 4."""
         strategies = [("hilbert", "midpoint", "every", "uniform"), ("gensfc", "exact", "threshold", "level"),
                       ("orb", "midpoint", "every_n", "level"), ("morton", "midpoint", "every", "level")]
-        if os.environ.get("AMRBENCH_FULL") != "1":
+        if not program.FULL:
             self.assertGreater(self.expect_agreement(4, [""], *strategies[0])["blocks_migrated"], 0)
             return
         shape = ["run.stages_per_step=2"]
@@ -226,5 +219,5 @@ class Replay(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    AMRBENCH, MPIEXEC, SOURCE = sys.argv[1:4]
-    unittest.main(argv=[sys.argv[0]] + sys.argv[4:])
+    SOURCE, = program.take_arguments(3)
+    unittest.main()

@@ -8,9 +8,10 @@ namespace amrbench::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target kTargets[] = {
-      {"blocks", &blocks},   {"graph", &graph}, {"input", &input},           {"machine", &machine},
-      {"miniamr", &miniamr}, {"parts", &parts}, {"points_csv", &points_csv}, {"points_raw", &points_raw},
-      {"setting", &setting}, {"toml", &toml},   {"trace", &trace},           {"weights", &weights}};
+      {"blocks", &blocks},         {"graph", &graph},           {"input", &input},     {"machine", &machine},
+      {"manifest", &manifest},     {"miniamr", &miniamr},       {"part", &part},       {"parts", &parts},
+      {"points_csv", &points_csv}, {"points_raw", &points_raw}, {"setting", &setting}, {"toml", &toml},
+      {"trace", &trace},           {"weights", &weights}};
   return kTargets;
 }
 

@@ -1,35 +1,16 @@
 // Traces: files as they come, and, for check sums stop nearly all that is tried there, payloads in sound frames.
-#include <mpi.h>
 #include <zlib.h>
 
 #include <optional>
 
 #include "loadbalance/replay/trace.hpp"
 #include "loadbalance/replay/trace_mesh.hpp"
+#include "tests/fuzz/single_process.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace amrbench::fuzz {
 
 namespace {
-
-/// A mesh needs MPI, on this process alone.
-class SingleProcess {
- public:
-  SingleProcess() {
-    int running = 0;
-    MPI_Initialized(&running);
-    owner_ = running == 0;
-    if (owner_) MPI_Init(nullptr, nullptr);
-  }
-  ~SingleProcess() {
-    if (owner_) MPI_Finalize();
-  }
-  SingleProcess(const SingleProcess&) = delete;
-  SingleProcess& operator=(const SingleProcess&) = delete;
-
- private:
-  bool owner_ = false;
-};
 
 void put32(std::string& out, std::size_t value) {
   for (int i = 0; i < 4; ++i) out += static_cast<char>(value >> (8 * i));
@@ -88,7 +69,7 @@ void follow(const std::string& path) {
 }  // namespace
 
 void trace(std::string_view bytes) {
-  static const SingleProcess process;
+  single_process();
   for (const std::string& content : {std::string(bytes), framed(bytes)}) {
     const ScratchFile file("trace", content);
     accepts([&] { follow(file.path()); });

@@ -3,8 +3,6 @@
 #include "kernels/face_jobs.hpp"
 #include "kernels/faces.hpp"
 #include "kernels/layout.hpp"
-#include "kernels/tile.hpp"
-#include "kernels/tile_jobs.hpp"
 
 namespace amrbench::kernels::checks {
 
@@ -29,23 +27,6 @@ inline void do_on_cpu(const BlockLayout& l, const FaceJob& job, const double* bl
       return restrict_face(l, block, job.face, qa, qb, l.chunks, to);
     case FaceWork::insert:
       return insert_quarter(l, from, axis, qa, qb, l.chunks, to);
-  }
-}
-
-/// `scratch`: a piece.
-inline void do_on_cpu(const TileLayout& l, const TileJob& job, double* tiles, const double* received, double* message,
-                      double* scratch) {
-  double* const tile = tiles + job.tile * l.values();
-  switch (job.work) {
-    case TileWork::close:
-      return close_face(l, tile, job.face);
-    case TileWork::fill:
-      pack_tile_piece(l, tiles + job.other * l.values(), job.face ^ 1, job.transfer, job.part, scratch);
-      return unpack_tile_piece(l, scratch, job.face, job.transfer, job.part, tile);
-    case TileWork::pack:
-      return pack_tile_piece(l, tile, job.face, job.transfer, job.part, message + job.at);
-    case TileWork::unpack:
-      return unpack_tile_piece(l, received + job.at, job.face, job.transfer, job.part, tile);
   }
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <random>
 #include <vector>
 
 #include "partitioners/inputs/generated_points.hpp"
@@ -45,6 +47,39 @@ template <class T, int Dim>
 std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
   std::vector<T> points(n * Dim);
   make_points<T>(kind, Dim, seed, 0, points);
+  return points;
+}
+
+/// Points that lie so that a sample's brackets hold very many of them: in two cubes far apart; on lines along the axes;
+/// half of them in one place; all of them.
+enum class HardKind { pair, lines, half, equal };
+inline constexpr HardKind kHardKinds[] = {HardKind::pair, HardKind::lines, HardKind::half, HardKind::equal};
+
+template <class T, int Dim>
+std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> points(n * Dim);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint64_t draw = random();
+    for (std::size_t a = 0; a < Dim; ++a) {
+      const T any = static_cast<T>(random() >> 40U) * static_cast<T>(0x1p-24);
+      T& x = points[i * Dim + a];
+      switch (kind) {
+        case HardKind::pair:
+          x = (draw % 2 == 0 ? T(0) : T(1)) + any * static_cast<T>(0x1p-10);
+          break;
+        case HardKind::lines:
+          x = draw % Dim == a ? any : T(0.5);
+          break;
+        case HardKind::half:
+          x = draw % 2 == 0 ? any : T(0.25);
+          break;
+        case HardKind::equal:
+          x = T(0.25);
+          break;
+      }
+    }
+  }
   return points;
 }
 

@@ -1,7 +1,9 @@
-// The search by windows for the cut of a weighted cell finds the cut that all of its points in order tell.
+// The searches for the cut of a weighted cell, by windows and by sums, find the cut that all of its points in order
+// tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <string>
 #include <vector>
@@ -66,6 +68,14 @@ void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_
   const auto left = cut_in_window({n, total, leaves, leaves_left, true}, {0, 0, n}, weights);
   ASSERT_TRUE(left.has_value());
   const WeightGoal goal{n, leaves, leaves_left, total};
+  int looks = 0;
+  const auto weight_of = [&](std::uint32_t k) {
+    EXPECT_LE(k, n);
+    ++looks;
+    return sum(weights, 0, k);
+  };
+  ASSERT_EQ(cut_by_sums(goal, weight_of), *left);
+  ASSERT_LE(looks, 2 * std::bit_width(n) + 6);
   for (const std::uint64_t few : {1U, 3U, 16U, 1000U})
     for (const std::uint64_t bins : {2U, 7U}) {
       SCOPED_TRACE("windows of " + std::to_string(few) + ", bins " + std::to_string(bins));

@@ -138,6 +138,24 @@ TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
   }
 }
 
+TEST_F(OrbWeightedCuda, HardPointsEqualTheCpu) {
+  std::uint64_t seed = 600;
+  for (const HardKind kind : kHardKinds)
+    for (const Kind weights : {Kind::uniform, Kind::halves, Kind::heavy, Kind::zeros}) {
+      SCOPED_TRACE("hard kind " + std::to_string(static_cast<int>(kind)) + " weights " +
+                   std::to_string(static_cast<int>(weights)));
+      OrbGpuTimes times;
+      ++seed;
+      compare<float, 3>(made_hard<float, 3>(kind, 600003, seed), weights_of(weights, 600003, seed), {.leaves = 2048},
+                        &times);
+      EXPECT_TRUE(times.quantiles);
+      ++seed;
+      compare<double, 2>(made_hard<double, 2>(kind, 100003, seed), weights_of(weights, 100003, seed), {.leaves = 127});
+      compare<float, 3>(made_hard<float, 3>(kind, 200003, seed), weights_of(weights, 200003, seed), {.leaves = 100003});
+      if (HasFatalFailure()) return;
+    }
+}
+
 TEST_F(OrbWeightedCuda, FewPointsOneALeaf) {
   std::uint64_t seed = 300;
   for (const Kind kind : kAllKinds)

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "amr/field_store.hpp"
-#include "amr/plotfile.hpp"
+#include "amr/plotfile/plotfile.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config_toml.hpp"
 #include "loadbalance/balancer.hpp"

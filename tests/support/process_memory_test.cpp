@@ -2,7 +2,9 @@
 #include "support/process_memory.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <limits>
 #include <vector>
 
 #include "support/page_buffer.hpp"
@@ -25,6 +27,24 @@ TEST(ProcessMemory, PeakFollowsTouchedPagesAndStays) {
 TEST(ProcessMemory, NodeHasMemory) {
   EXPECT_GT(available_memory_bytes(), std::int64_t{1} << 24);
   EXPECT_GT(total_memory_bytes(), available_memory_bytes());
+}
+
+TEST(ProcessMemory, ALimitOfAddressSpaceIsSeen) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  if (before.rlim_cur != RLIM_INFINITY) GTEST_SKIP() << "a limit is set already";
+  EXPECT_EQ(address_space_left(), std::numeric_limits<std::int64_t>::max());
+  constexpr std::int64_t kMuch = std::int64_t{1} << 46;  // sanitizers take terabytes
+  rlimit limit = before;
+  limit.rlim_cur = kMuch;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  const std::int64_t left = address_space_left();
+  const std::vector<char> taken(std::size_t{64} << 20, 1);
+  const std::int64_t then = address_space_left();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_LT(left, kMuch);
+  EXPECT_GT(left, 0);
+  EXPECT_LE(then, left - static_cast<std::int64_t>(taken.size()));
 }
 
 TEST(ProcessMemory, ThePeakCanBeForgotten) {

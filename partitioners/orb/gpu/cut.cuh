@@ -13,6 +13,16 @@ namespace amrbench::partitioners::gpu {
 /// Threads of a block that cuts one node.
 constexpr int kCutThreads = 256;
 
+/// The largest of a warp's keys, for all its lanes.
+template <class Key>
+__device__ inline Key warp_max(Key key) {
+  for (int step = 16; step > 0; step /= 2) {
+    const Key other = __shfl_xor_sync(kFull, key, step);
+    key = other > key ? other : key;
+  }
+  return key;
+}
+
 /// Inclusive prefix sum over the threads of a block. sums: shared, a word a warp. One barrier.
 __device__ inline std::uint32_t sum_up_to(std::uint32_t value, std::uint32_t* sums) {
   const unsigned lane = threadIdx.x & 31U;
@@ -75,86 +85,103 @@ __device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, st
 /// Candidates up to which each is compared with all others.
 constexpr std::uint32_t kFewCandidates = 256;
 
-/// Of a node's candidates those with the same coordinate as the candidate of a given rank, and its rank among these.
-template <class Key>
-struct EqualKeys {
-  Key key;
-  std::uint32_t rank;
-};
-
-/// The key of the point of a given rank among n, found by a radix select of 8 bits at a time; 3 barriers for each 8
-/// bits. Called by a block of kCutThreads threads.
-template <class T, int Dim>
-__device__ inline auto key_of_rank(const OrbPoint<T, Dim>* points, std::uint32_t n, std::uint32_t rank, int axis) {
+/// The rank of p among the points get(0 .. n - 1) is `rank`: finds p by a radix select of 8 bits at a time, of the
+/// coordinate on the axis, then, where several points share it, of the other coordinates, then of the id. Called by a
+/// block of kCutThreads threads; the result is in shared memory, valid after a barrier.
+template <class T, int Dim, class Get>
+__device__ inline void select_point(const Get& get, std::uint32_t n, std::uint32_t rank, int axis,
+                                    OrbPoint<T, Dim>* pivot) {
   using Key = decltype(order_key(T{}));
   constexpr int kBits = 8 * static_cast<int>(sizeof(Key));
   static_assert(kCutThreads == 256, "a thread a value of 8 bits");
   __shared__ std::uint32_t counts[kCutThreads];
   __shared__ std::uint32_t sums[kCutThreads / 32];
-  __shared__ EqualKeys<Key> found;
-  if (threadIdx.x == 0) found = {0, rank};
-  for (int shift = kBits - 8; shift >= 0; shift -= 8) {
-    counts[threadIdx.x] = 0;
-    __syncthreads();
-    const EqualKeys<Key> upper = found;
-    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-      const Key key = order_key(points[i].x[axis]);
-      const bool same = shift == kBits - 8 || (key ^ upper.key) >> static_cast<unsigned>(shift + 8) == 0;
-      if (same) atomicAdd(&counts[(key >> static_cast<unsigned>(shift)) & 255U], 1U);
+  __shared__ Key shared_upper;                         // the bits found so far of this key
+  __shared__ std::uint32_t shared_rank, shared_equal;  // among the points with these bits; and how many they are
+  Key found[Dim] = {};                                 // keys that are known
+  const auto key_of = [&](const OrbPoint<T, Dim>& p, int k) {
+    if (k == Dim) return static_cast<Key>(p.id);
+    return static_cast<Key>(order_key(p.x[k == 0 ? axis : k - 1 < axis ? k - 1 : k]));
+  };
+  const auto in_question = [&](const OrbPoint<T, Dim>& p, int keys) {
+    bool same = true;
+    for (int k = 0; k < keys; ++k) same = same && key_of(p, k) == found[k];
+    return same;
+  };
+  for (int k = 0; k <= Dim; ++k) {
+    if (threadIdx.x == 0) {
+      shared_upper = 0;
+      shared_rank = rank;
     }
-    __syncthreads();
-    const std::uint32_t mine = counts[threadIdx.x];
-    const std::uint32_t behind = sum_up_to(mine, sums);  // its barrier: all have read `found`
-    if (behind - mine <= upper.rank && upper.rank < behind)
-      found = {upper.key | Key{threadIdx.x} << static_cast<unsigned>(shift), upper.rank - (behind - mine)};
-    __syncthreads();
+    for (int shift = k == Dim ? 24 : kBits - 8; shift >= 0; shift -= 8) {
+      counts[threadIdx.x] = 0;
+      __syncthreads();
+      const Key upper = shared_upper;
+      const std::uint32_t wanted = shared_rank;
+      for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+        const OrbPoint<T, Dim> p = get(i);
+        if (!in_question(p, k)) continue;
+        const Key key = key_of(p, k);
+        const bool same = shift == kBits - 8 || (key ^ upper) >> static_cast<unsigned>(shift + 8) == 0;
+        if (same) atomicAdd(&counts[(key >> static_cast<unsigned>(shift)) & 255U], 1U);
+      }
+      __syncthreads();
+      const std::uint32_t mine = counts[threadIdx.x];
+      const std::uint32_t behind = sum_up_to(mine, sums);  // its barrier: all have read what the next lines write
+      if (behind - mine <= wanted && wanted < behind) {
+        shared_upper = upper | Key{threadIdx.x} << static_cast<unsigned>(shift);
+        shared_rank = wanted - (behind - mine);
+        shared_equal = mine;
+      }
+      __syncthreads();
+    }
+    const Key key = shared_upper;
+    rank = shared_rank;
+    const bool alone = shared_equal == 1;
+    __syncthreads();  // before the next key's first lines
+    if (alone || k == Dim) {
+      for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+        const OrbPoint<T, Dim> p = get(i);
+        if (in_question(p, k) && key_of(p, k) == key) *pivot = p;
+      }
+      return;
+    }
+    found[k < Dim ? k : 0] = key;
   }
-  const EqualKeys<Key> result = found;
-  __syncthreads();  // before a next call
-  return result;
 }
 
-/// order_candidates() for many candidates: first the coordinate of the pivot by key_of_rank(), then the pivot among the
-/// points that share this coordinate.
-template <class T, int Dim>
-__device__ inline void select_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
-                                         OrbPoint<T, Dim>* pivot, T* last_left) {
-  __shared__ std::uint16_t same[kCandidates];
-  __shared__ std::uint32_t n_same, n_before;
-  if (threadIdx.x == 0) n_same = n_before = 0;
-  const auto equal = key_of_rank(found, n, rank, axis);
-  // The one before has the same key, or the largest below it.
-  const auto before = equal.rank > 0 ? equal : key_of_rank(found, n, rank - 1, axis);
-  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const auto key = order_key(found[i].x[axis]);
-    if (key == equal.key) same[atomicAdd(&n_same, 1U)] = static_cast<std::uint16_t>(i);
-    // One of several writes; zeros of both signs are the same to a cut.
-    if (key == before.key && atomicAdd(&n_before, 1U) == 0) *last_left = found[i].x[axis];
-  }
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < n_same; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = found[same[i]];
-    std::uint32_t smaller = 0;
-    for (std::uint32_t k = 0; k < n_same; ++k) smaller += orb_before(found[same[k]], p, axis) ? 1U : 0U;
-    if (smaller == equal.rank) *pivot = p;
-  }
-}
-
-/// Finds the cut among a node's n candidates, of which `rank` >= 1 go left: the pivot and the coordinate of the last
-/// left point, both in shared memory and valid after a barrier. Called by a block of kCutThreads threads.
-template <class T, int Dim>
-__device__ inline void order_candidates(const OrbPoint<T, Dim>* found, std::uint32_t n, std::uint32_t rank, int axis,
+/// Finds the cut among a node's n candidates get(0 .. n - 1), of which `rank` >= 1 go left: the pivot and the
+/// coordinate of the last left point, both in shared memory and valid after a barrier. Called by a block of kCutThreads
+/// threads.
+template <class T, int Dim, class Get>
+__device__ inline void order_candidates(const Get& get, std::uint32_t n, std::uint32_t rank, int axis,
                                         OrbPoint<T, Dim>* pivot, T* last_left) {
-  if (n > kFewCandidates) {
-    select_candidates(found, n, rank, axis, pivot, last_left);
+  using Key = decltype(order_key(T{}));
+  __shared__ Key last[kCutThreads / 32];
+  if (n <= kFewCandidates) {
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+      const OrbPoint<T, Dim> p = get(i);
+      std::uint32_t before = 0;
+      for (std::uint32_t k = 0; k < n; ++k) before += orb_before(get(k), p, axis) ? 1U : 0U;
+      if (before == rank) *pivot = p;
+      if (before + 1 == rank) *last_left = p.x[axis];
+    }
     return;
   }
+  select_point(get, n, rank, axis, pivot);
+  __syncthreads();
+  const OrbPoint<T, Dim> first_right = *pivot;
+  Key mine = 0;
   for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = found[i];
-    const std::uint32_t before = points_before(found, n, p, axis);
-    if (before == rank) *pivot = p;
-    if (before + 1 == rank) *last_left = p.x[axis];
+    const OrbPoint<T, Dim> p = get(i);
+    if (orb_before(p, first_right, axis)) mine = max(mine, order_key(p.x[axis]));
   }
+  mine = warp_max(mine);
+  if (threadIdx.x % 32 == 0) last[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (unsigned w = 1; w < kCutThreads / 32; ++w) mine = max(mine, last[w]);
+  *last_left = key_coordinate(mine);
 }
 
 /// Is the node's box known exactly, and is the axis that follows from it the one that was guessed? Only then can its

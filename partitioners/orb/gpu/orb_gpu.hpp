@@ -2,10 +2,10 @@
 // Orthogonal recursive bisection of points that lie on a GPU. Only in builds with the CUDA back end. The rules are
 // those of rules.hpp: tree, labels and permutation equal the CPU's.
 //
-//   multiway    a first round of up to 12 levels, further ones of up to 6: sample, one pass that sorts points out by
-//               the cells or the bracket they meet, exact resolution of those in brackets, stable moves by 64. Cells
-//               whose brackets miss their cuts are cut in a further round; what makes no progress (very many equal
-//               coordinates) is cut on the host.
+//   multiway    a first round of up to 12 levels: sample, one pass that sorts points out by the cells or the bracket
+//               they meet, exact resolution of those in brackets, stable moves by 64. What it leaves (deeper levels,
+//               cells whose brackets miss their cuts) is cut level by level, and small cells by one thread block each.
+//               Nothing is cut on the host.
 //   seed-cells, seed-level, seed-warp
 //               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
 //               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
@@ -47,12 +47,13 @@ struct OrbGpuTimes {
   double total_s = 0;    ///< by CUDA events, first launch to last
   double weights_s = 0;  ///< checking and converting weights
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
+  double small_s = 0;  ///< cells finished by a thread block each
   int rounds = 0;
-  bool wide = false;             ///< the first round cut up to 12 levels
-  int again = 0;                 ///< times the first round cut once more what it had guessed wrong
-  std::uint64_t stopped = 0;     ///< entries of points in brackets, over all rounds
-  std::uint32_t host_cells = 0;  ///< cells that the host cut
-  int passes = 0;                ///< counting passes of the document's methods, or over cells cut one level at a time
+  bool wide = false;          ///< the first round cut up to 12 levels
+  bool quantiles = false;     ///< by quantiles instead of coordinates, because of very many equal or very close ones
+  int again = 0;              ///< times the first round cut once more what it had guessed wrong
+  std::uint64_t stopped = 0;  ///< entries of points in brackets
+  int passes = 0;             ///< counting passes of the document's methods, or over cells cut one level at a time
 };
 
 /// Buffers for inputs of one size, kept between runs. Device pointers it returns stay valid until the next run.

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "partitioners/orb/gpu/weighted/levels.cuh"
+#include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpus/local.hpp"
 
 namespace amrbench::partitioners::gpu {

@@ -160,9 +160,9 @@ void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, std::
     if (ordered) write_numbers(order_, n_, stream_);
     if (options_.labels) clear(labels_, n_, stream_);
   }
-  levels_.run({points, units_.data(), wide ? order_ : nullptr, ordered ? order_ : nullptr,
-               options_.labels ? labels_.data() : nullptr},
-              active, options_.side_tolerance, tree, watch_, times);
+  levels_.run({points, units_.data(), wide ? order_ : nullptr, false},
+              {nullptr, ordered ? order_ : nullptr, options_.labels ? labels_.data() : nullptr}, active,
+              options_.side_tolerance, tree, watch_, times);
   if (options_.points) gather(points);
   watch_.mark(&times.move_s);
   stream_.synchronize();
@@ -176,7 +176,7 @@ void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, std::
 template <class T, int Dim>
 bool WeightedMultiway<T, Dim>::run_wide(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times,
                                         std::vector<std::size_t>& active) {
-  if (!wide_->cut(points, {units_.data(), units_.ends()}, tree, watch_, times)) return false;
+  if (!wide_->cut(points, {units_.data(), units_.ends()}, points_, tree, watch_, times)) return false;
   active = wide_->left();
   if (options_.labels) wide_->label(labels_.data());
   watch_.mark(&times.labels_s);

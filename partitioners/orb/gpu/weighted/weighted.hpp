@@ -4,14 +4,14 @@
 // In:  n points and n weights (doubles) on the device, the tree's root.
 // Out: the tree on the host; points, numbers and labels on the device, as options ask. The result is the CPU's.
 // Weights become integers first, so that sums do not depend on order. Then a wide round (gpu/weighted/wide.hpp), where
-// there are points enough, and whatever that leaves level by level (gpu/weighted/levels.hpp).
+// there are points enough, and whatever that leaves level by level (gpu/levels.hpp).
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "partitioners/orb/gpu/levels.hpp"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
-#include "partitioners/orb/gpu/weighted/levels.hpp"
 #include "partitioners/orb/gpu/weighted/wide.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
@@ -70,7 +70,7 @@ class WeightedMultiway {
   Stopwatch watch_{stream_};
   WeightUnits units_{n_, stream_};
   std::unique_ptr<WeightedWideRound<T, Dim>> wide_;
-  WeightedLevels<T, Dim> levels_{stream_};
+  Levels<T, Dim> levels_{stream_};
   support::DeviceBuffer<T> points_;
   support::DeviceBuffer<std::uint32_t> own_order_, labels_;
   std::uint32_t* order_ = nullptr;  ///< the permutation, own or the wide round's

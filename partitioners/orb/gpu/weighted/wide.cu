@@ -14,6 +14,9 @@ using support::copy_to_host;
 using support::cuda_check;
 using support::cuda_check_launch;
 
+/// A round that leaves more than this fraction (one in ...) of all points is tried again by fractions.
+constexpr std::uint64_t kMostLeft = 8;
+
 /// Sort keys: the slots of the codes; and the points' numbers.
 __global__ void __launch_bounds__(256)
     slot_keys_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
@@ -37,6 +40,7 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
       levels_(wide_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
       sample_(n, options, stream),
+      quantiles_(stream),
       host_nodes_(kWideNodes) {
   codes_.resize_discard((n + 7) / 8 * 8);
   nodes_.resize_discard(kWideNodes);
@@ -63,11 +67,27 @@ WeightedWideRound<T, Dim>::WeightedWideRound(std::uint64_t n, const OrbGpuOption
 }
 
 template <class T, int Dim>
-bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree,
-                                    Stopwatch& watch, OrbGpuTimes& times) {
+bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room,
+                                    OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+  exact_ = nullptr;
+  if (cut_by(points, weights, tree, watch, times)) return true;
+  if (!Quantiles<T, Dim>::available()) return false;
+  room.resize_discard(n_ * Dim);
+  quantiles_.spread(points, n_, true, room.data());
+  watch.mark(&times.sample_s);
+  times.quantiles = true;
+  exact_ = points;
+  return cut_by(room.data(), weights, tree, watch, times);
+}
+
+/// points: these or their fractions.
+template <class T, int Dim>
+bool WeightedWideRound<T, Dim>::cut_by(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree,
+                                       Stopwatch& watch, OrbGpuTimes& times) {
   sample(points, weights, tree);
   sample_.guess(0, static_cast<float>(kWideSigmas));
   watch.mark(&times.sample_s);
+  if (exact_ == nullptr && !sample_.serves(static_cast<float>(kWideSigmas))) return false;
   classify(points, weights.units);
   watch.mark(&times.classify_s);
   resolve();
@@ -94,7 +114,7 @@ void WeightedWideRound<T, Dim>::sample(const T* points, const UnitWeights& weigh
   root.leaves = tree.leaves;
   root.known = 1;
   copy_to_device(nodes_.data() + 1, &root, 1, stream_);
-  sample_.start(root.box, root.leaves);
+  sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
   if (root.weight == 0) return sample_.take(points);  // points count
   weighted_sample_kernel<T, Dim><<<blocks_of(sample_.size(), 256), 256, 0, stream_.get()>>>(
       points, weights, n_, sample_.size(), sample_.points(), sample_.nodes());
@@ -123,9 +143,18 @@ void WeightedWideRound<T, Dim>::resolve() {
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_route_kernel");
     weighted_select_kernel<T, Dim><<<level_nodes, kCutThreads, sizeof(WeightedCandidates<T, Dim>), stream>>>(
-        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
+        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
     cuda_check_launch("weighted_select_kernel");
   }
+}
+
+/// Points in cells that were not cut.
+template <class T, int Dim>
+std::uint64_t WeightedWideRound<T, Dim>::points_left(const WeightedNode<T, Dim>* nodes) const {
+  std::uint64_t points = 0;
+  for (std::uint32_t v = 1; v < first_; ++v)
+    if (nodes[v].known != 0 && nodes[v].resolved == 0 && nodes[v].leaves > 1) points += nodes[v].count;
+  return points;
 }
 
 /// Reads the cuts into the tree, and finds where a walk over it ends.
@@ -138,6 +167,7 @@ bool WeightedWideRound<T, Dim>::finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times
   left_.clear();
   const WeightedNode<T, Dim>* nodes = host_nodes_.data();
   if (state[kWideLevels] != 0 || nodes[1].resolved == 0) return false;  // entries were lost: nothing of it counts
+  if (exact_ == nullptr && points_left(nodes) > n_ / kMostLeft) return false;
   for (int level = 0; level < levels_; ++level) times.stopped += state[level];
   std::vector<std::uint32_t> ends;  // from left to right
   std::vector<std::uint32_t> walk{1};

@@ -2,7 +2,7 @@
 // Kernels of gpu/weighted/wide.cu: sample and walk of the wide round with weights. The sample has points by their
 // weights, the walk weighs what it counts, and entries of points in brackets carry their weights. Words as in
 // gpu/wide/wide.cuh.
-#include "partitioners/orb/gpu/weighted/levels.cuh"
+#include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/wide/walk.cuh"
 
 namespace amrbench::partitioners::gpu {

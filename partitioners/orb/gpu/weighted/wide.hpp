@@ -4,7 +4,7 @@
 //
 // What differs: the sample has points in proportion to their weights; the walk adds up weights besides counting; a cut
 // is where the sum of weights reaches its target; a cell whose cut cannot be told from its bracket is left to
-// WeightedLevels.
+// Levels.
 //
 // Bytes a point of 12, for 12 levels: walk 12 + 8 + 2; resolution of the quarter of the points that meet a bracket,
 // some 90 each. The points are then sorted by the cell that they are in: 2 passes of 16 to 24, and a gather.
@@ -26,8 +26,10 @@ class WeightedWideRound {
   WeightedWideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
-  /// brackets), and the tree is as it was. points: aligned to 16 bytes.
-  bool cut(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes. room: taken for fractions where they are
+  /// needed.
+  bool cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree,
+           Stopwatch& watch, OrbGpuTimes& times);
   /// Cells that are no leaves and were not cut, in the order of their points.
   [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
   /// Leaves of points; of those in cells that are left: anything.
@@ -37,9 +39,11 @@ class WeightedWideRound {
   std::uint32_t* order();
 
  private:
+  bool cut_by(const T* points, const UnitWeights& weights, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
   void sample(const T* points, const UnitWeights& weights, const OrbTree<T, Dim>& tree);
   void classify(const T* points, const std::uint64_t* weights);
   void resolve();
+  [[nodiscard]] std::uint64_t points_left(const WeightedNode<T, Dim>* nodes) const;
   bool finish(OrbTree<T, Dim>& tree, OrbGpuTimes& times);
   void make_slots(const OrbTree<T, Dim>& tree, const std::vector<std::uint32_t>& ends);
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
@@ -50,10 +54,12 @@ class WeightedWideRound {
   int levels_;
   std::uint32_t first_;  ///< node of the last level
   int slot_bits_ = 0;
+  const T* exact_ = nullptr;  ///< the points, where what is walked are fractions
   std::vector<std::size_t> left_;
 
   support::DeviceBuffer<std::uint16_t> codes_;
   WideSample<T, Dim> sample_;
+  Quantiles<T, Dim> quantiles_;
   support::DeviceBuffer<WeightedNode<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;

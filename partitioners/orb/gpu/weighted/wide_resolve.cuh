@@ -2,7 +2,7 @@
 // Kernels of gpu/weighted/wide.cu that resolve the brackets exactly, level by level, as those of gpu/wide/resolve.cuh
 // do, by weight: find the bin in which the sum of weights reaches its target; entries outside that bin and its
 // neighbours go on down; those inside are ordered, the cut is read off them, and then they go on, too. A node whose cut
-// cannot be told from its bracket is left to WeightedLevels.
+// cannot be told from its bracket is left to Levels.
 #include "partitioners/orb/gpu/weighted/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -239,10 +239,10 @@ __device__ inline void cut_weighted_node(WeightedNode<T, Dim>& node, WeightedNod
   children[1].weight = node.weight - verdict.weight_left;
 }
 
-/// One block a node: orders its candidates, cuts it, sends the candidates on.
+/// One block a node: orders its candidates, cuts it, sends the candidates on. exact: as in wide_select_kernel.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
-    weighted_select_kernel(int level, int levels, const WeightedLists<T, Dim> lists,
+    weighted_select_kernel(int level, int levels, const T* __restrict__ exact, const WeightedLists<T, Dim> lists,
                            const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                            WeightedNode<T, Dim>* nodes, std::uint16_t* codes, CodeSums sums) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -256,9 +256,11 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint32_t n = min(node.candidates, kWeightedFew);
   const int axis = guesses[v].axis;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  const std::uint32_t* const numbers = candidates + std::uint64_t{blockIdx.x} * kWeightedFew;
   for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const WeightedEntry<T, Dim>& entry = lists.entries[level][candidates[std::uint64_t{blockIdx.x} * kWeightedFew + i]];
-    for (int a = 0; a < Dim; ++a) found.points[i].x[a] = entry.x[a];
+    const WeightedEntry<T, Dim>& entry = lists.entries[level][numbers[i]];
+    const T* const from = exact != nullptr ? exact + std::uint64_t{entry.position} * Dim : entry.x;
+    for (int a = 0; a < Dim; ++a) found.points[i].x[a] = from[a];
     found.points[i].id = entry.position;
     found.weights[i] = entry.weight;
   }
@@ -290,10 +292,7 @@ __global__ void __launch_bounds__(kCutThreads)
     entry.node = first;
     std::uint32_t place = 0;
     if (rank < n) {
-      const OrbPoint<T, Dim>& p = found.points[found.order[rank]];
-      for (int a = 0; a < Dim; ++a) entry.x[a] = p.x[a];
-      entry.position = p.id;
-      entry.weight = found.sorted_weights[rank];
+      entry = lists.entries[level][numbers[found.order[rank]]];
       entry.node = wide_walk<T, Dim>(lists.table, entry.x, 2 * v + (rank < left ? 0U : 1U), level + 1, levels);
       codes[entry.position] = static_cast<std::uint16_t>(entry.node);
       atomicAdd(&sums.counts[entry.node], 1U);

@@ -51,9 +51,9 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint32_t n = wide_bins(level);
   find_cut_bins(lists.bins + wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n, n,
                 static_cast<std::uint32_t>(rank), &found);
-  if (threadIdx.x != 0 || found.inside > kCandidates) return;
+  if (threadIdx.x != 0 || found.inside > code_counts[v]) return;
+  node.candidates_begin = node.candidates_next = atomicAdd(&lists.candidates[level], found.inside);
   node.rank = static_cast<std::uint32_t>(rank) - found.before;
-  node.candidates = 0;
   node.active = 1;
   cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], level), static_cast<std::uint16_t>(found.first),
              static_cast<std::uint16_t>(found.last), 1U};
@@ -127,8 +127,7 @@ __device__ inline std::uint32_t route_child(const RouteMemory& s, int level, con
   const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
   if (bin < cut.first_bin) return 2 * v;
   if (bin > cut.last_bin) return 2 * v + 1;
-  const std::uint32_t rank = atomicAdd(&nodes[v].candidates, 1U);
-  if (rank < kCandidates) candidates[std::uint64_t{k} * kCandidates + rank] = at;
+  candidates[atomicAdd(&nodes[v].candidates_next, 1U)] = at;
   return 0;
 }
 
@@ -290,10 +289,11 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   if constexpr (!Last) route_end(lists, s, level, levels, queued, WidePlaces{taken, base}, code_counts);
 }
 
-/// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on.
+/// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. exact: points
+/// by position, where lists have their fractions; else null.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
-    wide_select_kernel(int level, int levels, const WideLists<T, Dim> lists,
+    wide_select_kernel(int level, int levels, const T* __restrict__ exact, const WideLists<T, Dim> lists,
                        const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                        Node<T, Dim>* nodes, std::uint32_t* code_counts) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -305,38 +305,45 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
   if (node.active == 0 || node.resolved != 0) return;
-  const std::uint32_t n = min(node.candidates, kCandidates);
+  const std::uint32_t n = node.candidates_next - node.candidates_begin;
+  const std::uint32_t* const places = candidates + node.candidates_begin;
   const std::uint32_t rank = node.rank;
   const int axis = guesses[v].axis;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const WidePoint<T, Dim> point = lists.points[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]];
+  const auto listed = [&](std::uint32_t i) {
+    const WidePoint<T, Dim>& point = lists.points[level][places[i]];
     OrbPoint<T, Dim> p;
-    for (int a = 0; a < Dim; ++a) p.x[a] = point.x[a];
+    const T* const from = exact != nullptr ? exact + std::uint64_t{point.position} * Dim : point.x;
+    for (int a = 0; a < Dim; ++a) p.x[a] = from[a];
     p.id = point.position;
-    found[i] = p;
+    return p;
+  };
+  if (n <= kCandidates) {
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) found[i] = listed(i);
+    __syncthreads();
+    order_candidates<T, Dim>([&](std::uint32_t i) { return found[i]; }, n, rank, axis, &pivot, &last_left);
+  } else {
+    order_candidates<T, Dim>(listed, n, rank, axis, &pivot, &last_left);
   }
-  __syncthreads();
-  order_candidates(found, n, rank, axis, &pivot, &last_left);
   __syncthreads();
   if (threadIdx.x == 0) cut_at(node, nodes + 2 * v, axis, pivot, last_left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  WidePlaces places{taken, base};
+  WidePlaces room{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
-    const OrbPoint<T, Dim> p = found[i < n ? i : 0];
+    const OrbPoint<T, Dim> p = n <= kCandidates ? found[i < n ? i : 0] : listed(i < n ? i : 0);
     std::uint32_t to = first;
     std::uint32_t place = 0;
     if (i < n) {
       const std::uint32_t child = 2 * v + (orb_before(p, pivot, axis) ? 0U : 1U);
-      to = wide_walk<T, Dim>(lists.table, p.x, child, level + 1, levels);
-      lists.nodes[level][candidates[std::uint64_t{blockIdx.x} * kCandidates + i]] =
-          static_cast<std::uint16_t>(to < first ? 0U : to);
+      const WidePoint<T, Dim>& point = lists.points[level][places[i]];
+      to = wide_walk<T, Dim>(lists.table, point.x, child, level + 1, levels);
+      lists.nodes[level][places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
       atomicAdd(&code_counts[to], 1U);
-      if (to < first) place = places.take(to);
+      if (to < first) place = room.take(to);
     }
-    places.reserve(lists.sizes, kSizesApart);
-    if (to < first) list_point(lists, lists.table, p.x, p.id, to, places.at(to, place));
+    room.reserve(lists.sizes, kSizesApart);
+    if (to < first) list_point(lists, lists.table, lists.points[level][places[i]].x, p.id, to, room.at(to, place));
   }
 }
 

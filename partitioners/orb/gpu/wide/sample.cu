@@ -69,12 +69,16 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
   table_.resize_discard(kWideInner);
   splits_.resize_discard(kWideNodes);
   guesses_.resize_discard(kWideNodes);
+  host_met_.resize_discard(kWideLevels);
   allow_shared(wide_count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
   allow_shared(wide_count_groups_kernel<Dim>, kGroupShared);
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves) {
+void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves,
+                               const QuantileTable<T, Dim>& quantiles) {
+  quantiles_ = quantiles;
+  clear(met_, kWideLevels, stream_);
   clear(guesses_, kWideNodes, stream_);
   clear(splits_, kWideNodes, stream_);
   clear(bins_, kGuessBins, stream_);
@@ -82,7 +86,7 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves) 
   cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
-      box, leaves, side_tolerance_, guesses_.data(), splits_.data(), table_.data());
+      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data());
   cuda_check_launch("wide_start_kernel");
 }
 
@@ -141,9 +145,26 @@ void WideSample<T, Dim>::guess(int first_level, float sigmas) {
     if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
     count(level);
     wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-        level, sigmas, side_tolerance_, bins_.data(), guesses_.data(), splits_.data(), table_.data());
+        level, sigmas, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
+        met_.data());
     cuda_check_launch("wide_guess_kernel");
   }
+}
+
+template <class T, int Dim>
+bool WideSample<T, Dim>::serves(float sigmas) {
+  support::copy_to_host(host_met_.data(), met_.data(), kWideLevels, stream_);
+  stream_.synchronize();
+  for (int level = 0; level < levels_; ++level)
+    if (host_met_[static_cast<std::size_t>(level)] > share_met(level, sigmas) * size_) return false;
+  return true;
+}
+
+template <class T, int Dim>
+double WideSample<T, Dim>::share_met(int level, double sigmas) const {
+  const double size = size_ / std::exp2(level);
+  const double share = sigmas / std::sqrt(size) + 8.0 / size;  // at the middle
+  return 1.5 * share + 0.02;                                   // whole bins of uneven points
 }
 
 template class WideSample<float, 2>;

@@ -4,6 +4,7 @@
 // histogram. Upper levels have few nodes, so their histograms are counted in shared memory; for lower levels of a large
 // sample see gpu/wide/groups.cuh.
 #include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/wide/quantiles.hpp"
 #include "partitioners/orb/gpu/wide/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -27,31 +28,43 @@ template <class T, int Dim>
 __device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int level) {
   WideSplit split{};
   if (guess.leaves < 2) return split;
-  split.low = static_cast<float>(guess.box.lower[guess.axis]);
-  const float width = static_cast<float>(guess.box.upper[guess.axis]) - split.low;
+  split.low = guess.range.lower[guess.axis];
+  const float width = guess.range.upper[guess.axis] - split.low;
   const float scale = static_cast<float>(guess_bins(level)) / width;
   split.scale = width > 0.0F && scale < 1e30F ? scale : 0.0F;
   split.state = static_cast<std::uint32_t>(guess.axis) | WideSplit::kCounted;
   return split;
 }
 
+/// Sets a guess to what is known of its node. by_quantiles: the guess keeps its range, of fractions.
+template <class T, int Dim>
+__device__ inline void set_guess(const OrbBox<T, Dim>& box, std::uint32_t leaves, double side_tolerance,
+                                 bool by_quantiles, WideGuess<T, Dim>& guess) {
+  guess.box = box;
+  guess.leaves = leaves;
+  guess.axis = cut_axis(box, side_tolerance);
+  for (int a = 0; a < Dim && !by_quantiles; ++a) {
+    guess.range.lower[a] = static_cast<float>(box.lower[a]);
+    guess.range.upper[a] = static_cast<float>(box.upper[a]);
+  }
+}
+
 /// The root; all nodes outer.
 template <class T, int Dim>
 __global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
-                                  WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
+                                  bool by_quantiles, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v != 1) return;
-  guesses[1].box = box;
-  guesses[1].leaves = leaves;
-  guesses[1].axis = cut_axis(box, side_tolerance);
+  set_guess(box, leaves, side_tolerance, by_quantiles, guesses[1]);
+  for (int a = 0; a < Dim && by_quantiles; ++a) guesses[1].range.upper[a] = 1;
   splits[1] = counted_split(guesses[1], 0);
 }
 
 /// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
 /// of each node the cell above it, or itself, that is cut once more; else 0.
 template <class T, int Dim>
-__global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance,
+__global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance, bool by_quantiles,
                                   WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
                                   std::uint32_t* code_counts) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
@@ -65,9 +78,7 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   guesses[v].inner = 0;
   if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v == cell) {
-    guesses[v].box = node.box;
-    guesses[v].leaves = node.leaves;
-    guesses[v].axis = cut_axis(node.box, side_tolerance);
+    set_guess(node.box, node.leaves, side_tolerance, by_quantiles, guesses[v]);
     splits[v] = counted_split(guesses[v], level_of(v));
   } else {
     node.known = 0;
@@ -226,50 +237,54 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
 __device__ inline float low_end(float x, int axis) {
   constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
   const std::uint32_t key = order_key(x);
-  const float below = key_float(key < kLowest + 4U ? kLowest : key - 4U);
+  const float below = key_coordinate(key < kLowest + 4U ? kLowest : key - 4U);
   return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
 }
 
 /// Where a bracket lies in its node's histogram: bins of its low end, of the cut and of its high end.
 struct GuessBins {
   std::uint32_t low, cut, high;
-  float within;  ///< how far into its bin the cut lies
+  float within;                ///< how far into its bin the cut lies
+  std::uint32_t begins, ends;  ///< points of the sample before the bracket and up to its end
 };
 
 /// Writes the bracket of v and prepares its children.
 template <class T, int Dim>
 __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
-                                   double side_tolerance, WideGuess<T, Dim>* guesses, WideSplit* splits,
-                                   float2* table) {
+                                   double side_tolerance, const QuantileTable<T, Dim>& quantiles,
+                                   WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
   WideGuess<T, Dim>& guess = guesses[v];
   WideSplit split = splits[v];
   const int axis = guess.axis;
   const float bin = split.scale > 0.0F ? 1.0F / split.scale : 0.0F;
-  const float box_high = static_cast<float>(guess.box.upper[axis]);
   const bool to_end = high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
   const float from = low_open ? split.low : split.low + static_cast<float>(at.low) * bin;
-  const float to = to_end ? box_high : split.low + static_cast<float>(at.high + 1) * bin;
+  const float to = to_end ? guess.range.upper[axis] : split.low + static_cast<float>(at.high + 1) * bin;
   // fmaxf and fminf pass over NaN.
   const float low = low_end(fminf(fmaxf(from, -FLT_MAX), FLT_MAX), axis);
   const float high = fmaxf(fminf(to, FLT_MAX), -FLT_MAX);
   table[v] = make_float2(low, high);
   guess.inner = 1;
   const float cut = split.low + (static_cast<float>(at.cut) + at.within) * bin;
-  const T plane = min(max(static_cast<T>(cut), guess.box.lower[axis]), guess.box.upper[axis]);
-  split.plane = static_cast<float>(plane);
+  const float middle = fminf(fmaxf(cut, guess.range.lower[axis]), guess.range.upper[axis]);
+  const T plane = min(max(quantiles.coordinate(middle, axis), guess.box.lower[axis]), guess.box.upper[axis]);
+  split.plane = middle;
   split.state |= WideSplit::kCut;
   splits[v] = split;
   guess_children(guess, &guesses[2 * v], plane, side_tolerance);
+  for (std::uint32_t side = 0; side < 2; ++side) cut_box(guess.range, axis, middle, side, guesses[2 * v + side].range);
   if (level + 1 == kWideLevels) return;
   for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
     splits[child] = counted_split(guesses[child], level + 1);
 }
 
-/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears.
+/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
+/// level, how many of the sample's points are in brackets.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    wide_guess_kernel(int level, float sigmas, double side_tolerance, std::uint32_t* bins, WideGuess<T, Dim>* guesses,
-                      WideSplit* splits, float2* table) {
+    wide_guess_kernel(int level, float sigmas, double side_tolerance, const QuantileTable<T, Dim> quantiles,
+                      std::uint32_t* bins, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
+                      std::uint32_t* met) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
   __shared__ std::uint32_t shared_size;
   __shared__ GuessBins at;
@@ -305,20 +320,30 @@ __global__ void __launch_bounds__(kGuessThreads)
   const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
   const bool low_open = cut < reach;
   const bool high_open = cut + reach >= size;
-  const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within) {
+  if (threadIdx.x == 0) {
+    at.begins = 0;
+    at.ends = size;
+  }
+  __syncthreads();
+  const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within, std::uint32_t* begin,
+                        std::uint32_t* end) {
     if (rank < before || rank >= behind) return;
     std::uint32_t b = 0;
     std::uint32_t below = before;
     while (below + from[b] <= rank) below += from[b++];
     bin = threadIdx.x * mine + b;
     if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(from[b]);
+    if (begin != nullptr) *begin = below;
+    if (end != nullptr) *end = below + from[b];
   };
-  if (!low_open) find(cut - reach, at.low, nullptr);
-  find(cut, at.cut, &at.within);
-  if (!high_open) find(cut + reach, at.high, nullptr);
+  if (!low_open) find(cut - reach, at.low, nullptr, &at.begins, nullptr);
+  find(cut, at.cut, &at.within, nullptr, nullptr);
+  if (!high_open) find(cut + reach, at.high, nullptr, nullptr, &at.ends);
   __syncthreads();
   clear_bins();
-  if (threadIdx.x == 0) write_guess(v, level, at, low_open, high_open, side_tolerance, guesses, splits, table);
+  if (threadIdx.x != 0) return;
+  atomicAdd(&met[level], at.ends - at.begins);
+  write_guess(v, level, at, low_open, high_open, side_tolerance, quantiles, guesses, splits, table);
 }
 
 }  // namespace amrbench::partitioners::gpu

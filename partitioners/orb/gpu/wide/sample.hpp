@@ -9,6 +9,7 @@
 // gpu/wide/wide.cuh.
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/wide/quantiles.hpp"
 #include "partitioners/orb/gpu/wide/wide.cuh"
 #include "support/cuda.hpp"
 
@@ -44,8 +45,8 @@ class WideSample {
   WideSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. The caller fills in points() and
-  /// nodes() then, or calls take().
-  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves);
+  /// nodes() then, or calls take(). quantiles: where points() are fractions.
+  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles);
   /// A point out of each of equal stretches.
   void take(const T* points);
   /// Sends the sample's points back up to the cells that are cut once more, which all are at `first_level` or below;
@@ -53,6 +54,10 @@ class WideSample {
   void restart(const std::uint16_t* start, int first_level);
   /// Brackets of the nodes from a level on; half-width in standard deviations.
   void guess(int first_level, float sigmas);
+  /// After guess(0): do no more of the points meet brackets at any level than share_met() says? Waits.
+  [[nodiscard]] bool serves(float sigmas);
+  /// The share of all points that meet brackets of a level, amply, where the points are spread about evenly.
+  [[nodiscard]] double share_met(int level, double sigmas) const;
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] float* points() { return points_[at_].data(); }           ///< Dim values each
@@ -70,6 +75,7 @@ class WideSample {
   const support::CudaStream& stream_;
   int levels_;
   std::uint32_t size_;
+  QuantileTable<T, Dim> quantiles_;
   bool grouped_;             ///< the sample is sorted before lower levels
   std::uint32_t fours_ = 0;  ///< groups of four points, with room between sorted groups
   int at_ = 0;               ///< the buffers that have it
@@ -77,6 +83,8 @@ class WideSample {
   support::DeviceBuffer<std::uint16_t> nodes_[2];
   support::DeviceBuffer<SampleGroups> groups_;
   support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
+  support::DeviceBuffer<std::uint32_t> met_;   ///< as in wide_guess_kernel
+  support::PinnedBuffer<std::uint32_t> host_met_;
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;

@@ -17,8 +17,9 @@ using support::copy_to_host;
 using support::cuda_check;
 using support::cuda_check_launch;
 
-/// Words of list_state_: the lists' sizes, whether entries were lost, and the number of holes.
-constexpr std::size_t kListState = std::size_t{kWideLevels} * kSizesApart + 2;
+/// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
+/// holes.
+constexpr std::size_t kListState = std::size_t{kWideLevels} * (kSizesApart + 1) + 2;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
 /// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
@@ -54,6 +55,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
       levels_(wide_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
       sample_(n, options, stream),
+      quantiles_(stream),
       host_nodes_(kWideNodes),
       host_density_(std::size_t{Dim} * kDenseBins) {
   codes_.resize_discard((n + 7) / 8 * 8);
@@ -65,7 +67,6 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
   grid_.resize_discard(kGridCells);
   start_.resize_discard(kWideNodes);
   bins_.resize_discard(wide_bins_begin(levels_));
-  candidates_.resize_discard((std::size_t{first_} / 2) * kCandidates);
   size_lists();
   allow_kernels();
 }
@@ -76,9 +77,7 @@ void WideRound<T, Dim>::size_lists() {
   const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
   std::size_t chunks = 0;
   for (int level = 0; level < levels_; ++level) {
-    const double size = sample_.size() / std::exp2(level);
-    const double share = sigmas / std::sqrt(size) + 8.0 / size;                      // of the points, at the middle
-    const double expected = (1.5 * share + 0.02) * static_cast<double>(n_) + 65536;  // whole bins of uneven points
+    const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
     const double holes = 2.0 * kWideChunk * (kAgainThreads / 32) * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
     lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kWideChunk * kWideChunk;
@@ -104,7 +103,9 @@ void WideRound<T, Dim>::size_lists() {
   regions_ = static_cast<std::uint32_t>((groups - 1) / region_turns_ + 1);
   region_chunks_.resize_discard(std::size_t{regions_} + 1);
   lists_.region_chunks = region_chunks_.data();
+  candidates_.resize_discard(*std::max_element(lists_.capacity, lists_.capacity + levels_));
   lists_.sizes = list_state_.data();
+  lists_.candidates = list_state_.data() + std::size_t{kWideLevels} * kSizesApart;
   lists_.overflow = list_state_.data() + kListState - 2;
   lists_.holes = list_state_.data() + kListState - 1;
   lists_.bins = bins_.data();
@@ -122,19 +123,40 @@ void WideRound<T, Dim>::allow_kernels() {
 }
 
 template <class T, int Dim>
-bool WideRound<T, Dim>::cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+bool WideRound<T, Dim>::cut(const T* points, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree, Stopwatch& watch,
+                            OrbGpuTimes& times) {
+  exact_ = nullptr;
+  if (cut_by(points, tree, watch, times)) return true;
+  if (!Quantiles<T, Dim>::available()) return false;
+  room.resize_discard(n_ * Dim);
+  quantiles_.spread(points, n_, false, room.data());
+  watch.mark(&times.sample_s);
+  times.quantiles = true;
+  exact_ = points;
+  return cut_by(room.data(), tree, watch, times);
+}
+
+/// points: these or their fractions.
+template <class T, int Dim>
+bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+  OrbBox<T, Dim> range = tree.cells[1].box;
+  if (exact_ != nullptr) {
+    range.lower.fill(0);
+    range.upper.fill(1);
+  }
   left_.clear();
   std::vector<std::size_t> cells{1};
   int first_level = 0;
   auto sigmas = static_cast<float>(options_.tuning.sigmas);
   for (int k = 0;; ++k) {
     if (k == 0)
-      sample(points, tree);
+      sample(points, range, tree);
     else
       restart(cells, first_level);
     sample_.guess(first_level, sigmas);
     watch.mark(&times.sample_s);
-    classify(points, tree.cells[1].box, k > 0);
+    if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
+    classify(points, range, k > 0);
     watch.mark(&times.classify_s);
     resolve(first_level);
     const bool good = read_cuts(tree, cells, times);
@@ -175,7 +197,7 @@ std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, 
 
 /// Clears what a run counts in, sets the root, and takes the sample.
 template <class T, int Dim>
-void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
+void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
   clear(nodes_, kWideNodes, stream_);
   clear(cuts_, kWideInner, stream_);
   clear(code_counts_, kWideNodes, stream_);
@@ -185,11 +207,11 @@ void WideRound<T, Dim>::sample(const T* points, const OrbTree<T, Dim>& tree) {
   root.leaves = tree.leaves;
   root.known = 1;
   copy_to_device(nodes_.data() + 1, &root, 1, stream_);
-  sample_.start(root.box, root.leaves);
+  sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
   sample_.take(points);
   clear(density_, Dim * kDenseBins, stream_);
   wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
-      sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(root.box), density_.data());
+      sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());
   cuda_check_launch("wide_density_kernel");
   copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
   density_came_.record(stream_);
@@ -203,8 +225,8 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells, int first
   copy_to_device(start_.data(), start.data(), start.size(), stream_);
   stream_.synchronize();  // start is about to go
   wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
-      start_.data(), options_.side_tolerance, sample_.guesses(), nodes_.data(), sample_.splits(), sample_.table(),
-      code_counts_.data());
+      start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
+      sample_.table(), code_counts_.data());
   cuda_check_launch("wide_again_kernel");
   sample_.restart(start_.data(), first_level);
 }
@@ -255,7 +277,7 @@ void WideRound<T, Dim>::resolve(int first_level) {
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), code_counts_.data());
     cuda_check_launch("wide_route_kernel");
     wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
-        level, levels_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
+        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
     cuda_check_launch("wide_select_kernel");
   }
   const std::uint32_t span = region_turns_ * 128;

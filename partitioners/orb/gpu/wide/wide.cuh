@@ -48,6 +48,7 @@ struct __align__(16) WideCut {
 template <class T, int Dim>
 struct WideGuess {
   OrbBox<T, Dim> box;
+  OrbBox<float, Dim> range;  ///< of fractions (gpu/wide/quantiles.hpp); else the box
   std::int32_t axis, inner;
   std::uint32_t leaves;
 };
@@ -87,6 +88,7 @@ struct WideLists {
   std::uint32_t* region_chunks;  ///< chunks of each region
   std::uint32_t* overflow;       ///< set when an entry had no room
   std::uint32_t* holes;          ///< entries of node 0, over all levels
+  std::uint32_t* candidates;     ///< [level]: how many entries are candidates
   std::uint32_t* bins;
   const float2* table;  ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
 

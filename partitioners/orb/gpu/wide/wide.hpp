@@ -6,7 +6,9 @@
 // Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
 // How it is done, and in which files:
 // 1. sample (gpu/wide/sample.*, gpu/wide/groups.cuh): guess all 4095 cuts level by level from histograms of a sample.
-//    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices;
+//    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices. Where the
+//    sample says that too many points will meet them, because many coordinates are equal or very close, the round
+//    starts again with fractions instead of coordinates (gpu/wide/quantiles.hpp);
 // 2. walk (gpu/wide/places.cuh, gpu/wide/walk.cuh): every point goes down to a leaf or to a bracket and gets a code of
 //    16 bits; those in brackets are listed with their coordinates;
 // 3. resolve (gpu/wide/resolve.cuh): the exact cuts, level by level, from the lists; codes of the listed points
@@ -39,8 +41,10 @@ class WideRound {
   WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
-  /// brackets), and the tree is as it was. points: aligned to 16 bytes.
-  bool cut(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes. room: taken for fractions where they are
+  /// needed.
+  bool cut(const T* points, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree, Stopwatch& watch,
+           OrbGpuTimes& times);
   /// Cells that are no leaves and were not cut.
   [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
   /// Leaves of points; of those in cells that are left: anything.
@@ -52,7 +56,8 @@ class WideRound {
  private:
   void allow_kernels();
   void size_lists();
-  void sample(const T* points, const OrbTree<T, Dim>& tree);
+  bool cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
+  void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree);
   void restart(const std::vector<std::size_t>& cells, int first_level);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void resolve(int first_level);
@@ -68,12 +73,14 @@ class WideRound {
   std::uint32_t first_;                           ///< node of the last level
   bool direct_ = false;                           ///< a code names its slot
   std::uint32_t region_turns_ = 1, regions_ = 1;  ///< of the walk
+  const T* exact_ = nullptr;                      ///< the points, where what is walked are fractions
   std::vector<std::size_t> left_;
   std::vector<Cell> buckets_;  ///< cells of the second move
 
   support::DeviceBuffer<std::uint16_t> codes_;
   support::DeviceBuffer<std::uint8_t> low_digits_;
   WideSample<T, Dim> sample_;
+  Quantiles<T, Dim> quantiles_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;

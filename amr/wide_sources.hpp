@@ -1,0 +1,53 @@
+#pragma once
+// Where everything around a block lies, for stencils that need edges and corners: a table for all back ends.
+//
+// Where a block and the blocks around it have one level and one rank, the 27 pieces of its surroundings are parts of
+// those blocks; at the domain's boundary they are the block's own outermost cells again. Behind a face that crosses a
+// rank or a change of level ("crossing") stands an extended face (kernels/tile.hpp says what each ghost holds), and
+// whatever is reached through such a face comes from it: through z first, then y, then x, since a face passes on the
+// ghosts of the axes before its own. Plain data of the mesh alone; local work, O(blocks), shared by threads.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "amr/mesh.hpp"
+#include "kernels/surroundings.hpp"
+#include "support/page_buffer.hpp"
+
+namespace amrbench::amr {
+
+class WideSources {
+ public:
+  /// A face that crosses a rank or a level.
+  struct Crossing {
+    std::int32_t block;
+    int face;
+  };
+
+  explicit WideSources(const kernels::BlockLayout& layout);
+  void rebuild(const Mesh<3>& mesh);
+
+  /// Of the extended faces across an axis, in the order of crossings(axis).
+  [[nodiscard]] const kernels::TileLayout& tiles(int axis) const { return tiles_[axis]; }
+  [[nodiscard]] std::span<const Crossing> crossings(int axis) const { return crossings_[axis]; }
+  /// The number of a block's extended face among those across its axis; it must be a crossing.
+  [[nodiscard]] std::int32_t number(std::int32_t block, int face) const {
+    return number_[std::size_t(block) * 6 + static_cast<std::size_t>(face)];
+  }
+  /// 27 a block, in the order of kernels::Surroundings::index.
+  [[nodiscard]] std::span<const kernels::PieceSource> sources() const { return {sources_.data(), blocks_ * 27}; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  [[nodiscard]] kernels::PieceSource find(const Mesh<3>& mesh, std::int32_t i, const std::array<int, 3>& d) const;
+
+  kernels::BlockLayout layout_;
+  std::array<kernels::TileLayout, 3> tiles_;
+  std::array<std::vector<Crossing>, 3> crossings_;
+  std::vector<std::int32_t> number_;  ///< of face 6 i + face, or -1
+  support::PageBuffer<kernels::PieceSource> sources_;
+  std::size_t blocks_ = 0;
+};
+
+}  // namespace amrbench::amr

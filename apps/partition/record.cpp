@@ -1,0 +1,95 @@
+#include "apps/partition/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "support/csv_cells.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using partitioners::PartitionQuality;
+using support::Json;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+template <class T>
+Json or_null(bool known, T value) {
+  return known ? Json(value) : Json(nullptr);
+}
+
+}  // namespace
+
+Json to_json(const PartitionRow& row) {
+  const PartitionQuality& q = row.quality;
+  const bool graph = q.has_graph;
+  Json json{{"method", row.method},
+            {"parts", q.parts},
+            {"load_max", q.load_max},
+            {"load_mean", q.load_mean},
+            {"load_min", q.load_min},
+            {"imbalance", or_null(q.load_mean > 0, q.load_max / q.load_mean)},
+            {"empty_parts", q.empty_parts},
+            {"degree_max", or_null(graph, q.degree_max)},
+            {"degree_mean", or_null(graph, q.degree_mean)},
+            {"edge_cut_max", or_null(graph, q.edge_cut_max)},
+            {"edge_cut_total", or_null(graph, q.edge_cut_total)},
+            {"comm_volume_max", or_null(graph, q.comm_volume_max)},
+            {"comm_volume_total", or_null(graph, q.comm_volume_total)},
+            {"boundary_max", or_null(graph, q.boundary_max)},
+            {"boundary_total", or_null(graph, q.boundary_total)},
+            {"pieces_max", or_null(graph, q.pieces_max)},
+            {"pieces_total", or_null(graph, q.pieces_total)}};
+  const bool two = row.nodes.has_value();
+  const partitioners::NodeQuality none;
+  const partitioners::NodeQuality& n = two ? *row.nodes : none;
+  json["nodes"] = or_null(two, n.nodes);
+  json["node_load_max"] = or_null(two, n.across.load_max);
+  json["node_degree_max"] = or_null(two, n.across.degree_max);
+  json["node_messages_max"] = or_null(two, n.messages_max);
+  json["node_edge_cut_max"] = or_null(two, n.across.edge_cut_max);
+  json["node_edge_cut_total"] = or_null(two, n.across.edge_cut_total);
+  json["node_comm_volume_max"] = or_null(two, n.across.comm_volume_max);
+  json["node_comm_volume_total"] = or_null(two, n.across.comm_volume_total);
+  json["moved_weight"] = or_null(row.moved_weight.has_value(), row.moved_weight.value_or(0));
+  json["curve_length"] = or_null(row.curve_length.has_value(), row.curve_length.value_or(0));
+  json["curve_jumps"] = or_null(row.curve_jumps.has_value(), row.curve_jumps.value_or(0));
+  json["time_s"] = median(row.times_s);
+  json["time_min_s"] = row.times_s.empty() ? 0 : *std::min_element(row.times_s.begin(), row.times_s.end());
+  json["time_max_s"] = row.times_s.empty() ? 0 : *std::max_element(row.times_s.begin(), row.times_s.end());
+  json["repetitions"] = row.times_s.size();
+  json["memory_bytes"] = row.memory_bytes;
+  json["resident_growth_bytes"] = row.resident_growth_bytes;
+  return json;
+}
+
+std::string to_csv(std::span<const PartitionRow> rows) {
+  std::vector<Json> lines;
+  for (const PartitionRow& row : rows) lines.push_back(to_json(row));
+  return support::rows_to_csv(lines);
+}
+
+std::string to_table(std::span<const PartitionRow> rows) {
+  constexpr std::string_view kHeader = "{:<16} {:>8} {:>12} {:>12} {:>7} {:>9} {:>11} {:>10} {:>8} {:>10} {:>12}\n";
+  std::string text = fmt::format(fmt::runtime(kHeader), "method", "parts", "load max", "load mean", "degree", "cut max",
+                                 "cut total", "volume", "pieces", "time s", "memory B");
+  for (const PartitionRow& row : rows) {
+    const PartitionQuality& q = row.quality;
+    const auto count = [&](std::int64_t value) { return q.has_graph ? fmt::format("{}", value) : std::string("-"); };
+    text += fmt::format(fmt::runtime(kHeader), row.method, q.parts, fmt::format("{:.8g}", q.load_max),
+                        fmt::format("{:.8g}", q.load_mean), count(q.degree_max), count(q.edge_cut_max),
+                        count(q.edge_cut_total), count(q.comm_volume_max), count(q.pieces_max),
+                        fmt::format("{:.4g}", median(row.times_s)), row.memory_bytes);
+  }
+  return text;
+}
+
+}  // namespace amrbench::apps

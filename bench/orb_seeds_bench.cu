@@ -1,0 +1,281 @@
+// Bisection on one GPU over kinds of points, seeds and leaves: no input may cost much more than uniform points.
+//   orb_seeds_bench [--log2 26] [--seeds 3] [--first-seed 1] [--leaves 1000,4096,65536] [--kinds plummer,line]
+//                   [--weights] [--rows] [--check] [--host-points]
+// A row a kind and number of leaves: the median over seeds, the slowest seed, and the slowest time relative to the
+// median of uniform points of as many leaves; the last line has the worst of these. --rows: a row a run too, with its
+// phases. --check: tree and labels of each run against the CPU's, status 1 where they differ. Times are CUDA events
+// over the whole run, the second of two. Points are made on the GPU, those of --host-points (uniform, cluster, plummer,
+// field, corner) as `amrbench orb --input KIND:N:SEED` makes them.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <span>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/orb_cuda_data.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+
+namespace {
+
+using namespace amrbench;
+using namespace amrbench::bench;
+using namespace amrbench::partitioners;
+
+enum class Kind { uniform, cluster, plummer, corner, pair, line, lattice, half_equal, equal };
+constexpr std::pair<const char*, Kind> kAllKinds[] = {
+    {"uniform", Kind::uniform}, {"cluster", Kind::cluster}, {"plummer", Kind::plummer},
+    {"corner", Kind::corner},   {"pair", Kind::pair},       {"line", Kind::line},
+    {"lattice", Kind::lattice}, {"half", Kind::half_equal}, {"equal", Kind::equal}};
+
+struct Stream {
+  std::uint64_t state;
+  /// In [0, 1), 24 bits.
+  __device__ float next() {
+    state = support::splitmix64(state);
+    return static_cast<float>(state >> 40U) * 0x1p-24F;
+  }
+};
+
+/// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
+/// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
+/// of 32^3 places; half of the points in one place; all in one place.
+__global__ void points_kernel(Kind kind, std::uint64_t seed, std::uint64_t n, float* points) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  Stream draws{support::splitmix64(seed) ^ i};
+  float x[3] = {draws.next(), draws.next(), draws.next()};
+  switch (kind) {
+    case Kind::uniform:
+      break;
+    case Kind::cluster:
+      if (draws.next() < 0.5F)
+        for (float& c : x) c *= 0x1p-4F;
+      break;
+    case Kind::plummer: {
+      double radius = 1;
+      while (!(radius < 0.5)) {
+        const double mass = draws.next() + draws.next() * 0x1p-24;
+        radius = mass > 0 ? 1.0 / 64 / sqrt(pow(mass, -2.0 / 3) - 1) : 0;
+      }
+      const double cosine = 2.0 * x[0] - 1;
+      const double ring = radius * sqrt(1 - cosine * cosine);
+      const double angle = 6.283185307179586 * x[1];
+      x[0] = static_cast<float>(0.5 + ring * cos(angle));
+      x[1] = static_cast<float>(0.5 + ring * sin(angle));
+      x[2] = static_cast<float>(0.5 + radius * cosine);
+      break;
+    }
+    case Kind::corner:
+      if (draws.next() < 0.5F)
+        for (float& c : x) c = 0.1F * c * draws.next() * draws.next();
+      break;
+    case Kind::pair: {
+      const float at = draws.next() < 0.5F ? 0.0F : 1.0F - 0x1p-16F;
+      for (float& c : x) c = at + c * 0x1p-16F;
+      break;
+    }
+    case Kind::line: {
+      const int axis = static_cast<int>(3 * draws.next());
+      for (int a = 0; a < 3; ++a)
+        if (a != axis) x[a] = 0.5F;
+      break;
+    }
+    case Kind::lattice:
+      for (float& c : x) c = floorf(c * 32.0F) / 32.0F;
+      break;
+    case Kind::half_equal:
+      if (draws.next() < 0.5F)
+        for (float& c : x) c = 0.3F;
+      break;
+    case Kind::equal:
+      for (float& c : x) c = 0.3F;
+      break;
+  }
+  for (int a = 0; a < 3; ++a) points[3 * i + a] = x[a];
+}
+
+__global__ void weights_kernel(std::uint64_t seed, std::uint64_t n, double* weights) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) weights[i] = 1.0 - Stream{support::splitmix64(seed ^ 0x77656967U) ^ i}.next();
+}
+
+struct Arguments {
+  int log2 = 26;
+  std::uint64_t seeds = 3, first_seed = 1;
+  std::vector<std::uint32_t> leaves{1000, 4096, 65536};
+  std::vector<std::string> kinds;
+  bool weights = false, rows = false, check = false, host_points = false;
+};
+
+struct Timed {
+  double time_s = 0, wall_s = 0;
+  OrbGpuTimes times;
+};
+
+class Table {
+ public:
+  explicit Table(Arguments arguments)
+      : a_(std::move(arguments)), n_(std::uint64_t{1} << a_.log2), points_(3 * n_), weights_(a_.weights ? n_ : 0) {
+    box_.upper.fill(1.0F);
+  }
+  /// False: a result differed from the CPU's.
+  bool run() {
+    for (const std::uint32_t leaves : a_.leaves) run_leaves(leaves);
+    return good_;
+  }
+
+ private:
+  void make(const std::string& kind, std::uint64_t seed) {
+    if (a_.host_points) {
+      host_.resize(3 * n_);
+      make_points<float>(*point_kind(kind), 3, seed, 0, host_);
+      upload<float>(points_, host_);
+    } else {
+      const auto* const found =
+          std::find_if(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.first; });
+      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->second, seed, n_, points_.data());
+    }
+    if (a_.weights) weights_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(seed, n_, weights_.data());
+    support::cuda_check(cudaDeviceSynchronize(), "making points");
+  }
+  Timed time(OrbGpu<float, 3>& gpu, bool warm) {
+    Timed result;
+    for (int k = warm ? 1 : 0; k < 2; ++k) {
+      const auto start = std::chrono::steady_clock::now();
+      tree_ = &gpu.run(points_.data(), box_, a_.weights ? weights_.data() : nullptr);
+      result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      result.times = gpu.times();
+      result.time_s = result.times.total_s;
+    }
+    return result;
+  }
+  void print_row(const std::string& kind, std::uint64_t seed, std::uint32_t leaves, const Timed& t) {
+    const OrbGpuTimes& p = t.times;
+    std::printf(
+        "  %-8s seed %2llu leaves %7u %9.2f ms, wall %9.2f = weights %.2f sample %.2f classify %.2f resolve %.2f "
+        "move %.2f labels %.2f small %.2f  rounds %d%s%s again %d in brackets %.1f%% passes %d\n",
+        kind.c_str(), static_cast<unsigned long long>(seed), leaves, 1e3 * t.time_s, 1e3 * t.wall_s, 1e3 * p.weights_s,
+        1e3 * p.sample_s, 1e3 * p.classify_s, 1e3 * p.resolve_s, 1e3 * p.move_s, 1e3 * p.labels_s, 1e3 * p.small_s,
+        p.rounds, p.wide ? " wide" : "", p.quantiles ? " quantiles" : "", p.again,
+        100.0 * static_cast<double>(p.stopped) / static_cast<double>(n_), p.passes);
+    std::fflush(stdout);
+  }
+  void compare(const std::string& kind, std::uint64_t seed, const OrbGpu<float, 3>& gpu) {
+    const auto points = download(points_.data(), 3 * n_);
+    const auto weights = a_.weights ? download(weights_.data(), n_) : std::vector<double>{};
+    OrbResult<float, 3> cpu;
+    orb<float, 3>({points, 3}, weights, {.leaves = tree_->leaves}, cpu, box_);
+    const std::string wrong = differences<float, 3>(gpu, *tree_, cpu, points);
+    if (wrong.empty()) return;
+    good_ = false;
+    std::printf("FAIL %s seed %llu leaves %u:%s\n", kind.c_str(), static_cast<unsigned long long>(seed), tree_->leaves,
+                wrong.c_str());
+  }
+  void run_leaves(std::uint32_t leaves) {
+    OrbGpu<float, 3> gpu(n_, {.leaves = leaves, .permutation = a_.check, .labels = a_.check, .weighted = a_.weights});
+    double uniform = 0, worst = 0;
+    bool warm = false;
+    for (const std::string& kind : a_.kinds) {
+      std::vector<std::pair<double, std::uint64_t>> times;
+      for (std::uint64_t seed = a_.first_seed; seed < a_.first_seed + a_.seeds; ++seed) {
+        make(kind, seed);
+        const Timed t = time(gpu, warm);
+        warm = a_.seeds > 3;  // memory has grown by then, mostly
+        times.emplace_back(t.time_s, seed);
+        if (a_.rows) print_row(kind, seed, leaves, t);
+        if (a_.check) compare(kind, seed, gpu);
+      }
+      std::sort(times.begin(), times.end());
+      const double median = times[times.size() / 2].first;
+      if (kind == "uniform") uniform = median;
+      const double ratio = uniform > 0 ? times.back().first / uniform : 0;
+      worst = std::max(worst, ratio);
+      std::printf("%-8s 2^%d leaves %7u%s: median %9.2f ms, slowest %9.2f ms (seed %llu), %.2f times uniform\n",
+                  kind.c_str(), a_.log2, leaves, a_.weights ? " weights" : "", 1e3 * median, 1e3 * times.back().first,
+                  static_cast<unsigned long long>(times.back().second), ratio);
+      std::fflush(stdout);
+    }
+    std::printf("worst of 2^%d, leaves %u%s: %.2f times uniform\n", a_.log2, leaves, a_.weights ? ", weights" : "",
+                worst);
+  }
+
+  Arguments a_;
+  std::uint64_t n_;
+  support::DeviceBuffer<float> points_;
+  support::DeviceBuffer<double> weights_;
+  std::vector<float> host_;
+  OrbBox<float, 3> box_;
+  const OrbTree<float, 3>* tree_ = nullptr;
+  bool good_ = true;
+};
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) all.push_back(word);
+  return all;
+}
+
+bool known(const Arguments& arguments, const std::string& kind) {
+  if (arguments.host_points) return point_kind(kind).has_value();
+  return std::any_of(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.first; });
+}
+
+Arguments parsed(int argc, char** argv) {
+  Arguments a;
+  for (int k = 1; k < argc; ++k) {
+    const std::string word = argv[k];
+    const bool more = k + 1 < argc;
+    if (word == "--log2" && more)
+      a.log2 = std::atoi(argv[++k]);
+    else if (word == "--seeds" && more)
+      a.seeds = std::strtoull(argv[++k], nullptr, 10);
+    else if (word == "--first-seed" && more)
+      a.first_seed = std::strtoull(argv[++k], nullptr, 10);
+    else if (word == "--kinds" && more)
+      a.kinds = words(argv[++k]);
+    else if (word == "--leaves" && more) {
+      a.leaves.clear();
+      for (const std::string& number : words(argv[++k]))
+        a.leaves.push_back(static_cast<std::uint32_t>(std::strtoul(number.c_str(), nullptr, 10)));
+    } else if (word == "--weights")
+      a.weights = true;
+    else if (word == "--rows")
+      a.rows = true;
+    else if (word == "--check")
+      a.check = true;
+    else if (word == "--host-points")
+      a.host_points = true;
+    else
+      throw support::InputError(word + ": not an option, or its value is missing");
+  }
+  if (a.log2 < 10 || a.log2 > 31) throw support::InputError("--log2 takes 10 to 31");
+  if (a.seeds < 1) throw support::InputError("--seeds is 0; at least 1 is needed");
+  if (a.kinds.empty())
+    for (const auto& [name, kind] : kAllKinds)
+      if (known(a, name)) a.kinds.emplace_back(name);
+  for (const std::string& kind : a.kinds)
+    if (!known(a, kind)) throw support::InputError("--kinds: no points of kind \"" + kind + "\"");
+  return a;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Table(parsed(argc, argv)).run() ? 0 : 1;
+  } catch (const support::InputError& error) {
+    std::fprintf(stderr, "orb_seeds_bench: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "orb_seeds_bench: %s\n", error.what());
+    return 1;
+  }
+}

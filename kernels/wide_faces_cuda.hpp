@@ -1,0 +1,18 @@
+#pragma once
+// Extended faces on a GPU (kernels/tile.hpp says what they hold): packed for messages, filled from blocks beside them
+// and from messages. The twin of amr/wide_halo.hpp's work on CPUs, with the same values.
+//
+// A layer that is packed reaches into the ghosts of the axes before its own, so its values are looked up in what lies
+// around the block. One launch for all jobs of an axis, a thread block a job and chunk. All pointers are device memory.
+// Errors: RunError when the launch fails. Asynchronous.
+#include "kernels/device_surroundings.hpp"
+#include "kernels/wide_jobs.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::kernels {
+
+/// Does `count` jobs of one axis, in any order; writes around.faces[axis] and `message`.
+void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const WideFaceJob* jobs,
+                       int count, const double* received, double* message, const support::CudaStream& stream);
+
+}  // namespace amrbench::kernels

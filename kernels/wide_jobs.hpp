@@ -1,0 +1,26 @@
+#pragma once
+// How CUDA kernels are told of extended faces (kernels/tile.hpp). Plain data; no CUDA header needed.
+#include <cstdint>
+
+#include "kernels/tile.hpp"
+
+namespace amrbench::kernels {
+
+enum class WideFaceWork : std::uint8_t {
+  pack,   ///< what block `block` sends across its face `face`, to the message at `at`
+  fill,   ///< what block `block` sends across its face `face ^ 1`, into extended face number `to` across `face`
+  unpack  ///< the piece of the message at `at` into that extended face
+};
+/// A job of one axis. fill and unpack write the whole face for transfer whole and quarter, a part for restricted.
+struct WideFaceJob {
+  std::int32_t block = 0;
+  std::int32_t to = 0;
+  WideFaceWork work = WideFaceWork::pack;
+  std::uint8_t face = 0;
+  TileTransfer transfer = TileTransfer::whole;
+  std::uint8_t part = 0;
+  std::uint32_t unused = 0;
+  std::uint64_t at = 0;  ///< doubles
+};
+
+}  // namespace amrbench::kernels

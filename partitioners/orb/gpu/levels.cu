@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "partitioners/orb/gpu/levels.hpp"
+#include "partitioners/orb/gpu/levels_move.cuh"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::copy_to_device;
+using support::copy_to_host;
+using support::cuda_check_launch;
+
+/// Cells that are searched together: their bins take 24 KB each.
+constexpr std::size_t kBatch = 8192;
+/// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
+constexpr int kMostPasses = 64;
+
+template <class T, int Dim>
+constexpr std::size_t kSelectShared = kLevelFew*(sizeof(OrbPoint<T, Dim>) + sizeof(std::uint64_t) +
+                                                 sizeof(std::uint16_t));
+
+/// The coordinate of a key: order_key() undone.
+float coordinate(std::uint32_t key) {
+  return std::bit_cast<float>(key ^ ((key >> 31U) != 0U ? 0x80000000U : 0xffffffffU));
+}
+double coordinate(std::uint64_t key) {
+  return std::bit_cast<double>(key ^ ((key >> 63U) != 0U ? std::uint64_t{1} << 63U : ~std::uint64_t{0}));
+}
+
+}  // namespace
+
+template <class T, int Dim>
+void Levels<T, Dim>::run(const LevelPoints<T>& points, const LevelResults<T>& results,
+                         const std::vector<std::size_t>& active, double side_tolerance, OrbTree<T, Dim>& tree,
+                         Stopwatch& watch, OrbGpuTimes& times) {
+  if (active.empty()) return;
+  weighted_ = points.weights != nullptr;
+  results_ = results;
+  gather(points, tree, active);
+  watch.mark(&times.move_s);
+  while (!active_.empty()) {
+    finish_small(tree, side_tolerance);
+    watch.mark(&times.small_s);
+    if (!active_.empty()) {
+      describe(tree, side_tolerance);
+      search(times);
+      watch.mark(&times.resolve_s);
+      move();
+      finish(tree);
+      watch.mark(&times.move_s);
+    }
+    ++times.rounds;
+  }
+  read_small(tree);
+  watch.mark(&times.small_s);
+}
+
+/// Brings the points of all cells together.
+template <class T, int Dim>
+void Levels<T, Dim>::gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree,
+                            const std::vector<std::size_t>& active) {
+  host_unfinished_.resize_discard(1);
+  active_.clear();
+  small_cuts_begin_.clear();
+  small_cuts_used_ = 0;
+  std::uint64_t total = 0, cuts = 0;
+  std::vector<LevelCell<T, Dim>> cells;
+  std::uint32_t tiles = 0;
+  for (const std::size_t heap : active) {
+    const OrbCell<T, Dim>& from = tree.cells[heap];
+    active_.push_back({heap, static_cast<std::uint32_t>(total)});
+    LevelCell<T, Dim>& cell = cells.emplace_back();
+    cell.begin = active_.back().begin;
+    cell.goal.count = static_cast<std::uint32_t>(from.count);
+    cell.out = from.begin;
+    cell.first_tile = tiles;
+    cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
+    tiles += cell.tiles;
+    total += from.count;
+    cuts += from.leaves - 1;
+  }
+  for (int k = 0; k < 2; ++k) {
+    points_[k].resize_discard(total * Dim);
+    if (weighted_) weights_[k].resize_discard(total);
+    ids_[k].resize_discard(total);
+  }
+  small_cuts_.resize_discard(cuts);
+  now_ = 0;
+  device_cells_.resize_discard(cells.size());
+  copy_to_device(device_cells_.data(), cells.data(), cells.size(), stream_);
+  level_gather_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream_.get()>>>(
+      points, device_cells_.data(), static_cast<std::uint32_t>(cells.size()), points_[0].data(), weights_[0].data(),
+      ids_[0].data());
+  cuda_check_launch("level_gather_kernel");
+  stream_.synchronize();  // cells is about to go
+}
+
+/// Finishes the cells that are small enough; the others stay active. All do on devices before 9.0 without the shared
+/// memory for them.
+template <class T, int Dim>
+void Levels<T, Dim>::finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
+  if (!has_shared(weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>))) return;
+  const std::uint32_t most = weighted_ ? kSmallPoints<T, true> : kSmallPoints<T, false>;
+  small_.clear();
+  std::erase_if(active_, [&](const Active& cell) {
+    const OrbCell<T, Dim>& from = tree.cells[cell.heap];
+    if (from.count > most || from.leaves > kSmallLeaves || orb_depth(from.leaves) < kSmallLevels) return false;
+    small_.push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf, from.begin,
+                      small_cuts_used_, from.box});
+    small_cuts_begin_.emplace_back(cell.heap, small_cuts_used_);
+    small_cuts_used_ += from.leaves - 1;
+    return true;
+  });
+  if (small_.empty()) return;
+  device_small_.resize_discard(small_.size());
+  copy_to_device(device_small_.data(), small_.data(), small_.size(), stream_);
+  if (weighted_)
+    launch_small<true>(small_.size(), side_tolerance);
+  else
+    launch_small<false>(small_.size(), side_tolerance);
+  stream_.synchronize();  // small_ changes
+}
+
+template <class T, int Dim>
+template <bool Weighted>
+void Levels<T, Dim>::launch_small(std::size_t cells, double side_tolerance) {
+  constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted>);
+  allow_shared(small_kernel<T, Dim, Weighted>, kShared);
+  const auto n = static_cast<std::uint32_t>(cells);
+  small_kernel<T, Dim, Weighted><<<n, kSmallThreads, kShared, stream_.get()>>>(
+      {points_[now_].data(), weights(), ids_[now_].data(), results_, side_tolerance}, device_small_.data(), n,
+      small_cuts_.data());
+  cuda_check_launch("small_kernel");
+}
+
+/// Reads the cuts of all small cells into the tree.
+template <class T, int Dim>
+void Levels<T, Dim>::read_small(OrbTree<T, Dim>& tree) {
+  if (small_cuts_used_ == 0) return;
+  if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
+  copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
+  stream_.synchronize();
+  for (const auto& [heap, begin] : small_cuts_begin_) {
+    const std::uint32_t leaves = tree.cells[heap].leaves;
+    for (std::uint32_t v = 1; v < leaves; ++v) {
+      const SmallCut<T>& cut = host_small_cuts_[begin + v - 1];
+      const auto level = static_cast<unsigned>(std::bit_width(v) - 1);
+      cut_cell(tree, (heap << level) + (v - (1U << level)), cut.axis, cut.cut, std::uint64_t{cut.left},
+               weighted_ ? cut.weight_left : cut.left);
+    }
+  }
+}
+
+/// The level's cells as the kernels want them.
+template <class T, int Dim>
+void Levels<T, Dim>::describe(const OrbTree<T, Dim>& tree, double side_tolerance) {
+  cells_.assign(active_.size(), {});
+  tiles_ = 0;
+  std::size_t candidates = 0;
+  std::size_t most_candidates = 0;
+  for (std::size_t c = 0; c < cells_.size(); ++c) {
+    const OrbCell<T, Dim>& from = tree.cells[active_[c].heap];
+    LevelCell<T, Dim>& cell = cells_[c];
+    if (c % kBatch == 0) candidates = 0;
+    cell.begin = active_[c].begin;
+    // No weights: all of them zero, which makes rule 5 one of counts.
+    cell.goal = {static_cast<std::uint32_t>(from.count), from.leaves, left_leaves(from.leaves),
+                 weighted_ ? from.weight : 0};
+    cell.first_tile = tiles_;
+    cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
+    cell.candidates_begin = static_cast<std::uint32_t>(candidates);
+    cell.out = from.begin;
+    cell.box = from.box;
+    cell.axis = cut_axis(from.box, side_tolerance);
+    cell.leaf[0] = cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} : -1;
+    cell.leaf[1] =
+        from.leaves - cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} + cell.goal.leaves_left : -1;
+    tiles_ += cell.tiles;
+    candidates += std::min(cell.goal.count, kLevelFew);
+    most_candidates = std::max(most_candidates, candidates);
+  }
+  device_cells_.resize_discard(cells_.size());
+  candidates_.resize_discard(most_candidates);
+  copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
+  const auto n = static_cast<std::uint32_t>(cells_.size());
+  level_start_kernel<T, Dim><<<blocks_of(n, 128), 128, 0, stream_.get()>>>(device_cells_.data(), n);
+  cuda_check_launch("level_start_kernel");
+}
+
+template <class T, int Dim>
+void Levels<T, Dim>::search(OrbGpuTimes& times) {
+  for (std::size_t first = 0; first < cells_.size(); first += kBatch)
+    search_batch(first, std::min(kBatch, cells_.size() - first), times);
+}
+
+/// Finds the cuts of cells first .. first + n - 1.
+template <class T, int Dim>
+void Levels<T, Dim>::search_batch(std::size_t first, std::size_t n, OrbGpuTimes& times) {
+  LevelCell<T, Dim>* const cells = device_cells_.data() + first;
+  const cudaStream_t stream = stream_.get();
+  const auto count = static_cast<std::uint32_t>(n);
+  const LevelCell<T, Dim>& last = cells_[first + n - 1];
+  const std::uint32_t tiles = last.first_tile + last.tiles - cells_[first].first_tile;
+  const T* const points = points_[now_].data();
+  const std::uint64_t* const weights = this->weights();
+  bool many = false;  // else all windows are of few points from the start
+  for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelFew;
+  if (many) {
+    clear(bin_counts_, n * kLevelBins, stream_);
+    if (weighted_) clear(bin_weights_, n * kLevelBins, stream_);
+  }
+  for (int pass = 0;; ++pass) {
+    if (pass == kMostPasses)
+      throw support::RunError("bisection on the GPU found no cut: a point lies outside of the domain or is no number");
+    if (many) {
+      level_histogram_kernel<T, Dim>
+          <<<tiles, kLevelThreads, 0, stream>>>(points, weights, cells, count, bin_counts_.data(), bin_weights_.data());
+      level_find_bin_kernel<T, Dim>
+          <<<count, kSelectThreads, 0, stream>>>(cells, bin_counts_.data(), weighted_ ? bin_weights_.data() : nullptr);
+      cuda_check_launch("level_find_bin_kernel");
+      ++times.passes;
+    }
+    level_collect_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, cells, count, candidates_.data());
+    cuda_check_launch("level_collect_kernel");
+    clear(unfinished_, 1, stream_);
+    level_select_kernel<T, Dim><<<count, kSelectThreads, kSelectShared<T, Dim>, stream>>>(
+        points, weights, cells, candidates_.data(), unfinished_.data());
+    cuda_check_launch("level_select_kernel");
+    copy_to_host(host_unfinished_.data(), unfinished_.data(), 1, stream_);
+    stream_.synchronize();
+    if (host_unfinished_[0] == 0) return;
+  }
+}
+
+template <class T, int Dim>
+void Levels<T, Dim>::move() {
+  const auto n = static_cast<std::uint32_t>(cells_.size());
+  const cudaStream_t stream = stream_.get();
+  tile_table_.resize_discard(2 * std::size_t{tiles_});
+  std::uint32_t* const counts = tile_table_.data();
+  std::uint32_t* const sums = counts + tiles_;
+  level_count_kernel<T, Dim>
+      <<<tiles_, kLevelThreads, 0, stream>>>(points_[now_].data(), device_cells_.data(), n, counts);
+  cuda_check_launch("level_count_kernel");
+  sums_before(counts, sums, tiles_, temporary_, stream_);
+  const int to = 1 - now_;
+  level_move_kernel<T, Dim>
+      <<<tiles_, kLevelThreads, 0, stream>>>({points_[now_].data(), weights(), ids_[now_].data(), points_[to].data(),
+                                              weights_[to].data(), ids_[to].data(), results_},
+                                             device_cells_.data(), n, sums);
+  cuda_check_launch("level_move_kernel");
+  now_ = to;
+}
+
+/// Reads the cuts into the tree; the children that are no leaves come next.
+template <class T, int Dim>
+void Levels<T, Dim>::finish(OrbTree<T, Dim>& tree) {
+  copy_to_host(cells_.data(), device_cells_.data(), cells_.size(), stream_);
+  stream_.synchronize();
+  std::vector<Active> next;
+  for (std::size_t c = 0; c < cells_.size(); ++c) {
+    const LevelCell<T, Dim>& cell = cells_[c];
+    const std::size_t heap = active_[c].heap;
+    const T cut = cut_between(coordinate(cell.last_left), coordinate(cell.first_right));
+    cut_cell(tree, heap, cell.axis, cut, std::uint64_t{cell.left}, weighted_ ? cell.weight_left : cell.left);
+    if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin});
+    if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left});
+  }
+  active_ = std::move(next);
+}
+
+template class Levels<float, 2>;
+template class Levels<float, 3>;
+template class Levels<double, 2>;
+template class Levels<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,428 @@
+#pragma once
+// Kernel of gpu/levels.cu that finishes small cells: one thread block cuts a cell down to its leaves in shared memory.
+//
+// In:  cells of at most so many points and leaves, each a stretch of consecutive points, ascending by number.
+// Out: the cuts below each of them; numbers, labels and points in order of leaves.
+// The idea. For each axis a list of the cell's points is sorted once, by rule 1's order, so that ties are no case of
+// their own. A node's cut is then read off the list of its axis, at the wanted rank. Points left of it are marked, and
+// the other lists are parted by that mark, stably: they stay sorted in each child. One more list has the points by
+// number; it is the permutation in the end.
+#include <cub/block/block_radix_sort.cuh>
+
+#include "partitioners/orb/gpu/levels.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr unsigned kSmallThreads = 1024;
+constexpr unsigned kSmallWarps = kSmallThreads / 32;
+constexpr std::uint32_t kSmallLeaves = 512;
+/// Levels from which on a cell's lists, sorted once, are worth more than a pass a level over all cells together.
+constexpr int kSmallLevels = 5;
+/// Equal keys up to which a run of them is put in order by comparisons.
+constexpr std::uint32_t kShortRun = 32;
+
+/// Points of a cell, as shared memory has room for.
+template <class T, bool Weighted>
+constexpr int kSmallItems = sizeof(T) == sizeof(float) && !Weighted ? 16 : 8;
+template <class T, bool Weighted>
+constexpr std::uint32_t kSmallPoints = kSmallThreads* kSmallItems<T, Weighted>;
+
+template <class T, int Dim>
+struct SmallCell {
+  std::uint32_t begin, count;  ///< where its points lie
+  std::uint32_t leaves, first_leaf;
+  std::uint64_t out;         ///< where its first point stands in the permutation
+  std::uint32_t cuts_begin;  ///< where its leaves - 1 cuts go, in the order of its heap
+  OrbBox<T, Dim> box;
+};
+
+template <class T>
+struct SmallCut {
+  T cut;
+  std::int32_t axis;
+  std::uint32_t left;
+  std::uint64_t weight_left;
+};
+
+/// A node of the level that is being cut.
+struct SmallNode {
+  std::uint16_t begin, count, leaves, first_leaf, left, axis;
+};
+
+/// Shared memory of a block.
+template <class T, int Dim, bool Weighted>
+struct SmallShared {
+  static constexpr int kItems = kSmallItems<T, Weighted>;
+  static constexpr std::uint32_t kPoints = kSmallPoints<T, Weighted>;
+  static constexpr std::uint32_t kWords = kPoints / 32;
+  static constexpr std::uint16_t kLeaf = 0x8000;  ///< of `node`: a leaf's number and no node
+  using Key = OrderKey<T>;
+  using Sort = cub::BlockRadixSort<Key, kSmallThreads, kItems, std::uint16_t>;
+  struct Cutting {
+    std::uint16_t by_number[kPoints];
+    std::uint16_t node[kPoints];  ///< of each place
+    std::uint8_t left[kPoints];   ///< of each point: does it go left?
+    std::uint64_t sums[Weighted ? kPoints : 1];
+  };
+  union {
+    Cutting cutting;
+    typename Sort::TempStorage sort;
+    Key keys[kPoints + kPoints / 16];
+  } u;
+  std::uint16_t sorted[Dim][kPoints];
+  std::uint32_t words[Dim + 1][kWords];  ///< a bit a place: does its point go left?
+  std::uint16_t before[Dim + 1][kWords];
+  OrbBox<T, Dim> boxes[2][kSmallLeaves / 2];
+  SmallNode nodes[2][kSmallLeaves / 2];
+  std::uint64_t warp_sums[kSmallWarps];
+  Key low[Dim], high[Dim];
+
+  [[nodiscard]] __device__ std::uint16_t* list(int l) { return l < Dim ? sorted[l] : u.cutting.by_number; }
+  /// Places before p whose points go left.
+  [[nodiscard]] __device__ std::uint32_t lefts_before(int l, std::uint32_t p) const {
+    return std::uint32_t{before[l][p / 32]} + __popc(words[l][p / 32] & ((1U << (p % 32)) - 1U));
+  }
+};
+
+/// What small_kernel reads and writes, by place among the points that are worked on.
+template <class T>
+struct SmallArguments {
+  const T* points;
+  const std::uint64_t* weights;
+  const std::uint32_t* ids;
+  LevelResults<T> to;
+  double side_tolerance;
+};
+
+/// A place in SmallShared::keys. Threads of a warp that read a run each then read different banks.
+__device__ inline std::uint32_t padded(std::uint32_t p) {
+  return p + p / 16;
+}
+
+/// What a block does with one cell.
+template <class T, int Dim, bool Weighted>
+struct SmallWork {
+  using Shared = SmallShared<T, Dim, Weighted>;
+  using Key = OrderKey<T>;
+  static constexpr int kItems = Shared::kItems;
+  Shared& s;
+  const SmallArguments<T>& a;
+  const SmallCell<T, Dim>& cell;
+  const T* points;  ///< the cell's
+  std::uint32_t n;
+  SmallCut<T>* cuts;
+
+  __device__ SmallWork(Shared& shared, const SmallArguments<T>& arguments, const SmallCell<T, Dim>& c,
+                       SmallCut<T>* all_cuts)
+      : s(shared),
+        a(arguments),
+        cell(c),
+        points(arguments.points + std::uint64_t{c.begin} * Dim),
+        n(c.count),
+        cuts(all_cuts + c.cuts_begin) {}
+
+  [[nodiscard]] __device__ T coordinate(std::uint32_t i, int axis) const { return points[i * Dim + axis]; }
+  [[nodiscard]] __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
+    OrbPoint<T, Dim> p;
+    for (int d = 0; d < Dim; ++d) p.x[d] = points[i * Dim + d];
+    p.id = i;
+    return p;
+  }
+
+  /// The least and the greatest key on each axis.
+  __device__ void find_ranges() {
+    if (threadIdx.x < Dim) {
+      s.low[threadIdx.x] = ~Key{0};
+      s.high[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    for (int d = 0; d < Dim; ++d) {
+      Key below_low = 0;  // complement, so that both are maxima
+      Key high = 0;
+      for (std::uint32_t i = threadIdx.x; i < n; i += kSmallThreads) {
+        const Key key = order_key(coordinate(i, d));
+        below_low = Key(~key) > below_low ? Key(~key) : below_low;
+        high = key > high ? key : high;
+      }
+      below_low = warp_max(below_low);
+      high = warp_max(high);
+      if (threadIdx.x % 32 == 0) {
+        atomic_min(&s.low[d], Key(~below_low));
+        atomic_max(&s.high[d], high);
+      }
+    }
+    __syncthreads();
+  }
+  [[nodiscard]] __device__ int key_bits(int axis) const {
+    return bit_width(static_cast<std::uint64_t>(s.high[axis] - s.low[axis]));
+  }
+
+  /// Sorts list `to` by keys on an axis, stably. fresh: the points by number instead of what the list has. Afterwards
+  /// the union has the keys in their new order.
+  __device__ void sort_by(int axis, std::uint16_t* to, bool fresh) {
+    const int bits = key_bits(axis);
+    const Key low = s.low[axis];
+    const Key last = bits == 0 ? Key{0} : Key(~Key{0}) >> (8 * static_cast<int>(sizeof(Key)) - bits);
+    __syncthreads();
+    for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kSmallThreads)
+      s.u.keys[padded(p)] = p < n ? Key(order_key(coordinate(fresh ? p : to[p], axis)) - low) : last;
+    __syncthreads();
+    Key keys[kItems];
+    std::uint16_t numbers[kItems];
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const std::uint32_t p = threadIdx.x * kItems + j;
+      keys[j] = s.u.keys[padded(p)];
+      numbers[j] = fresh ? static_cast<std::uint16_t>(p) : to[p];
+    }
+    __syncthreads();
+    if (bits > 0) typename Shared::Sort(s.u.sort).Sort(keys, numbers, 0, bits);
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const std::uint32_t p = threadIdx.x * kItems + j;
+      s.u.keys[padded(p)] = keys[j];
+      to[p] = numbers[j];
+    }
+    __syncthreads();
+  }
+
+  /// Orders a short run of equal keys that begins at place p. False: it is longer.
+  __device__ bool order_run(std::uint16_t* list, std::uint32_t p, int axis) {
+    const Key key = s.u.keys[padded(p)];
+    std::uint32_t end = p + 1;
+    while (end < n && end - p <= kShortRun && s.u.keys[padded(end)] == key) ++end;
+    if (end - p > kShortRun) return false;
+    for (std::uint32_t k = p + 1; k < end; ++k) {
+      const std::uint16_t number = list[k];
+      const OrbPoint<T, Dim> q = point(number);
+      std::uint32_t at = k;
+      for (; at > p && orb_before(q, point(list[at - 1]), axis); --at) list[at] = list[at - 1];
+      list[at] = number;
+    }
+    return true;
+  }
+
+  /// The cell's points in rule 1's order along an axis.
+  __device__ void sort_axis(int axis) {
+    std::uint16_t* const list = s.sorted[axis];
+    sort_by(axis, list, true);
+    bool others = false;
+    for (int d = 0; d < Dim; ++d) others = others || (d != axis && key_bits(d) > 0);
+    if (!others) return;
+    bool ordered = true;
+    for (std::uint32_t p = threadIdx.x; p + 1 < n; p += kSmallThreads) {
+      const Key key = s.u.keys[padded(p)];
+      if (key == s.u.keys[padded(p + 1)] && (p == 0 || s.u.keys[padded(p - 1)] != key))
+        ordered = order_run(list, p, axis) && ordered;
+    }
+    if (__syncthreads_and(ordered ? 1 : 0) != 0) return;
+    bool fresh = true;
+    for (int d = Dim - 1; d >= 0; --d) {
+      if (d == axis || key_bits(d) == 0) continue;
+      sort_by(d, list, fresh);
+      fresh = false;
+    }
+    sort_by(axis, list, fresh);
+  }
+
+  __device__ void start() {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+      s.u.cutting.by_number[p] = static_cast<std::uint16_t>(p);
+      s.u.cutting.node[p] = 0;
+      s.u.cutting.left[p] = 0;
+    }
+    if (threadIdx.x == 0) {
+      s.boxes[0][0] = cell.box;
+      s.nodes[0][0] = {0,
+                       static_cast<std::uint16_t>(n),
+                       static_cast<std::uint16_t>(cell.leaves),
+                       0,
+                       0,
+                       static_cast<std::uint16_t>(cut_axis(cell.box, a.side_tolerance))};
+    }
+    __syncthreads();
+  }
+
+  /// sums[p]: weight of the places up to p, each in the list of its node's axis.
+  __device__ void add_up(const SmallNode* nodes) {
+    const unsigned lane = threadIdx.x % 32;
+    std::uint64_t mine[kItems];
+    std::uint64_t sum = 0;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const std::uint32_t p = threadIdx.x * kItems + j;
+      std::uint16_t k = p < n ? s.u.cutting.node[p] : Shared::kLeaf;
+      if ((k & Shared::kLeaf) == 0) sum += a.weights[cell.begin + s.sorted[nodes[k].axis][p]];
+      mine[j] = sum;
+    }
+    std::uint64_t upto = sum;
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+      const std::uint64_t other = __shfl_up_sync(kFull, upto, step);
+      if (lane >= step) upto += other;
+    }
+    if (lane == 31) s.warp_sums[threadIdx.x / 32] = upto;
+    __syncthreads();
+    std::uint64_t before = upto - sum;
+    for (unsigned w = 0; w < threadIdx.x / 32; ++w) before += s.warp_sums[w];
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) s.u.cutting.sums[threadIdx.x * kItems + j] = before + mine[j];
+    __syncthreads();
+  }
+
+  /// Cuts node k of a level of `width`.
+  __device__ void cut_one(int now, std::uint32_t k, std::uint32_t width) {
+    SmallNode& node = s.nodes[now][k];
+    const std::uint32_t count = node.count;
+    const std::uint32_t leaves_left = left_leaves(node.leaves);
+    std::uint32_t left = static_cast<std::uint32_t>(unit_target(count, leaves_left, node.leaves));
+    std::uint64_t weight_left = 0;
+    if constexpr (Weighted) {
+      const std::uint64_t* const sums = s.u.cutting.sums;
+      const std::uint64_t before = node.begin > 0 ? sums[node.begin - 1] : 0;
+      const auto weight_of = [&](std::uint32_t points_left) {
+        return points_left > 0 ? sums[node.begin + points_left - 1] - before : 0;
+      };
+      left = cut_by_sums({count, node.leaves, leaves_left, weight_of(count)}, weight_of);
+      weight_left = weight_of(left);
+    }
+    const int axis = node.axis;
+    const std::uint16_t* const list = s.sorted[axis];
+    const T cut = cut_between(coordinate(list[node.begin + left - 1], axis), coordinate(list[node.begin + left], axis));
+    cuts[width + k - 1] = {cut, axis, left, weight_left};
+    node.left = static_cast<std::uint16_t>(left);
+    for (std::uint32_t side = 0; side < 2; ++side) {
+      const std::uint32_t leaves = side == 0 ? leaves_left : node.leaves - leaves_left;
+      if (leaves == 1) continue;
+      const std::uint32_t child = 2 * k + side;
+      OrbBox<T, Dim>& box = s.boxes[1 - now][child];
+      cut_box(s.boxes[now][k], axis, cut, side, box);
+      const std::uint32_t points_there = side == 0 ? left : count - left;
+      s.nodes[1 - now][child] = {static_cast<std::uint16_t>(node.begin + (side == 0 ? 0 : left)),
+                                 static_cast<std::uint16_t>(points_there),
+                                 static_cast<std::uint16_t>(leaves),
+                                 static_cast<std::uint16_t>(node.first_leaf + (side == 0 ? 0 : leaves_left)),
+                                 0,
+                                 static_cast<std::uint16_t>(cut_axis(box, a.side_tolerance))};
+    }
+  }
+
+  /// Marks each point that goes left; then, list by list, the places of those.
+  __device__ void mark(const SmallNode* nodes) {
+    auto& cutting = s.u.cutting;
+    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+      const std::uint16_t k = cutting.node[p];
+      if ((k & Shared::kLeaf) != 0) continue;
+      const SmallNode& node = nodes[k];
+      cutting.left[s.sorted[node.axis][p]] = p < std::uint32_t{node.begin} + node.left ? 1 : 0;
+    }
+    __syncthreads();
+    for (int l = 0; l <= Dim; ++l)
+      for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kSmallThreads) {
+        const unsigned with = __ballot_sync(kFull, p < n && cutting.left[s.list(l)[p]] != 0);
+        if (threadIdx.x % 32 == 0) s.words[l][p / 32] = with;
+      }
+    __syncthreads();
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned l = threadIdx.x / 32;
+    if (l <= Dim) {  // a warp a list
+      constexpr std::uint32_t kMine = Shared::kWords / 32;
+      std::uint32_t sum = 0;
+      for (std::uint32_t w = lane * kMine; w < (lane + 1) * kMine; ++w) sum += __popc(s.words[l][w]);
+      std::uint32_t before = sum;
+#pragma unroll
+      for (unsigned step = 1; step < 32; step *= 2) {
+        const std::uint32_t other = __shfl_up_sync(kFull, before, step);
+        if (lane >= step) before += other;
+      }
+      before -= sum;
+      for (std::uint32_t w = lane * kMine; w < (lane + 1) * kMine; ++w) {
+        s.before[l][w] = static_cast<std::uint16_t>(before);
+        before += __popc(s.words[l][w]);
+      }
+    }
+    __syncthreads();
+  }
+
+  /// Parts list l: in each node first the points that go left. The list of a node's own axis is parted already.
+  __device__ void part(int l, const SmallNode* nodes) {
+    std::uint16_t* const list = s.list(l);
+    std::uint32_t moved[kItems];  // place, and above 16 bits the point
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      const std::uint32_t p = j * kSmallThreads + threadIdx.x;
+      moved[j] = ~0U;
+      if (p >= n) continue;
+      const std::uint16_t k = s.u.cutting.node[p];
+      if ((k & Shared::kLeaf) != 0 || nodes[k].axis == l) continue;
+      const SmallNode& node = nodes[k];
+      const std::uint32_t lefts = s.lefts_before(l, p) - s.lefts_before(l, node.begin);
+      const bool left = (s.words[l][p / 32] >> (p % 32) & 1U) != 0U;
+      const std::uint32_t to = left ? node.begin + lefts : p + node.left - lefts;
+      moved[j] = to | std::uint32_t{list[p]} << 16U;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kItems; ++j)
+      if (moved[j] != ~0U) list[moved[j] & 0xffffU] = static_cast<std::uint16_t>(moved[j] >> 16U);
+  }
+
+  /// The node of each place on the next level, or its leaf.
+  __device__ void descend(const SmallNode* nodes) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+      const std::uint16_t k = s.u.cutting.node[p];
+      if ((k & Shared::kLeaf) != 0) continue;
+      const SmallNode& node = nodes[k];
+      const bool right = p >= std::uint32_t{node.begin} + node.left;
+      const std::uint32_t leaves_left = left_leaves(node.leaves);
+      const std::uint32_t leaves = right ? node.leaves - leaves_left : leaves_left;
+      const std::uint32_t leaf = node.first_leaf + (right ? leaves_left : 0U);
+      s.u.cutting.node[p] = static_cast<std::uint16_t>(leaves == 1 ? Shared::kLeaf | leaf : 2U * k + (right ? 1U : 0U));
+    }
+    __syncthreads();
+  }
+
+  __device__ void write() {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+      const std::uint32_t i = s.u.cutting.by_number[p];
+      const std::uint32_t leaf = cell.first_leaf + (s.u.cutting.node[p] & ~std::uint32_t{Shared::kLeaf});
+      a.to.write(cell.out + p, a.ids[cell.begin + i], leaf, points + std::uint64_t{i} * Dim, Dim);
+    }
+    __syncthreads();
+  }
+
+  __device__ void run() {
+    find_ranges();
+    for (int d = 0; d < Dim; ++d) sort_axis(d);
+    __syncthreads();
+    start();
+    int now = 0;
+    for (std::uint32_t width = 1; width < cell.leaves; width *= 2) {
+      const SmallNode* const nodes = s.nodes[now];
+      if constexpr (Weighted) add_up(nodes);
+      // At the last level with nodes those on the right may be leaves: nodes 1 .. leaves - 1 of a heap are cut.
+      for (std::uint32_t k = threadIdx.x; k < width && width + k < cell.leaves; k += kSmallThreads)
+        cut_one(now, k, width);
+      __syncthreads();
+      mark(nodes);
+      for (int l = 0; l <= Dim; ++l) part(l, nodes);
+      __syncthreads();
+      descend(nodes);
+      now = 1 - now;
+    }
+    write();
+  }
+};
+
+/// One block a cell at a time.
+template <class T, int Dim, bool Weighted>
+__global__ void __launch_bounds__(kSmallThreads, 1)
+    small_kernel(const SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells, SmallCut<T>* cuts) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted>*>(memory);
+  for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x)
+    SmallWork<T, Dim, Weighted>(shared, a, cells[c], cuts).run();
+}
+
+}  // namespace amrbench::partitioners::gpu
