@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <optional>
 
 #include "apps/commands.hpp"
 #include "apps/config_check.hpp"
@@ -14,6 +15,8 @@
 #include "apps/miniamr_options.hpp"
 #include "apps/output_file.hpp"
 #include "apps/result_folder.hpp"
+#include "apps/run_checkpoints.hpp"
+#include "apps/run_simulation.hpp"
 #include "apps/text_file.hpp"
 #include "apps/thread_count.hpp"
 #include "partitioners/check_together.hpp"
@@ -155,6 +158,8 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   if (options.restart && resolved.config.output.dir.empty())
     resolved.config.output.dir = options.restart->result_folder.string();
   options.continues = is_auto || (options.restart && options.restart->lies_in(resolved.config.output.dir));
+  std::optional<StopSignals> signals;  // before the folder can be seen: then a signal is answered, not obeyed
+  if (writes_checkpoints(resolved.config)) options.signals = &signals.emplace();
   options.result_folder = mpi.from_first_rank([&] { return make_folder(resolved.config, options.continues); });
   options.progress = progress_mode(arguments);
   options.heartbeat = &mpi.watch().heartbeat();

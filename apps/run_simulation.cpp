@@ -176,8 +176,6 @@ std::optional<std::int64_t> good_slot(const RunOptions& options) {
 
 int run_simulation(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
-  std::optional<StopSignals> signals;  // from here on: set-up takes seconds
-  if (writes_checkpoints(config)) signals.emplace();
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
   const double bandwidth_before = measure_roofline(comm, config.device);
@@ -199,8 +197,8 @@ int run_simulation(const Config& config, const RunOptions& options) {
   amr::Simulation simulation(comm, config, space, rebalancer, metrics, restart ? &*restart : nullptr);
   restart.reset();
   std::optional<RunCheckpoints> checkpoints;
-  if (signals)
-    checkpoints.emplace(RunCheckpoints::Run{comm, config, simulation, balancer, series, metrics}, *signals,
+  if (options.signals != nullptr)
+    checkpoints.emplace(RunCheckpoints::Run{comm, config, simulation, balancer, series, metrics}, *options.signals,
                         options.result_folder, past, good_slot(options));
   const std::unique_ptr<support::Progress> progress = make_progress(comm, options.progress);
 

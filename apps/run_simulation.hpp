@@ -6,6 +6,7 @@
 
 #include "apps/config.hpp"
 #include "apps/restart_point.hpp"
+#include "apps/stop_signals.hpp"
 #include "support/heartbeat.hpp"
 
 namespace amrbench::apps {
@@ -19,6 +20,7 @@ struct RunOptions {
   Progress progress = Progress::automatic;
   std::vector<std::string> arguments;       ///< the command as given, for the run record
   support::Heartbeat* heartbeat = nullptr;  ///< is told phase and step; null: nobody watches
+  StopSignals* signals = nullptr;           ///< what the run was told from outside; null: it writes no checkpoints
   std::vector<std::string> notes;           ///< lines the user was shown about the input, for the run record
 };
 

@@ -21,7 +21,6 @@ void note_signal(int signal) {
 
 struct StopSignals::Handlers {
   struct sigaction end {};
-  struct sigaction checkpoint {};
 };
 
 StopSignals::StopSignals() : before_(std::make_unique<Handlers>()) {
@@ -31,12 +30,14 @@ StopSignals::StopSignals() : before_(std::make_unique<Handlers>()) {
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;  // reads and writes go on
   sigaction(SIGTERM, &action, &before_->end);
-  sigaction(SIGUSR1, &action, &before_->checkpoint);
+  sigaction(SIGUSR1, &action, nullptr);
 }
 
 StopSignals::~StopSignals() {
   sigaction(SIGTERM, &before_->end, nullptr);
-  sigaction(SIGUSR1, &before_->checkpoint, nullptr);
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGUSR1, &ignore, nullptr);
 }
 
 bool StopSignals::wants_end() const {

@@ -5,7 +5,8 @@
 
 namespace amrbench::apps {
 
-/// From construction to destruction the two signals are noted; before and after they do what they did. One at a time.
+/// From construction to destruction the two signals are noted. After it SIGTERM does what it did before, and SIGUSR1
+/// nothing: a request for a checkpoint that comes when all is computed must not end the run. One at a time.
 class StopSignals {
  public:
   StopSignals();

@@ -76,6 +76,16 @@ def processes(folder):
     return sorted(found)
 
 
+def notes_signals(pid):
+    """Does this process handle SIGUSR1 rather than die of it?"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", file.read(), re.MULTILINE)
+    except OSError:
+        return False
+    return bool(caught) and int(caught[1], 16) >> (signal.SIGUSR1 - 1) & 1 == 1
+
+
 class Checkpoints(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -228,6 +238,10 @@ class Checkpoints(unittest.TestCase):
         self.addCleanup(lambda: (job.poll() is None and job.kill(), job.stdout.close(), job.stderr.close()))
         return job
 
+    def wait_for_start(self, folder, ranks):
+        """Until every rank notes signals."""
+        self.wait_for(lambda: [notes_signals(pid) for pid in processes(folder)] == [True] * max(ranks, 1))
+
     def wait_for(self, what):
         end = time.monotonic() + 60
         while not what():
@@ -239,8 +253,7 @@ class Checkpoints(unittest.TestCase):
         for ranks in (0, 2) if FULL else (2,):
             folder = self.path(f"term{ranks}")
             job = self.start(folder, ranks=ranks)
-            self.wait_for(lambda: os.path.exists(os.path.join(folder, "config.toml")))
-            time.sleep(0.5)
+            self.wait_for_start(folder, ranks)
             os.kill(processes(folder)[-1], signal.SIGTERM)
             out, err = job.communicate(timeout=60)
             self.assertEqual(job.returncode, 75, err)
@@ -255,8 +268,7 @@ class Checkpoints(unittest.TestCase):
     def test_sigusr1_saves_and_goes_on(self):
         folder = self.path("usr1")
         job = self.start(folder)
-        self.wait_for(lambda: os.path.exists(os.path.join(folder, "config.toml")))
-        time.sleep(0.5)
+        self.wait_for_start(folder, 2)
         os.kill(processes(folder)[0], signal.SIGUSR1)
         out, err = job.communicate(timeout=100)
         self.assertEqual(job.returncode, 0, err)
