@@ -82,6 +82,7 @@ struct OutputConfig {
   int plotfile = 0;               ///< steps between AMReX plotfiles; 0 = none
   int checkpoint = 0;             ///< steps between checkpoints (amr/checkpoint/checkpoint.hpp); 0 = none by steps
   double checkpoint_minutes = 0;  ///< minutes between them; 0 = none by time
+  int checkpoint_group = 0;       ///< ranks that share a file; 0 = one, or as many as make 256 files
   std::string trace;  ///< file that records which blocks change (loadbalance/replay/trace.hpp); empty = none
 };
 

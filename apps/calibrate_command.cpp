@@ -9,8 +9,10 @@
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "apps/config_check.hpp"
+#include "apps/config_toml.hpp"
 #include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
+#include "apps/text_file.hpp"
 #include "apps/thread_count.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/replay/calibration.hpp"
@@ -34,25 +36,94 @@ struct Case {
   double radius;
 };
 // Shapes of few and many values a block, few and many blocks; those that check lie between and beside them.
-constexpr Case kFitted[] = {{4, 10, 4, 0.25}, {4, 40, 4, 0.15}, {8, 10, 4, 0.2}, {8, 40, 3, 0.3}, {16, 4, 3, 0.2}};
-constexpr Case kChecked[] = {{4, 20, 4, 0.2}, {8, 20, 4, 0.15}, {16, 10, 2, 0.3}};
+constexpr Case kFitted[] = {{4, 10, 4, 0.25}, {4, 40, 4, 0.15}, {6, 16, 4, 0.2}, {8, 10, 4, 0.2},
+                            {8, 40, 3, 0.3},  {12, 8, 3, 0.25}, {16, 4, 3, 0.2}, {16, 16, 2, 0.3}};
+constexpr Case kChecked[] = {{4, 20, 4, 0.2}, {8, 20, 4, 0.15}, {10, 12, 3, 0.2}, {16, 10, 2, 0.25}};
 
-Config config_of(const Case& c) {
+/// The same with the blocks of a configuration: levels above its deepest, and radius.
+struct SphereMesh {
+  int above;
+  double radius;
+};
+constexpr SphereMesh kFittedMeshes[] = {{0, 0.25}, {0, 0.15}, {1, 0.3}, {1, 0.22}, {1, 0.15}, {2, 0.3}};
+constexpr SphereMesh kCheckedMeshes[] = {{0, 0.2}, {1, 0.26}, {1, 0.18}, {2, 0.25}};
+
+Config config_of(const Config& shape, int max_level, double radius) {
   Config config;
-  config.mesh.block = {c.block, c.block, c.block};
-  config.mesh.max_level = c.max_level;
-  config.fields.variables = c.variables;
+  config.mesh.block = shape.mesh.block;
+  config.mesh.max_level = max_level;
+  config.fields.variables = shape.fields.variables;
+  config.run.stencil = shape.run.stencil;
+  config.run.overlap = shape.run.overlap;
   config.run.steps = 24;
   config.run.stages_per_step = 10;
   config.run.refine_every = 4;
   config.run.checksum_every = 0;
   amr::ObjectConfig sphere;
   sphere.center = {0.35, 0.4, 0.45};
-  sphere.size = {c.radius, c.radius, c.radius};
+  sphere.size = {radius, radius, radius};
   sphere.velocity = {0.01, 0.007, 0.004};
   config.objects = {sphere};
   config.partition.method = "hilbert";
   return config;
+}
+
+/// Runs that are timed: the first `fitted` give the model, the others check it.
+struct Plan {
+  std::vector<Config> configs;
+  std::size_t fitted = 0;
+};
+
+Plan plan_of_shapes() {
+  Plan plan;
+  const auto add = [&](const Case& c) {
+    Config shape;
+    shape.mesh.block = {c.block, c.block, c.block};
+    shape.fields.variables = c.variables;
+    plan.configs.push_back(config_of(shape, c.max_level, c.radius));
+  };
+  for (const Case& c : kFitted) add(c);
+  plan.fitted = plan.configs.size();
+  for (const Case& c : kChecked) add(c);
+  return plan;
+}
+
+Plan plan_of_config(const Config& shape) {
+  Plan plan;
+  // Some thousand blocks on the deepest level, where a block is small: the surface of a sphere has 4^level of them.
+  const double values =
+      static_cast<double>(shape.fields.variables) * shape.mesh.block[0] * shape.mesh.block[1] * shape.mesh.block[2];
+  const int deepest = values <= 12'000 ? 4 : values <= 100'000 ? 3 : 2;
+  const auto add = [&](const SphereMesh& m) {
+    plan.configs.push_back(config_of(shape, std::max(1, deepest - m.above), m.radius));
+  };
+  for (const SphereMesh& m : kFittedMeshes) add(m);
+  plan.fitted = plan.configs.size();
+  for (const SphereMesh& m : kCheckedMeshes) add(m);
+  return plan;
+}
+
+/// Collective.
+Plan plan_of(const CalibrateArguments& arguments, const MpiSession& mpi) {
+  if (arguments.config_path.empty()) {
+    if (!arguments.settings.empty()) throw support::InputError("--set: there is no CONFIG of which to change keys");
+    return plan_of_shapes();
+  }
+  const std::string text = mpi.from_first_rank([&] { return read_text_file(arguments.config_path, "configuration"); });
+  Config config = parse_toml(text, arguments.config_path);
+  for (const std::string& setting : arguments.settings) apply_setting(config, setting);
+  check_config(config);
+  if (config.device.backend != "cpu")
+    throw support::InputError("device.backend: calibrate times runs on CPUs, \"cpu\"");
+  return plan_of_config(config);
+}
+
+std::string name_of(const Config& config) {
+  const auto& n = config.mesh.block;
+  const std::string edge =
+      n[0] == n[1] && n[1] == n[2] ? fmt::format("{}^3", n[0]) : fmt::format("{}", fmt::join(n, "x"));
+  return fmt::format("{} x {}, level {}, r {}", edge, config.fields.variables, config.mesh.max_level,
+                     config.objects[0].size[0]);
 }
 
 double median(std::vector<double> values) {
@@ -78,11 +149,10 @@ Phases run_once(const support::Communicator& comm, const Config& config, const s
 }
 
 /// Medians of the phases of a case's repetitions.
-MeasuredRun measured_run(const support::Communicator& comm, const Case& c, const std::string& trace,
+MeasuredRun measured_run(const support::Communicator& comm, const Config& config, const std::string& trace,
                          const std::vector<Phases>& repetitions) {
-  const Config config = config_of(c);
   MeasuredRun run;
-  run.name = fmt::format("{}^3 x {}", c.block, c.variables);
+  run.name = name_of(config);
   run.trace = trace;
   run.strategy = {comm.size(), config.partition, config.balance};
   Phases medians{};
@@ -100,12 +170,12 @@ MeasuredRun measured_run(const support::Communicator& comm, const Case& c, const
 }
 
 /// All cases in turn, as often as wanted, so that a machine that changes its pace does so for all of them. Collective.
-std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<const Case> cases, int repetitions,
+std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<const Config> cases, int repetitions,
                                  const fs::path& folder) {
   const auto trace = [&](std::size_t i) { return (folder / fmt::format("{}.trace", i)).string(); };
   std::vector<std::vector<Phases>> phases(cases.size());
   for (int k = 0; k < repetitions; ++k)
-    for (std::size_t i = 0; i < cases.size(); ++i) phases[i].push_back(run_once(comm, config_of(cases[i]), trace(i)));
+    for (std::size_t i = 0; i < cases.size(); ++i) phases[i].push_back(run_once(comm, cases[i], trace(i)));
   std::vector<MeasuredRun> runs;
   for (std::size_t i = 0; i < cases.size(); ++i) runs.push_back(measured_run(comm, cases[i], trace(i), phases[i]));
   return runs;
@@ -113,7 +183,7 @@ std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<co
 
 std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machine) {
   const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine);
-  std::string line = fmt::format("{:<10}", run.name);
+  std::string line = fmt::format("{:<30}", run.name);
   double all = 0.0, all_replayed = 0.0;
   for (std::size_t phase = 0; phase < measured.size(); ++phase) {
     line += fmt::format(" {:>9.4f} {:>+5.0f} %", measured[phase], 100.0 * (replayed[phase] / measured[phase] - 1.0));
@@ -127,7 +197,7 @@ void fit_and_tell(std::span<const MeasuredRun> fitted, std::span<const MeasuredR
                   const CalibrateArguments& arguments) {
   loadbalance::Machine machine = loadbalance::calibrate(fitted);
   machine.name = fs::path(arguments.file).stem().string();
-  fmt::print("measured s, and the replay's error\n{:<10}", "run");
+  fmt::print("measured s, and the replay's error\n{:<30}", "run");
   for (const char* phase : {"stencil", "halo", "refine", "balance", "migrate", "all"}) fmt::print(" {:>17}", phase);
   fmt::print("\nfitted\n");
   for (const MeasuredRun& run : fitted) fmt::print("{}", error_line(run, machine));
@@ -172,12 +242,11 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
       throw support::InputError("-o: must be a path in UTF-8 without control characters");
     if (comm.is_root()) check_output_file("-o", arguments.file, arguments.force);
   });
+  const Plan plan = plan_of(arguments, mpi);
   set_threads_and_tell(comm, arguments.threads);
   const Scratch scratch(comm.is_root());
-  std::vector<Case> cases(std::begin(kFitted), std::end(kFitted));
-  cases.insert(cases.end(), std::begin(kChecked), std::end(kChecked));
-  const std::vector<MeasuredRun> runs = measure(comm, cases, arguments.repetitions, scratch.path());
-  const auto fitted = std::span(runs).first(std::size(kFitted)), checked = std::span(runs).subspan(std::size(kFitted));
+  const std::vector<MeasuredRun> runs = measure(comm, plan.configs, arguments.repetitions, scratch.path());
+  const auto fitted = std::span(runs).first(plan.fitted), checked = std::span(runs).subspan(plan.fitted);
   support::run_on_root(comm, [&] { fit_and_tell(fitted, checked, arguments); });
   return 0;
 }

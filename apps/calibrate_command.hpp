@@ -1,12 +1,15 @@
 #pragma once
 // `amrbench calibrate`: what stands on its command line, and the command.
 #include <string>
+#include <vector>
 
 #include "apps/mpi_session.hpp"
 
 namespace amrbench::apps {
 
 struct CalibrateArguments {
+  std::string config_path;            ///< its blocks, variables and stencil are timed; empty: several shapes
+  std::vector<std::string> settings;  ///< of that; in order, later ones win
   std::string file;     ///< the model
   int threads = 0;      ///< a rank; 0: all it may use
   int repetitions = 3;  ///< of each run; medians count

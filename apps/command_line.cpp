@@ -317,6 +317,13 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
 std::shared_ptr<CalibrateArguments> add_calibrate(CLI::App& app) {
   auto arguments = std::make_shared<CalibrateArguments>();
   CLI::App* command = app.add_subcommand("calibrate", "Fit the model of a machine, for replay, to runs on this one");
+  command->add_option("CONFIG", arguments->config_path,
+                      "Time its blocks, variables and stencil (TOML); without it, blocks of several shapes");
+  command->add_option("--set", arguments->settings, "Change one key of CONFIG: table.key=value (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("-o,--output", arguments->file, "The model (TOML, docs/replay.md)")
       ->type_name("FILE")
       ->check(filled())

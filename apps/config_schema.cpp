@@ -135,6 +135,7 @@ std::vector<Table> make_tables() {
         key<&C::output, &OutputConfig::plotfile>(integer("plotfile", 0, kIntMax)),
         key<&C::output, &OutputConfig::checkpoint>(integer("checkpoint", 0, kIntMax)),
         key<&C::output, &OutputConfig::checkpoint_minutes>(number("checkpoint_minutes", 0.0, 1e9)),
+        key<&C::output, &OutputConfig::checkpoint_group>(integer("checkpoint_group", 0, kIntMax)),
         key<&C::output, &OutputConfig::trace>(text("trace"))}},
   };
 }

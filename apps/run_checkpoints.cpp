@@ -30,7 +30,10 @@ bool writes_checkpoints(const Config& config) {
 
 RunCheckpoints::RunCheckpoints(const Run& run, StopSignals& signals, const std::filesystem::path& folder, RunPast past,
                                std::optional<std::int64_t> good)
-    : run_(run), past_(std::move(past)), signals_(signals), writer_(run.comm, folder / amr::kCheckpointFolder, good) {}
+    : run_(run),
+      past_(std::move(past)),
+      signals_(signals),
+      writer_(run.comm, folder / amr::kCheckpointFolder, good, run.config.output.checkpoint_group) {}
 
 int RunCheckpoints::reasons(std::int64_t step) {
   const amr::OutputConfig& output = run_.config.output;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "amr/checkpoint/block_batches.hpp"
 #include "support/error.hpp"
 #include "support/page_buffer.hpp"
 
@@ -17,8 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json part_to_json(const PartInfo& part) {
+/// `ranks`: blocks of each rank, as they follow each other in the part.
+Json part_to_json(const PartInfo& part, const std::vector<std::int64_t>& ranks) {
   return {{"blocks", part.blocks},
+          {"ranks", ranks},
           {"bytes", part.bytes},
           {"values_begin", part.values_begin},
           {"frame_xxh3", fmt::format("{:016x}", part.frame)}};
@@ -37,12 +40,6 @@ PartInfo part_from(const Json& json) {
 
 Json layout_to_json(const kernels::BlockLayout& l) {
   return {{"cells", l.cells}, {"variables", l.variables}, {"lanes", l.lanes}, {"chunks", l.chunks}};
-}
-
-/// Blocks that are read at once.
-std::int64_t batch_of(const kernels::BlockLayout& layout) {
-  return static_cast<std::int64_t>(
-      std::max<std::size_t>(1, kCheckpointBatch / (layout.block_values() * sizeof(double))));
 }
 
 /// What `work` throws when a checkpoint is damaged, as text.
@@ -68,8 +65,12 @@ void agree_on_damage(const support::Communicator& comm, const std::string& damag
 // ---- Writing --------------------------------------------------------------------------------------------------------
 
 CheckpointWriter::CheckpointWriter(const support::Communicator& comm, std::filesystem::path folder,
-                                   std::optional<std::int64_t> good)
-    : comm_(comm), folder_(std::move(folder)), before_(good.value_or(-1)) {
+                                   std::optional<std::int64_t> good, int group)
+    : comm_(comm),
+      group_size_(group > 0 ? group : (comm.size() + kMostParts - 1) / kMostParts),
+      folder_(std::move(folder)),
+      before_(good.value_or(-1)) {
+  if (group_size_ > 1) group_ = comm.split(comm.rank() / group_size_);
   if (comm.is_root()) {
     const std::vector<std::int64_t> there = list_slots(folder_);
     next_ = there.empty() ? 1 : there.back() + 1;
@@ -96,21 +97,28 @@ void CheckpointWriter::write_slot(const Mesh<3>& mesh, const Fields& fields, con
   const std::filesystem::path slot = slot_folder(folder_, next_);
   support::run_on_root(comm_, [&] { make_slot(folder_, next_); });
   PartInfo part;
-  support::agree_on_error(comm_,
-                          support::failure_of([&] { part = write_part(part_file(slot, comm_.rank()), mesh, fields); }));
-  const std::vector<PartInfo> parts = support::all_gather(comm_, part);
+  support::agree_on_error(comm_, support::failure_of([&] {
+                            part = write_part(part_file(slot, comm_.rank() / group_size_), mesh, fields, group_);
+                          }));
+  const std::vector<PartInfo> parts = support::all_gather(comm_, part);  // of the first rank of each group
+  const std::vector<std::int64_t> blocks = support::all_gather(comm_, std::int64_t{mesh.size()});
+  const auto ranks = static_cast<std::size_t>(comm_.size()), size = static_cast<std::size_t>(group_size_);
   support::run_on_root(comm_, [&] {
     Json manifest = {{"program", "amrbench"}, {"format", kCheckpointFormat}, {"step", state.totals.steps}};
     manifest["layout"] = layout_to_json(fields.layout());
     manifest["parts"] = Json::array();
-    for (const PartInfo& p : parts) manifest["parts"].push_back(part_to_json(p));
+    for (std::size_t first = 0; first < ranks; first += size) {
+      const auto begin = blocks.begin() + std::ptrdiff_t(first);
+      manifest["parts"].push_back(
+          part_to_json(parts[first], {begin, begin + std::ptrdiff_t(std::min(size, ranks - first))}));
+    }
     manifest["state"] = to_json(state);
     manifest.update(more);
     write_manifest(slot, manifest.dump(1, ' ', false, Json::error_handler_t::replace));
     write_last_good(folder_, next_);
     keep_slots(folder_, next_, before_);
   });
-  for (const PartInfo& p : parts) bytes += p.bytes;
+  for (std::size_t first = 0; first < ranks; first += size) bytes += parts[first].bytes;
 }
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
@@ -151,13 +159,21 @@ void Checkpoint::read_parts(const Json& manifest) {
                                           slot_.string(), lanes, layout_.lanes));
   for (const Json& part : manifest.at("parts")) {
     parts_.push_back(part_from(part));
+    std::int64_t left = parts_.back().blocks, at = 0;
+    for (const Json& of_rank : part.value("ranks", Json::array({left}))) {  // a rank's own file says no more
+      const std::int64_t count = whole_number(of_rank, 0, left);
+      ranks_.push_back({parts_.size() - 1, at, count});
+      at += count;
+      left -= count;
+    }
+    if (left != 0) throw std::runtime_error("blocks of no rank");
     blocks_ += parts_.back().blocks;
   }
   if (parts_.empty() || blocks_ == 0) throw std::runtime_error("no blocks");
 }
 
 std::vector<Checkpoint::Stretch> Checkpoint::share(int rank, int ranks) const {
-  if (ranks == this->ranks()) return {{std::size_t(rank), 0, parts_[std::size_t(rank)].blocks}};
+  if (ranks == this->ranks()) return {ranks_[std::size_t(rank)]};
   const std::int64_t begin = blocks_ * rank / ranks, end = blocks_ * (rank + 1) / ranks;
   std::vector<Stretch> stretches;
   std::int64_t at = 0;
@@ -178,7 +194,7 @@ Key Checkpoint::key_of(const Place& place, const sfc::KeySpace<3>& space) const 
 
 void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<3>& space) const {
   const std::size_t values = layout_.block_values();
-  const std::int64_t batch = batch_of(layout_);
+  const std::int64_t batch = checkpoint_batch(layout_);
   // In cells of the deepest level: the blocks must fill the domain, exactly once by their number and place. Where one
   // is twice there, the mesh will miss another and say so.
   std::int64_t domain = std::int64_t{1} << (3 * space.max_level());
@@ -235,7 +251,7 @@ Restart Checkpoint::restart(const support::Communicator& comm, const sfc::KeySpa
 /// Block k of the stretches, one after another, is block place[k] of the fields.
 void Checkpoint::fill(Fields& fields, std::span<const Stretch> stretches, std::span<const std::int32_t> place) const {
   const std::size_t values = layout_.block_values();
-  const std::int64_t batch = batch_of(layout_);
+  const std::int64_t batch = checkpoint_batch(layout_);
   support::PageBuffer<double> buffer;
   std::size_t done = 0;
   for (const Stretch& stretch : stretches) {

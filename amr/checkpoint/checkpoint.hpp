@@ -17,14 +17,17 @@ namespace amrbench::amr {
 
 /// Of what is written; one that is read may have no other.
 inline constexpr int kCheckpointFormat = 1;
+/// Files of a slot that are written where nobody says how many ranks share one: more of them wear metadata servers out.
+inline constexpr int kMostParts = 256;
 
 /// Writes the slots of one folder.
 class CheckpointWriter {
  public:
-  /// `good`: the slot that the run goes on from, in this folder, which is kept until two newer ones are there. Looks at
-  /// what there is, writes nothing. Collective.
+  /// `good`: the slot that the run goes on from, in this folder, which is kept until two newer ones are there. `group`:
+  /// ranks that share a file; 0: one, or as many as make kMostParts files. Looks at what there is, writes nothing.
+  /// Collective.
   CheckpointWriter(const support::Communicator& comm, std::filesystem::path folder,
-                   std::optional<std::int64_t> good = {});
+                   std::optional<std::int64_t> good = {}, int group = 0);
 
   /// A new slot, with `state` and with `more`, whatever the caller wants to find again (of rank 0; format, parts,
   /// layout and state are this class's names). When it returns the slot is on the disk and counts; an older one than
@@ -40,6 +43,8 @@ class CheckpointWriter {
                   std::int64_t& bytes);
 
   const support::Communicator& comm_;
+  int group_size_;
+  support::Communicator group_;  ///< of more than one rank; else this one alone
   std::filesystem::path folder_;
   std::int64_t next_ = 0;
   std::int64_t before_ = -1;
@@ -57,8 +62,8 @@ class Checkpoint {
   [[nodiscard]] const nlohmann::ordered_json& manifest() const { return manifest_; }
   [[nodiscard]] const kernels::BlockLayout& layout() const { return layout_; }
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
-  /// Ranks of the run that wrote it, one part each.
-  [[nodiscard]] int ranks() const { return static_cast<int>(parts_.size()); }
+  /// Of the run that wrote it.
+  [[nodiscard]] int ranks() const { return static_cast<int>(ranks_.size()); }
 
   /// Reads all of it once, each rank its share, and holds it against the digests; throws DamagedError on all ranks
   /// alike. Takes the memory of one batch. Collective.
@@ -82,6 +87,7 @@ class Checkpoint {
   nlohmann::ordered_json manifest_;
   kernels::BlockLayout layout_;
   std::vector<PartInfo> parts_;
+  std::vector<Stretch> ranks_;  ///< what each rank had
   std::int64_t blocks_ = 0;
   RunState state_;
 };

@@ -20,7 +20,11 @@ bool has_checkpoints() {
 std::uint64_t digest_of(std::span<const std::byte> /*bytes*/) {
   refuse();
 }
-PartInfo write_part(const std::filesystem::path& /*file*/, const Mesh<3>& /*mesh*/, const Fields& /*fields*/) {
+std::uint64_t block_digest(const Place& /*place*/, double /*weight*/, const double* /*values*/, std::size_t /*count*/) {
+  refuse();
+}
+PartInfo write_part(const std::filesystem::path& /*file*/, const Mesh<3>& /*mesh*/, const Fields& /*fields*/,
+                    const support::Communicator& /*group*/) {
   refuse();
 }
 PartReader::PartReader(const std::filesystem::path& /*file*/, const PartInfo& /*info*/,

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,8 +20,8 @@
 #endif
 #include <xxhash.h>
 
+#include "amr/checkpoint/block_batches.hpp"
 #include "support/error.hpp"
-#include "support/page_buffer.hpp"
 
 namespace amrbench::amr {
 
@@ -34,15 +36,6 @@ constexpr const char* kDigestName = "digest";
 constexpr const char* kValueName = "value";
 
 static_assert(sizeof(Place) == 4 * sizeof(std::uint32_t));
-
-std::uint64_t block_digest(const Place& place, double weight, const double* values, std::size_t count) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  XXH3_64bits_update(&state, &place, sizeof(place));
-  XXH3_64bits_update(&state, &weight, sizeof(weight));
-  XXH3_64bits_update(&state, values, count * sizeof(double));
-  return XXH3_64bits_digest(&state);
-}
 
 class Descriptor {
  public:
@@ -137,26 +130,49 @@ bool frame_digest(int file, std::int64_t bytes, std::int64_t begin, std::int64_t
 
 // ---- Writing --------------------------------------------------------------------------------------------------------
 
+/// The file of a group's blocks, as far as it is written.
 class PartWriter {
  public:
-  PartWriter(const fs::path& file, const Mesh<3>& mesh, const Fields& fields)
-      : path_(file), mesh_(mesh), fields_(fields), layout_(fields.layout()), blocks_(mesh.size()) {}
+  PartWriter(fs::path file, const kernels::BlockLayout& layout, std::int64_t blocks)
+      : path_(std::move(file)), layout_(layout), blocks_(blocks) {}
 
-  PartInfo write() {
-    const Silence silence;
-    PartInfo info;
-    info.blocks = blocks_;
+  /// Makes the file, with room for the values.
+  void open() {
+    errno = 0;
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     constexpr hsize_t kPage = 4096;  // of the file system: values begin at one
     H5Pset_alignment(access.get(), 16 * kPage, kPage);
-    Handle file(H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
-    require(file.is_valid());
-    info.values_begin = write_values(file.get());
-    write_table(file.get(), kPlaceName, {hsize_t(blocks_), 4}, H5T_STD_U32LE, H5T_NATIVE_UINT32, places_.data());
-    write_table(file.get(), kWeightName, {hsize_t(blocks_)}, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, mesh_.weights().data());
-    write_table(file.get(), kDigestName, {hsize_t(blocks_)}, H5T_STD_U64LE, H5T_NATIVE_UINT64, digests_.data());
-    require(file.close());
-    finish(info);
+    file_.emplace(H5Fcreate(path_.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, access.get()), H5Fclose);
+    require(file_->is_valid());
+    const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+    space_.emplace(H5Screate_simple(kValueRank, value_shape(layout_, blocks_).data(), nullptr), H5Sclose);
+    set_.emplace(
+        H5Dcreate2(file_->get(), kValueName, H5T_IEEE_F64LE, space_->get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
+        H5Dclose);
+    require(set_->is_valid());
+  }
+
+  void write_values(std::int64_t first, std::int64_t count, const double* values) {
+    const Handle memory(H5Screate_simple(kValueRank, value_shape(layout_, count).data(), nullptr), H5Sclose);
+    select_blocks(space_->get(), layout_, first, count);
+    require(H5Dwrite(set_->get(), H5T_NATIVE_DOUBLE, memory.get(), space_->get(), H5P_DEFAULT, values) >= 0);
+  }
+
+  /// The tables, and all of it to the disk.
+  PartInfo finish(const BlockTables& tables) {
+    PartInfo info;
+    info.blocks = blocks_;
+    const haddr_t begin = H5Dget_offset(set_->get());
+    require(blocks_ == 0 || begin != HADDR_UNDEF);
+    require(set_->close());
+    info.values_begin = blocks_ == 0 ? 0 : static_cast<std::int64_t>(begin);
+    write_table(kPlaceName, {hsize_t(blocks_), 4}, H5T_STD_U32LE, H5T_NATIVE_UINT32, tables.places.data());
+    write_table(kWeightName, {hsize_t(blocks_)}, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, tables.weights.data());
+    write_table(kDigestName, {hsize_t(blocks_)}, H5T_STD_U64LE, H5T_NATIVE_UINT64, tables.digests.data());
+    require(file_->close());
+    flush(info);
     return info;
   }
 
@@ -167,60 +183,16 @@ class PartWriter {
                                           errno != 0 ? std::strerror(errno) : "HDF5 failed"));
   }
 
-  void write_table(hid_t file, const char* name, const Shape& shape, hid_t stored, hid_t native, const void* data) {
+  void write_table(const char* name, const Shape& shape, hid_t stored, hid_t native, const void* data) {
     const Handle space(H5Screate_simple(int(shape.size()), shape.data(), nullptr), H5Sclose);
-    Handle set(H5Dcreate2(file, name, stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    Handle set(H5Dcreate2(file_->get(), name, stored, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
     require(set.is_valid());
     require(blocks_ == 0 || H5Dwrite(set.get(), native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
     require(set.close());
   }
 
-  /// Where in the file they lie.
-  std::int64_t write_values(hid_t file) {
-    errno = 0;
-    const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-    H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
-    const Handle space(H5Screate_simple(kValueRank, value_shape(layout_, blocks_).data(), nullptr), H5Sclose);
-    Handle set(H5Dcreate2(file, kValueName, H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
-               H5Dclose);
-    require(set.is_valid());
-    const std::unique_ptr<BlockReading> reading = fields_.make_reading();
-    const std::size_t values = layout_.block_values();
-    const auto batch = static_cast<std::int64_t>(std::max<std::size_t>(1, kCheckpointBatch / (values * 8)));
-    staging_.resize_discard(std::size_t(std::min(batch, blocks_)) * values);
-    places_.resize(std::size_t(blocks_));
-    digests_.resize(std::size_t(blocks_));
-    for (std::int64_t first = 0; first < blocks_; first += batch) {
-      const std::int64_t count = std::min(batch, blocks_ - first);
-      gather(first, count, *reading);
-      const Handle memory(H5Screate_simple(kValueRank, value_shape(layout_, count).data(), nullptr), H5Sclose);
-      select_blocks(space.get(), layout_, first, count);
-      require(H5Dwrite(set.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT, staging_.data()) >= 0);
-    }
-    const haddr_t begin = H5Dget_offset(set.get());
-    require(blocks_ == 0 || begin != HADDR_UNDEF);
-    require(set.close());
-    return blocks_ == 0 ? 0 : static_cast<std::int64_t>(begin);
-  }
-
-  void gather(std::int64_t first, std::int64_t count, BlockReading& reading) {
-    list_.clear();
-    for (std::int64_t i = first; i < first + count; ++i) list_.push_back(static_cast<std::int32_t>(i));
-    fields_.read(list_, reading);
-    const std::size_t values = layout_.block_values();
-#pragma omp parallel for schedule(static)
-    for (std::int64_t k = 0; k < count; ++k) {
-      const auto i = static_cast<std::int32_t>(first + k);
-      double* const to = staging_.data() + std::size_t(k) * values;
-      std::memcpy(to, reading.values(std::size_t(k)), values * sizeof(double));
-      places_[std::size_t(i)] = {std::uint32_t(mesh_.level(i)), mesh_.coord(i)};
-      digests_[std::size_t(i)] = block_digest(places_[std::size_t(i)], mesh_.weights()[std::size_t(i)], to, values);
-    }
-  }
-
   /// To the disk; size and frame as the file now has them.
-  void finish(PartInfo& info) const {
+  void flush(PartInfo& info) const {
     const Descriptor file(path_, O_RDWR);
     require(file.is_open());
     require(::fsync(file.get()) == 0 || errno == EINVAL);  // EINVAL: a file system without it
@@ -232,17 +204,44 @@ class PartWriter {
   }
 
   fs::path path_;
-  const Mesh<3>& mesh_;
-  const Fields& fields_;
-  const kernels::BlockLayout& layout_;
+  kernels::BlockLayout layout_;
   std::int64_t blocks_;
-  std::vector<Place> places_;
-  std::vector<std::uint64_t> digests_;
-  std::vector<std::int32_t> list_;
-  support::PageBuffer<double> staging_;
+  std::optional<Handle> file_, space_, set_;
 };
 
+/// Rank 0's side: its own blocks, then those of the others. Whatever fails, all that they send is received.
+std::string collect(const support::Communicator& group, std::span<const std::int64_t> counts, BlockBatches& own,
+                    PartWriter& writer, double* buffer, BlockTables& tables) {
+  const std::size_t values = own.layout().block_values();
+  std::string failure;
+  std::int64_t at = 0;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    for_each_batch(counts[std::size_t(rank)], own.layout(), [&](std::int64_t first, std::int64_t count) {
+      if (rank > 0) receive_values(group, rank, std::size_t(count) * values, buffer);
+      if (!failure.empty()) return;
+      failure = support::failure_of(
+          [&] { writer.write_values(at + first, count, rank > 0 ? buffer : own.gather(first, count)); });
+    });
+    if (rank > 0) {
+      receive_tables(group, rank, counts[std::size_t(rank)], tables);
+    } else {
+      tables.append(own.tables());
+    }
+    at += counts[std::size_t(rank)];
+  }
+  return failure;
+}
+
 }  // namespace
+
+std::uint64_t block_digest(const Place& place, double weight, const double* values, std::size_t count) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, &place, sizeof(place));
+  XXH3_64bits_update(&state, &weight, sizeof(weight));
+  XXH3_64bits_update(&state, values, count * sizeof(double));
+  return XXH3_64bits_digest(&state);
+}
 
 bool has_checkpoints() {
   return true;
@@ -252,8 +251,37 @@ std::uint64_t digest_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-PartInfo write_part(const fs::path& file, const Mesh<3>& mesh, const Fields& fields) {
-  return PartWriter(file, mesh, fields).write();
+PartInfo write_part(const fs::path& file, const Mesh<3>& mesh, const Fields& fields,
+                    const support::Communicator& group) {
+  const auto all = [&](auto value) { return group.size() == 1 ? std::vector{value} : all_gather(group, value); };
+  const Silence silence;
+  std::optional<BlockBatches> own;
+  std::string failure = support::failure_of([&] { own.emplace(mesh, fields); });
+  const std::vector<std::int64_t> counts = all(failure.empty() ? std::int64_t{mesh.size()} : std::int64_t{-1});
+  // Rank 0 takes what it needs of memory and disk before the others send anything.
+  std::optional<PartWriter> writer;
+  support::PageBuffer<double> buffer;
+  BlockTables tables;
+  bool goes_on = std::ranges::min(counts) >= 0;
+  if (goes_on && group.is_root()) {
+    failure = support::failure_of([&] {
+      const std::int64_t blocks = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+      tables.reserve(std::size_t(blocks));
+      const auto batch = std::min(checkpoint_batch(fields.layout()), std::ranges::max(counts));
+      if (group.size() > 1) buffer.resize_discard(std::size_t(batch) * fields.layout().block_values());
+      writer.emplace(file, fields.layout(), blocks);
+      writer->open();
+    });
+    goes_on = failure.empty();
+  }
+  if (group.size() > 1) goes_on = broadcast(group, goes_on);
+  if (goes_on && !group.is_root()) {
+    send_blocks(group, *own);
+    return {};
+  }
+  if (goes_on) failure = collect(group, counts, *own, *writer, buffer.data(), tables);
+  if (!failure.empty()) throw support::RunError(failure);
+  return goes_on ? writer->finish(tables) : PartInfo{};
 }
 
 // ---- Reading --------------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 #pragma once
-// A part of a checkpoint: the blocks of one rank in an HDF5 file (docs/checkpoints.md).
+// A part of a checkpoint: the blocks of a group of ranks, one rank's after another's, in an HDF5 file
+// (docs/checkpoints.md).
 //
-//   place   uint32 [n][4]      level, then x, y, z in blocks of that level; in curve order
+//   place   uint32 [n][4]      level, then x, y, z in blocks of that level; a rank's in curve order
 //   weight  double [n]         what balancing last said that the block weighs
 //   digest  uint64 [n]         XXH3 of the block: its place, its weight, its values, as they lie in memory
 //   value   double [n][chunk][z][y][x][lane]      kernels/layout.hpp; one stretch of the file, not compressed
@@ -20,6 +21,7 @@
 
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
+#include "support/mpi.hpp"
 
 namespace amrbench::amr {
 
@@ -51,9 +53,15 @@ struct PartInfo {
 /// Bytes of the values of blocks that are in memory at once, while they are written or read.
 inline constexpr std::size_t kCheckpointBatch = std::size_t{8} << 20;
 
-/// Writes this rank's blocks to a new file and flushes it to the disk. Throws support::RunError that names the file.
-/// Local.
-[[nodiscard]] PartInfo write_part(const std::filesystem::path& file, const Mesh<3>& mesh, const Fields& fields);
+/// Of a block's place, weight and values.
+[[nodiscard]] std::uint64_t block_digest(const Place& place, double weight, const double* values, std::size_t count);
+
+/// Writes the blocks of the group's ranks to a new file and flushes it to the disk. Rank 0 of the group writes and
+/// returns what the manifest keeps; the others send it theirs, a batch at a time, and return nothing of worth. Throws
+/// support::RunError where something failed: on rank 0 one that names the file, on another what kept it from reading
+/// its blocks; all others of the group return. A communicator of one rank need not be MPI's. Collective over `group`.
+[[nodiscard]] PartInfo write_part(const std::filesystem::path& file, const Mesh<3>& mesh, const Fields& fields,
+                                  const support::Communicator& group);
 
 /// Reads a part. All members throw DamagedError where the file is not what `info` says. Local.
 class PartReader {

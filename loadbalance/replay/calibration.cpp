@@ -15,8 +15,9 @@ Machine idle_machine() {
   Machine m;
   m.overlap = false;
   m.ranks_per_node = 1 << 20;
-  for (const Member member : {&Machine::update_s, &Machine::block_s, &Machine::node_latency_s, &Machine::node_byte_s,
-                              &Machine::latency_s, &Machine::byte_s, &Machine::migrate_byte_s})
+  for (const Member member :
+       {&Machine::update_s, &Machine::block_s, &Machine::node_latency_s, &Machine::node_byte_s, &Machine::latency_s,
+        &Machine::byte_s, &Machine::migrate_byte_s, &Machine::collective_latency_s})
     m.*member = 0.0;
   return m;
 }
@@ -116,11 +117,12 @@ Machine calibrate(std::span<const MeasuredRun> runs) {
   Machine machine = idle_machine();
   const auto fit_to = [&](std::size_t phase, std::vector<Member> members) { fit_phase(runs, phase, members, machine); };
   fit_to(0, {&Machine::update_s, &Machine::block_s});
-  // Waiting for slower ranks follows from computation; what is left of the halo is communication.
-  fit_to(1, {&Machine::node_byte_s, &Machine::node_latency_s});
-  fit_to(3, {&Machine::collective_s, &Machine::cut_block_s});
+  // Waiting for ranks with more to do follows from computation; what is left of the halo is communication, and the
+  // unevenness of the machine.
+  fit_to(1, {&Machine::node_byte_s, &Machine::node_latency_s, &Machine::face_cell_s, &Machine::wait_fraction});
+  fit_to(3, {&Machine::collective_latency_s, &Machine::cut_block_s});
   fit_to(2, {&Machine::refine_block_s, &Machine::refine_pass_s, &Machine::change_byte_s});
-  fit_to(4, {&Machine::migrate_byte_s});
+  fit_to(4, {&Machine::migrate_byte_s, &Machine::migrate_block_s, &Machine::migrate_s});
   // Nothing is known of the way between nodes: as within one.
   machine.latency_s = machine.node_latency_s;
   machine.byte_s = machine.node_byte_s;

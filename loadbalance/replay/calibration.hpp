@@ -27,7 +27,7 @@ using Phases = std::array<double, 5>;
 [[nodiscard]] Phases replayed_phases(const MeasuredRun& run, const Machine& machine);
 
 /// The numbers >= 0 for which the relative errors of sum over k of features[i][k] * x[k] against measured[i] have the
-/// least sum of squares; measured values that are 0 do not count. At most 3 numbers: all sets of those that are 0 are
+/// least sum of squares; measured values that are 0 do not count. At most 4 numbers: all sets of those that are 0 are
 /// tried.
 [[nodiscard]] std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured);
 

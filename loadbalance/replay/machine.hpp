@@ -18,10 +18,18 @@ struct Machine {
   double block_s = 0.0;    ///< a block, one stage, besides
   double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
   double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
+  double face_cell_s = 0.0;  ///< a cell of a face (all lanes of a chunk), packed by the rank that sends it
+  /// Part of a stage's computation that its ranks wait for each other besides what their loads make them: the
+  /// machine's own unevenness.
+  double wait_fraction = 0.0;
   /// A byte of a block that moves within a node, at either end; between nodes byte_s - node_byte_s comes on top. Below
   /// 0: as a byte of a halo, which a stage packs in smaller pieces.
   double migrate_byte_s = -1.0;
-  double collective_s = 0.0;    ///< a collective on one rank, besides latency_s for each doubling of ranks
+  double migrate_block_s = 0.0;  ///< a block that moves, at either end, besides
+  double migrate_s = 0.0;        ///< each time any moves
+  double collective_s = 0.0;     ///< a collective on one rank
+  /// And for each doubling of ranks. Below 0: latency_s, or node_latency_s on one node.
+  double collective_latency_s = -1.0;
   double refine_block_s = 0.0;  ///< a block of the fullest rank, each pass of a refinement
   double refine_pass_s = 0.0;   ///< a pass of a refinement, besides a collective
   double change_byte_s = 0.0;   ///< a byte of a block that a split or a merge makes, on the rank with most of them
@@ -31,7 +39,8 @@ struct Machine {
   [[nodiscard]] double collective(int ranks) const {
     int doublings = 0;
     while ((std::int64_t{1} << doublings) < ranks) ++doublings;
-    return collective_s + doublings * (ranks > ranks_per_node ? latency_s : node_latency_s);
+    const double message = ranks > ranks_per_node ? latency_s : node_latency_s;
+    return collective_s + doublings * (collective_latency_s < 0.0 ? message : collective_latency_s);
   }
 };
 

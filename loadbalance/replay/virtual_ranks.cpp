@@ -13,11 +13,13 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-/// Bytes of a face, and of a quarter of one, by axis.
+/// Bytes of a face, and of a quarter of one, by axis; and bytes of a cell of it, 8 variables at a time.
 struct FaceBytes {
   std::array<std::int64_t, 3> whole{}, quarter{};
+  std::int64_t cell = 0;
   explicit FaceBytes(const TraceHeader& h) {
     const kernels::BlockLayout layout = h.layout();
+    cell = std::int64_t{8} * layout.lanes;
     for (int axis = 0; axis < 3; ++axis) {
       whole[static_cast<std::size_t>(axis)] = std::int64_t{8} * static_cast<std::int64_t>(layout.face_values(axis));
       quarter[static_cast<std::size_t>(axis)] =
@@ -49,8 +51,9 @@ struct Traffic {
     (near ? near_bytes : far_bytes) += bytes;
     ++pieces;
   }
-  [[nodiscard]] double seconds(const Machine& m) const {
-    return static_cast<double>(near_messages) * m.node_latency_s + static_cast<double>(near_bytes) * m.node_byte_s +
+  [[nodiscard]] double seconds(const Machine& m, std::int64_t cell_bytes) const {
+    return static_cast<double>((near_bytes + far_bytes) / cell_bytes) * m.face_cell_s +
+           static_cast<double>(near_messages) * m.node_latency_s + static_cast<double>(near_bytes) * m.node_byte_s +
            static_cast<double>(far_messages) * m.latency_s + static_cast<double>(far_bytes) * m.byte_s;
   }
 };
@@ -118,7 +121,7 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
           }
         }
       }
-      cost.seconds[static_cast<std::size_t>(rank)] = traffic.seconds(machine);
+      cost.seconds[static_cast<std::size_t>(rank)] = traffic.seconds(machine, bytes.cell);
       degree_max = std::max(degree_max, traffic.near_messages + traffic.far_messages);
       edge_cut_max = std::max(edge_cut_max, traffic.pieces);
       bytes_max = std::max(bytes_max, traffic.near_bytes + traffic.far_bytes);
@@ -172,13 +175,15 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
     const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
-    const double took = latency + static_cast<double>(block_bytes) * (near ? near_byte_s : far_byte_s);
+    const double took =
+        latency + machine.migrate_block_s + static_cast<double>(block_bytes) * (near ? near_byte_s : far_byte_s);
     seconds[static_cast<std::size_t>(a)] += took;
     seconds[static_cast<std::size_t>(b)] += took;
     last_from = a;
     last_to = b;
   }
   for (const double s : seconds) cost.seconds = std::max(cost.seconds, s);
+  if (cost.count.blocks > 0) cost.seconds += machine.migrate_s;
   cost.count.bytes = cost.count.blocks * block_bytes;
   cost.count.bytes_least = (static_cast<std::int64_t>(from.size()) - most_kept(stretches)) * block_bytes;
   return cost;

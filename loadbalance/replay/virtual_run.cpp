@@ -209,7 +209,7 @@ Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t
     work.rank_seconds[r] = times * (machine_.overlap ? std::max(own, halo.seconds[r]) : own + halo.seconds[r]);
   }
   work.stencil_s = times * compute;
-  work.halo_s = times * (machine_.overlap ? both - compute : send);
+  work.halo_s = times * ((machine_.overlap ? both - compute : send) + machine_.wait_fraction * compute);
   work.halo = {halo.degree_max, halo.edge_cut_max, halo.bytes_max};
   return work;
 }

@@ -19,6 +19,7 @@ from studies.execute import Launcher
 from studies.expressions import ExpressionError, compile_condition
 from studies.progress import Expectation, progress, size, span
 from studies.runner import Runner, interleave
+from studies.speedup import report as report_speedup
 from studies.store import Store, StoreError, read_runs
 from studies.study import Case, Study, StudyError, load
 
@@ -288,9 +289,6 @@ def main(argv: Sequence[str]) -> int:
         if not options.study:
             raise StudyError("give a STUDY.toml; configs/studies has some that are ready")
         study = load(options.study, overrides_of(options), options.bounds)
-        after = None
-        if study.scaling:
-            from studies.scaling import report as after
-        return execute_study(study, options, after)
+        return execute_study(study, options, report_speedup if study.scaling else None)
 
     return guarded("sweep", work)

@@ -1,12 +1,15 @@
 // Checkpoints: a run that is saved on some ranks and goes on on others ends with the bits of one that was never
 // interrupted; damage anywhere in a slot is found. The program's own side is tests/apps/checkpoint_cli_test.py.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -39,6 +42,7 @@ struct Half {
   std::string method = "morton";
   std::string policy = "every";
   std::string weights = "uniform";
+  int group = 0;  ///< ranks that share a file
 };
 
 apps::Config configured(int set, const Half& half) {
@@ -83,7 +87,7 @@ Result run_and_save(const Communicator& comm, int set, const Half& half, const s
   Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
   simulation.run([&](std::int64_t now, double, const RunTotals&) {
     if (folder.empty() || now != step) return;
-    CheckpointWriter writer(comm, folder);
+    CheckpointWriter writer(comm, folder, {}, half.group);
     const RunState state = simulation.state();
     const Json more = {{"balance", balancer.save(comm)}};
     EXPECT_GT(writer.save(simulation.mesh(), simulation.fields(), state, more), 0);
@@ -133,13 +137,13 @@ TEST_F(Checkpoints, SavedOnSomeRanksAndGoneOnWithOnOthersGiveTheSameBits) {
     for (int n = 1; n <= world.size(); ++n) {
       for (int m = 1; m <= world.size(); ++m) {
         const int k = set + 2 * n + 3 * m;
-        const Half before{n, 1 + k % 2, kMethods[k % 5], kPolicies[k % 6], kWeights[k % 3]};
+        const Half before{n, 1 + k % 2, kMethods[k % 5], kPolicies[k % 6], kWeights[k % 3], 1 + k % 4};
         // Method, policy and weights may all change at a restart, and the policy's memory may be kept.
         const bool same = n == m && k % 2 == 0;
         const Half after = same ? before : Half{m, 1 + n % 2, kMethods[n % 5], kPolicies[m % 6], kWeights[n % 3]};
         SCOPED_TRACE("set " + std::to_string(set) + ", " + std::to_string(n) + " to " + std::to_string(m) + " ranks, " +
                      before.method + " " + before.policy + " " + before.weights + " to " + after.method + " " +
-                     after.policy + " " + after.weights);
+                     after.policy + " " + after.weights + ", files of " + std::to_string(before.group));
         const tests::TemporaryFolder folder(world);
         const Communicator saving = first_ranks(world, n), going = first_ranks(world, m);
         const std::int64_t step = 1 + k % 5;
@@ -147,6 +151,10 @@ TEST_F(Checkpoints, SavedOnSomeRanksAndGoneOnWithOnOthersGiveTheSameBits) {
           EXPECT_TRUE(run_and_save(saving, set, before, folder.path("c"), step) == expected);
         }
         support::barrier(world);
+        if (world.is_root()) {
+          const fs::directory_iterator files(slot_folder(folder.path("c"), 1));
+          EXPECT_EQ(std::distance(begin(files), end(files)), 1 + (n + before.group - 1) / before.group);
+        }
         if (world.rank() < m) {
           EXPECT_TRUE(go_on(going, set, after, folder.path("c"), same) == expected);
         }
@@ -215,6 +223,52 @@ TEST_F(Checkpoints, ADiskThatIsFullLeavesTheSlotBefore) {
   left.verify(world, loadbalance::make_key_space(started.config.mesh, started.config.partition));
   if (world.is_root()) {
     EXPECT_EQ(read_last_good(path), 1);
+  }
+}
+
+/// Files of this process end after so many bytes, as on a disk that is full, while this lives.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_F(Checkpoints, AFileThatCannotGrowEndsItsWholeGroup) {
+  const Communicator world = Communicator::world();
+  Started started(world);
+  Simulation& simulation = started.simulation;
+  const RunState state = simulation.state();
+  for (int group = 1; group <= world.size(); ++group) {
+    const tests::TemporaryFolder folder(world);
+    CheckpointWriter writer(world, folder.path("c"), {}, group);
+    writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
+    for (const rlim_t bytes : {rlim_t{0}, rlim_t{8192}}) {
+      SCOPED_TRACE("files of " + std::to_string(group) + ", " + std::to_string(bytes) + " bytes");
+      std::optional<SmallFiles> small;
+      if (world.rank() % group == 0) small.emplace(bytes);
+      try {
+        writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
+        ADD_FAILURE() << "saved";
+      } catch (const support::RunError& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot write checkpoint"), std::string::npos) << error.what();
+      }
+    }
+    writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
+    Checkpoint(world, slot_folder(folder.path("c"), 2))
+        .verify(world, loadbalance::make_key_space(started.config.mesh, started.config.partition));
   }
 }
 
@@ -324,10 +378,21 @@ TEST_F(DamagedCheckpoints, AManifestThatLiesIsRefusedBeforeMemoryIsTaken) {
     return is_good();
   };
   EXPECT_TRUE(lie([](Json&) {}));
+  EXPECT_TRUE(lie([](Json& json) { json["parts"][0].erase("ranks"); }));
+  const auto blocks = Json::parse(good)["parts"][0]["blocks"].get<std::int64_t>();
+  EXPECT_TRUE(lie([&](Json& json) { json["parts"][0]["ranks"] = {1, 0, blocks - 1}; }));
+  for (const auto& ranks : {Json::array(), Json::array({blocks - 1}), Json::array({blocks + 1}),
+                            Json::array({-1, blocks + 1}), Json::array({"all"})}) {
+    EXPECT_FALSE(lie([&](Json& json) { json["parts"][0]["ranks"] = ranks; })) << ranks;
+  }
   for (const std::int64_t n : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1} << 20, std::int64_t{1} << 40,
                                std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()}) {
     for (const char* name : {"blocks", "bytes", "values_begin"}) {
-      EXPECT_FALSE(lie([&](Json& json) { json["parts"][0][name] = n; })) << name << " " << n;
+      EXPECT_FALSE(lie([&](Json& json) {
+        json["parts"][0].erase("ranks");  // which would not fit
+        json["parts"][0][name] = n;
+      })) << name
+          << " " << n;
     }
     EXPECT_FALSE(lie([&](Json& json) { json["layout"]["variables"] = n; })) << n;
     EXPECT_FALSE(lie([&](Json& json) { json["layout"]["cells"][1] = n; })) << n;

@@ -29,7 +29,7 @@ TEST(Calibration, FitIsTheBestOfWhatIsNotNegative) {
   std::mt19937_64 random(12);
   for (int number = 0; number < 200; ++number) {
     SCOPED_TRACE("seed 12, case " + std::to_string(number));
-    const std::size_t unknowns = 1 + random() % 3, equations = unknowns + random() % 5;
+    const std::size_t unknowns = 1 + random() % 4, equations = unknowns + random() % 5;
     std::vector<std::vector<double>> features(equations, std::vector<double>(unknowns));
     std::vector<double> measured(equations);
     for (std::size_t i = 0; i < equations; ++i) {
@@ -61,9 +61,13 @@ TEST(Calibration, AMachineThatRunsObeyIsFoundAgain) {
   truth.refine_block_s = 5e-7;
   truth.refine_pass_s = 3e-5;
   truth.change_byte_s = 4e-10;
-  truth.collective_s = 9e-6;
+  truth.face_cell_s = 3e-9;
+  truth.wait_fraction = 0.07;
+  truth.collective_latency_s = 9e-6;
   truth.cut_block_s = 3e-8;
   truth.migrate_byte_s = 2e-10;
+  truth.migrate_block_s = 1e-6;
+  truth.migrate_s = 2e-5;
   std::vector<MeasuredRun> runs;
   for (int set = 1; set <= 7; ++set) {
     apps::Config config = amr::checks::random_config(set);

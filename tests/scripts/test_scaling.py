@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from hypothesis import given, strategies as st
 
-from studies import machine, scaling, slurm
+from studies import machine, slurm, speedup
 from studies.study import Case, StudyError
 
 STRONG = """
@@ -40,7 +40,7 @@ def study_of(folder, kind, points):
 
 def test_strong_scaling_is_time_over_time(tmp_path):
     points = [(4, [3.0, 2.0, 2.5], 1e9), (2, [4.0, 9.0, 5.0], 5e8), (8, [1.25], 2e9)]
-    rows = scaling.table(study_of(tmp_path, "strong", points), tmp_path)
+    rows = speedup.table(study_of(tmp_path, "strong", points), tmp_path)
     assert [(row["workers"], row["runs"], row["time_s"], row["time_min_s"], row["time_max_s"]) for row in rows] == [
         (2, 3, 5.0, 4.0, 9.0), (4, 3, 2.5, 2.0, 3.0), (8, 1, 1.25, 1.25, 1.25)]
     assert [row["speedup"] for row in rows] == [1, 2, 4]
@@ -52,11 +52,11 @@ def test_strong_scaling_is_time_over_time(tmp_path):
 def test_weak_efficiency_is_the_rate_a_worker_keeps(first, then, workers, times):
     rows = [{"series": "", "ranks": n, "workers": n, "time_s": t, "cell_updates_per_s": n / t} for n, t in
             ((workers, first), (workers * times, then))]
-    original, scaling.measured = scaling.measured, lambda *_: rows
+    original, speedup.measured = speedup.measured, lambda *_: rows
     try:
-        got = scaling.table({"scaling": "weak"}, None)
+        got = speedup.table({"scaling": "weak"}, None)
     finally:
-        scaling.measured = original
+        speedup.measured = original
     # As much work for each worker: Gustafson's t0 / t.
     assert got[1]["efficiency"] == pytest.approx(first / then)
     assert got[1]["speedup"] == pytest.approx(times * first / then)
