@@ -75,10 +75,12 @@ class Handle {
   Close close_;
 };
 
-/// The library is to say nothing by itself while this lives.
+/// The library is to say nothing by itself while this lives. Make one before any other call: a file that could not be
+/// written cannot be closed either, and what the library does about it when the program ends is to crash.
 class Silence {
  public:
   Silence() {
+    H5dont_atexit();  // counts the first time
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
