@@ -7,28 +7,29 @@ namespace amrbench::partitioners::refine {
 
 namespace {
 
-/// A search ends after so many moves, and as many again for every so many vertices at the boundary, without a better
-/// state.
-constexpr std::size_t kPatience = 48;
-constexpr std::size_t kPatienceShare = 4;
+/// A search ends after so many moves, and as many again as there are vertices at the boundary, without a better state.
+constexpr std::size_t kPatience = 16;
 /// Smaller drops of energy are noise of its rounding.
 constexpr double kLeastDrop = 1e-13;
 constexpr double kLinear = 1.0 / 16;
 constexpr double kMostPrice = 8;
 
-double eighth_power(double x) {
+constexpr int kPower = 16;
+
+double sixteenth_power(double x) {
   const double square = x * x;
   const double fourth = square * square;
-  return fourth * fourth;
+  const double eighth = fourth * fourth;
+  return eighth * eighth;
 }
 
 }  // namespace
 
-/// What a part costs by its cut or volume: the eighth power makes the largest count most, so that it shrinks where
+/// What a part costs by its cut or volume: the sixteenth power makes the largest count most, so that it shrinks where
 /// others grow little; the linear part makes the total count where parts are far from the largest.
 double PairSearch::energy(std::int64_t goal) const {
   const double x = static_cast<double>(goal) / static_cast<double>(std::max<std::int64_t>(limits_.goal_most, 1));
-  return eighth_power(x) + kLinear * x;
+  return sixteenth_power(x) + kLinear * x;
 }
 
 void PairSearch::start(const PartState& state, const SearchLimits& limits, std::int32_t low, std::int32_t high) {
@@ -55,7 +56,7 @@ void PairSearch::weigh_sides() {
   const auto slope = [&](std::int32_t p) {
     const double x =
         static_cast<double>(state_->goal_of(p)) / static_cast<double>(std::max<std::int64_t>(limits_.goal_most, 1));
-    return 8 * eighth_power(x) / std::max(x, 1e-9) + kLinear;
+    return kPower * sixteenth_power(x) / std::max(x, 1e-9) + kLinear;
   };
   const double low = slope(part_[0]), high = slope(part_[1]);
   const std::size_t steep = high > low ? 1 : 0;
@@ -81,7 +82,7 @@ std::int32_t PairSearch::part_now(std::int32_t vertex) const {
 std::int32_t PairSearch::add(std::int32_t vertex, std::int32_t part) {
   Local v{vertex, {0, 0}, static_cast<std::uint8_t>(part == part_[1] ? 1 : 0), Status::free};
   for (const std::int32_t w : neighbours(state_->graph(), vertex)) {
-    const std::int32_t q = part_now(w);
+    const std::int32_t q = log_.empty() ? state_->part_of(w) : part_now(w);
     if (q == part_[0]) ++v.edges[0];
     if (q == part_[1]) ++v.edges[1];
   }
@@ -220,7 +221,7 @@ void PairSearch::run(const PartState& state, const SearchLimits& limits, std::in
     const std::int32_t p = state.part_of(v);
     if ((p == low || p == high) && find(v) == kNobody) add(v, p);
   }
-  const std::size_t patience = kPatience + near.size() / kPatienceShare;
+  const std::size_t patience = kPatience + near.size();
   std::size_t kept = 0;
   double best = kLeastDrop;
   while (log_.size() < kept + patience) {
