@@ -43,6 +43,34 @@ CLI::Validator whole(std::int64_t low, std::int64_t high) {
           fmt::format("{} to {}", low, high)};
 }
 
+/// Numbers of an entry of --parts: one, or nodes and tasks of "6x8".
+std::vector<std::string> split_part_count(const std::string& word) {
+  const std::size_t cross = word.find('x');
+  if (cross == std::string::npos) return {word};
+  return {word.substr(0, cross), word.substr(cross + 1)};
+}
+
+/// Accepts N and NODESxTASKS.
+CLI::Validator part_count() {
+  return {[](std::string& word) {
+            std::int64_t parts = 1;
+            for (std::string& number : split_part_count(word)) {
+              std::string wrong = whole(1, kMostParts)(number);
+              if (!wrong.empty()) return number == word ? wrong : fmt::format("{}, in '{}'", wrong, word);
+              parts *= std::stoll(number);
+              if (parts > kMostParts) return fmt::format("must be at most {} parts, not '{}'", kMostParts, word);
+            }
+            return std::string();
+          },
+          fmt::format("1 to {}", kMostParts)};
+}
+
+PartCount to_part_count(const std::string& word) {
+  const std::vector<std::string> numbers = split_part_count(word);
+  const int first = std::stoi(numbers[0]);
+  return numbers.size() == 1 ? PartCount{first} : PartCount{first * std::stoi(numbers[1]), first};
+}
+
 /// Accepts finite decimal numbers alone: nan is in every range for the parser.
 CLI::Validator real(double low, double high) {
   const bool bounded = high < std::numeric_limits<double>::max();
@@ -128,10 +156,16 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
       ->check(filled())
       ->delimiter(',')
       ->required();
-  command.add_option("--parts", arguments.parts, "Number of parts, or several with commas")
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--parts",
+          [&arguments](const std::vector<std::string>& words) {
+            for (const std::string& word : words) arguments.parts.push_back(to_part_count(word));
+          },
+          "Number of parts, or NODESxTASKS: nodes first, tasks inside; several with commas")
       ->type_name("N")
       ->delimiter(',')
-      ->check(whole(1, kMostParts))
+      ->check(part_count())
       ->required();
   command
       .add_option("--weights", arguments.weights,
@@ -168,6 +202,17 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
       ->type_name("N")
       ->check(whole(1, kMostParts));
+  command.add_option("--refine", arguments.refine, "Rounds of boundary refinement after the method; 0 = none")
+      ->type_name("ROUNDS")
+      ->check(whole(0, 1000000));
+  command.add_option("--refine-goal", arguments.refine_goal, "What refinement lowers: cut or volume")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"cut", "volume"}));
+  command
+      .add_option("--refine-tolerance", arguments.refine_tolerance,
+                  "Refined parts may be so much heavier than the mean; 0 = no heavier than the heaviest was")
+      ->type_name("X")
+      ->check(real(0.0, 1.0));
 }
 
 void add_outputs(CLI::App& command, PartitionArguments& arguments) {

@@ -67,12 +67,37 @@ class ScotchContext {
   SCOTCH_Context context_{};
 };
 
+class ScotchArchitecture {
+ public:
+  /// A tree of two levels. Its leaves, the tasks, are numbered node by node.
+  ScotchArchitecture(int nodes, int tasks) {
+    check(SCOTCH_archInit(&architecture_), "SCOTCH_archInit");
+    const SCOTCH_Num sizes[] = {nodes, tasks};
+    const SCOTCH_Num costs[] = {kNodeCost, 1};
+    check(SCOTCH_archTleaf(&architecture_, 2, sizes, costs), "SCOTCH_archTleaf");
+  }
+  ~ScotchArchitecture() { SCOTCH_archExit(&architecture_); }
+  ScotchArchitecture(const ScotchArchitecture&) = delete;
+  ScotchArchitecture& operator=(const ScotchArchitecture&) = delete;
+  SCOTCH_Arch* get() { return &architecture_; }
+
+ private:
+  static constexpr SCOTCH_Num kNodeCost = 10;  ///< document 001, section 3.2.3
+  SCOTCH_Arch architecture_{};
+};
+
 class ScotchPartitioner final : public Partitioner {
  public:
+  /// maps: onto nodes and tasks, not just into parts.
+  explicit ScotchPartitioner(bool maps) : maps_(maps) {}
   [[nodiscard]] bool needs_graph() const override { return true; }
+  [[nodiscard]] bool serves_nodes() const override { return maps_; }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
-    const std::size_t n = check_graph_problem(problem, options, "scotch");
+    const std::size_t n = check_graph_problem(problem, options, maps_ ? "scotch_map" : "scotch");
+    if (maps_ && options.nodes > 0 && options.parts % options.nodes != 0)
+      throw support::InputError(
+          fmt::format("scotch_map: {} parts on {} nodes; every node has as many", options.parts, options.nodes));
     // The header and the library must be of one kind; Debian ships three side by side.
     if (SCOTCH_numSizeof() != static_cast<int>(sizeof(SCOTCH_Num)))
       throw support::RunError(fmt::format("scotch: built with integers of {} bytes, linked to a library of {}",
@@ -84,13 +109,14 @@ class ScotchPartitioner final : public Partitioner {
                                             graph.offsets.back(), std::numeric_limits<SCOTCH_Num>::max()));
     const ResidentGrowth growth;
     PartitionResult result;
-    result.part = cut(graph, problem.weights, options.parts);
+    result.part = cut(graph, problem.weights, options.parts, maps_ ? options.nodes : 0);
     result.memory_bytes = growth.bytes();
     return result;
   }
 
  private:
-  static std::vector<std::int32_t> cut(const Graph& graph, std::span<const double> weights, int parts) {
+  /// nodes: 0 where parts are just parts.
+  static std::vector<std::int32_t> cut(const Graph& graph, std::span<const double> weights, int parts, int nodes) {
     constexpr int kBits = sizeof(SCOTCH_Num) == sizeof(std::int32_t) ? 30 : 50;
     const auto integers = integer_weights(weights, std::int64_t{1} << kBits);
     const std::vector<SCOTCH_Num> offsets(graph.offsets.begin(), graph.offsets.end());
@@ -108,15 +134,26 @@ class ScotchPartitioner final : public Partitioner {
     ScotchStrategy strategy;
     check(SCOTCH_stratGraphMapBuild(strategy.get(), SCOTCH_STRATRECURSIVE, parts, kImbalance),
           "SCOTCH_stratGraphMapBuild");
-    check(SCOTCH_graphPart(bound.get(), parts, strategy.get(), part.data()), "SCOTCH_graphPart");
+    if (nodes == 0) {
+      check(SCOTCH_graphPart(bound.get(), parts, strategy.get(), part.data()), "SCOTCH_graphPart");
+    } else {
+      ScotchArchitecture machine(nodes, parts / nodes);
+      check(SCOTCH_graphMap(bound.get(), machine.get(), strategy.get(), part.data()), "SCOTCH_graphMap");
+    }
     return {part.begin(), part.end()};
   }
+
+  bool maps_;
 };
 
 }  // namespace
 
 std::unique_ptr<Partitioner> make_scotch() {
-  return std::make_unique<ScotchPartitioner>();
+  return std::make_unique<ScotchPartitioner>(false);
+}
+
+std::unique_ptr<Partitioner> make_scotch_map() {
+  return std::make_unique<ScotchPartitioner>(true);
 }
 
 }  // namespace amrbench::partitioners

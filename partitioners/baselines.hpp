@@ -18,6 +18,10 @@ std::unique_ptr<Partitioner> make_metis_kway();
 std::unique_ptr<Partitioner> make_metis_recursive();
 /// Scotch 7: recursive bisection with its default strategy, at most 1 % imbalance asked for, one thread, a fixed seed.
 std::unique_ptr<Partitioner> make_scotch();
+/// Scotch 7: mapping onto a tree of two levels, nodes and their tasks, where an edge between nodes costs 10 times one
+/// between tasks of a node; its default strategy, otherwise as above. PartitionOptions::nodes must
+/// divide the parts; without nodes it is `scotch`.
+std::unique_ptr<Partitioner> make_scotch_map();
 /// Zoltan 3: recursive coordinate bisection. MPI must run; works on this rank alone. Two or three dimensions.
 std::unique_ptr<Partitioner> make_zoltan_rcb();
 /// Zoltan 3: Hilbert space-filling curve. As above.

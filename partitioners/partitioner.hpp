@@ -46,7 +46,8 @@ struct PartitionOptions {
   std::string splitter = "midpoint";       ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
   SliceRule slices = SliceRule::midpoint;  ///< methods along a curve, and linear: how the order is cut
   double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
-  bool order = true;                          ///< false: `order` or `position` may stay empty where that saves work
+  int nodes = 0;      ///< methods that serve nodes: parts lie on so many, in runs of parts / nodes; 0: on no nodes
+  bool order = true;  ///< false: `order` or `position` may stay empty where that saves work
 };
 
 struct PartitionResult {
@@ -76,6 +77,8 @@ class Partitioner {
   }
   /// Whether the method works on Problem::graph rather than on points.
   [[nodiscard]] virtual bool needs_graph() const { return false; }
+  /// Whether PartitionOptions::nodes counts; parts in two levels of other methods: two_level.hpp.
+  [[nodiscard]] virtual bool serves_nodes() const { return false; }
   /// Whether PartitionOptions::order = false saves work.
   [[nodiscard]] virtual bool order_costs() const { return false; }
   /// Throws support::InputError for input that the method refuses (NaN or infinity with the index of the first,

@@ -36,6 +36,7 @@ constexpr PartitionerEntry kEntries[] = {
 #endif
 #ifdef AMRBENCH_HAVE_SCOTCH
     {"scotch", "Scotch 7, multilevel recursive bisection, 1 % imbalance; needs a graph", &make_scotch},
+    {"scotch_map", "Scotch 7, mapping onto nodes of several tasks, 1 % imbalance; needs a graph", &make_scotch_map},
 #endif
 #ifdef AMRBENCH_HAVE_ZOLTAN
     {"zoltan_rcb", "Zoltan 3, recursive coordinate bisection", &make_zoltan_rcb},
@@ -51,6 +52,7 @@ struct Absent {
 constexpr Absent kOptional[] = {{"metis_kway", "libmetis-dev"},
                                 {"metis_recursive", "libmetis-dev"},
                                 {"scotch", "libscotch-dev"},
+                                {"scotch_map", "libscotch-dev"},
                                 {"zoltan_rcb", "libtrilinos-zoltan-dev"},
                                 {"zoltan_hsfc", "libtrilinos-zoltan-dev"}};
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -42,6 +43,14 @@ struct RefusedRow {
   int parts;
   std::string reason;
 };
+
+/// Parts in two levels have their nodes; --nodes cannot say something else.
+void check_part_counts(const PartitionArguments& arguments) {
+  for (const PartCount& count : arguments.parts)
+    if (arguments.nodes > 0 && count.nodes > 0 && count.nodes != arguments.nodes)
+      throw InputError(fmt::format("--nodes {}: --parts {}x{} has {} nodes; leave --nodes out", arguments.nodes,
+                                   count.nodes, count.parts / count.nodes, count.nodes));
+}
 
 /// Files that could not be written are found before any work.
 void check_outputs(const PartitionArguments& arguments, const partitioners::InputSpec& spec) {
@@ -98,6 +107,8 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
+  if (arguments.refine > 0 && !input.has_graph && arguments.graph.empty())
+    throw InputError("--refine lowers cuts of a graph, and this input has none; --graph FILE gives one");
   const bool made = input.spec.form == Form::generated || input.spec.form == Form::grid;
   if (made) check_partition_size(comm, arguments, input.spec.n, input);  // before points are made
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
@@ -151,6 +162,9 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"threads", omp_get_max_threads()},
                      {"repetitions", arguments.repetitions},
                      {"nodes", arguments.nodes > 0 ? Json(arguments.nodes) : Json(nullptr)},
+                     {"refine", arguments.refine},
+                     {"refine_goal", arguments.refine_goal},
+                     {"refine_tolerance", arguments.refine_tolerance},
                      {"previous", arguments.previous.empty() ? Json(nullptr) : Json(arguments.previous)}};
   json["rows"] = Json::array();
   for (const PartitionRow& row : rows) json["rows"].push_back(to_json(row));
@@ -217,14 +231,16 @@ Found run_all(const support::Communicator& comm, const PartitionArguments& argum
   const bool several = arguments.methods.size() * arguments.parts.size() > 1;
   for (std::size_t m = 0; m < makers.size(); ++m) {
     const std::string& method = arguments.methods[m];
+    const bool in_two_levels =
+        std::any_of(arguments.parts.begin(), arguments.parts.end(), [](const PartCount& c) { return c.nodes > 0; });
     if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 &&
-        !makers[m]->runs_on_ranks(options_of(arguments, 1)))
+        (in_two_levels || !makers[m]->runs_on_ranks(options_of(arguments, 1))))
       fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n", method);
-    for (const int parts : arguments.parts) {
+    for (const PartCount& count : arguments.parts) {
       try {
-        found.rows.push_back(run_row(comm, arguments, input, method, *makers[m], parts, found.last));
+        found.rows.push_back(run_row(comm, arguments, input, method, *makers[m], count, found.last));
       } catch (const InputError& error) {
-        found.refused.push_back({method, parts, error.what()});
+        found.refused.push_back({method, count.parts, error.what()});
         if (!several) throw;
         if (comm.is_root()) fmt::print(stderr, "amrbench: error: {}\n", error.what());
         continue;
@@ -242,6 +258,7 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
   partitioners::check_splitter(arguments.splitter);
   (void)partitioners::slice_rule_from_name(arguments.slices, "--slices");
+  check_part_counts(arguments);
   const auto comm = support::Communicator::world();
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
   partitioners::check_together(comm, [&] {

@@ -7,13 +7,19 @@
 
 namespace amrbench::apps {
 
+/// An entry of --parts: N, or NODESxTASKS for parts in two levels.
+struct PartCount {
+  int parts = 1;
+  int nodes = 0;  ///< 0: not in two levels
+};
+
 struct PartitionArguments {
   std::string input;                 ///< partitioners/inputs/point_input.hpp has the forms
   std::vector<std::string> methods;  ///< names of the registry
-  std::vector<int> parts;            ///< each >= 1
-  std::string graph;                 ///< file with the graph of points that have none; empty: none
-  std::string weights;               ///< random:SEED or a file; empty: 1 each, or those of the input
-  std::string previous;              ///< file with the previous part of each point; empty: none
+  std::vector<PartCount> parts;
+  std::string graph;     ///< file with the graph of points that have none; empty: none
+  std::string weights;   ///< random:SEED or a file; empty: 1 each, or those of the input
+  std::string previous;  ///< file with the previous part of each point; empty: none
   std::string splitter = "midpoint";
   std::size_t bucket = 1;
   std::string slices = "midpoint";
@@ -21,7 +27,10 @@ struct PartitionArguments {
   int dim = 0;                ///< 0: as the input tells, else 3
   int threads = 0;            ///< 0: all
   int repetitions = 1;
-  int nodes = 0;  ///< 0: no two-level form
+  int nodes = 0;                    ///< 0: no two-level form
+  int refine = 0;                   ///< rounds; 0: parts stay as the method made them
+  std::string refine_goal = "cut";  ///< or "volume"
+  double refine_tolerance = 0;
   std::string json;
   std::string csv;
   std::string parts_file;

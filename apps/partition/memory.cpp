@@ -50,15 +50,21 @@ double least_partition_bytes(const PartitionArguments& arguments, const Partitio
   // Of a part: where its points begin and end, its load, its counts, two marks a thread.
   const double threads = partitioners::team_size(arguments.threads);
   const double a_part = 16.0 + (graph ? 8.0 + 5 * 8.0 + 8.0 * threads : 0);
-  bytes += a_part * *std::max_element(arguments.parts.begin(), arguments.parts.end());
-  return bytes + (a_part + 8.0) * arguments.nodes;
+  if (arguments.refine > 0) bytes += (1.0 + 4.0 * threads + (weighted ? 8.0 : 0.0)) * static_cast<double>(points);
+  int most_parts = 1, most_nodes = arguments.nodes;
+  for (const PartCount& count : arguments.parts) {
+    most_parts = std::max(most_parts, count.parts);
+    most_nodes = std::max(most_nodes, count.nodes);
+  }
+  return bytes + a_part * most_parts + (a_part + 8.0) * most_nodes;
 }
 
 void check_partition_size(const support::Communicator& comm, const PartitionArguments& arguments, std::uint64_t points,
                           const PartitionInput& input) {
   if (points >= partitioners::kMostPoints)
     throw support::InputError(fmt::format("--input {}: at most 2^32 - 1 points can be measured", arguments.input));
-  for (const int parts : arguments.parts) check_count("--parts", static_cast<std::uint64_t>(parts), points);
+  for (const PartCount& count : arguments.parts)
+    check_count("--parts", static_cast<std::uint64_t>(count.parts), points);
   check_count("--nodes", static_cast<std::uint64_t>(arguments.nodes), points);
   const double bytes = least_partition_bytes(arguments, input, points, comm.size());
   const double share = partitioners::memory_share(comm);

@@ -26,6 +26,20 @@ Json or_null(bool known, T value) {
   return known ? Json(value) : Json(nullptr);
 }
 
+/// What refinement found and how long it took; null where none was asked for.
+void add_refinement(const PartitionRow& row, Json& json) {
+  const bool refined = row.refined.has_value();
+  const RefinedRow none;
+  const RefinedRow& r = refined ? *row.refined : none;
+  json["refine_rounds"] = or_null(refined, r.result.rounds);
+  json["refine_moves"] = or_null(refined, r.result.moves);
+  json["refine_time_s"] = or_null(refined, median(r.times_s));
+  json["unrefined_edge_cut_max"] = or_null(refined, r.result.before.edge_cut_max);
+  json["unrefined_edge_cut_total"] = or_null(refined, r.result.before.edge_cut_total);
+  json["unrefined_comm_volume_max"] = or_null(refined && r.volumes, r.result.before.volume_max);
+  json["unrefined_comm_volume_total"] = or_null(refined && r.volumes, r.result.before.volume_total);
+}
+
 }  // namespace
 
 Json to_json(const PartitionRow& row) {
@@ -59,6 +73,7 @@ Json to_json(const PartitionRow& row) {
   json["node_edge_cut_total"] = or_null(two, n.across.edge_cut_total);
   json["node_comm_volume_max"] = or_null(two, n.across.comm_volume_max);
   json["node_comm_volume_total"] = or_null(two, n.across.comm_volume_total);
+  add_refinement(row, json);
   json["moved_weight"] = or_null(row.moved_weight.has_value(), row.moved_weight.value_or(0));
   json["curve_length"] = or_null(row.curve_length.has_value(), row.curve_length.value_or(0));
   json["curve_jumps"] = or_null(row.curve_jumps.has_value(), row.curve_jumps.value_or(0));

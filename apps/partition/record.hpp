@@ -7,14 +7,23 @@
 #include <vector>
 
 #include "partitioners/quality.hpp"
+#include "partitioners/refine/refine.hpp"
 #include "support/provenance.hpp"
 
 namespace amrbench::apps {
+
+/// What refinement did after the method, and how long it took: one time a repetition.
+struct RefinedRow {
+  partitioners::RefineResult result;
+  bool volumes = false;  ///< result has volumes too
+  std::vector<double> times_s;
+};
 
 struct PartitionRow {
   std::string method;
   partitioners::PartitionQuality quality;
   std::optional<partitioners::NodeQuality> nodes;
+  std::optional<RefinedRow> refined;
   std::optional<double> moved_weight;
   std::vector<double> times_s;            ///< one a repetition
   std::size_t memory_bytes = 0;           ///< as the method counts it: most held besides input and result

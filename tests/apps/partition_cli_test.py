@@ -240,6 +240,60 @@ class Partition(unittest.TestCase):
                 for measure in measures:
                     self.assertEqual(records[-1]["rows"][0][measure], records[0]["rows"][0][measure], (name, measure))
 
+    def test_refinement(self):
+        """Cuts before and after; never worse; the same over ranks and threads."""
+        seen = []
+        for ranks, threads in ((0, "1"), (0, "2"), (3, "1")):
+            words = ("--input", "grid:24x18x10:7", "--method", "morton", "--parts", "11", "--refine", "4", "--force",
+                     "--json", "r.json", "--parts-file", "r.txt", "--threads", threads, "--refine-tolerance", "0.02")
+            status, _, err = run("partition", *words, ranks=ranks, cwd=self.folder)
+            self.assertEqual(status, 0, err)
+            record = self.load("r.json")
+            self.assertEqual([record["options"][k] for k in ("refine", "refine_goal", "refine_tolerance")], [4, "cut", 0.02])
+            row = record["rows"][0]
+            self.assertGreater(row["refine_moves"], 0)
+            self.assertLess(row["edge_cut_total"], row["unrefined_edge_cut_total"])
+            self.assertLessEqual(row["edge_cut_max"], row["unrefined_edge_cut_max"])
+            self.assertLessEqual(row["load_max"], 1.02 * row["load_mean"] + 1)
+            self.assertIsNone(row["unrefined_comm_volume_max"])
+            with open(self.path("r.txt"), encoding="utf-8") as file:
+                seen.append((file.read(), row["edge_cut_max"], row["edge_cut_total"], row["refine_moves"]))
+        self.assertEqual(seen[0], seen[1])
+        self.assertEqual(seen[0], seen[2])
+        self.done("--input", "grid:24x18x10:7", "--method", "linear", "--parts", "5", "--refine", "2", "--refine-goal",
+                  "volume", "--json", "v.json")
+        row = self.load("v.json")["rows"][0]
+        self.assertLessEqual(row["comm_volume_max"], row["unrefined_comm_volume_max"])
+        self.assertLessEqual(row["comm_volume_total"], row["unrefined_comm_volume_total"])
+        self.refused("--input", "uniform:90:3:1", "--method", "linear", "--parts", "3", "--refine", "1",
+                     says="--refine lowers cuts of a graph")
+        self.refused("--input", "grid:4x4", "--method", "linear", "--parts", "3", "--refine", "1", "--refine-goal", "all",
+                     says="--refine-goal")
+
+    def test_parts_in_two_levels(self):
+        methods = [name for name in ("kd_parts", "linear", "metis_kway", "scotch_map") if name in listed()]
+        self.done("--input", "grid:24x18x10:7", "--method", ",".join(methods), "--parts", "6x4,24", "--json", "t.json")
+        rows = self.load("t.json")["rows"]
+        self.assertEqual(len(rows), 2 * len(methods))
+        for row, flat in zip(rows[::2], rows[1::2]):
+            self.assertEqual((row["parts"], row["nodes"], row["empty_parts"]), (24, 6, 0), row["method"])
+            self.assertIsNone(flat["nodes"])
+            self.assertGreater(row["edge_cut_total"], row["node_edge_cut_total"])
+        seen = []
+        for ranks in (0, 3):
+            words = ("--input", "grid:24x18x10:7", "--method", "kd_parts", "--parts", "5x3", "--refine", "3", "--force",
+                     "--json", "n.json", "--parts-file", "n.txt", "--refine-tolerance", "0.03")
+            status, _, err = run("partition", *words, ranks=ranks, cwd=self.folder)
+            self.assertEqual(status, 0, err)
+            self.assertEqual(ranks > 1, "all points are gathered on rank 0" in err, err)
+            with open(self.path("n.txt"), encoding="utf-8") as file:
+                seen.append((file.read(), self.load("n.json")["rows"][0]["node_edge_cut_total"]))
+        self.assertEqual(seen[0], seen[1])
+        ok = ("--input", "grid:24x18x10:7", "--method", "linear")
+        self.refused(*ok, "--parts", "6x4", "--nodes", "5", says="--nodes 5: --parts 6x4 has 6 nodes")
+        for wrong in ("6x", "x4", "6x4x2", "6x0", "40000x40000"):
+            self.refused(*ok, "--parts", wrong, says="--parts")
+
     def test_methods_of_one_rank_over_ranks(self):
         """Their points are gathered, which a note says; parts and measures are those of one rank."""
         self.write("p.csv", "# points\nweight x y\n" + "".join(f"{k % 4 + 1} {k * 7 % 31} {k * k % 29}\n" for k in range(301)))
@@ -286,7 +340,7 @@ class Partition(unittest.TestCase):
     def test_help(self):
         status, out, err = run("partition", "--help")
         self.assertEqual((status, err), (0, ""))
-        for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--json", "--csv", "--picture",
+        for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--refine", "--json", "--csv", "--picture",
                      "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance", "--slices"):
             self.assertIn(flag, out)
 

@@ -14,8 +14,8 @@
 namespace amrbench::partitioners {
 namespace {
 
-constexpr std::string_view kBaselines[] = {"linear", "metis_kway", "metis_recursive",
-                                           "scotch", "zoltan_rcb", "zoltan_hsfc"};
+constexpr std::string_view kBaselines[] = {"linear",     "metis_kway", "metis_recursive", "scotch",
+                                           "scotch_map", "zoltan_rcb", "zoltan_hsfc"};
 
 bool built(std::string_view name) {
   for (const PartitionerEntry& entry : partitioner_registry())
