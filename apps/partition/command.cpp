@@ -95,7 +95,7 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   using Form = partitioners::InputSpec::Form;
   PartitionInput input;
   input.spec = std::move(spec);
-  input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
+  input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph || input.spec.mesh();
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
   const bool made = input.spec.form == Form::generated || input.spec.form == Form::grid;
@@ -147,6 +147,7 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"bucket", arguments.bucket},
                      {"slices", arguments.slices},
                      {"side_tolerance", arguments.side_tolerance},
+                     {"chart", arguments.chart},
                      {"dim", arguments.dim > 0 ? Json(arguments.dim) : Json(nullptr)},
                      {"threads", omp_get_max_threads()},
                      {"repetitions", arguments.repetitions},
@@ -242,6 +243,7 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
   partitioners::check_splitter(arguments.splitter);
   (void)partitioners::slice_rule_from_name(arguments.slices, "--slices");
+  (void)partitioners::chart_from_name(arguments.chart, "--chart");
   const auto comm = support::Communicator::world();
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
   partitioners::check_together(comm, [&] {
