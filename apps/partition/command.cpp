@@ -103,9 +103,10 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
   partitioners::PointInput& points = input.points;
   if (!made) check_partition_size(comm, arguments, points.size, input);
-  if (!arguments.picture.empty() && points.dim != 2)
-    throw InputError(
-        fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", points.name, points.dim));
+  const bool sphere = input.spec.form == Form::sphere || input.spec.form == Form::sphere_adaptive;
+  if (!arguments.picture.empty() && points.dim != 2 && !sphere)
+    throw InputError(fmt::format("--picture: {} has {} dimensions; pictures show 2 and spheres, --vtk shows 2 and 3",
+                                 points.name, points.dim));
   if (!arguments.vtk.empty() && points.dim != 2 && points.dim != 3)
     throw InputError(fmt::format("--vtk: {} has {} dimensions; must be 2 or 3", points.name, points.dim));
   load_graph(comm, arguments, input);

@@ -23,8 +23,10 @@ struct Drawing {
 bool pictures_available();
 
 /// A PNG image of at most `pixels` along its longer side, y upwards. Parts: every cell of a grid, or a dot a point, in
-/// the colour of its part. Curve: its line over pale parts, from blue at the start over green to red. Throws
-/// support::InputError when the points have not two dimensions, there is no order for the curve, or there is no libpng.
+/// the colour of its part. Three dimensions: points around the origin, as seen from far away at longitude and latitude
+/// 30 degrees; those that face away are left out, parts only. Curve: its line over pale parts, from blue at the start
+/// over green to red. Throws support::InputError when the points have more than three dimensions, there is no order for
+/// the curve, or there is no libpng.
 std::string png_picture(const Drawing& drawing, int pixels);
 
 /// A legacy VTK file (version 3.0, binary). Parts of a grid: structured points with cell data; parts of points:

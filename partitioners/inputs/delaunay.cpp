@@ -10,8 +10,8 @@ namespace {
 
 __extension__ using Wide = __int128;
 using Corners = std::array<std::int32_t, 4>;
-constexpr std::int32_t kInfinity = -1;  // a vertex
-constexpr std::int32_t kNone = -1;      // an element
+constexpr std::int32_t kInfinity = -1;   // a vertex
+constexpr std::int32_t kNoElement = -1;  // an element
 using Step = std::array<std::int64_t, 3>;
 
 Step step(const LatticePoint& from, const LatticePoint& to) {
@@ -73,14 +73,14 @@ class Triangulation {
 
   TetraMesh finish() {
     TetraMesh mesh;
-    std::vector<std::int32_t> number(vertex_.size(), kNone);
+    std::vector<std::int32_t> number(vertex_.size(), kNoElement);
     for (std::size_t t = 0; t < vertex_.size(); ++t) {
       if (vertex_[t][0] == kGone || ghost(t)) continue;
       number[t] = static_cast<std::int32_t>(mesh.elements.size());
       mesh.elements.push_back(vertex_[t]);
     }
     for (std::size_t t = 0; t < vertex_.size(); ++t) {
-      if (number[t] == kNone) continue;
+      if (number[t] == kNoElement) continue;
       Corners across;
       for (std::size_t k = 0; k < 4; ++k) across[k] = number[static_cast<std::size_t>(across_[t][k])];
       mesh.neighbours.push_back(across);
@@ -133,7 +133,7 @@ class Triangulation {
       return t;
     }
     vertex_.push_back(vertices);
-    across_.push_back({kNone, kNone, kNone, kNone});
+    across_.push_back({kNoElement, kNoElement, kNoElement, kNoElement});
     mark_.push_back(0);
     return static_cast<std::int32_t>(vertex_.size() - 1);
   }
@@ -222,21 +222,21 @@ class Triangulation {
     }
   }
 
-  /// An element in conflict with p; kNone where a point stands there already.
+  /// An element in conflict with p; kNoElement where a point stands there already.
   std::int32_t first_conflict(std::int32_t p) {
     const std::int32_t t = locate(p);
     for (const std::int32_t v : vertex_[static_cast<std::size_t>(t)])
-      if (v != kInfinity && point(v) == point(p)) return kNone;
+      if (v != kInfinity && point(v) == point(p)) return kNoElement;
     if (conflicts(t, p)) return t;
     // In the plane of a hull's face, outside its circle: another face that p sees.
     for (std::size_t u = 0; u < vertex_.size(); ++u)
       if (vertex_[u][0] != kGone && conflicts(static_cast<std::int32_t>(u), p)) return static_cast<std::int32_t>(u);
-    return kNone;
+    return kNoElement;
   }
 
   void insert(std::int32_t p) {
     const std::int32_t first = first_conflict(p);
-    if (first == kNone) return;
+    if (first == kNoElement) return;
     ++round_;
     hole_.assign(1, first);
     faces_.clear();
