@@ -43,6 +43,11 @@ struct RefusedRow {
   std::string reason;
 };
 
+bool is_sphere(const partitioners::InputSpec& spec) {
+  using Form = partitioners::InputSpec::Form;
+  return spec.form == Form::sphere || spec.form == Form::sphere_adaptive;
+}
+
 /// Files that could not be written are found before any work.
 void check_outputs(const PartitionArguments& arguments, const partitioners::InputSpec& spec) {
   const NamedFile outputs[] = {{"--json", arguments.json},
@@ -103,8 +108,7 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
   partitioners::PointInput& points = input.points;
   if (!made) check_partition_size(comm, arguments, points.size, input);
-  const bool sphere = input.spec.form == Form::sphere || input.spec.form == Form::sphere_adaptive;
-  if (!arguments.picture.empty() && points.dim != 2 && !sphere)
+  if (!arguments.picture.empty() && points.dim != 2 && !is_sphere(input.spec))
     throw InputError(fmt::format("--picture: {} has {} dimensions; pictures show 2 and spheres, --vtk shows 2 and 3",
                                  points.name, points.dim));
   if (!arguments.vtk.empty() && points.dim != 2 && points.dim != 3)
@@ -189,6 +193,7 @@ void write_views(const support::Communicator& comm, const PartitionArguments& ar
                           .grid = all.grid ? &*all.grid : nullptr,
                           .part = part,
                           .order = order,
+                          .sphere = is_sphere(input.spec),
                           .curve = arguments.draw == "curve"};
     if (!arguments.picture.empty()) picture = png_picture(drawing, arguments.pixels);
     if (!arguments.vtk.empty()) vtk = vtk_file(drawing);

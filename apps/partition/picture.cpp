@@ -167,7 +167,7 @@ std::string sphere_picture(const Drawing& drawing, int pixels) {
 }  // namespace
 
 std::string png_picture(const Drawing& drawing, int pixels) {
-  if (drawing.points.dim == 3 && !drawing.points.empty()) return sphere_picture(drawing, pixels);
+  if (drawing.sphere && !drawing.points.empty()) return sphere_picture(drawing, pixels);
   if (drawing.points.dim != 2)
     throw InputError(
         fmt::format("--picture: points of {} dimensions; pictures show 2, --vtk shows 3", drawing.points.dim));
