@@ -62,7 +62,7 @@ class CurveMethod : public Partitioner {
     std::size_t bytes = 0;
     if (options.chart != Chart::none) {
       result.order.resize(problem.points.size());
-      bytes = charted_order(problem.points, weights, tree_options, curve_, result.order);
+      bytes = charted_order(problem.points, weights, tree_options, curve_, options.parts, result.order);
       result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);
     } else if (options.order || options.slices == SliceRule::exact) {
       result.order.resize(problem.points.size());
