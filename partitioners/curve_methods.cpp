@@ -29,6 +29,7 @@ class CurveMethod : public Partitioner {
 
   [[nodiscard]] bool order_costs() const override { return true; }
   [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
+    if (options.chart != Chart::none) return false;
     if (options.splitter == kOctree) return true;
     // The sample of that splitter follows the order of points in one memory.
     const SplitRule rule = split_rule_from_name(options.splitter);
@@ -48,6 +49,8 @@ class CurveMethod : public Partitioner {
   }
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
+    if (options.splitter == kOctree && options.chart != Chart::none)
+      throw support::InputError("--chart hemispheres: splitter octree has no plane; use midpoint, median or another");
     if (options.splitter == kOctree) return octree_partition(tree_curve_name(curve_), problem, options);
     check_weights({problem.points, problem.weights}, options, tree_curve_name(curve_));
     const auto weights = fixed_point_weights(problem.weights, options.threads);
@@ -57,7 +60,11 @@ class CurveMethod : public Partitioner {
     tree_options.threads = options.threads;
     PartitionResult result;
     std::size_t bytes = 0;
-    if (options.order || options.slices == SliceRule::exact) {
+    if (options.chart != Chart::none) {
+      result.order.resize(problem.points.size());
+      bytes = charted_order(problem.points, weights, tree_options, curve_, options.parts, result.order);
+      result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);
+    } else if (options.order || options.slices == SliceRule::exact) {
       result.order.resize(problem.points.size());
       bytes = curve_order<Index>(problem.points, weights, tree_options, curve_, std::span<Index>(result.order));
       result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);

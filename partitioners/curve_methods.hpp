@@ -3,7 +3,8 @@
 //
 // - morton, hilbert, gensfc: a tree by PartitionOptions::splitter (a rule, splitter.hpp) and bucket, its traversal by
 //   that curve, weighted slices of the order. Points of a leaf go along the curve by index. Splitter "octree": the tree
-//   is that of the mesh whose block centres the points are (octree.hpp), and `bucket` does not count.
+//   is that of the mesh whose block centres the points are (octree.hpp), and `bucket` does not count. With a chart the
+//   curve runs over that of the points (chart.hpp), on one rank.
 // - kd_parts, kd_parts_hilbert, kd_parts_morton: a parts-aware tree, whose leaves are the parts; they are numbered
 //   along GenSFC, Hilbert's curve or Morton's. `splitter` and `bucket` do not count. Result::order has the parts one
 //   after another, points of a part by index.

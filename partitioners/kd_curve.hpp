@@ -48,7 +48,7 @@ class CurveBuilder : private Builder<R> {
     std::vector<Work> works;
     build_upper(nodes, works);
     const CurveWalker<Index> walker(nodes, points_.dim, curve);
-    const auto cells = walker.pieces(curve_start<Index>(nodes), kCell);
+    const auto cells = walker.pieces(curve_start<Index>(nodes, options_.entrance), kCell);
     std::vector<std::size_t> start{0};
     for (const auto& cell : cells) start.push_back(start.back() + nodes[cell.node].count);
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
@@ -68,7 +68,8 @@ class CurveBuilder : private Builder<R> {
     slicing.by_weight = slicing.total > 0;
     if (!slicing.by_weight) slicing.total = n;
     // Large nodes by all threads, one after another, then what is below by one thread each.
-    std::vector<Stretch> large{{root, 0, kOwnAxis, 0}}, cells, children;
+    const CurveEntrance& entrance = options_.entrance;
+    std::vector<Stretch> large{{root, entrance.corner, entrance.travel.value_or(kOwnAxis), 0}}, cells, children;
     Scratch scratch;
     while (!large.empty()) {
       const Stretch at = large.back();
@@ -150,7 +151,8 @@ class CurveBuilder : private Builder<R> {
     pieces.push_back(std::move(piece));
     assemble(std::move(pieces), 1, tree);
     const auto nodes = tree.node_span();
-    const CurveState<Index> start = cell.node == 0 ? curve_start(nodes) : CurveState<Index>{0, cell.entry, cell.travel};
+    const CurveState<Index> start =
+        cell.node == 0 ? curve_start(nodes, options_.entrance) : CurveState<Index>{0, cell.entry, cell.travel};
     CurveWalker<Index>(nodes, points_.dim, curve).walk(start, [&](const KdNode<Index>& leaf, Index) {
       to = std::copy_n(order_ + leaf.first, leaf.count, to);
     });

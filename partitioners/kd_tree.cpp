@@ -77,7 +77,7 @@ std::size_t curve_order(PointView<T> points, std::span<const std::uint64_t> weig
   const int threads = team_size(options.threads);
   if (!needs_whole_tree(options)) return kd::order_from_records(points, weights, options, threads, curve, order);
   const KdTree<Index> tree = build_kd_tree<Index>(points, weights, options);
-  const auto along = curve_order(tree, curve, threads);
+  const auto along = curve_order(tree, curve, curve_start(tree.node_span(), options.entrance), threads);
   std::copy_n(along.data(), along.size(), order.data());
   return tree.peak_bytes;
 }

@@ -21,6 +21,7 @@
 // Source: document 001, sections 2.3.1 (build), 2.4.2 (threads) and 2.7 (linear storage).
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -57,6 +58,12 @@ struct KdTree {
   [[nodiscard]] std::span<const Index> order_span() const { return {order.data(), order.size()}; }
 };
 
+/// Where a curve begins; trees themselves do not depend on it.
+struct CurveEntrance {
+  std::uint8_t corner = 0;             ///< of the root's box; bit d: at the upper side of axis d
+  std::optional<std::uint8_t> travel;  ///< the axis along which it leaves; empty: that of the first split
+};
+
 struct KdTreeOptions {
   SplitRule rule{};
   std::size_t bucket = 32;  ///< >= 1: most points of a leaf
@@ -65,6 +72,7 @@ struct KdTreeOptions {
   /// splits its weight floor(p/2) : ceil(p/2) as exactly as points allow, so unweighted parts differ by one point at
   /// most. There are min(parts, points) leaves.
   int parts = 0;
+  CurveEntrance entrance{};  ///< of orders and slices along a curve through the tree (traversal.hpp)
 };
 
 /// Builds the tree of `points` in dim 2 to 16. weights: one a point from fixed_point_weights(), or empty; they count

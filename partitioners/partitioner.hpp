@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "partitioners/chart.hpp"
 #include "partitioners/graph.hpp"
 #include "partitioners/orb/rules.hpp"
 #include "partitioners/points.hpp"
@@ -46,6 +47,7 @@ struct PartitionOptions {
   std::string splitter = "midpoint";       ///< methods on a tree: how its nodes are split (splitter.hpp), or "octree"
   SliceRule slices = SliceRule::midpoint;  ///< methods along a curve, and linear: how the order is cut
   double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
+  Chart chart = Chart::none;                  ///< methods along a curve: what its plane is (chart.hpp)
   int nodes = 0;      ///< methods that serve nodes: parts lie on so many, in runs of parts / nodes; 0: on no nodes
   bool order = true;  ///< false: `order` or `position` may stay empty where that saves work
 };

@@ -114,6 +114,8 @@ template std::vector<std::uint32_t> leaf_order(const KdTree<std::uint32_t>&, Tre
 template std::vector<std::uint64_t> leaf_order(const KdTree<std::uint64_t>&, TreeCurve, int);
 template support::PageBuffer<std::uint32_t> curve_order(const KdTree<std::uint32_t>&, TreeCurve,
                                                         CurveState<std::uint32_t>, int);
+template support::PageBuffer<std::uint64_t> curve_order(const KdTree<std::uint64_t>&, TreeCurve,
+                                                        CurveState<std::uint64_t>, int);
 template std::vector<std::uint32_t> leaf_order(const KdTree<std::uint32_t>&, TreeCurve, CurveState<std::uint32_t>, int);
 template double curve_length(PointView<float>, std::span<const std::uint32_t>);
 template double curve_length(PointView<double>, std::span<const std::uint32_t>);

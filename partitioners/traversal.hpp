@@ -42,10 +42,11 @@ struct CurveState {
   std::uint8_t travel;
 };
 
-/// Where a curve begins: it enters the root at the lowest corner and travels along the first split.
+/// Where a curve begins: it enters the root at the lowest corner and travels along the first split, unless told
+/// otherwise.
 template <class Index>
-CurveState<Index> curve_start(std::span<const KdNode<Index>> nodes) {
-  return {0, 0, static_cast<std::uint8_t>(nodes.empty() ? 0 : nodes[0].axis)};
+CurveState<Index> curve_start(std::span<const KdNode<Index>> nodes, const CurveEntrance& entrance = {}) {
+  return {0, entrance.corner, entrance.travel.value_or(static_cast<std::uint8_t>(nodes.empty() ? 0 : nodes[0].axis))};
 }
 
 /// Points along the curve: a permutation. Points of a leaf stand as in tree.order. Throws support::InputError for

@@ -52,6 +52,11 @@ void check_part_counts(const PartitionArguments& arguments) {
                                    count.nodes, count.parts / count.nodes, count.nodes));
 }
 
+bool is_sphere(const partitioners::InputSpec& spec) {
+  using Form = partitioners::InputSpec::Form;
+  return spec.form == Form::sphere || spec.form == Form::sphere_adaptive;
+}
+
 /// Files that could not be written are found before any work.
 void check_outputs(const PartitionArguments& arguments, const partitioners::InputSpec& spec) {
   const NamedFile outputs[] = {{"--json", arguments.json},
@@ -104,7 +109,7 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   using Form = partitioners::InputSpec::Form;
   PartitionInput input;
   input.spec = std::move(spec);
-  input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph;
+  input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph || input.spec.mesh();
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
   if (arguments.refine > 0 && !input.has_graph && arguments.graph.empty())
@@ -114,9 +119,9 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   input.points = partitioners::load_slice<double>(comm, input.spec, arguments.threads);
   partitioners::PointInput& points = input.points;
   if (!made) check_partition_size(comm, arguments, points.size, input);
-  if (!arguments.picture.empty() && points.dim != 2)
-    throw InputError(
-        fmt::format("--picture: {} has {} dimensions; pictures show 2, --vtk shows 2 and 3", points.name, points.dim));
+  if (!arguments.picture.empty() && points.dim != 2 && !is_sphere(input.spec))
+    throw InputError(fmt::format("--picture: {} has {} dimensions; pictures show 2 and spheres, --vtk shows 2 and 3",
+                                 points.name, points.dim));
   if (!arguments.vtk.empty() && points.dim != 2 && points.dim != 3)
     throw InputError(fmt::format("--vtk: {} has {} dimensions; must be 2 or 3", points.name, points.dim));
   load_graph(comm, arguments, input);
@@ -158,6 +163,7 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"bucket", arguments.bucket},
                      {"slices", arguments.slices},
                      {"side_tolerance", arguments.side_tolerance},
+                     {"chart", arguments.chart},
                      {"dim", arguments.dim > 0 ? Json(arguments.dim) : Json(nullptr)},
                      {"threads", omp_get_max_threads()},
                      {"repetitions", arguments.repetitions},
@@ -201,6 +207,7 @@ void write_views(const support::Communicator& comm, const PartitionArguments& ar
                           .grid = all.grid ? &*all.grid : nullptr,
                           .part = part,
                           .order = order,
+                          .sphere = is_sphere(input.spec),
                           .curve = arguments.draw == "curve"};
     if (!arguments.picture.empty()) picture = png_picture(drawing, arguments.pixels);
     if (!arguments.vtk.empty()) vtk = vtk_file(drawing);
@@ -259,6 +266,7 @@ int partition_command(const PartitionArguments& arguments, const MpiSession& /*m
   partitioners::check_splitter(arguments.splitter);
   (void)partitioners::slice_rule_from_name(arguments.slices, "--slices");
   check_part_counts(arguments);
+  (void)partitioners::chart_from_name(arguments.chart, "--chart");
   const auto comm = support::Communicator::world();
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
   partitioners::check_together(comm, [&] {

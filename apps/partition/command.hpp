@@ -23,6 +23,7 @@ struct PartitionArguments {
   std::string splitter = "midpoint";
   std::size_t bucket = 1;
   std::string slices = "midpoint";
+  std::string chart = "none";
   double side_tolerance = 0;  ///< of orb; the command line sets its default
   int dim = 0;                ///< 0: as the input tells, else 3
   int threads = 0;            ///< 0: all

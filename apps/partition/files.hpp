@@ -16,6 +16,7 @@ struct Drawing {
   const partitioners::GridShape* grid = nullptr;  ///< set where the points are its cell centres
   std::span<const std::int32_t> part{};           ///< of each point
   std::span<const std::uint32_t> order{};         ///< points along the curve; empty where there is none
+  bool sphere = false;                            ///< points of three dimensions on a sphere around the origin
   bool curve = false;                             ///< draw the curve rather than the parts
 };
 
@@ -23,8 +24,9 @@ struct Drawing {
 bool pictures_available();
 
 /// A PNG image of at most `pixels` along its longer side, y upwards. Parts: every cell of a grid, or a dot a point, in
-/// the colour of its part. Curve: its line over pale parts, from blue at the start over green to red. Throws
-/// support::InputError when the points have not two dimensions, there is no order for the curve, or there is no libpng.
+/// the colour of its part; of a sphere the half that is seen from far away at longitude and latitude 30 degrees, parts
+/// only. Curve: its line over pale parts, from blue at the start over green to red. Throws support::InputError when the
+/// points have not two dimensions and are no sphere, there is no order for the curve, or there is no libpng.
 std::string png_picture(const Drawing& drawing, int pixels);
 
 /// A legacy VTK file (version 3.0, binary). Parts of a grid: structured points with cell data; parts of points:

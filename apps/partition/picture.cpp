@@ -75,7 +75,8 @@ class Frame {
   int height_ = 1;
 };
 
-void draw_parts(const Drawing& drawing, const Frame& frame, double saturation, Image& image) {
+/// dot_share: radius of a dot as a share of the points' distance.
+void draw_parts(const Drawing& drawing, const Frame& frame, double saturation, double dot_share, Image& image) {
   if (drawing.grid != nullptr) {
     const std::int64_t nx = drawing.grid->extent[0];
     const std::int64_t ny = drawing.grid->extent[1];
@@ -92,7 +93,7 @@ void draw_parts(const Drawing& drawing, const Frame& frame, double saturation, I
   // Dots shrink as points become many.
   const double area = static_cast<double>(image.width) * image.height /
                       std::max<double>(1.0, static_cast<double>(drawing.points.size()));
-  const int radius = std::clamp(static_cast<int>(std::sqrt(area) / 3), 0, 4);
+  const int radius = std::clamp(static_cast<int>(std::sqrt(area) * dot_share), 0, 4);
   for (std::size_t i = 0; i < drawing.points.size(); ++i) {
     const int x = frame.x(drawing.points[i][0]);
     const int y = frame.y(drawing.points[i][1]);
@@ -133,18 +134,50 @@ void draw_curve(const Drawing& drawing, const Frame& frame, Image& image) {
   }
 }
 
+/// The half of a sphere that faces a viewer far away at longitude and latitude 30 degrees, north upwards.
+struct FacingHalf {
+  std::vector<double> flat;
+  std::vector<std::int32_t> part;
+};
+FacingHalf facing_half(const Drawing& drawing) {
+  constexpr double kSin = 0.5, kCos = 0.86602540378443865;
+  FacingHalf half;
+  for (std::size_t i = 0; i < drawing.points.size(); ++i) {
+    const double* p = drawing.points[i];
+    const double ahead = kCos * p[0] + kSin * p[1];
+    if (kCos * ahead + kSin * p[2] < 0) continue;
+    half.flat.push_back(kCos * p[1] - kSin * p[0]);
+    half.flat.push_back(kCos * p[2] - kSin * ahead);
+    half.part.push_back(drawing.part[i]);
+  }
+  return half;
+}
+
+std::string sphere_picture(const Drawing& drawing, int pixels) {
+  constexpr double kFilled = 0.6;
+  if (drawing.curve) throw InputError("--draw curve: pictures of a sphere show its parts; --vtk shows its curve");
+  const FacingHalf half = facing_half(drawing);
+  const Drawing seen{.points = {half.flat, 2}, .part = half.part};
+  const Frame frame(seen, pixels);
+  Image image(frame.width(), frame.height());
+  draw_parts(seen, frame, 0.7, kFilled, image);
+  return encode_png(image);
+}
+
 }  // namespace
 
 std::string png_picture(const Drawing& drawing, int pixels) {
+  if (drawing.sphere && !drawing.points.empty()) return sphere_picture(drawing, pixels);
   if (drawing.points.dim != 2)
     throw InputError(
         fmt::format("--picture: points of {} dimensions; pictures show 2, --vtk shows 3", drawing.points.dim));
   if (drawing.curve && drawing.order.size() != drawing.points.size())
     throw InputError("--draw curve: this method has no curve; use --draw parts");
   if (drawing.points.empty()) throw InputError("--picture: there are no points");
+  constexpr double kApart = 1.0 / 3;
   const Frame frame(drawing, pixels);
   Image image(frame.width(), frame.height());
-  draw_parts(drawing, frame, drawing.curve ? 0.25 : 0.7, image);
+  draw_parts(drawing, frame, drawing.curve ? 0.25 : 0.7, kApart, image);
   if (drawing.curve) draw_curve(drawing, frame, image);
   return encode_png(image);
 }

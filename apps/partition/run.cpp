@@ -212,7 +212,8 @@ PartitionOptions options_of(const PartitionArguments& arguments, int parts) {
           .bucket = arguments.bucket,
           .splitter = arguments.splitter,
           .slices = partitioners::slice_rule_from_name(arguments.slices, "--slices"),
-          .side_tolerance = arguments.side_tolerance};
+          .side_tolerance = arguments.side_tolerance,
+          .chart = partitioners::chart_from_name(arguments.chart, "--chart")};
 }
 
 PartitionRow run_row(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,

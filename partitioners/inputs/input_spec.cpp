@@ -1,8 +1,10 @@
 // parse_input (point_input.hpp): what the text of --input says, before any file is opened.
 #include <fmt/format.h>
 
+#include "partitioners/inputs/mesh_input.hpp"
 #include "partitioners/inputs/number_file.hpp"
 #include "partitioners/inputs/point_input.hpp"
+#include "partitioners/inputs/sphere_adaptive.hpp"
 #include "partitioners/inputs/text_file.hpp"
 #include "support/error.hpp"
 
@@ -74,6 +76,30 @@ void parse_generated(std::string_view name, std::string_view rest, int dim, Inpu
   spec.seed = *seed;
 }
 
+void parse_sphere(std::string_view name, std::string_view rest, int dim, InputSpec& spec) {
+  const bool adaptive = name == "sphere-adaptive";
+  const int finest = adaptive ? kFinestAdaptive : kFinestSphere;
+  const auto level = parse_number<int>(rest);
+  if (!level || *level < 0 || *level > finest)
+    fail(spec.text, fmt::format("must be {}:K with K from 0 to {}", name, finest));
+  spec.form = adaptive ? InputSpec::Form::sphere_adaptive : InputSpec::Form::sphere;
+  spec.level = *level;
+  spec.n = sphere_vertices(*level);
+  spec.dim = agreed_dimension(spec.text, 3, dim);
+}
+
+void parse_tetrahedra(std::string_view rest, int dim, InputSpec& spec) {
+  const std::vector<std::string_view> fields = split(rest, ':');
+  const auto n = parse_number<std::uint64_t>(fields[0]);
+  const auto seed = fields.size() == 2 ? parse_number<std::uint64_t>(fields[1]) : std::optional(std::uint64_t{1});
+  if (fields.size() > 2 || !n || !seed || *n < 4 || *n > kMostTetraPoints)
+    fail(spec.text, "must be tetrahedra:N[:SEED], whole numbers, N from 4 to 2^24");
+  spec.form = InputSpec::Form::tetrahedra;
+  spec.n = *n;
+  spec.seed = *seed;
+  spec.dim = agreed_dimension(spec.text, 3, dim);
+}
+
 void parse_file(std::string_view rest, int dim, InputSpec& spec) {
   const auto ends = [&](std::string_view suffix) { return spec.path.ends_with(suffix); };
   spec.path = rest;
@@ -85,7 +111,14 @@ void parse_file(std::string_view rest, int dim, InputSpec& spec) {
   }
   if (spec.path.empty()) fail(spec.text, "the path is missing");
   spec.dim = agreed_dimension(spec.text, in_text.value_or(0), dim);
-  spec.form = ends(".graph") ? InputSpec::Form::graph : ends(".csv") ? InputSpec::Form::table : InputSpec::Form::raw;
+  if (ends(".ele")) {
+    spec.form = InputSpec::Form::tetgen;
+    spec.dim = agreed_dimension(spec.text, 3, spec.dim);
+    return;
+  }
+  spec.form = ends(".graph") || ends("graph.info") ? InputSpec::Form::graph
+              : ends(".csv")                       ? InputSpec::Form::table
+                                                   : InputSpec::Form::raw;
   if (spec.form == InputSpec::Form::graph && spec.dim != 0) fail(spec.text, "a graph has no dimension; leave it out");
   if (spec.form == InputSpec::Form::raw && spec.dim == 0) spec.dim = kUsualDimension;
 }
@@ -103,6 +136,10 @@ InputSpec parse_input(std::string_view text, int dim) {
     parse_generated(name, rest, dim, spec);
   } else if (name == "grid") {
     parse_grid(rest, dim, spec);
+  } else if (name == "sphere" || name == "sphere-adaptive") {
+    parse_sphere(name, rest, dim, spec);
+  } else if (name == "tetrahedra") {
+    parse_tetrahedra(rest, dim, spec);
   } else if (name == "file") {
     parse_file(rest, dim, spec);
   } else if (name == "blocks") {
@@ -114,7 +151,8 @@ InputSpec parse_input(std::string_view text, int dim) {
     fail(text,
          "must be grid:NXxNY[xNZ][:STENCIL], KIND:N[:SEED] or KIND:N:D:SEED of the kinds uniform, cluster, plummer, "
          "field "
-         "and corner, blocks:PATH, file:PATH.csv, file:PATH.graph or file:PATH[:D] (float64)");
+         "and corner, sphere:K, sphere-adaptive:K, tetrahedra:N[:SEED], blocks:PATH, file:PATH.ele, file:PATH.csv, "
+         "file:PATH.graph or file:PATH[:D] (float64)");
   }
   return spec;
 }

@@ -12,6 +12,7 @@
 #include "partitioners/inputs/block_file.hpp"
 #include "partitioners/inputs/graph_file.hpp"
 #include "partitioners/inputs/memory_check.hpp"
+#include "partitioners/inputs/mesh_input.hpp"
 #include "partitioners/inputs/number_file.hpp"
 #include "support/error.hpp"
 
@@ -207,6 +208,25 @@ void load_graph(const Communicator& comm, const InputSpec& spec, PointSlice<T>& 
   slice.first = comm.is_root() ? 0 : slice.size;
 }
 
+/// A mesh is made or read as a whole by every rank, which keeps its stretch; rank 0 keeps the graph.
+template <class T>
+void take_mesh(const Communicator& comm, const InputSpec& spec, int threads, PointSlice<T>& slice) {
+  const double share = memory_share(comm);
+  MeshInput mesh;
+  check_together(comm, [&] {
+    check_memory(spec.text, mesh_bytes(spec), share);
+    mesh = load_mesh(spec, threads);
+  });
+  set_share(comm, mesh.points.size() / 3, slice);
+  const double* from = mesh.points.data() + 3 * slice.first;
+  check_together(comm, [&] {
+    for (std::size_t k = 0; k < slice.points.size(); ++k)
+      if (!take_coordinate(from[k], slice.points[k]))
+        throw InputError(fmt::format("{}: {}", spec.text, bad_coordinate<T>(k % 3, slice.first + k / 3, from[k])));
+  });
+  if (comm.is_root()) slice.graph = std::move(mesh.graph);
+}
+
 std::vector<double> weights_by_line(const Communicator& comm, const std::string& path, std::uint64_t size,
                                     std::uint64_t here) {
   std::vector<double> weights;
@@ -267,6 +287,9 @@ PointSlice<T> load_slice(const Communicator& comm, const InputSpec& spec, int th
       break;
     case Form::graph:
       load_graph(comm, spec, slice);
+      break;
+    default:
+      take_mesh(comm, spec, threads, slice);
       break;
   }
   return slice;

@@ -23,14 +23,18 @@ inline constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 32;
 
 /// What --input names, taken apart.
 struct InputSpec {
-  enum class Form { generated, grid, table, raw, graph, blocks };
+  enum class Form { generated, grid, table, raw, graph, blocks, sphere, sphere_adaptive, tetrahedra, tetgen };
   Form form = Form::generated;
   std::string text;  ///< as given
   PointKind kind = PointKind::uniform;
   std::uint64_t n = 0, seed = 1;
-  int dim = 0;  ///< 0: the file tells
+  int level = 0;  ///< of a sphere's bisection
+  int dim = 0;    ///< 0: the file tells
   GridShape grid;
   std::string path;
+
+  /// Whether it is a mesh that brings its own graph with it (mesh_input.hpp).
+  [[nodiscard]] bool mesh() const { return form >= Form::sphere; }
 };
 
 /// Forms of `text`; D is --dim where the text has none, and 3 without either:
@@ -38,9 +42,15 @@ struct InputSpec {
 ///   grid:200x100x150[:7]      dimensions, 7 or 27 in three, default 5 and 7; the stencil's graph
 ///   KIND:N[:SEED]             N <= 2^32 points of a kind (generated_points.hpp): uniform, cluster, plummer, field,
 ///   KIND:N:D:SEED             corner; SEED is 1 unless given
+///   sphere:K                  vertices of the icosahedron bisected K times, K to 10 (triangle_mesh.hpp); its graph
+///   sphere-adaptive:K         the same with a cap refined, K to 9 (sphere_adaptive.hpp); its graph
+///   tetrahedra:N[:SEED]       centroids of the Delaunay tetrahedra of N random points in the unit cube, 4 <= N <= 2^24
+///                             (delaunay.hpp); the graph of common faces
 ///   blocks:PATH               block centres of a mesh, as write_blocks() writes them; weights
 ///   file:PATH.csv             a point a line (number_file.hpp), weights where a column is called so
-///   file:PATH.graph           a graph (graph_file.hpp) and its vertex weights; no points
+///   file:PATH.ele             elements of TetGen, with PATH.node and PATH.neigh (tetgen_file.hpp): as tetrahedra
+///   file:PATH.graph, file:PATHgraph.info
+///                             a graph (graph_file.hpp) and its vertex weights; no points
 ///   file:PATH[:D]             any other file: float64 of this machine, D a point, nothing else
 /// dim: --dim, 0 where it is not given. Throws support::InputError with one line; opens no file.
 InputSpec parse_input(std::string_view text, int dim = 0);
@@ -77,7 +87,8 @@ struct PointSlice {
 using PointInput = PointSlice<double>;
 
 /// This rank's stretch: an even share of what is generated and of float64, the lines that begin in an even share of a
-/// text's bytes. The graph of a .graph file is loaded, that of a grid is not (input_graph()). Coordinates must be
+/// text's bytes. Graphs of files and meshes are loaded, that of a grid is not (input_graph()).
+/// A mesh is made or read by every rank as a whole. Coordinates must be
 /// finite and at most 2^500 (float: 2^126) large, weights finite and >= 0; a file must hold a point. Throws
 /// support::InputError, the same on every rank: what is wrong with the file, line or point, or what memory it takes
 /// where the node has not so much. T: float or double. `threads`: 0 for all. Collective over `comm`; a default

@@ -148,6 +148,23 @@ TEST(Picture, CurveIsALineThroughTheCells) {
   EXPECT_EQ(packed(image.at(15, 8)), background);
 }
 
+TEST(Picture, ASphereIsADiscOfTheHalfThatFaces) {
+  const PointInput sphere = load_input("sphere:4");
+  const partitioners::PointView<double> points = sphere.problem().points;
+  // Part 1 lies around the viewer, part 0 is all else.
+  std::vector<std::int32_t> part(points.size());
+  for (std::size_t i = 0; i < part.size(); ++i)
+    part[i] = 0.75 * points[i][0] + 0.4330127 * points[i][1] + 0.5 * points[i][2] > 0.5 ? 1 : 0;
+  Image image = decode(png_picture({.points = points, .part = part, .sphere = true}, 100));
+  EXPECT_NEAR(image.width, image.height, 2);
+  const std::uint32_t near = packed(image.at(image.width / 2, image.height / 2));
+  const std::uint32_t far = packed(image.at(3, image.height / 2));
+  EXPECT_NE(near, far);
+  for (const int x : {0, image.width - 1})
+    for (const int y : {0, image.height - 1}) EXPECT_EQ(packed(image.at(x, y)), 0xffffffU);
+  EXPECT_THROW(png_picture({.points = points, .part = part, .sphere = true, .curve = true}, 64), support::InputError);
+}
+
 TEST(Picture, Refuses) {
   const PointInput deep = load_input("uniform:5:3:1");
   const std::vector<std::int32_t> part(5, 0);

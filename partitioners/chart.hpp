@@ -1,0 +1,49 @@
+#pragma once
+// Charts: maps of a sphere's points to the plane, so that curves of two dimensions run over it.
+//
+// hemispheres: north and south are parted at the equator, or so near to it that a whole number of slices is in either:
+// no slice lies in both, and where points weigh the same and parts are 2^k slices meet the cells of a median tree. Each
+// by the azimuthal equidistant projection around its pole: with r the distance from that pole along the sphere and l
+// the longitude, (r cos l, r sin l) in the north and (r cos l, -r sin l) in the south. The curve goes through the north
+// from the lower left corner of its box to the lower right one, longitude -45 degrees, and through the south from the
+// upper right corner, which is the same place on the equator, to the upper left one: so it goes on where it was.
+// Corners of a box hold no points of a disc: the step over the equator is some spacings long. Source: document 001,
+// section 3.2.1.2, equations 3.1 to 3.6.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "partitioners/points.hpp"
+
+namespace amrbench::partitioners {
+
+struct KdTreeOptions;
+enum class TreeCurve : std::uint8_t;
+
+enum class Chart : std::uint8_t { none, hemispheres };
+/// Throws support::InputError that lists the names when there is none called `name`; what: the option it is from.
+Chart chart_from_name(std::string_view name, std::string_view what);
+
+/// Points of one hemisphere in the plane.
+struct FlatHemisphere {
+  std::vector<double> flat;          ///< two coordinates a point, lengths in radii of the sphere
+  std::vector<std::uint32_t> point;  ///< their numbers, ascending
+};
+
+/// North and south. weights: one a point from fixed_point_weights(), or empty; parts >= 1: slices of both together,
+/// each of which is wholly in one (SliceRule::midpoint), where there are enough of them. Points at one height go north
+/// by x, then y, then number. The points must be of three dimensions and lie on one sphere around the origin, of any
+/// radius, within 1e-3 of it: else support::InputError that names the first that does not. O(n).
+std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
+                                          int threads = 0);
+
+/// Points along the curve through north and south: a permutation. weights, parts: as above. options: of each
+/// hemisphere's tree, but for the entrance. Returns the most bytes held besides input and order. Errors as above and as
+/// of curve_order(). Serial but for the trees.
+std::size_t charted_order(PointView<double> points, std::span<const std::uint64_t> weights,
+                          const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order);
+
+}  // namespace amrbench::partitioners
