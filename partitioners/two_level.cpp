@@ -13,6 +13,9 @@ namespace amrbench::partitioners {
 
 namespace {
 
+/// Nodes with fewer points are cut by one thread: starting several takes longer.
+constexpr std::size_t kPointsForThreads = std::size_t{1} << 16U;
+
 /// Points by node, ascending within each, and every point's place there.
 struct PointsByNode {
   std::vector<std::size_t> first;
@@ -108,6 +111,7 @@ PartitionResult TwoLevelPartitioner::partition(const Problem& problem, const Par
   for (std::size_t k = 0; k < static_cast<std::size_t>(nodes_); ++k) {
     const std::span<const std::uint32_t> points = by.of(k);
     if (points.empty()) continue;
+    level.threads = points.size() < kPointsForThreads ? 1 : options.threads;
     const NodeProblem own = problem_of_node(problem, inner_.needs_graph(), node, by, k);
     const Problem inside{
         {own.points, problem.points.dim}, own.weights, inner_.needs_graph() ? &own.graph : nullptr, problem.blocks};
