@@ -169,5 +169,40 @@ TEST(ChartedCurve, WeightsGoWithTheirPoints) {
   }
 }
 
+TEST(ChartedParts, AreEvenAndNumberedNorthFirst) {
+  const PointInput input = load_input("sphere:4");
+  const PointView<double> points = input.problem().points;
+  for (const char* name : {"kd_parts", "kd_parts_hilbert", "kd_parts_morton", "gensfc"}) {
+    auto partitioner = make_partitioner(name);
+    for (const int parts : {1, 2, 3, 16, 37, 300}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(parts));
+      PartitionOptions options;
+      options.parts = parts;
+      options.chart = Chart::hemispheres;
+      const PartitionResult result = partitioner->partition(input.problem(), options);
+      std::vector<std::size_t> load(static_cast<std::size_t>(parts));
+      std::vector<double> height(static_cast<std::size_t>(parts));
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const auto p = static_cast<std::size_t>(result.part[i]);
+        ++load[p];
+        height[p] += points[i][2];
+      }
+      const auto [least, most] = std::minmax_element(load.begin(), load.end());
+      EXPECT_LE(*most - *least, 2U);  // one by rounding in a hemisphere, one between them
+      if (parts >= 16) {
+        const auto south = std::find_if(height.begin(), height.end(), [](double z) { return z < 0; });
+        EXPECT_TRUE(std::all_of(south, height.end(), [](double z) { return z < 0; }));
+        EXPECT_NEAR(static_cast<double>(south - height.begin()), parts / 2.0, 1);
+      }
+      std::vector<std::int32_t> along;
+      for (const std::uint32_t i : result.order) along.push_back(result.part[i]);
+      EXPECT_TRUE(std::is_sorted(along.begin(), along.end()));
+      std::vector<std::uint32_t> sorted = result.order;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace amrbench::partitioners
