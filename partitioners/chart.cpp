@@ -41,16 +41,16 @@ std::vector<std::uint8_t> northern(PointView<double> points, std::span<const std
                                    int& north_parts) {
   const bool by_weight = std::any_of(weights.begin(), weights.end(), [](std::uint64_t w) { return w > 0; });
   const auto weight = [&](std::size_t i) { return by_weight ? Mass{weights[i]} : Mass{1}; };
-  Mass total = 0, above = 0;
+  Mass total = 0, twice_above = 0;  // points on the equator count half
   std::vector<std::uint8_t> north(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     north[i] = points[i][2] >= 0 ? 1 : 0;
     total += weight(i);
-    if (north[i] != 0) above += weight(i);
+    twice_above += (points[i][2] > 0 ? 2 : points[i][2] == 0 ? 1 : 0) * weight(i);
   }
   if (points.empty()) return north;
   // As many slices as come nearest to what is above the equator; then a band around it that holds their end.
-  const auto wanted = static_cast<std::int32_t>((2 * above * static_cast<Mass>(parts) + total) / (2 * total));
+  const auto wanted = static_cast<std::int32_t>((twice_above * static_cast<Mass>(parts) + total) / (2 * total));
   if (wanted == 0 || wanted == parts) return north;  // too few slices for both: the equator it is
   north_parts = wanted;
   const double radius = distance_from_origin(points[0]);
