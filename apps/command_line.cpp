@@ -192,7 +192,7 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
       .add_option("--side-tolerance", arguments.side_tolerance, "orb: sides this near to the longest count as equal")
       ->type_name("X")
       ->check(real(0.0, 0.999));
-  command.add_option("--chart", arguments.chart, "Plane of a curve over a sphere's points: none or hemispheres")
+  command.add_option("--chart", arguments.chart, "Plane of curves and kd_parts over a sphere: none or hemispheres")
       ->type_name("NAME")
       ->check(filled());
   command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")

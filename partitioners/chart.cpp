@@ -37,20 +37,22 @@ void check_sphere(PointView<double> points) {
 }
 
 /// Whether each point is of the north.
-std::vector<std::uint8_t> northern(PointView<double> points, std::span<const std::uint64_t> weights, int parts) {
+std::vector<std::uint8_t> northern(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
+                                   int& north_parts) {
   const bool by_weight = std::any_of(weights.begin(), weights.end(), [](std::uint64_t w) { return w > 0; });
   const auto weight = [&](std::size_t i) { return by_weight ? Mass{weights[i]} : Mass{1}; };
-  Mass total = 0, above = 0;
+  Mass total = 0, twice_above = 0;  // points on the equator count half
   std::vector<std::uint8_t> north(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     north[i] = points[i][2] >= 0 ? 1 : 0;
     total += weight(i);
-    if (north[i] != 0) above += weight(i);
+    twice_above += (points[i][2] > 0 ? 2 : points[i][2] == 0 ? 1 : 0) * weight(i);
   }
   if (points.empty()) return north;
   // As many slices as come nearest to what is above the equator; then a band around it that holds their end.
-  const auto wanted = static_cast<std::int32_t>((2 * above * static_cast<Mass>(parts) + total) / (2 * total));
+  const auto wanted = static_cast<std::int32_t>((twice_above * static_cast<Mass>(parts) + total) / (2 * total));
   if (wanted == 0 || wanted == parts) return north;  // too few slices for both: the equator it is
+  north_parts = wanted;
   const double radius = distance_from_origin(points[0]);
   for (double height = radius / 64;; height *= 4) {
     std::vector<std::uint32_t> band;
@@ -87,8 +89,9 @@ Chart chart_from_name(std::string_view name, std::string_view what) {
 std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
                                           int threads) {
   check_sphere(points);
-  const std::vector<std::uint8_t> north = northern(points, weights, parts);
   std::array<FlatHemisphere, 2> half;
+  const std::vector<std::uint8_t> north = northern(points, weights, parts, half[0].parts);
+  if (half[0].parts > 0) half[1].parts = parts - half[0].parts;
   for (std::size_t i = 0; i < points.size(); ++i)
     half[north[i] != 0 ? 0 : 1].point.push_back(static_cast<std::uint32_t>(i));
   for (std::size_t h = 0; h < 2; ++h) {
@@ -106,17 +109,27 @@ std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<co
   return half;
 }
 
+std::vector<std::uint64_t> weights_of(const FlatHemisphere& half, std::span<const std::uint64_t> weights) {
+  std::vector<std::uint64_t> own;
+  if (weights.empty()) return own;
+  own.reserve(half.point.size());
+  for (const std::uint32_t i : half.point) own.push_back(weights[i]);
+  return own;
+}
+
+CurveEntrance hemisphere_entrance(std::size_t half) {
+  constexpr std::uint8_t kLowerLeft = 0, kUpperRight = 3, kAcross = 0;
+  return {half == 0 ? kLowerLeft : kUpperRight, kAcross};
+}
+
 std::size_t charted_order(PointView<double> points, std::span<const std::uint64_t> weights,
                           const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order) {
   const auto half = hemispheres(points, weights, parts, options.threads);
   std::size_t most = 0, next = 0;
   for (std::size_t h = 0; h < 2; ++h) {
-    std::vector<std::uint64_t> own;
-    if (!weights.empty())
-      for (const std::uint32_t i : half[h].point) own.push_back(weights[i]);
+    const std::vector<std::uint64_t> own = weights_of(half[h], weights);
     KdTreeOptions with = options;
-    // Lower left to lower right, then upper right to upper left.
-    with.entrance = {static_cast<std::uint8_t>(h == 0 ? 0 : 3), std::uint8_t{0}};
+    with.entrance = hemisphere_entrance(h);
     const std::span<std::uint32_t> places = order.subspan(next, half[h].point.size());
     const std::size_t bytes = curve_order<std::uint32_t>(PointView<double>{half[h].flat, 2}, own, with, curve, places);
     for (std::uint32_t& place : places) place = half[h].point[place];

@@ -20,6 +20,7 @@
 
 namespace amrbench::partitioners {
 
+struct CurveEntrance;
 struct KdTreeOptions;
 enum class TreeCurve : std::uint8_t;
 
@@ -31,7 +32,14 @@ Chart chart_from_name(std::string_view name, std::string_view what);
 struct FlatHemisphere {
   std::vector<double> flat;          ///< two coordinates a point, lengths in radii of the sphere
   std::vector<std::uint32_t> point;  ///< their numbers, ascending
+  int parts = 0;                     ///< slices that lie in it; 0 in both where there are too few for both
 };
+
+/// Weights of a hemisphere's points; empty where there are none.
+std::vector<std::uint64_t> weights_of(const FlatHemisphere& half, std::span<const std::uint64_t> weights);
+
+/// Where the curve enters the north (0) and the south (1).
+CurveEntrance hemisphere_entrance(std::size_t half);
 
 /// North and south. weights: one a point from fixed_point_weights(), or empty; parts >= 1: slices of both together,
 /// each of which is wholly in one (SliceRule::midpoint), where there are enough of them. Points at one height go north

@@ -85,7 +85,9 @@ class PartsTreeMethod : public Partitioner {
  public:
   explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
 
-  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
+    return options.chart == Chart::none;
+  }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
     if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
@@ -99,28 +101,61 @@ class PartsTreeMethod : public Partitioner {
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     check_weights({problem.points, problem.weights}, options, "kd_parts");
     const auto weights = fixed_point_weights(problem.weights, options.threads);
+    PartitionResult result;
+    result.part.resize(problem.points.size());
+    result.order.resize(problem.points.size());
+    result.memory_bytes = weights.size() * sizeof(weights[0]);
     KdTreeOptions tree_options;
     tree_options.parts = options.parts;
     tree_options.threads = options.threads;
-    const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
-    const auto leaves = leaf_order(tree, tree.dim <= 3 ? curve_ : TreeCurve::morton, options.threads);
-    std::vector<std::size_t> start{0};
-    for (const Index leaf : leaves) start.push_back(start.back() + tree.nodes[leaf].count);
-    PartitionResult result;
-    result.part.resize(tree.order.size());
-    result.order.resize(tree.order.size());
-#pragma omp parallel for num_threads(team_size(options.threads)) schedule(static)
-    for (std::size_t p = 0; p < leaves.size(); ++p) {
-      const auto& leaf = tree.nodes[leaves[p]];
-      const Index* from = tree.order.data() + leaf.first;
-      std::copy(from, from + leaf.count, result.order.begin() + static_cast<std::ptrdiff_t>(start[p]));
-      for (Index i = 0; i < leaf.count; ++i) result.part[from[i]] = static_cast<std::int32_t>(p);
+    if (options.chart == Chart::none || !cut_hemispheres(problem.points, weights, tree_options, result)) {
+      const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
+      number_leaves(tree, tree_options, {}, 0, 0, result);
+      result.memory_bytes += tree.peak_bytes;
     }
-    result.memory_bytes = weights.size() * sizeof(weights[0]) + tree.peak_bytes;
     return result;
   }
 
  private:
+  /// Parts of either hemisphere; false where there are too few for both, and nothing is done.
+  bool cut_hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, KdTreeOptions options,
+                       PartitionResult& result) const {
+    const auto half = hemispheres(points, weights, options.parts, options.threads);
+    if (half[0].parts == 0) return false;
+    std::size_t most = 0;
+    for (std::size_t h = 0; h < 2; ++h) {
+      options.parts = half[h].parts;
+      options.entrance = hemisphere_entrance(h);
+      const std::vector<std::uint64_t> own = weights_of(half[h], weights);
+      const auto tree = build_kd_tree<Index>(PointView<double>{half[h].flat, 2}, own, options);
+      number_leaves(tree, options, half[h].point, h == 0 ? 0 : half[0].parts, h == 0 ? 0 : half[0].point.size(),
+                    result);
+      most = std::max(most, tree.peak_bytes + own.size() * sizeof(own[0]));
+    }
+    result.memory_bytes += most + points.size() * (2 * sizeof(double) + sizeof(Index));
+    return true;
+  }
+
+  /// Parts first_part and on, along the curve, of the tree's points, which stand from `place` on in the order. point:
+  /// their numbers, or empty where those are the tree's.
+  void number_leaves(const KdTree<Index>& tree, const KdTreeOptions& options, std::span<const Index> point,
+                     int first_part, std::size_t place, PartitionResult& result) const {
+    const auto leaves = leaf_order(tree, tree.dim <= 3 ? curve_ : TreeCurve::morton,
+                                   curve_start(tree.node_span(), options.entrance), options.threads);
+    std::vector<std::size_t> start{place};
+    for (const Index leaf : leaves) start.push_back(start.back() + tree.nodes[leaf].count);
+#pragma omp parallel for num_threads(team_size(options.threads)) schedule(static)
+    for (std::size_t p = 0; p < leaves.size(); ++p) {
+      const auto& leaf = tree.nodes[leaves[p]];
+      for (Index i = 0; i < leaf.count; ++i) {
+        const Index in_tree = tree.order[leaf.first + i];
+        const Index own = point.empty() ? in_tree : point[in_tree];
+        result.order[start[p] + i] = own;
+        result.part[own] = first_part + static_cast<std::int32_t>(p);
+      }
+    }
+  }
+
   TreeCurve curve_;
 };
 

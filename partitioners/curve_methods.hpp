@@ -7,7 +7,8 @@
 //   curve runs over that of the points (chart.hpp), on one rank.
 // - kd_parts, kd_parts_hilbert, kd_parts_morton: a parts-aware tree, whose leaves are the parts; they are numbered
 //   along GenSFC, Hilbert's curve or Morton's. `splitter` and `bucket` do not count. Result::order has the parts one
-//   after another, points of a part by index.
+//   after another, points of a part by index. With a chart either hemisphere has a tree of its own, in the plane, as
+//   many parts as its weight comes nearest to, and those of the north come first.
 //
 // All take 2 to 16 dimensions but those on GenSFC and Hilbert's curve, which take 2 and 3 (kd_parts uses Morton's
 // numbering above 3), fewer than 2^32 - 1 points, and no graph. Parts beyond the number of points are empty.

@@ -1,13 +1,14 @@
 #pragma once
 // A sphere's mesh with a cap refined: a spherical centroidal Voronoi tessellation of graded density, as MPAS has them.
 //
-// The cap lies around longitude 0, latitude 45 degrees and is 60 degrees across. Inside it points are four times as
-// dense along a line as far from it; between 30 and 50 degrees from its middle the spacing changes smoothly. Points
-// begin as the icosahedron. Each level bisects all edges (triangle_mesh.hpp), moves every point to the centroid, under
-// a density of spacing^-4, of its Voronoi cell (Lloyd) some times, and makes the triangulation Delaunay's again by
-// flips of edges after each move. Numbers are those of the bisections. Level k has 10 * 4^k + 2 vertices, of degree 6
-// but for some of 5 and 7 and rarely others. Source: document 001, section 3.2.4; Q. Du, V. Faber, M. Gunzburger, SIAM
-// Review 41 (1999); T. Ringler et al., Ocean Dynamics 58 (2008) for the density; C. L. Lawson, 1977, for the flips.
+// The cap lies around longitude 0, latitude 45 degrees and is 60 degrees across. Inside it points are to be four times
+// as dense along a line as far from it (so many moves come to more than three times); between 30 and 50 degrees from
+// its middle the spacing changes smoothly. Points begin as the icosahedron. Each level bisects all edges
+// (triangle_mesh.hpp), moves every point to the centroid, under a density of spacing^-4, of its Voronoi cell (Lloyd)
+// some times, and makes the triangulation Delaunay's again by flips of edges after each move. Numbers are those of the
+// bisections. Level k has 10 * 4^k + 2 vertices, of degree 6 but for some of 5 and 7 and rarely others. Source:
+// document 001, section 3.2.4; Q. Du, V. Faber, M. Gunzburger, SIAM Review 41 (1999); T. Ringler et al., Ocean Dynamics
+// 58 (2008) for the density; C. L. Lawson, 1977, for the flips.
 #include "partitioners/inputs/triangle_mesh.hpp"
 
 namespace amrbench::partitioners {

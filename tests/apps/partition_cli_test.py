@@ -164,6 +164,27 @@ class Partition(unittest.TestCase):
                      says="--picture shows one partition")
         self.assertFalse(os.path.exists(self.path("b.png")))
 
+    def test_meshes(self):
+        self.done("--input", "sphere:4", "--method", "gensfc,kd_parts", "--parts", "8,13", "--chart", "hemispheres",
+                  "--json", "s.json")
+        record = self.load("s.json")
+        self.assertEqual(record["options"]["chart"], "hemispheres")
+        self.assertEqual(record["input"]["edges"], 7680)
+        for row in record["rows"]:
+            self.assertLessEqual(row["load_max"] - row["load_min"], 2)
+            self.assertGreater(row["edge_cut_max"], 0)
+        self.done("--input", "sphere:4", "--method", "kd_parts", "--parts", "8", "--picture", "s.png")
+        self.done("--input", "tetrahedra:300", "--method", "gensfc", "--parts", "4", "--json", "t.json")
+        self.assertIsNotNone(self.load("t.json")["rows"][0]["edge_cut_max"])
+        self.refused("--input", "grid:4x4", "--method", "gensfc", "--parts", "2", "--chart", "hemispheres",
+                     says="points of 2 dimensions")
+        self.refused("--input", "uniform:9", "--method", "gensfc", "--parts", "2", "--chart", "hemispheres",
+                     says="all must lie on one sphere")
+        self.refused("--input", "sphere:2", "--method", "gensfc", "--parts", "2", "--chart", "mercator",
+                     says="--chart mercator: must be none or hemispheres")
+        self.refused("--input", "tetrahedra:300", "--method", "gensfc", "--parts", "4", "--picture", "t.png",
+                     says="has 3 dimensions")
+
     def test_nothing_is_overwritten_without_force(self):
         args = ["--input", "grid:4x4", "--method", "linear", "--parts", "2"]
         self.write("mine.json", "mine")
@@ -184,7 +205,8 @@ class Partition(unittest.TestCase):
         self.refused("--input", "grid:4x4", "--method", "metis_kwya", "--parts", "2", says="method metis_kwya: unknown")
         for parts in ("0", "-3", "1.5", "x", "2,0", "9999999999"):
             self.refused("--input", "grid:4x4", "--method", "linear", "--parts", parts, says="--parts")
-        for text in ("grid:4x4:8", "grid:0x4", "uniform:5:3:1:1", "cluster:5:99:1", "plummer:5:4:1", "sphere:5"):
+        for text in ("grid:4x4:8", "grid:0x4", "uniform:5:3:1:1", "cluster:5:99:1", "plummer:5:4:1", "spheroid:5", "sphere:11",
+                     "sphere-adaptive:10", "tetrahedra:3", "file:none.ele"):
             self.refused("--input", text, *ok, says=text.split(":")[0])
         self.refused("--input", "file:none.csv", *ok, says="none.csv: no such file")
         self.refused("--input", "file:none.graph", *ok, says="none.graph: no such file")

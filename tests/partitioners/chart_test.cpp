@@ -102,7 +102,7 @@ TEST(CurveEntrance, AnyCornerGivesTheReflectedCurve) {
       const auto first = along(0, travel, whole_tree);
       for (std::uint8_t corner = 0; corner < 4; ++corner) {
         const auto order = along(corner, travel, whole_tree);
-        EXPECT_EQ(curve_jumps<double, std::uint32_t>(points, order, 1.0), 0U);
+        EXPECT_EQ((curve_jumps<double, std::uint32_t>(points, order, 1.0)), 0U);
         for (std::size_t k = 0; k < order.size(); ++k) {
           const auto mirrored = [&](std::size_t axis) {
             const double at = points[first[k]][axis];
@@ -117,6 +117,7 @@ TEST(CurveEntrance, AnyCornerGivesTheReflectedCurve) {
 }
 
 TEST(ChartedCurve, GoesOnInTheOtherHemisphere) {
+  constexpr int kParts = 4096;
   for (const char* text : {"sphere:5", "sphere:6", "sphere-adaptive:5"}) {
     SCOPED_TRACE(text);
     const PointInput input = load_input(text);
@@ -125,12 +126,15 @@ TEST(ChartedCurve, GoesOnInTheOtherHemisphere) {
       KdTreeOptions options;
       options.bucket = 1;
       std::vector<std::uint32_t> order(points.size());
-      charted_order(points, {}, options, curve, 8, order);
+      charted_order(points, {}, options, curve, kParts, order);
       std::vector<std::uint32_t> sorted = order;
       std::sort(sorted.begin(), sorted.end());
       for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
-      const auto south = std::find_if(order.begin(), order.end(), [&](std::uint32_t i) { return points[i][2] < 0; });
-      EXPECT_TRUE(std::all_of(south, order.end(), [&](std::uint32_t i) { return points[i][2] < 0; }));
+      const auto half = hemispheres(points, {}, kParts);
+      const auto south = order.begin() + static_cast<std::ptrdiff_t>(half[0].point.size());
+      sorted.assign(order.begin(), south);
+      std::sort(sorted.begin(), sorted.end());
+      EXPECT_EQ(sorted, half[0].point);
       // The discs' ends meet at longitude -45 degrees: in the same eighth of the equator.
       for (const std::uint32_t end : {*(south - 1), *south}) {
         EXPECT_LT(std::abs(std::atan2(points[end][1], points[end][0]) + std::numbers::pi / 4), std::numbers::pi / 8);
@@ -165,6 +169,41 @@ TEST(ChartedCurve, WeightsGoWithTheirPoints) {
     for (const int threads : {1, 3}) {
       options.threads = threads;
       EXPECT_EQ(partitioner->partition(problem, options).part, result.part);
+    }
+  }
+}
+
+TEST(ChartedParts, AreEvenAndNumberedNorthFirst) {
+  const PointInput input = load_input("sphere:4");
+  const PointView<double> points = input.problem().points;
+  for (const char* name : {"kd_parts", "kd_parts_hilbert", "kd_parts_morton", "gensfc"}) {
+    auto partitioner = make_partitioner(name);
+    for (const int parts : {1, 2, 3, 16, 37, 300}) {
+      SCOPED_TRACE(std::string(name) + " " + std::to_string(parts));
+      PartitionOptions options;
+      options.parts = parts;
+      options.chart = Chart::hemispheres;
+      const PartitionResult result = partitioner->partition(input.problem(), options);
+      std::vector<std::size_t> load(static_cast<std::size_t>(parts));
+      std::vector<double> height(static_cast<std::size_t>(parts));
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const auto p = static_cast<std::size_t>(result.part[i]);
+        ++load[p];
+        height[p] += points[i][2];
+      }
+      const auto [least, most] = std::minmax_element(load.begin(), load.end());
+      EXPECT_LE(*most - *least, 2U);  // one by rounding in a hemisphere, one between them
+      if (parts >= 16) {
+        const auto south = std::find_if(height.begin(), height.end(), [](double z) { return z < 0; });
+        EXPECT_TRUE(std::all_of(south, height.end(), [](double z) { return z < 0; }));
+        EXPECT_NEAR(static_cast<double>(south - height.begin()), parts / 2.0, 1);
+      }
+      std::vector<std::int32_t> along;
+      for (const std::uint32_t i : result.order) along.push_back(result.part[i]);
+      EXPECT_TRUE(std::is_sorted(along.begin(), along.end()));
+      std::vector<std::uint32_t> sorted = result.order;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
     }
   }
 }

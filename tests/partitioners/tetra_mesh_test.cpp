@@ -218,7 +218,7 @@ TEST_F(TetgenFiles, DamagedOnesCostOneLine) {
   const std::string node = kNode, ele = kEle, neigh = kNeigh;
   const Case cases[] = {
       {"", ele, neigh, "mesh.1.node: no header"},
-      {"5 2 0 0\n", ele, neigh, "the dimension '2'"},
+      {"2 2 0 0\n1 0 0\n", ele, neigh, "the dimension '2'"},
       {"2000000000 3 0 0\n1 0 0 0\n", ele, neigh, "do not fit into a file"},
       {"0 3 0 0\n", ele, neigh, "no points in it"},
       {"5 3 0 0\n1 0 0 0\n", ele, neigh, "ends after 1 of 5 rows"},
