@@ -21,7 +21,14 @@ struct PartitionArguments {
   int dim = 0;                ///< 0: as the input tells, else 3
   int threads = 0;            ///< 0: all
   int repetitions = 1;
-  int nodes = 0;  ///< 0: no two-level form
+  int nodes = 0;           ///< 0: no two-level form
+  int dynamic_rounds = 0;  ///< > 0: a study of points that change (dynamic.hpp)
+  double batch = 0.01;     ///< share of the points that change in a round
+  double shift = 0;        ///< drift a round
+  double dynamic_merge = 0.5;
+  std::string dynamic_rebuild = "parts";  ///< or "cost"
+  bool dynamic_compare = false;           ///< a new tree every round, not in the last one alone
+  int neighbours = 6;                     ///< of a point, for the cut after the last round; 0: not measured
   std::string json;
   std::string csv;
   std::string parts_file;

@@ -30,7 +30,7 @@ Tree<R>::Tree(int dim, const DynamicTreeOptions& options, int threads)
 template <class R>
 std::span<const std::uint32_t> Tree<R>::leaves(TreeCurve curve) {
   if (order_curve_ != curve) {
-    order_ = leaves_along(pool_, dim_, curve, threads_);
+    order_ = leaves_along(pool_, dim_, curve, team(size_));
     order_curve_ = curve;
   }
   return order_;
@@ -40,7 +40,7 @@ template <class R>
 std::vector<std::int64_t> Tree<R>::part_cuts(TreeCurve curve, int parts, SliceRule rule) {
   const auto order = leaves(curve);
   std::vector<std::uint64_t> weight(order.size());
-#pragma omp parallel for num_threads(threads_) schedule(static)
+#pragma omp parallel for num_threads(team(size_)) schedule(static)
   for (std::size_t i = 0; i < order.size(); ++i) {
     const Leaf<R>& leaf = leaves_[order[i]];
     weight[i] = R::kWeighted && options_.weighted ? leaf.weight : leaf.count;
@@ -52,7 +52,7 @@ template <class R>
 void Tree<R>::write_parts(TreeCurve curve, std::span<const std::int64_t> cuts, std::span<std::int32_t> part) {
   const auto order = leaves(curve);
   const std::size_t parts = cuts.empty() ? 0 : cuts.size() - 1;
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+#pragma omp parallel for num_threads(team(size_)) schedule(dynamic)
   for (std::size_t p = 0; p < parts; ++p) {
     for (std::int64_t i = cuts[p]; i < cuts[p + 1]; ++i) {
       for (const R& r : leaves_[order[static_cast<std::size_t>(i)]].points()) part[r.id] = static_cast<std::int32_t>(p);

@@ -56,7 +56,7 @@ void Tree<R>::update_counts() {
   };
   std::vector<std::uint32_t> upper, roots;
   collect(0, false, upper, &roots);
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+#pragma omp parallel for num_threads(team(size_)) schedule(dynamic)
   for (std::size_t r = 0; r < roots.size(); ++r) {
     std::vector<std::uint32_t> below;
     collect(roots[r], true, below, nullptr);
@@ -139,7 +139,7 @@ auto Tree<R>::decide_all() const -> std::vector<Action> {
     }
   }
   std::vector<std::vector<Action>> found(roots.size());
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+#pragma omp parallel for num_threads(team(size_)) schedule(dynamic)
   for (std::size_t r = 0; r < roots.size(); ++r) {
     std::vector<Visit> below{roots[r]};
     while (!below.empty()) {

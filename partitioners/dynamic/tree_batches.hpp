@@ -33,7 +33,7 @@ void Tree<R>::check_batch(const PointBatch& batch, bool weights) const {
 template <class R>
 void Tree<R>::check_finite(PointView<double> points) const {
   bool finite = true;
-#pragma omp parallel for num_threads(threads_) schedule(static) reduction(&& : finite)
+#pragma omp parallel for num_threads(team(points.size())) schedule(static) reduction(&& : finite)
   for (std::size_t i = 0; i < points.data.size(); ++i) finite = finite && std::isfinite(points.data[i]);
   if (!finite) kd::refuse_first(points);
 }
@@ -45,7 +45,7 @@ void Tree<R>::route(PointView<double> points, std::uint32_t* leaf_of, std::size_
   const std::size_t n = points.size();
   const auto dim = static_cast<std::size_t>(dim_);
   const Node* nodes = pool_.nodes.data();
-#pragma omp parallel for num_threads(threads_) schedule(static)
+#pragma omp parallel for num_threads(team(n)) schedule(static)
   for (std::size_t first = 0; first < n; first += kTogether) {
     const std::size_t count = std::min(kTogether, n - first);
     const double* x = points.data.data() + first * dim;
@@ -67,15 +67,19 @@ void Tree<R>::route(PointView<double> points, std::uint32_t* leaf_of, std::size_
 template <class R>
 void Tree<R>::sort_by_leaf(PointView<double> points) {
   entry_count_ = points.size();
+  if (entries_.capacity() > 8 * entry_count_ + 4096) {  // room of a much larger batch
+    entries_.clear();
+    spare_.clear();
+  }
   entries_.truncate(0);
   spare_.truncate(0);
   entries_.grow(entry_count_);
   spare_.grow(entry_count_);
   if (entry_count_ == 0) return;
   route(points, &entries_[0].key, sizeof(Entry) / sizeof(std::uint32_t));
-#pragma omp parallel for num_threads(threads_) schedule(static)
+#pragma omp parallel for num_threads(team(entry_count_)) schedule(static)
   for (std::size_t i = 0; i < entry_count_; ++i) entries_[i].value = static_cast<std::uint32_t>(i);
-  radix_sort(entries_, spare_, threads_);
+  radix_sort(entries_, spare_, team(entry_count_));
 }
 
 /// Calls work(leaf, first entry, last entry) for each leaf of n sorted entries and notes which leaves changed. whole:
@@ -87,7 +91,7 @@ void Tree<R>::for_leaves(const support::PageBuffer<Entry>& entries, std::size_t 
   const Entry* all = entries.data();
   const std::size_t chunks = std::min<std::size_t>(n / 256 + 1, 256);
   std::vector<std::vector<std::uint32_t>> changed(chunks);
-#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+#pragma omp parallel for num_threads(team(n)) schedule(dynamic)
   for (std::size_t c = 0; c < chunks; ++c) {
     const auto group_start = [&](std::size_t i) {
       while (i > 0 && i < n && all[i].key == all[i - 1].key) ++i;
@@ -314,7 +318,7 @@ void Tree<R>::put_down(const PointBatch& batch, PointView<double> to, std::span<
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i] == 2) entries_[at++] = {target[i], static_cast<std::uint32_t>(i)};
   }
-  radix_sort(entries_, spare_, threads_);
+  radix_sort(entries_, spare_, team(entry_count_));
   const PointBatch moved{batch.ids, to, weight};
   for_leaves(entries_, entry_count_, false, [&](Leaf<R>& leaf, const Entry* first, const Entry* last) {
     append(leaf, static_cast<std::size_t>(last - first), [&](std::size_t k) { return record(moved, first[k].value); });

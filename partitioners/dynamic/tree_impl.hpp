@@ -84,6 +84,9 @@ class Tree final : public DynamicTree {
     const R* from;
   };
 
+  /// Threads for work on so many points: one where starting others would take longer.
+  [[nodiscard]] int team(std::size_t points) const { return points < 4096 ? 1 : threads_; }
+
   // tree_batches.hpp
   void check_batch(const PointBatch& batch, bool weights) const;
   void check_finite(PointView<double> points) const;

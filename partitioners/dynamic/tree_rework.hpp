@@ -118,7 +118,7 @@ void Tree<R>::place(Rework& work, std::vector<Filling>& fillings) {
 
 template <class R>
 void Tree<R>::fill(std::span<const Filling> fillings) {
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 64)
+#pragma omp parallel for num_threads(team(32 * fillings.size())) schedule(dynamic, 64)
   for (std::size_t f = 0; f < fillings.size(); ++f) {
     Leaf<R>& leaf = leaves_[fillings[f].leaf];
     std::copy_n(fillings[f].from, leaf.count, leaf.run.slots);
@@ -184,7 +184,7 @@ void Tree<R>::rework(std::span<const Action> actions) {
       small.push_back(a);
     }
   }
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8)
+#pragma omp parallel for num_threads(team(32 * small.size())) schedule(dynamic, 8)
   for (std::size_t s = 0; s < small.size(); ++s) build(works[small[s]], false);
   // Nodes below others come first: their numbers hold until a node above is lifted.
   std::vector<Filling> fillings;
