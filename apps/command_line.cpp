@@ -223,11 +223,20 @@ void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
   command
       .add_flag("--compare", arguments.dynamic_compare, "Build a new tree every round, not after the last one alone")
       ->needs(dynamic);
+  command.add_option("--balance", arguments.balance, "Largest share of a node's points in one child; 1: any")
+      ->type_name("X")
+      ->check(real(0.6, 1.0))
+      ->needs(dynamic);
   command
       .add_option("--neighbours", arguments.neighbours,
-                  "The cut after the last round is that of the graph of so many nearest neighbours; 0: not measured")
+                  "Cuts are those of the graph of so many nearest neighbours; 0: not measured")
       ->type_name("K")
       ->check(whole(0, 64))
+      ->needs(dynamic);
+  command
+      .add_option("--cut-every", arguments.cut_every, "Rounds from one such measure to the next; 0: the last one alone")
+      ->type_name("ROUNDS")
+      ->check(whole(0, 1000000))
       ->needs(dynamic);
 }
 

@@ -28,7 +28,9 @@ struct PartitionArguments {
   double dynamic_merge = 0.5;
   std::string dynamic_rebuild = "parts";  ///< or "cost"
   bool dynamic_compare = false;           ///< a new tree every round, not in the last one alone
-  int neighbours = 6;                     ///< of a point, for the cut after the last round; 0: not measured
+  int neighbours = 6;                     ///< of a point, in the graph by which cuts are measured; 0: none are
+  int cut_every = 0;                      ///< rounds from cut to cut; 0: after the last round alone
+  double balance = 0.7;
   std::string json;
   std::string csv;
   std::string parts_file;

@@ -123,6 +123,7 @@ class DynamicStudy {
     options_.splitter = partitioners::splitter_from_name(arguments.splitter);
     options_.bucket = arguments.bucket;
     options_.merge = arguments.dynamic_merge;
+    options_.balance = arguments.balance;
     options_.threads = arguments.threads;
     std::iota(ids_.begin(), ids_.end(), std::uint64_t{0});
     tree_ = partitioners::make_dynamic_tree(points_.points().dim, options_);
@@ -279,10 +280,16 @@ void print_summary(std::span<const DynamicRow> rows) {
   if (update_s > 0) fmt::print("updates: {:.4g} in {:.4g} s, {:.4g} a second\n", updates, update_s, updates / update_s);
   if (own > 0)
     fmt::print("of {} rounds compared: {:.4g} s, new trees {:.4g} s, ratio {:.4g}\n", compared, own, anew, own / anew);
-  const DynamicRow& last = rows.back();
-  if (last.quality.has_graph)
-    fmt::print("largest cut {}, of a new tree {}; all edges cut {}, {}\n", last.quality.edge_cut_max,
-               last.new_quality.edge_cut_max, last.quality.edge_cut_total, last.new_quality.edge_cut_total);
+  double cut = 0, new_cut = 0;
+  int measured = 0;
+  for (const DynamicRow& r : rows) {
+    cut += static_cast<double>(r.quality.edge_cut_max);
+    new_cut += static_cast<double>(r.new_quality.edge_cut_max);
+    measured += r.quality.has_graph ? 1 : 0;
+  }
+  if (measured > 0 && new_cut > 0)
+    fmt::print("largest cut, mean of {} rounds: {:.6g}, of new trees {:.6g}, ratio {:.4g}\n", measured, cut / measured,
+               new_cut / measured, cut / new_cut);
 }
 
 }  // namespace
@@ -316,7 +323,9 @@ int dynamic_command(const PartitionArguments& arguments) {
   std::vector<DynamicRow> rows{study.start()};
   print_rows(rows);
   for (int round = 1; round <= arguments.dynamic_rounds; ++round) {
-    rows.push_back(study.round(round, round == arguments.dynamic_rounds));
+    const bool measured =
+        round == arguments.dynamic_rounds || (arguments.cut_every > 0 && round % arguments.cut_every == 0);
+    rows.push_back(study.round(round, measured));
     print_rows(rows);
   }
   print_summary(rows);

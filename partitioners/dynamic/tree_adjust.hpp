@@ -6,7 +6,8 @@
 
 namespace amrbench::partitioners::dynamic {
 
-/// Marks the leaves that batches wrote and all above them.
+/// Marks the leaves that batches wrote and all above them. decide() takes the marks away: what it does not visit lies
+/// below nodes that are built anew.
 template <class R>
 void Tree<R>::mark_changed() {
   for (const std::uint32_t number : changed_) {
@@ -74,11 +75,11 @@ auto Tree<R>::limits() const -> Limits {
 
 /// Out of balance, or the lowest node whose rebuilding puts leaves that lie too deep within the bound.
 template <class R>
-bool Tree<R>::must_rebuild(const Limits& limits, const Visit& visit, bool deep) const {
+bool Tree<R>::must_rebuild(const Limits& limits, const Visit& visit, bool changed, bool deep) const {
   const NodeInfo& info = pool_.info[visit.node];
   const std::uint32_t child = pool_.nodes[visit.node].child;
   const std::uint32_t larger = std::max(pool_.info[child].count, pool_.info[child + 1].count);
-  if (info.changed && !info.tied && info.count > 2 * options_.bucket &&
+  if (changed && !info.tied && info.count > 2 * options_.bucket &&
       static_cast<double>(larger) > options_.balance * static_cast<double>(info.count))
     return true;
   if (!deep) return false;
@@ -95,15 +96,16 @@ bool Tree<R>::must_rebuild(const Limits& limits, const Visit& visit, bool deep) 
 /// front of those on nodes below them.
 template <class R>
 void Tree<R>::decide(const Limits& limits, const Visit& visit, std::vector<Action>& actions,
-                     std::vector<Visit>& stack) const {
-  const NodeInfo& info = pool_.info[visit.node];
+                     std::vector<Visit>& stack) {
+  NodeInfo& info = pool_.info[visit.node];
+  const bool changed = std::exchange(info.changed, false);
   const Node& node = pool_.nodes[visit.node];
   if (node.leaf()) {
-    if (info.changed && info.count > options_.bucket) actions.push_back({visit.node, What::split});
+    if (changed && info.count > options_.bucket) actions.push_back({visit.node, What::split});
     return;
   }
   const bool deep = limits.balanced && visit.depth + info.height > limits.depth;
-  if (!info.changed && !deep) return;
+  if (!changed && !deep) return;
   if (info.count == 0 || static_cast<double>(info.count) < limits.merge) {
     actions.push_back({visit.node, What::merge});
     return;
@@ -115,7 +117,7 @@ void Tree<R>::decide(const Limits& limits, const Visit& visit, std::vector<Actio
     stack.push_back({empty == child ? child + 1 : child, visit.depth + 1});
     return;
   }
-  if (limits.balanced && must_rebuild(limits, visit, deep)) {
+  if (limits.balanced && must_rebuild(limits, visit, changed, deep)) {
     actions.push_back({visit.node, What::rebuild});
     return;
   }
@@ -124,7 +126,7 @@ void Tree<R>::decide(const Limits& limits, const Visit& visit, std::vector<Actio
 }
 
 template <class R>
-auto Tree<R>::decide_all() const -> std::vector<Action> {
+auto Tree<R>::decide_all() -> std::vector<Action> {
   const Limits limits = this->limits();
   const std::uint32_t small = std::max<std::uint32_t>(static_cast<std::uint32_t>(size_ / 64), 4096);
   std::vector<Action> actions;
@@ -152,24 +154,10 @@ auto Tree<R>::decide_all() const -> std::vector<Action> {
   return actions;
 }
 
-/// Takes the marks of mark_changed() away, while its nodes are still there.
-template <class R>
-void Tree<R>::unmark() {
-  for (const std::uint32_t number : changed_) {
-    std::uint32_t at = leaves_[number].node;
-    while (pool_.info[at].changed) {
-      pool_.info[at].changed = false;
-      at = pool_.info[at].parent;
-    }
-  }
-  changed_.clear();
-}
-
 /// Decides and carries out, and adds to `done`.
 template <class R>
 void Tree<R>::adjust_once(Adjustments& done) {
   const std::vector<Action> actions = decide_all();
-  unmark();
   for (const Action& action : actions) {
     done.splits += action.what == What::split ? 1 : 0;
     done.merges += action.what == What::merge ? 1 : 0;

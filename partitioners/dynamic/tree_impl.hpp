@@ -109,16 +109,15 @@ class Tree final : public DynamicTree {
   void mark_changed();
   void update(std::uint32_t node);
   void update_counts();
-  void unmark();
   void adjust_once(Adjustments& done);
   void note_ties();
   [[nodiscard]] Limits limits() const;
   [[nodiscard]] std::uint32_t levels_for(std::uint32_t count) const {
     return static_cast<std::uint32_t>(median_levels(count, options_.bucket));
   }
-  void decide(const Limits& limits, const Visit& visit, std::vector<Action>& actions, std::vector<Visit>& stack) const;
-  [[nodiscard]] std::vector<Action> decide_all() const;
-  [[nodiscard]] bool must_rebuild(const Limits& limits, const Visit& visit, bool deep) const;
+  void decide(const Limits& limits, const Visit& visit, std::vector<Action>& actions, std::vector<Visit>& stack);
+  [[nodiscard]] std::vector<Action> decide_all();
+  [[nodiscard]] bool must_rebuild(const Limits& limits, const Visit& visit, bool changed, bool deep) const;
 
   // tree_rework.hpp
   void rework(std::span<const Action> actions);

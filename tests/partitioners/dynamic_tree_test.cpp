@@ -174,7 +174,7 @@ void expect_valid(const DynamicSnapshot& shot, const DynamicTree& tree, const Ex
 /// The parts by the tree's own leaves are those by the leaves of the static tree of the same planes.
 void expect_curve_order(DynamicTree& tree, const DynamicSnapshot& shot, TreeCurve curve) {
   if (shot.ids.empty()) return;
-  const auto expected = leaf_order(shot.tree, curve, 2);
+  const auto expected = leaf_order(shot.tree, curve, 1);
   ASSERT_EQ(tree.leaves(curve).size(), expected.size());
   const int parts = static_cast<int>(expected.size());
   std::vector<std::int64_t> each(expected.size() + 1);
@@ -226,7 +226,7 @@ void random_step(std::span<const std::unique_ptr<DynamicTree>> trees, Held& held
 }
 
 TEST(DynamicTree, IsThatOfTheReferenceAfterEachRandomBatch) {
-  for (std::uint64_t seed = 1; seed <= (tests::fewer_cases() ? 10U : 48U); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (tests::fewer_cases() ? 10U : 24U); ++seed) {
     std::mt19937_64 rng(seed);
     const Kind kind = kKinds[seed % std::size(kKinds)];
     const int dims[] = {2, 3, 3, 5, 10, 16};
@@ -270,7 +270,7 @@ TEST(DynamicTree, IsThatOfTheReferenceAfterEachRandomBatch) {
 
 TEST(DynamicTree, LargeBatchesGiveTheSameTreeOnAnyThreads) {
   std::mt19937_64 rng(7);
-  const std::size_t n = tests::fewer_cases() ? 30000 : 120000;  // above what one thread builds
+  const std::size_t n = tests::fewer_cases() ? 10000 : 60000;  // most of it built by all threads
   const OwnedBatch all = batch_of(Kind::cluster, n, 3, 0, false, rng);
   const OwnedBatch more = batch_of(Kind::uniform, n / 4, 3, n, false, rng);
   std::vector<DynamicSnapshot> shots;
