@@ -99,8 +99,8 @@ void Tree<R>::for_leaves(const support::PageBuffer<Entry>& entries, std::size_t 
     };
     const std::size_t end = group_start(n * (c + 1) / chunks);
     for (std::size_t i = group_start(n * c / chunks); i < end;) {
-      if (i + kFarAhead < n) __builtin_prefetch(&leaves_[all[i + kFarAhead].key]);
-      if (i + kAhead < n) {
+      if (i + kFarAhead < end) __builtin_prefetch(&leaves_[all[i + kFarAhead].key]);
+      if (i + kAhead < end) {  // leaves of this thread
         const Leaf<R>& coming = leaves_[all[i + kAhead].key];
         const R* from = coming.run.slots + (whole ? 0 : coming.count);
         for (int line = 0; line < (whole ? 4 : 1); ++line)
