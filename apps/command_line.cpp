@@ -225,7 +225,7 @@ void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
       ->needs(dynamic);
   command.add_option("--balance", arguments.balance, "Largest share of a node's points in one child; 1: any")
       ->type_name("X")
-      ->check(real(0.6, 1.0))
+      ->check(real(0.55, 1.0))
       ->needs(dynamic);
   command
       .add_option("--neighbours", arguments.neighbours,

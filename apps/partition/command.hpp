@@ -30,7 +30,7 @@ struct PartitionArguments {
   bool dynamic_compare = false;           ///< a new tree every round, not in the last one alone
   int neighbours = 6;                     ///< of a point, in the graph by which cuts are measured; 0: none are
   int cut_every = 0;                      ///< rounds from cut to cut; 0: after the last round alone
-  double balance = 0.7;
+  double balance = 0.6;
   std::string json;
   std::string csv;
   std::string parts_file;

@@ -131,8 +131,8 @@ std::unique_ptr<DynamicTree> make_dynamic_tree(int dim, const DynamicTreeOptions
     throw InputError("bucket is " + std::to_string(options.bucket) + ": must be from 1 to 2^31 - 1");
   if (!(options.merge >= 0 && options.merge < 1))
     throw InputError("merge is " + std::to_string(options.merge) + ": must be at least 0 and below 1");
-  if (!(options.balance >= 0.6 && options.balance <= 1))
-    throw InputError("balance is " + std::to_string(options.balance) + ": must be from 0.6 to 1");
+  if (!(options.balance >= 0.55 && options.balance <= 1))
+    throw InputError("balance is " + std::to_string(options.balance) + ": must be from 0.55 to 1");
   if (options.splitter == Splitter::sampled_median)
     throw InputError("splitter sampled_median: a dynamic tree takes midpoint, median or selection");
   const int threads = team_size(options.threads);

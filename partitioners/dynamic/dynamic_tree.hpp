@@ -40,7 +40,7 @@ struct DynamicTreeOptions {
   Splitter splitter = Splitter::selection;  ///< median and selection: the median; midpoint; not sampled_median
   std::size_t bucket = 32;                  ///< >= 1, below 2^31
   double merge = 0.5;                       ///< in [0, 1): nodes of fewer than merge * bucket points become leaves
-  double balance = 0.7;                     ///< in [0.6, 1]: largest share of a node's points in one child; 1: any
+  double balance = 0.6;                     ///< in [0.55, 1]: largest share of a node's points in one child; 1: any
   bool weighted = false;
   int threads = 0;  ///< 0: all that OpenMP offers
 };
