@@ -20,8 +20,8 @@
 // Identities are the caller's; two points may share one, and coordinates too. Batches are read, not kept. No method is
 // collective or thread-safe; each uses `threads` itself. Errors: support::InputError, before anything has changed.
 // Source: document 001, section 2.8 (operations); weight balance: Z. Men and others, "Parallel kd-tree with batch
-// updates", SIGMOD 2024; depth by rebuilding the lowest ancestor that can: I. Galperin and R. L. Rivest, "Scapegoat
-// trees", SODA 1993.
+// updates", PACMMOD 3 (2025); depth by rebuilding the lowest ancestor that can: I. Galperin and R. L. Rivest,
+// "Scapegoat trees", SODA 1993.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
