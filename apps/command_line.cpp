@@ -239,11 +239,61 @@ void add_outputs(CLI::App& command, PartitionArguments& arguments) {
   command.add_flag("--force", arguments.force, "Replace output files that exist");
 }
 
+/// Points that change (apps/partition/dynamic.hpp); the other options say what they need.
+void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
+  CLI::Option* dynamic =
+      command
+          .add_option("--dynamic", arguments.dynamic_rounds,
+                      "So many rounds of points that come, go and move, in a tree that changes with them")
+          ->type_name("ROUNDS")
+          ->check(whole(1, 1000000));
+  command
+      .add_option("--batch", arguments.batch, "Share of the points that is replaced, and as many that move, a round")
+      ->type_name("X")
+      ->check(real(1e-9, 0.5))
+      ->needs(dynamic);
+  command
+      .add_option("--shift", arguments.shift, "How far newcomers drift a round, in longest sides of the input's box")
+      ->type_name("X")
+      ->check(real(-1.0, 1.0))
+      ->needs(dynamic);
+  command
+      .add_option("--merge", arguments.dynamic_merge, "Nodes of fewer than this share of --bucket points become leaves")
+      ->type_name("X")
+      ->check(real(0.0, 0.999))
+      ->needs(dynamic);
+  command
+      .add_option("--rebuild", arguments.dynamic_rebuild,
+                  "parts: subtrees out of balance; cost: the whole too, when rounds have cost more than that")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"parts", "cost"}))
+      ->needs(dynamic);
+  command
+      .add_flag("--compare", arguments.dynamic_compare, "Build a new tree every round, not after the last one alone")
+      ->needs(dynamic);
+  command.add_option("--balance", arguments.balance, "Largest share of a node's points in one child; 1: any")
+      ->type_name("X")
+      ->check(real(0.55, 1.0))
+      ->needs(dynamic);
+  command
+      .add_option("--neighbours", arguments.neighbours,
+                  "Cuts are those of the graph of so many nearest neighbours; 0: not measured")
+      ->type_name("K")
+      ->check(whole(0, 64))
+      ->needs(dynamic);
+  command
+      .add_option("--cut-every", arguments.cut_every, "Rounds from one such measure to the next; 0: the last one alone")
+      ->type_name("ROUNDS")
+      ->check(whole(0, 1000000))
+      ->needs(dynamic);
+}
+
 std::shared_ptr<PartitionArguments> add_partition(CLI::App& app) {
   auto arguments = std::make_shared<PartitionArguments>();
   arguments->side_tolerance = partitioners::kOrbSideTolerance;
   CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
   add_inputs(*command, *arguments);
+  add_dynamic(*command, *arguments);
   add_outputs(*command, *arguments);
   command->footer("docs/partition-command.md explains inputs and columns. Exit status: 0 done, 1 failed, 2 bad input.");
   return arguments;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "apps/output_file.hpp"
+#include "apps/partition/dynamic.hpp"
 #include "apps/partition/files.hpp"
 #include "apps/partition/memory.hpp"
 #include "apps/partition/record.hpp"
@@ -261,6 +262,7 @@ Found run_all(const support::Communicator& comm, const PartitionArguments& argum
 }  // namespace
 
 int partition_command(const PartitionArguments& arguments, const MpiSession& /*mpi*/) {
+  if (arguments.dynamic_rounds > 0) return dynamic_command(arguments);
   std::vector<std::unique_ptr<Partitioner>> makers;
   for (const std::string& method : arguments.methods) makers.push_back(partitioners::make_partitioner(method));
   partitioners::check_splitter(arguments.splitter);

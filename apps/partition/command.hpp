@@ -32,6 +32,15 @@ struct PartitionArguments {
   int refine = 0;                   ///< rounds; 0: parts stay as the method made them
   std::string refine_goal = "cut";  ///< or "volume"
   double refine_tolerance = 0;
+  int dynamic_rounds = 0;  ///< > 0: a study of points that change (dynamic.hpp)
+  double batch = 0.01;     ///< share of the points that change in a round
+  double shift = 0;        ///< drift a round
+  double dynamic_merge = 0.5;
+  std::string dynamic_rebuild = "parts";  ///< or "cost"
+  bool dynamic_compare = false;           ///< a new tree every round, not in the last one alone
+  int neighbours = 6;                     ///< of a point, in the graph by which cuts are measured; 0: none are
+  int cut_every = 0;                      ///< rounds from cut to cut; 0: after the last round alone
+  double balance = 0.6;
   std::string json;
   std::string csv;
   std::string parts_file;

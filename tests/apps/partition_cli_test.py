@@ -359,11 +359,57 @@ class Partition(unittest.TestCase):
             self.assertEqual(seen[1], seen[0])
             self.assertEqual(seen[2], seen[0])
 
+    # Times, and room taken by threads.
+    VARYING = {"erase_s", "insert_s", "move_s", "adjust_s", "rebuild_s", "cut_s", "updates_per_s", "new_tree_s", "memory_bytes"}
+
+    def dynamic_study(self, name, *more):
+        out = self.done("--input", "cluster:3000:3:2", "--method", "gensfc", "--parts", "8", "--splitter", "selection",
+                        "--bucket", "16", "--dynamic", "12", "--batch", "0.1", "--shift", "0.05", "--csv", name, *more)
+        with open(self.path(name), newline="", encoding="utf-8") as file:
+            return out, list(csv.DictReader(file))
+
+    def test_dynamic_a_row_a_round(self):
+        out, rows = self.dynamic_study("a.csv", "--compare", "--cut-every", "4")
+        self.assertEqual([row["round"] for row in rows], [str(i) for i in range(13)])
+        for row in rows[1:]:
+            self.assertEqual((row["erased"], row["inserted"], row["moved"]), ("300", "300", "300"))
+            self.assertLessEqual(int(row["depth"]), int(row["depth_bound"]))
+            self.assertEqual(float(row["load_mean"]), 375)
+            for load in (row["load_max"], row["new_load_max"]):  # a part exceeds the mean by a leaf at most
+                self.assertLessEqual(float(load), 375 + 16)
+            self.assertEqual(row["edge_cut_max"] != "", int(row["round"]) % 4 == 0)
+            self.assertEqual(row["new_edge_cut_max"] != "", int(row["round"]) % 4 == 0)
+            self.assertGreater(int(row["moved_weight"]), 0)
+        self.assertGreater(sum(int(row["splits"]) for row in rows[1:]), 0)
+        self.assertIn("of 12 rounds compared", out)
+        self.assertIn("mean of 3 rounds", out)
+
+    def test_dynamic_is_the_same_on_any_threads(self):
+        kept = []
+        for threads in ("1", "3"):
+            _, rows = self.dynamic_study(f"t{threads}.csv", "--threads", threads, "--cut-every", "5")
+            kept.append([{key: row[key] for key in row if key not in self.VARYING} for row in rows])
+        self.assertEqual(kept[0], kept[1])
+
+    def test_dynamic_refuses_what_does_not_go_with_it(self):
+        base = ("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2")
+        self.refused(*base, "--json", "x.json", says="--json does not go with --dynamic")
+        self.refused(*base, "--weights", "random:1", says="--weights does not go with --dynamic")
+        self.refused(*base, "--splitter", "sampled_median", says="takes midpoint, median or selection")
+        self.refused(*base, says="works on one rank", ranks=2)
+        self.refused("--input", "uniform:500", "--method", "orb", "--parts", "4", "--dynamic", "2",
+                     says="--method must be morton, hilbert or gensfc")
+        self.refused("--input", "uniform:500", "--method", "morton", "--parts", "4,5", "--dynamic", "2",
+                     says="one part count")
+        self.write("w.csv", "x,y,weight\n0,0,1\n1,1,2\n")
+        self.refused("--input", "file:w.csv", "--method", "morton", "--parts", "2", "--dynamic", "2", says="has weights")
+
     def test_help(self):
         status, out, err = run("partition", "--help")
         self.assertEqual((status, err), (0, ""))
         for flag in ("--input", "--method", "--parts", "--weights", "--previous", "--nodes", "--refine", "--json", "--csv", "--picture",
-                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance", "--slices"):
+                     "--vtk", "--threads", "--repetitions", "--splitter", "--bucket", "--force", "--dim", "--side-tolerance", "--slices",
+                     "--dynamic"):
             self.assertIn(flag, out)
 
 

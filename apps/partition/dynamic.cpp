@@ -1,0 +1,340 @@
+#include "apps/partition/dynamic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "apps/output_file.hpp"
+#include "apps/partition/memory.hpp"
+#include "apps/partition/run.hpp"
+#include "apps/thread_count.hpp"
+#include "partitioners/dynamic/neighbour_graph.hpp"
+#include "partitioners/dynamic/rebuild_policy.hpp"
+#include "partitioners/quality.hpp"
+#include "support/atomic_file.hpp"
+#include "support/error.hpp"
+#include "support/mpi.hpp"
+
+namespace amrbench::apps {
+
+namespace {
+
+using partitioners::DynamicTree;
+using partitioners::TreeCurve;
+using support::InputError;
+using support::Json;
+
+/// Seconds that `work` takes.
+template <class Work>
+double timed(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// A row of the record.
+struct DynamicRow {
+  int round = 0;
+  std::size_t erased = 0, inserted = 0, moved = 0;
+  double erase_s = 0, insert_s = 0, move_s = 0, adjust_s = 0, rebuild_s = 0, cut_s = 0;
+  partitioners::Adjustments adjusted;
+  int depth = 0, depth_bound = 0;
+  std::size_t leaves = 0, memory_bytes = 0;
+  partitioners::PartitionQuality quality;
+  std::size_t moved_weight = 0;
+  /// Of a tree that is built anew; empty where it was not.
+  std::optional<double> new_tree_s;
+  partitioners::PartitionQuality new_quality;
+  std::size_t new_moved_weight = 0;
+
+  [[nodiscard]] double update_s() const { return erase_s + insert_s + move_s + adjust_s; }
+  [[nodiscard]] double all_s() const { return update_s() + rebuild_s + cut_s; }
+};
+
+Json row_json(const DynamicRow& r) {
+  const bool compared = r.new_tree_s.has_value();
+  const auto when = [](bool known, auto value) { return known ? Json(value) : Json(nullptr); };
+  const auto updates = static_cast<double>(r.erased + r.inserted + r.moved);
+  return {{"round", r.round},
+          {"erased", r.erased},
+          {"inserted", r.inserted},
+          {"moved", r.moved},
+          {"erase_s", r.erase_s},
+          {"insert_s", r.insert_s},
+          {"move_s", r.move_s},
+          {"adjust_s", r.adjust_s},
+          {"rebuild_s", r.rebuild_s},
+          {"cut_s", r.cut_s},
+          {"updates_per_s", r.update_s() > 0 ? updates / r.update_s() : 0.0},
+          {"splits", r.adjusted.splits},
+          {"merges", r.adjusted.merges},
+          {"lifts", r.adjusted.lifts},
+          {"rebuilds", r.adjusted.rebuilds},
+          {"rebuilt_points", r.adjusted.rebuilt_points},
+          {"depth", r.depth},
+          {"depth_bound", r.depth_bound},
+          {"leaves", r.leaves},
+          {"memory_bytes", r.memory_bytes},
+          {"load_max", r.quality.load_max},
+          {"load_mean", r.quality.load_mean},
+          {"edge_cut_max", when(r.quality.has_graph, r.quality.edge_cut_max)},
+          {"edge_cut_total", when(r.quality.has_graph, r.quality.edge_cut_total)},
+          {"moved_weight", r.moved_weight},
+          {"new_tree_s", when(compared, r.new_tree_s.value_or(0))},
+          {"new_load_max", when(compared, r.new_quality.load_max)},
+          {"new_edge_cut_max", when(compared && r.new_quality.has_graph, r.new_quality.edge_cut_max)},
+          {"new_edge_cut_total", when(compared && r.new_quality.has_graph, r.new_quality.edge_cut_total)},
+          {"new_moved_weight", when(compared, r.new_moved_weight)}};
+}
+
+TreeCurve curve_of(const PartitionArguments& arguments) {
+  if (arguments.methods.size() == 1) {
+    for (const TreeCurve curve : {TreeCurve::morton, TreeCurve::hilbert, TreeCurve::gensfc})
+      if (arguments.methods[0] == tree_curve_name(curve)) return curve;
+  }
+  throw InputError("--dynamic keeps parts along one curve: --method must be morton, hilbert or gensfc");
+}
+
+void check_dynamic(const PartitionArguments& arguments, const support::Communicator& comm) {
+  if (comm.size() > 1) throw InputError(fmt::format("--dynamic works on one rank, not on {}", comm.size()));
+  if (arguments.parts.size() != 1) throw InputError("--dynamic takes one part count in --parts");
+  const NamedFile others[] = {
+      {"--graph", arguments.graph}, {"--weights", arguments.weights},       {"--previous", arguments.previous},
+      {"--json", arguments.json},   {"--parts-file", arguments.parts_file}, {"--picture", arguments.picture},
+      {"--vtk", arguments.vtk}};
+  for (const NamedFile& other : others)
+    if (!other.name.empty()) throw InputError(fmt::format("{} does not go with --dynamic: leave it out", other.option));
+  if (arguments.nodes > 0) throw InputError("--nodes does not go with --dynamic: leave it out");
+}
+
+/// The dynamic tree and its parts from round to round.
+class DynamicStudy {
+ public:
+  DynamicStudy(const PartitionArguments& arguments, ChangingPoints points)
+      : arguments_(arguments),
+        curve_(curve_of(arguments)),
+        rule_(partitioners::slice_rule_from_name(arguments.slices, "--slices")),
+        points_(std::move(points)),
+        ids_(points_.size()) {
+    options_.splitter = partitioners::splitter_from_name(arguments.splitter);
+    options_.bucket = arguments.bucket;
+    options_.merge = arguments.dynamic_merge;
+    options_.balance = arguments.balance;
+    options_.threads = arguments.threads;
+    std::iota(ids_.begin(), ids_.end(), std::uint64_t{0});
+    tree_ = partitioners::make_dynamic_tree(points_.points().dim, options_);
+  }
+
+  /// The tree of the input: round 0.
+  DynamicRow start() {
+    DynamicRow row;
+    row.inserted = points_.size();
+    row.insert_s = timed([&] { tree_->insert({ids_, points_.points()}); });
+    row.adjust_s = timed([&] { row.adjusted = tree_->adjust(); });
+    new_part_.assign(points_.size(), -1);
+    cut(*tree_, row.cut_s, part_);
+    new_part_ = part_;
+    finish(row);
+    return row;
+  }
+
+  DynamicRow round(int number, bool measured) {
+    DynamicRow row;
+    row.round = number;
+    const ChangingPoints::Change change = points_.advance();
+    const int dim = points_.points().dim;
+    row.inserted = change.replaced.size();
+    row.erase_s = timed([&] { row.erased = tree_->erase({change.replaced, {change.replaced_from, dim}}); });
+    row.insert_s = timed([&] { tree_->insert({change.replaced, {change.replaced_to, dim}}); });
+    row.move_s = timed([&] {
+      row.moved = tree_->move({change.moved, {change.moved_from, dim}}, {change.moved_to, dim});
+    });
+    row.adjust_s = timed([&] { row.adjusted = tree_->adjust(); });
+    const std::vector<std::int32_t> before = part_;
+    cut(*tree_, row.cut_s, part_);
+    maybe_rebuild(row);
+    row.moved_weight = moved(before, part_, change.replaced);
+    if (arguments_.dynamic_compare || measured) compare(row, change);
+    finish(row);
+    if (measured && arguments_.neighbours > 0) measure_cuts(row);
+    return row;
+  }
+
+ private:
+  void cut(DynamicTree& tree, double& seconds, std::vector<std::int32_t>& part) {
+    part.resize(points_.size());
+    std::vector<std::int64_t> cuts;
+    seconds += timed([&] { cuts = tree.part_cuts(curve_, arguments_.parts[0], rule_); });
+    tree.write_parts(curve_, cuts, part);  // for measures: who only wants parts has them as stretches of leaves
+  }
+
+  void maybe_rebuild(DynamicRow& row) {
+    if (arguments_.dynamic_rebuild != "cost") return;
+    if (rebuild_cost_ < 0) rebuild_cost_ = new_tree_seconds();
+    if (!policy_.after_round(row.update_s() + row.cut_s, rebuild_cost_)) return;
+    row.rebuild_s = timed([&] { tree_->rebuild(); });
+    rebuild_cost_ = row.rebuild_s;
+    cut(*tree_, row.cut_s, part_);
+  }
+
+  /// A static tree of the points and its leaves along the curve.
+  double new_tree_seconds() {
+    partitioners::KdTreeOptions options;
+    options.rule.below = options_.splitter;
+    options.bucket = options_.bucket;
+    options.threads = options_.threads;
+    partitioners::KdTree<std::uint32_t> tree;
+    std::vector<std::uint32_t> leaves;
+    std::vector<std::int64_t> cuts;
+    const double seconds = timed([&] {
+      tree = partitioners::build_kd_tree(points_.points(), {}, options);
+      leaves = partitioners::leaf_order(tree, curve_, options.threads);
+      std::vector<std::uint64_t> weight(leaves.size());
+      for (std::size_t i = 0; i < leaves.size(); ++i) weight[i] = tree.nodes[leaves[i]].count;
+      cuts = partitioners::slice_on_ranks(support::Communicator(), weight, weight.size(), arguments_.parts[0], rule_);
+    });
+    new_before_.swap(new_part_);
+    new_part_.resize(points_.size());
+    std::int32_t part = 0;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      while (static_cast<std::int64_t>(i) >= cuts[static_cast<std::size_t>(part) + 1]) ++part;
+      const auto& leaf = tree.nodes[leaves[i]];
+      for (std::uint32_t k = 0; k < leaf.count; ++k) new_part_[tree.order[leaf.first + k]] = part;
+    }
+    return seconds;
+  }
+
+  void compare(DynamicRow& row, const ChangingPoints::Change& change) {
+    row.new_tree_s = new_tree_seconds();
+    row.new_quality = partitioners::measure_quality(new_part_, arguments_.parts[0], {}, nullptr, arguments_.threads);
+    row.new_moved_weight = moved(new_before_, new_part_, change.replaced);
+  }
+
+  void measure_cuts(DynamicRow& row) {
+    const partitioners::Graph graph =
+        partitioners::neighbour_graph(points_.points(), arguments_.neighbours, arguments_.threads);
+    const int parts = arguments_.parts[0];
+    row.quality = partitioners::measure_quality(part_, parts, {}, &graph, arguments_.threads);
+    row.new_quality = partitioners::measure_quality(new_part_, parts, {}, &graph, arguments_.threads);
+  }
+
+  void finish(DynamicRow& row) {
+    row.depth = tree_->depth();
+    row.depth_bound = partitioners::median_levels(tree_->size(), options_.bucket) + 2;
+    row.leaves = tree_->leaf_count();
+    row.memory_bytes = tree_->memory_bytes();
+    row.quality = partitioners::measure_quality(part_, arguments_.parts[0], {}, nullptr, arguments_.threads);
+  }
+
+  /// Points in another part than before, newcomers not counted.
+  [[nodiscard]] static std::size_t moved(std::span<const std::int32_t> before, std::span<const std::int32_t> now,
+                                         std::span<const std::uint64_t> newcomers) {
+    std::size_t all = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) all += now[i] != before[i] ? 1 : 0;
+    for (const std::uint64_t i : newcomers) all -= now[i] != before[i] ? 1 : 0;
+    return all;
+  }
+
+  const PartitionArguments& arguments_;
+  TreeCurve curve_;
+  partitioners::SliceRule rule_;
+  ChangingPoints points_;
+  std::vector<std::uint64_t> ids_;
+  partitioners::DynamicTreeOptions options_;
+  std::unique_ptr<DynamicTree> tree_;
+  partitioners::RebuildPolicy policy_;
+  double rebuild_cost_ = -1;  ///< seconds; -1: not known yet
+  std::vector<std::int32_t> part_, new_part_, new_before_;
+};
+
+void print_rows(std::span<const DynamicRow> rows) {
+  constexpr std::string_view kForm = "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>5} {:>8} {:>9} {:>9} {:>9}\n";
+  const DynamicRow& r = rows.back();
+  if (rows.size() == 1)
+    fmt::print(fmt::runtime(kForm), "round", "erase s", "insert s", "move s", "adjust s", "cut s", "rebuild s",
+               "updates/s", "depth", "leaves", "load max", "moved", "new tree");
+  const auto seconds = [](double s) { return fmt::format("{:.4g}", s); };
+  const Json json = row_json(r);
+  fmt::print(fmt::runtime(kForm), r.round, seconds(r.erase_s), seconds(r.insert_s), seconds(r.move_s),
+             seconds(r.adjust_s), seconds(r.cut_s), seconds(r.rebuild_s),
+             fmt::format("{:.3g}", json["updates_per_s"].get<double>()), r.depth, r.leaves,
+             fmt::format("{:.8g}", r.quality.load_max), r.moved_weight, r.new_tree_s ? seconds(*r.new_tree_s) : "-");
+  std::fflush(stdout);
+}
+
+/// What the study was for, in three lines.
+void print_summary(std::span<const DynamicRow> rows) {
+  double own = 0, anew = 0, updates = 0, update_s = 0;
+  int compared = 0;
+  for (const DynamicRow& r : rows.subspan(1)) {
+    updates += static_cast<double>(r.erased + r.inserted + r.moved);
+    update_s += r.update_s();
+    own += r.new_tree_s ? r.all_s() : 0;
+    anew += r.new_tree_s.value_or(0);
+    compared += r.new_tree_s ? 1 : 0;
+  }
+  if (update_s > 0) fmt::print("updates: {:.4g} in {:.4g} s, {:.4g} a second\n", updates, update_s, updates / update_s);
+  if (own > 0)
+    fmt::print("of {} rounds compared: {:.4g} s, new trees {:.4g} s, ratio {:.4g}\n", compared, own, anew, own / anew);
+  double cut = 0, new_cut = 0;
+  int measured = 0;
+  for (const DynamicRow& r : rows) {
+    cut += static_cast<double>(r.quality.edge_cut_max);
+    new_cut += static_cast<double>(r.new_quality.edge_cut_max);
+    measured += r.quality.has_graph ? 1 : 0;
+  }
+  if (measured > 0 && new_cut > 0)
+    fmt::print("largest cut, mean of {} rounds: {:.6g}, of new trees {:.6g}, ratio {:.4g}\n", measured, cut / measured,
+               new_cut / measured, cut / new_cut);
+}
+
+}  // namespace
+
+int dynamic_command(const PartitionArguments& arguments) {
+  const auto comm = support::Communicator::world();
+  check_dynamic(arguments, comm);
+  (void)curve_of(arguments);
+  (void)partitioners::splitter_from_name(arguments.splitter);
+  const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
+  const NamedFile outputs[] = {{"--csv", arguments.csv}};
+  const NamedFile inputs[] = {{"--input", spec.path}};
+  check_output_files(outputs, inputs, arguments.force);
+  set_threads_and_tell(comm, arguments.threads);
+  std::vector<double> start;
+  int dim = 0;
+  {
+    PartitionInput size;
+    size.spec = spec;
+    if (spec.n > 0) check_partition_size(comm, arguments, spec.n, size);
+    const auto input = partitioners::load_slice<double>(comm, spec, arguments.threads);
+    if (input.dim == 0) throw InputError(fmt::format("--dynamic works on points, and {} has none", input.name));
+    if (input.weighted)
+      throw InputError(
+          fmt::format("--dynamic counts every point as 1, and {} has weights: use points without", input.name));
+    for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+    start.assign(input.points.begin(), input.points.end());
+    dim = input.dim;
+  }
+  DynamicStudy study(arguments, ChangingPoints(std::move(start), dim, arguments.batch, arguments.shift));
+  std::vector<DynamicRow> rows{study.start()};
+  print_rows(rows);
+  for (int round = 1; round <= arguments.dynamic_rounds; ++round) {
+    const bool measured =
+        round == arguments.dynamic_rounds || (arguments.cut_every > 0 && round % arguments.cut_every == 0);
+    rows.push_back(study.round(round, measured));
+    print_rows(rows);
+  }
+  print_summary(rows);
+  if (arguments.csv.empty()) return 0;
+  std::vector<Json> lines;
+  for (const DynamicRow& row : rows) lines.push_back(row_json(row));
+  support::write_file_atomically(arguments.csv, support::rows_to_csv(lines),
+                                 arguments.force ? support::Existing::replace : support::Existing::refuse);
+  return 0;
+}
+
+}  // namespace amrbench::apps
