@@ -109,6 +109,9 @@ void check_dynamic(const PartitionArguments& arguments, const support::Communica
   for (const NamedFile& other : others)
     if (!other.name.empty()) throw InputError(fmt::format("{} does not go with --dynamic: leave it out", other.option));
   if (arguments.nodes > 0) throw InputError("--nodes does not go with --dynamic: leave it out");
+  if (arguments.parts[0].nodes > 0) throw InputError("--dynamic takes parts of one level: --parts N");
+  if (arguments.refine > 0) throw InputError("--refine does not go with --dynamic: leave it out");
+  if (arguments.chart != "none") throw InputError("--chart does not go with --dynamic: leave it out");
 }
 
 /// The dynamic tree and its parts from round to round.
@@ -168,7 +171,7 @@ class DynamicStudy {
   void cut(DynamicTree& tree, double& seconds, std::vector<std::int32_t>& part) {
     part.resize(points_.size());
     std::vector<std::int64_t> cuts;
-    seconds += timed([&] { cuts = tree.part_cuts(curve_, arguments_.parts[0], rule_); });
+    seconds += timed([&] { cuts = tree.part_cuts(curve_, arguments_.parts[0].parts, rule_); });
     tree.write_parts(curve_, cuts, part);  // for measures: who only wants parts has them as stretches of leaves
   }
 
@@ -195,7 +198,8 @@ class DynamicStudy {
       leaves = partitioners::leaf_order(tree, curve_, options.threads);
       std::vector<std::uint64_t> weight(leaves.size());
       for (std::size_t i = 0; i < leaves.size(); ++i) weight[i] = tree.nodes[leaves[i]].count;
-      cuts = partitioners::slice_on_ranks(support::Communicator(), weight, weight.size(), arguments_.parts[0], rule_);
+      cuts = partitioners::slice_on_ranks(support::Communicator(), weight, weight.size(), arguments_.parts[0].parts,
+                                          rule_);
     });
     new_before_.swap(new_part_);
     new_part_.resize(points_.size());
@@ -210,14 +214,15 @@ class DynamicStudy {
 
   void compare(DynamicRow& row, const ChangingPoints::Change& change) {
     row.new_tree_s = new_tree_seconds();
-    row.new_quality = partitioners::measure_quality(new_part_, arguments_.parts[0], {}, nullptr, arguments_.threads);
+    row.new_quality =
+        partitioners::measure_quality(new_part_, arguments_.parts[0].parts, {}, nullptr, arguments_.threads);
     row.new_moved_weight = moved(new_before_, new_part_, change.replaced);
   }
 
   void measure_cuts(DynamicRow& row) {
     const partitioners::Graph graph =
         partitioners::neighbour_graph(points_.points(), arguments_.neighbours, arguments_.threads);
-    const int parts = arguments_.parts[0];
+    const int parts = arguments_.parts[0].parts;
     row.quality = partitioners::measure_quality(part_, parts, {}, &graph, arguments_.threads);
     row.new_quality = partitioners::measure_quality(new_part_, parts, {}, &graph, arguments_.threads);
   }
@@ -227,7 +232,7 @@ class DynamicStudy {
     row.depth_bound = partitioners::median_levels(tree_->size(), options_.bucket) + 2;
     row.leaves = tree_->leaf_count();
     row.memory_bytes = tree_->memory_bytes();
-    row.quality = partitioners::measure_quality(part_, arguments_.parts[0], {}, nullptr, arguments_.threads);
+    row.quality = partitioners::measure_quality(part_, arguments_.parts[0].parts, {}, nullptr, arguments_.threads);
   }
 
   /// Points in another part than before, newcomers not counted.
