@@ -10,10 +10,10 @@ namespace amrbench::apps {
 struct CalibrateArguments {
   std::string config_path;            ///< its blocks, variables and stencil are timed; empty: several shapes
   std::vector<std::string> settings;  ///< of that; in order, later ones win
-  std::string file;     ///< the model
-  int threads = 0;      ///< a rank; 0: all it may use
-  int repetitions = 3;  ///< of each run; medians count
-  bool force = false;   ///< the file may be replaced
+  std::string file;                   ///< the model
+  int threads = 0;                    ///< a rank; 0: all it may use
+  int repetitions = 3;                ///< of each run; medians count
+  bool force = false;                 ///< the file may be replaced
 };
 
 /// Times small runs on this job's ranks, fits the model of a machine to them, holds it against other runs, prints the

@@ -147,7 +147,8 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   command
       .add_option("--input", arguments.input,
                   "grid:768x1152:9, grid:200x100x150:7; KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, "
-                  "field, corner; blocks:PATH, file:PATH.csv, file:PATH.graph, file:PATH[:D] (float64)")
+                  "field, corner; sphere:K, sphere-adaptive:K, tetrahedra:N[:SEED]; blocks:PATH, file:PATH.csv, "
+                  "file:PATH.graph, file:PATH.ele, file:PATH[:D] (float64)")
       ->type_name("INPUT")
       ->check(filled())
       ->required();
