@@ -90,6 +90,18 @@ CLI::Validator filled() {
   return {[](std::string& word) { return word.empty() ? std::string("must not be empty") : std::string(); }, ""};
 }
 
+/// An option with a value that is not empty.
+CLI::Option* add_word(CLI::App& command, const std::string& name, std::string& to, const char* type,
+                      const std::string& text) {
+  return command.add_option(name, to, text)->type_name(type)->check(filled());
+}
+
+template <class T>
+CLI::Option* add_number(CLI::App& command, const std::string& name, T& to, const char* type,
+                        const CLI::Validator& range, const std::string& text) {
+  return command.add_option(name, to, text)->type_name(type)->check(range);
+}
+
 /// The parser would say only that a subcommand is required.
 void refuse_unknown_first_word(int argc, char** argv) {
   constexpr std::string_view kWords[] = {"run",  "partition", "orb",    "trace", "replay",   "calibrate",
@@ -119,20 +131,12 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  run->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
-      ->type_name("N")
-      ->check(whole(0, 4096));
-  run->add_option("--out", arguments->out, "Result folder; default results/<name>-<time>")
-      ->type_name("DIR")
-      ->check(filled());
-  run->add_option("--trace", arguments->trace, "Record which blocks change, for amrbench replay")
-      ->type_name("FILE")
-      ->check(filled());
-  run->add_option(
-         "--restart", arguments->restart,
-         "Go on from the newest good checkpoint of a result folder, or from one slot; auto: of --out, else begin")
-      ->type_name("FOLDER")
-      ->check(filled());
+  add_number(*run, "--threads", arguments->threads, "N", whole(0, 4096),
+             "OpenMP threads a rank; 0 = all the rank may use");
+  add_word(*run, "--out", arguments->out, "DIR", "Result folder; default results/<name>-<time>");
+  add_word(*run, "--trace", arguments->trace, "FILE", "Record which blocks change, for amrbench replay");
+  add_word(*run, "--restart", arguments->restart, "FOLDER",
+           "Go on from the newest good checkpoint of a result folder, or from one slot; auto: of --out, else begin");
   run->add_flag("--dry-run", arguments->dry_run, "Check, print the resolved configuration and its memory, run nothing");
   run->add_flag("--quiet", arguments->quiet, "No progress and no notes");
   run->add_option("--progress", arguments->progress, "auto, live (one line rewritten), plain (lines) or none")
@@ -144,13 +148,10 @@ std::shared_ptr<RunArguments> add_run(CLI::App& app) {
 }
 
 void add_inputs(CLI::App& command, PartitionArguments& arguments) {
-  command
-      .add_option("--input", arguments.input,
-                  "grid:768x1152:9, grid:200x100x150:7; KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, "
-                  "field, corner; sphere:K, sphere-adaptive:K, tetrahedra:N[:SEED]; blocks:PATH, file:PATH.csv, "
-                  "file:PATH.graph, file:PATH.ele, file:PATH[:D] (float64)")
-      ->type_name("INPUT")
-      ->check(filled())
+  add_word(command, "--input", arguments.input, "INPUT",
+           "grid:768x1152:9, grid:200x100x150:7; KIND:N[:SEED] or KIND:N:D:SEED of uniform, cluster, plummer, "
+           "field, corner; sphere:K, sphere-adaptive:K, tetrahedra:N[:SEED]; blocks:PATH, file:PATH.csv, "
+           "file:PATH.graph, file:PATH.ele, file:PATH[:D] (float64)")
       ->required();
   command.add_option("--method", arguments.methods, "Method, or several with commas; `amrbench list` names them")
       ->type_name("NAME")
@@ -168,100 +169,60 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
       ->delimiter(',')
       ->check(part_count())
       ->required();
-  command
-      .add_option("--weights", arguments.weights,
-                  "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
-      ->type_name("WEIGHTS")
-      ->check(filled());
-  command.add_option("--graph", arguments.graph, "METIS graph of points that have none")
-      ->type_name("FILE")
-      ->check(filled());
-  command
-      .add_option("--previous", arguments.previous, "Previous part of each point, a line each: tells the weight moved")
-      ->type_name("FILE")
-      ->check(filled());
-  command.add_option("--dim", arguments.dim, "Dimensions; where the input does not tell, 3")
-      ->type_name("D")
-      ->check(whole(1, 16));
-  command.add_option("--splitter", arguments.splitter, "How methods on a tree split nodes")
-      ->type_name("NAME")
-      ->check(filled());
-  command.add_option("--slices", arguments.slices, "How methods along a curve cut it: midpoint or exact")
-      ->type_name("NAME")
-      ->check(filled());
-  command
-      .add_option("--side-tolerance", arguments.side_tolerance, "orb: sides this near to the longest count as equal")
-      ->type_name("X")
-      ->check(real(0.0, 0.999));
-  command.add_option("--chart", arguments.chart, "Plane of curves and kd_parts over a sphere: none or hemispheres")
-      ->type_name("NAME")
-      ->check(filled());
-  command.add_option("--bucket", arguments.bucket, "Most points in a leaf of a tree")
-      ->type_name("N")
-      ->check(whole(1, std::numeric_limits<std::uint32_t>::max()));
-  command.add_option("--threads", arguments.threads, "OpenMP threads; 0 = all")->type_name("N")->check(whole(0, 4096));
-  command.add_option("--repetitions", arguments.repetitions, "Calls of each method; time_s is their median")
-      ->type_name("N")
-      ->check(whole(1, 100000));
-  command.add_option("--nodes", arguments.nodes, "Group parts into so many nodes and measure between nodes")
-      ->type_name("N")
-      ->check(whole(1, kMostParts));
-  command.add_option("--refine", arguments.refine, "Rounds of boundary refinement after the method; 0 = none")
-      ->type_name("ROUNDS")
-      ->check(whole(0, 1000000));
+  add_word(command, "--weights", arguments.weights, "WEIGHTS",
+           "random:SEED, or a file with a weight a point: .txt, .csv, else float64");
+  add_word(command, "--graph", arguments.graph, "FILE", "METIS graph of points that have none");
+  add_word(command, "--previous", arguments.previous, "FILE",
+           "Previous part of each point, a line each: tells the weight moved");
+  add_number(command, "--dim", arguments.dim, "D", whole(1, 16), "Dimensions; where the input does not tell, 3");
+  add_word(command, "--splitter", arguments.splitter, "NAME", "How methods on a tree split nodes");
+  add_word(command, "--slices", arguments.slices, "NAME", "How methods along a curve cut it: midpoint or exact");
+  add_number(command, "--side-tolerance", arguments.side_tolerance, "X", real(0.0, 0.999),
+             "orb: sides this near to the longest count as equal");
+  add_word(command, "--chart", arguments.chart, "NAME",
+           "Plane of curves and kd_parts over a sphere: none or hemispheres");
+  add_number(command, "--bucket", arguments.bucket, "N", whole(1, std::numeric_limits<std::uint32_t>::max()),
+             "Most points in a leaf of a tree");
+  add_number(command, "--threads", arguments.threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
+  add_number(command, "--repetitions", arguments.repetitions, "N", whole(1, 100000),
+             "Calls of each method; time_s is their median");
+  add_number(command, "--nodes", arguments.nodes, "N", whole(1, kMostParts),
+             "Group parts into so many nodes and measure between nodes");
+  add_number(command, "--refine", arguments.refine, "ROUNDS", whole(0, 1000000),
+             "Rounds of boundary refinement after the method; 0 = none");
   command.add_option("--refine-goal", arguments.refine_goal, "What refinement lowers: cut or volume")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"cut", "volume"}));
-  command
-      .add_option("--refine-tolerance", arguments.refine_tolerance,
-                  "Refined parts may be so much heavier than the mean; 0 = no heavier than the heaviest was")
-      ->type_name("X")
-      ->check(real(0.0, 1.0));
+  add_number(command, "--refine-tolerance", arguments.refine_tolerance, "X", real(0.0, 1.0),
+             "Refined parts may be so much heavier than the mean; 0 = no heavier than the heaviest was");
 }
 
 void add_outputs(CLI::App& command, PartitionArguments& arguments) {
-  command.add_option("--json", arguments.json, "Record of the run, a row a method and part count")
-      ->type_name("FILE")
-      ->check(filled());
-  command.add_option("--csv", arguments.csv, "The rows alone")->type_name("FILE")->check(filled());
-  command.add_option("--parts-file", arguments.parts_file, "The part of each point, a line each")
-      ->type_name("FILE")
-      ->check(filled());
-  command.add_option("--picture", arguments.picture, "PNG picture, two dimensions")
-      ->type_name("FILE.png")
-      ->check(filled());
-  command.add_option("--vtk", arguments.vtk, "Legacy VTK file for ParaView")->type_name("FILE.vtk")->check(filled());
+  add_word(command, "--json", arguments.json, "FILE", "Record of the run, a row a method and part count");
+  add_word(command, "--csv", arguments.csv, "FILE", "The rows alone");
+  add_word(command, "--parts-file", arguments.parts_file, "FILE", "The part of each point, a line each");
+  add_word(command, "--picture", arguments.picture, "FILE.png", "PNG picture, two dimensions");
+  add_word(command, "--vtk", arguments.vtk, "FILE.vtk", "Legacy VTK file for ParaView");
   command.add_option("--draw", arguments.draw, "What --picture and --vtk show: parts or curve")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"parts", "curve"}));
-  command.add_option("--pixels", arguments.pixels, "Longer side of the picture")
-      ->type_name("N")
-      ->check(whole(16, 16384));
+  add_number(command, "--pixels", arguments.pixels, "N", whole(16, 16384), "Longer side of the picture");
   command.add_flag("--force", arguments.force, "Replace output files that exist");
 }
 
 /// Points that change (apps/partition/dynamic.hpp); the other options say what they need.
 void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
   CLI::Option* dynamic =
-      command
-          .add_option("--dynamic", arguments.dynamic_rounds,
-                      "So many rounds of points that come, go and move, in a tree that changes with them")
-          ->type_name("ROUNDS")
-          ->check(whole(1, 1000000));
-  command
-      .add_option("--batch", arguments.batch, "Share of the points that is replaced, and as many that move, a round")
-      ->type_name("X")
-      ->check(real(1e-9, 0.5))
+      add_number(command, "--dynamic", arguments.dynamic_rounds, "ROUNDS", whole(1, 1000000),
+                 "So many rounds of points that come, go and move, in a tree that changes with them");
+  add_number(command, "--batch", arguments.batch, "X", real(1e-9, 0.5),
+             "Share of the points that is replaced, and as many that move, a round")
       ->needs(dynamic);
-  command
-      .add_option("--shift", arguments.shift, "How far newcomers drift a round, in longest sides of the input's box")
-      ->type_name("X")
-      ->check(real(-1.0, 1.0))
+  add_number(command, "--shift", arguments.shift, "X", real(-1.0, 1.0),
+             "How far newcomers drift a round, in longest sides of the input's box")
       ->needs(dynamic);
-  command
-      .add_option("--merge", arguments.dynamic_merge, "Nodes of fewer than this share of --bucket points become leaves")
-      ->type_name("X")
-      ->check(real(0.0, 0.999))
+  add_number(command, "--merge", arguments.dynamic_merge, "X", real(0.0, 0.999),
+             "Nodes of fewer than this share of --bucket points become leaves")
       ->needs(dynamic);
   command
       .add_option("--rebuild", arguments.dynamic_rebuild,
@@ -272,20 +233,14 @@ void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
   command
       .add_flag("--compare", arguments.dynamic_compare, "Build a new tree every round, not after the last one alone")
       ->needs(dynamic);
-  command.add_option("--balance", arguments.balance, "Largest share of a node's points in one child; 1: any")
-      ->type_name("X")
-      ->check(real(0.55, 1.0))
+  add_number(command, "--balance", arguments.balance, "X", real(0.55, 1.0),
+             "Largest share of a node's points in one child; 1: any")
       ->needs(dynamic);
-  command
-      .add_option("--neighbours", arguments.neighbours,
-                  "Cuts are those of the graph of so many nearest neighbours; 0: not measured")
-      ->type_name("K")
-      ->check(whole(0, 64))
+  add_number(command, "--neighbours", arguments.neighbours, "K", whole(0, 64),
+             "Cuts are those of the graph of so many nearest neighbours; 0: not measured")
       ->needs(dynamic);
-  command
-      .add_option("--cut-every", arguments.cut_every, "Rounds from one such measure to the next; 0: the last one alone")
-      ->type_name("ROUNDS")
-      ->check(whole(0, 1000000))
+  add_number(command, "--cut-every", arguments.cut_every, "ROUNDS", whole(0, 1000000),
+             "Rounds from one such measure to the next; 0: the last one alone")
       ->needs(dynamic);
 }
 
@@ -315,15 +270,10 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
       ->required()
       ->type_name("D")
       ->check(whole(1, std::numeric_limits<std::uint32_t>::max()));
-  command->add_option("--dim", arguments->dim, "2 or 3; where the input does not tell, 3")
-      ->type_name("DIM")
-      ->check(whole(2, 3));
+  add_number(*command, "--dim", arguments->dim, "DIM", whole(2, 3), "2 or 3; where the input does not tell, 3");
   command->add_flag("--float", arguments->single, "Single-precision coordinates");
-  command
-      ->add_option("--weights", arguments->weights,
-                   "random:SEED, or a file with a weight a point: .txt, .csv, else float64")
-      ->type_name("WEIGHTS")
-      ->check(filled());
+  add_word(*command, "--weights", arguments->weights, "WEIGHTS",
+           "random:SEED, or a file with a weight a point: .txt, .csv, else float64");
   std::string methods;
   for (const partitioners::OrbMethod& method : partitioners::orb_methods())
     methods += fmt::format("{}{}", methods.empty() ? "" : ", ", method.name);
@@ -332,23 +282,15 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
       ->type_name("NAME")
       ->check(filled())
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
-      ->type_name("N")
-      ->check(whole(0, 4096));
-  command->add_option("--repeat", arguments->repeat, "Times to run; the median is reported")
-      ->type_name("K")
-      ->check(whole(1, 1000));
-  command->add_option("--side-tolerance", arguments->side_tolerance, "Sides this near to the longest count as equal")
-      ->type_name("X")
-      ->check(real(0.0, 0.999));
+  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
+  add_number(*command, "--repeat", arguments->repeat, "K", whole(1, 1000), "Times to run; the median is reported");
+  add_number(*command, "--side-tolerance", arguments->side_tolerance, "X", real(0.0, 0.999),
+             "Sides this near to the longest count as equal");
   command->add_flag("--roofline", arguments->roofline, "Measure counting and show each level against the memory");
-  command->add_option("--json", arguments->json, "Write the record there")->type_name("FILE")->check(filled());
-  command->add_option("--labels", arguments->labels_file, "Write the leaf of each point there, raw 32-bit")
-      ->type_name("FILE")
-      ->check(filled());
-  command->add_option("--permutation", arguments->permutation_file, "Write the points' numbers by leaf, raw 32-bit")
-      ->type_name("FILE")
-      ->check(filled());
+  add_word(*command, "--json", arguments->json, "FILE", "Write the record there");
+  add_word(*command, "--labels", arguments->labels_file, "FILE", "Write the leaf of each point there, raw 32-bit");
+  add_word(*command, "--permutation", arguments->permutation_file, "FILE",
+           "Write the points' numbers by leaf, raw 32-bit");
   command->add_flag("--force", arguments->force, "Replace output files that exist");
   return arguments;
 }
@@ -357,7 +299,7 @@ std::shared_ptr<TraceArguments> add_trace(CLI::App& app) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand("trace", "Refine a configuration's mesh alone and record it for replay");
   command->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)")->required();
-  command->add_option("-o,--output", arguments->file, "The trace")->type_name("FILE")->check(filled())->required();
+  add_word(*command, "-o,--output", arguments->file, "FILE", "The trace")->required();
   command->add_option("--set", arguments->settings, "Change one key: table.key=value (repeatable)")
       ->type_name("KEY=VALUE")
       ->expected(1)
@@ -383,31 +325,20 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   names("--policy", arguments->policies, "Balance policies, with commas")->required();
   names("--weights", arguments->weights, "Cost models, with commas");
   names("--slices", arguments->slices, "Rules of slices, with commas");
-  command->add_option("--splitter", arguments->splitter, "How methods on a tree split nodes")
-      ->type_name("NAME")
-      ->check(filled());
+  add_word(*command, "--splitter", arguments->splitter, "NAME", "How methods on a tree split nodes");
   command->add_flag("--rename", arguments->rename, "Parts take the numbers of the ranks where most of them is");
-  command->add_option("--threshold", arguments->threshold, "Of policy threshold")
-      ->type_name("X")
-      ->check(real(0.0, std::numeric_limits<double>::max()));
-  command->add_option("--every", arguments->every, "Of policy every_n")->type_name("N")->check(whole(1, 1 << 30));
-  command->add_option("--machine", arguments->machine, "Model of a machine (TOML, docs/replay.md)")
-      ->type_name("FILE")
-      ->check(filled());
-  command->add_option("--threads", arguments->threads, "OpenMP threads; 0 = all")
-      ->type_name("N")
-      ->check(whole(0, 4096));
+  add_number(*command, "--threshold", arguments->threshold, "X", real(0.0, std::numeric_limits<double>::max()),
+             "Of policy threshold");
+  add_number(*command, "--every", arguments->every, "N", whole(1, 1 << 30), "Of policy every_n");
+  add_word(*command, "--machine", arguments->machine, "FILE", "Model of a machine (TOML, docs/replay.md)");
+  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
   command->add_option("--export", arguments->exported, "lbaf PREFIX: one combination as LBAF reads it, a file a rank")
       ->type_name("FORMAT PREFIX")
       ->expected(2);
   command->add_flag("--no-optimum", arguments->no_optimum, "Do not search the best schedule");
-  command->add_option("--json", arguments->json, "Record of the replay, a row a combination")
-      ->type_name("FILE")
-      ->check(filled());
-  command->add_option("--csv", arguments->csv, "The rows alone")->type_name("FILE")->check(filled());
-  command->add_option("--series", arguments->series, "CSV, a row a combination and refinement")
-      ->type_name("FILE")
-      ->check(filled());
+  add_word(*command, "--json", arguments->json, "FILE", "Record of the replay, a row a combination");
+  add_word(*command, "--csv", arguments->csv, "FILE", "The rows alone");
+  add_word(*command, "--series", arguments->series, "FILE", "CSV, a row a combination and refinement");
   command->add_flag("--force", arguments->force, "Replace output files that exist");
   command->footer("docs/replay.md explains model and columns. Exit status: 0 done, 1 failed, 2 bad input.");
   return arguments;
@@ -423,16 +354,11 @@ std::shared_ptr<CalibrateArguments> add_calibrate(CLI::App& app) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("-o,--output", arguments->file, "The model (TOML, docs/replay.md)")
-      ->type_name("FILE")
-      ->check(filled())
-      ->required();
-  command->add_option("--threads", arguments->threads, "OpenMP threads a rank; 0 = all the rank may use")
-      ->type_name("N")
-      ->check(whole(0, 4096));
-  command->add_option("--repetitions", arguments->repetitions, "Runs of each case; medians count")
-      ->type_name("N")
-      ->check(whole(1, 1000));
+  add_word(*command, "-o,--output", arguments->file, "FILE", "The model (TOML, docs/replay.md)")->required();
+  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096),
+             "OpenMP threads a rank; 0 = all the rank may use");
+  add_number(*command, "--repetitions", arguments->repetitions, "N", whole(1, 1000),
+             "Runs of each case; medians count");
   command->add_flag("--force", arguments->force, "Replace a file that exists");
   return arguments;
 }

@@ -52,9 +52,10 @@ struct Traffic {
     ++pieces;
   }
   [[nodiscard]] double seconds(const Machine& m, std::int64_t cell_bytes) const {
-    return static_cast<double>((near_bytes + far_bytes) / cell_bytes) * m.face_cell_s +
-           static_cast<double>(near_messages) * m.node_latency_s + static_cast<double>(near_bytes) * m.node_byte_s +
-           static_cast<double>(far_messages) * m.latency_s + static_cast<double>(far_bytes) * m.byte_s;
+    const std::int64_t cells = (near_bytes + far_bytes) / cell_bytes;
+    return static_cast<double>(cells) * m.face_cell_s + static_cast<double>(near_messages) * m.node_latency_s +
+           static_cast<double>(near_bytes) * m.node_byte_s + static_cast<double>(far_messages) * m.latency_s +
+           static_cast<double>(far_bytes) * m.byte_s;
   }
 };
 
