@@ -102,9 +102,11 @@ void Tree<R>::for_leaves(const support::PageBuffer<Entry>& entries, std::size_t 
       if (i + kFarAhead < end) __builtin_prefetch(&leaves_[all[i + kFarAhead].key]);
       if (i + kAhead < end) {  // leaves of this thread
         const Leaf<R>& coming = leaves_[all[i + kAhead].key];
-        const R* from = coming.run.slots + (whole ? 0 : coming.count);
-        for (int line = 0; line < (whole ? 4 : 1); ++line)
-          __builtin_prefetch(reinterpret_cast<const char*>(from) + 64 * line);
+        const R* from = coming.run.slots;  // null: it has never had a point
+        const int lines = from == nullptr ? 0 : whole ? 4 : 1;
+        if (from != nullptr && !whole) from += coming.count;
+        for (int line = 0; line < lines; ++line)
+          __builtin_prefetch(reinterpret_cast<const char*>(from) + std::size_t{64} * line);
       }
       std::size_t next = i + 1;
       while (next < n && all[next].key == all[i].key) ++next;
