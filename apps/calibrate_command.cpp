@@ -181,16 +181,22 @@ std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<co
   return runs;
 }
 
+/// Seconds, and by how much the replay's differ; of what took no time, nothing.
+std::string error_cell(double measured, double replayed) {
+  if (measured <= 0.0) return fmt::format(" {:>9.4f} {:>7}", measured, "-");
+  return fmt::format(" {:>9.4f} {:>+5.0f} %", measured, 100.0 * (replayed / measured - 1.0));
+}
+
 std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machine) {
   const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine);
   std::string line = fmt::format("{:<30}", run.name);
   double all = 0.0, all_replayed = 0.0;
   for (std::size_t phase = 0; phase < measured.size(); ++phase) {
-    line += fmt::format(" {:>9.4f} {:>+5.0f} %", measured[phase], 100.0 * (replayed[phase] / measured[phase] - 1.0));
+    line += error_cell(measured[phase], replayed[phase]);
     all += measured[phase];
     all_replayed += replayed[phase];
   }
-  return line + fmt::format(" {:>9.4f} {:>+5.0f} %\n", all, 100.0 * (all_replayed / all - 1.0));
+  return line + error_cell(all, all_replayed) + "\n";
 }
 
 void fit_and_tell(std::span<const MeasuredRun> fitted, std::span<const MeasuredRun> checked,

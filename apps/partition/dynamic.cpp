@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -17,6 +16,7 @@
 #include "partitioners/quality.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
+#include "support/metrics.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {
@@ -31,9 +31,9 @@ using support::Json;
 /// Seconds that `work` takes.
 template <class Work>
 double timed(Work&& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = support::Metrics::steady_seconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return support::Metrics::steady_seconds() - start;
 }
 
 /// A row of the record.

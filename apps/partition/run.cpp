@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "partitioners/refine/refine.hpp"
 #include "partitioners/two_level.hpp"
 #include "support/error.hpp"
+#include "support/metrics.hpp"
 
 namespace amrbench::apps {
 
@@ -35,8 +35,8 @@ void need_graph(const Communicator& comm, const PartitionArguments& arguments, P
   });
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+double seconds_since(double start) {
+  return support::Metrics::steady_seconds() - start;
 }
 
 /// Refinement as asked for, on rank 0, which has the graph and the weights of all.
@@ -66,7 +66,7 @@ class RowRefinement {
   /// Between the levels of parts in two levels: time that is not the method's.
   void refine_nodes(int nodes, std::span<std::int32_t> node) {
     if (!asked()) return;
-    const auto start = std::chrono::steady_clock::now();
+    const double start = support::Metrics::steady_seconds();
     refine(nodes, {}, node);
     node_seconds_ += seconds_since(start);
   }
@@ -88,7 +88,7 @@ void time_calls(const Communicator& comm, int repetitions, RowRefinement& refine
     // Measured once: giving memory back to the system before every call would make them all pay for getting it again.
     const auto growth = k == 0 ? std::make_optional<partitioners::ResidentGrowth>() : std::nullopt;
     support::barrier(comm);
-    const auto start = std::chrono::steady_clock::now();
+    const double start = support::Metrics::steady_seconds();
     run();
     const double seconds = seconds_since(start);
     within.push_back(support::all_max(comm, refinement.take_node_seconds()));
@@ -166,7 +166,7 @@ void refine_parts(const Communicator& comm, const PartitionArguments& arguments,
     refined.volumes = arguments.refine_goal == "volume";
     for (double& seconds : refined.times_s) {
       part = unrefined;
-      const auto start = std::chrono::steady_clock::now();
+      const double start = support::Metrics::steady_seconds();
       refined.result = refinement.refine(count.parts, node_of, part);
       seconds += seconds_since(start);
     }

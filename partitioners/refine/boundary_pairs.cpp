@@ -105,14 +105,16 @@ std::vector<std::vector<std::size_t>> colour_pairs(const BoundaryPairs& found, s
   for (const std::size_t k : turn) {
     auto& low = taken[static_cast<std::size_t>(found.pairs[k].low)];
     auto& high = taken[static_cast<std::size_t>(found.pairs[k].high)];
-    const std::size_t words = std::max(low.size(), high.size()) + 1;
-    low.resize(std::max(low.size(), words), 0);
-    high.resize(std::max(high.size(), words), 0);
+    const auto used = [&](std::size_t word) {
+      return (word < low.size() ? low[word] : 0) | (word < high.size() ? high[word] : 0);
+    };
     std::size_t word = 0;
-    while (~(low[word] | high[word]) == 0) ++word;
-    const auto bit = static_cast<std::size_t>(std::countr_one(low[word] | high[word]));
-    low[word] |= std::uint64_t{1} << bit;
-    high[word] |= std::uint64_t{1} << bit;
+    while (~used(word) == 0) ++word;
+    const auto bit = static_cast<std::size_t>(std::countr_one(used(word)));
+    for (auto* const classes_of : {&low, &high}) {
+      if (classes_of->size() <= word) classes_of->resize(word + 1, 0);
+      (*classes_of)[word] |= std::uint64_t{1} << bit;
+    }
     const std::size_t colour = 64 * word + bit;
     if (colour >= classes.size()) classes.resize(colour + 1);
     classes[colour].push_back(k);
