@@ -5,6 +5,7 @@
 
 #include "amr/cuda_face_stage.hpp"
 #include "kernels/average27_cuda.hpp"
+#include "kernels/block_sums_cuda.hpp"
 #include "kernels/wide_faces_cuda.hpp"
 
 namespace amrbench::amr {
@@ -94,12 +95,12 @@ void CudaWideStage::compute(CudaFields& fields, std::int64_t stage, const std::i
                             const kernels::DeviceSumView& sums) {
   const bool summing = sums.words != nullptr;
   if (mixed_) {
-    mixed_->launch(stage, around_, blocks, count, fields.output(), device_.main());
+    device_.count_launches(mixed_->launch(stage, around_, blocks, count, fields.output(), device_.main()));
     if (summing) kernels::launch_block_sums(layout_, count, fields.output(), sums, device_.main());
   } else {
     kernels::launch_average27(layout_, {around_, blocks, count, fields.output(), sums}, device_.main());
   }
-  device_.count_launches(mixed_ && summing ? 2 : 1);
+  device_.count_launches(!mixed_ || summing ? 1 : 0);
 }
 
 void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,

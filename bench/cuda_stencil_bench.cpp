@@ -239,7 +239,8 @@ void add_average7_cases(Grids& grids, int edge, int variables) {
   const BlockLayout layout = kernels::make_layout({edge, edge, edge}, variables);
   for (const bool summing : {false, true}) add_average7(grids, {edge, variables, {}, summing});
   constexpr int kAhead = 4 << 20;
-  for (const Average7Variant variant : {Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+  for (const Average7Variant variant :
+       {Average7Variant::march, Average7Variant::group, Average7Variant::planes, Average7Variant::ring}) {
     for (int setting = 0; setting < kernels::average7_settings(layout, variant); ++setting) {
       for (const bool summing : {false, true})
         add_average7(grids, {edge, variables, {variant, setting, kAhead, 1}, summing});
@@ -272,13 +273,13 @@ Average7Case read_case(const std::string& words) {
   if (parts.size() < kFixed) return fail("give edge,variables,variant,setting");
   Average7Case c{number(parts[0]), number(parts[1]), {}, false};
   bool known = false;
-  for (const Average7Variant variant :
-       {Average7Variant::automatic, Average7Variant::march, Average7Variant::group, Average7Variant::planes}) {
+  for (const Average7Variant variant : {Average7Variant::automatic, Average7Variant::march, Average7Variant::group,
+                                        Average7Variant::planes, Average7Variant::ring}) {
     if (parts[2] != kernels::name_of(variant)) continue;
     c.options.variant = variant;
     known = true;
   }
-  if (!known) return fail("the variant is automatic, march, group or planes");
+  if (!known) return fail("the variant is automatic, march, group, planes or ring");
   c.options.setting = number(parts[3]);
   constexpr int kKilo = 1 << 10;
   for (std::size_t i = kFixed; i < parts.size(); ++i) {

@@ -26,6 +26,12 @@ int call_march_narrow(const Average7Call& call);  // average7_cuda_march_narrow.
 int call_march_wide(const Average7Call& call);    // average7_cuda_march_wide.cu
 int call_group(const Average7Call& call);         // average7_cuda_group.cu
 int call_planes(const Average7Call& call);        // average7_cuda_planes.cu
+int call_ring(const Average7Call& call);          // average7_cuda_ring.cu
+
+/// ring is for planes of at least so many rows.
+inline constexpr int kRingLeast = 6;
+/// The setting of ring that serves a layout best.
+int best_ring(const BlockLayout& layout);
 
 /// The settings of a kernel for one layout: a list of shapes.
 template <class... Shapes>

@@ -17,6 +17,8 @@ int call_variant(const detail::Average7Call& call) {
       return support::current_device_shape().capability >= kHopper ? detail::call_group(call) : 0;
     case Variant::planes:
       return support::current_device_shape().capability >= kHopper ? detail::call_planes(call) : 0;
+    case Variant::ring:
+      return detail::call_ring(call);
     default:
       return call.layout.lanes <= kNarrow ? detail::call_march_narrow(call) : detail::call_march_wide(call);
   }
@@ -35,18 +37,18 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
       {4, 8, {kMarch, 3, 4 * kMega, 32, 4}, {kMarch, 0, 2 * kMega, 8, 2}},
       {8, 1, {kGroup, 1, 0, 1, 4}, {kMarch, 0, 4 * kMega, 0}},
-      {8, 5, {kPlanes, 1, 0, 8, 4}, {kPlanes, 1, 4 * kMega, 8, 4}},
-      {8, 8, {kPlanes, 0, 0, 8, 2}, {kPlanes, 0, 4 * kMega, 8, 4}},
-      {16, 1, {kPlanes, 1, 0, 0, 8}, {kPlanes, 1, 0, 0, 4}},
-      {16, 5, {kPlanes, 1, 0, 8, 4}, {kPlanes, 2, 0, 8, 4}},
-      {16, 8, {kPlanes, 1, 0, 1, 8}, {kPlanes, 1, 0, 1, 4}},
-      {32, 1, {kPlanes, 1, 0, 0, 4}, {kPlanes, 1, 0, 0, 4}},
+      {8, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 0, 4 * kMega, 8, 4}},
+      {16, 1, {kPlanes, 0, 0, 0, 8}, {kPlanes, 0, 0, 0, 4}},
+      {16, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 1, 0, 8, 4}},
+      {16, 8, {kPlanes, 0, 0, 1, 8}, {kPlanes, 0, 0, 1, 4}},
   };
   const auto& c = layout.cells;
   if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {
     for (const Choice& choice : kChoices)
       if (choice.edge == c[0] && choice.lanes == layout.lanes) return summing ? choice.summing : choice.plain;
   }
+  const bool march = c[1] < detail::kRingLeast || (c[1] < 8 && (layout.lanes % 2 == 0 || layout.lanes == 1));
+  if (!march) return {Variant::ring, detail::best_ring(layout), 0, 1};
   return {kMarch, 0, 2 * kMega, 1};
 }
 
@@ -69,6 +71,8 @@ const char* name_of(Variant variant) {
       return "group";
     case Variant::planes:
       return "planes";
+    case Variant::ring:
+      return "ring";
     default:
       return "automatic";
   }

@@ -22,18 +22,19 @@
 //   tile                consecutive groups: chunk 0 of all of them is done first, then chunk 1, and so on. With fewer
 //                       chunks of a block under way, more blocks are, and fewer faces are read from memory twice
 //   cluster             1 to 8 thread blocks that the hardware starts together on one part of the GPU
-//   march, group, planes  the three kernels
+//   march, ring, group, planes  the four kernels
 // A kernel's settings for a layout are numbered from 0.
 //
-// Three kernels; best_average7() has the table that chooses by block and lanes:
+// Two kernels for blocks of any shape, and two that are faster for a few; best_average7() chooses:
 //   march    every layout, every device. A thread owns a column of cells along z (16 bytes of lanes), keeps three
-//            planes in registers, and reads its neighbours in x and y through the first-level cache
+//            planes in registers, and reads its neighbours in x and y through the first-level cache. For small blocks
+//   ring     planes of 6 rows and more, every device. A thread block walks one chunk of a few blocks, or some rows of
+//            one, along z. All threads copy the planes to come, each with the cells around it, to a ring of planes in
+//            shared memory
 //   group    small blocks. A thread block copies one chunk of a few blocks, and the faces around, to shared memory; a
 //            face between two blocks of the group is there already
-//   planes   large blocks. A thread block walks one chunk of one block (or some rows of it) along z. One warp copies
-//            plane after plane, each with the cells around it, to a ring of planes in shared memory; the other warps
-//            compute
-// group and planes need compute capability 9.0 (bulk copies) and are compiled for cubes of usual sizes.
+//   planes   as ring, of one block. One warp copies, whole planes at once; the other warps compute
+// group and planes need compute capability 9.0 (bulk copies) and are compiled for the cubes they gain 5 % and more on.
 //
 // Why prefetches and clusters. Thread blocks come and go in the order of the pieces: ones that stay would drift apart,
 // and the faces between them would be gone from the cache. A new thread block waits for memory first, so each
@@ -52,7 +53,7 @@
 
 namespace amrbench::kernels {
 
-enum class Average7Variant : std::uint8_t { automatic, march, group, planes };
+enum class Average7Variant : std::uint8_t { automatic, march, group, planes, ring };
 
 struct Average7Options {
   Average7Variant variant = Average7Variant::automatic;  ///< automatic: the table decides all below but each_arrives
@@ -88,7 +89,8 @@ struct Average7Job {
 void launch_average7(const BlockLayout& layout, const Average7Job& job, const support::CudaStream& stream,
                      const Average7Options& options = {});
 
-/// What `automatic` stands for, by the layout and whether sums are asked for: one table of measured choices.
+/// What `automatic` stands for, by the layout and whether sums are asked for: a table of measured choices for the cubes
+/// that have a kernel of their own, ring for planes of 8 rows and more (6, where march is slow), march below.
 [[nodiscard]] Average7Options best_average7(const BlockLayout& layout, bool summing);
 
 /// How many settings a variant has for a layout on the current device; 0 = none.
@@ -97,7 +99,7 @@ void launch_average7(const BlockLayout& layout, const Average7Job& job, const su
 /// Facts of a launch on the current device; options name a setting that there is.
 [[nodiscard]] Average7Facts average7_facts(const BlockLayout& layout, const Average7Options& options, bool summing);
 
-/// "march", "group", "planes", "automatic".
+/// "march", "group", "planes", "ring", "automatic".
 [[nodiscard]] const char* name_of(Average7Variant variant);
 
 }  // namespace amrbench::kernels

@@ -185,9 +185,8 @@ int call_march(const Average7Call& call) {
     case 4:
       return call_march_cells<Lanes, 4>(call);
     case 8:
-      return call_march_cells<Lanes, 8>(call);
-    case 16:
-      return call_march_cells<Lanes, 16>(call);
+      if constexpr (Lanes == 1) return call_march_cells<Lanes, 8>(call);
+      [[fallthrough]];
     default:
       return call_march_cells<Lanes, 0>(call);
   }

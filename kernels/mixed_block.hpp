@@ -1,18 +1,16 @@
 #pragma once
-// What miniAMR's mixed work computes on one block, variable by variable (kernels/mixed.hpp says what); one source for
-// all back ends, which only differ in how cells are walked. Included by mixed.cpp and wide_cuda.cu.
+// miniAMR's mixed work on one block, variable by variable, on a CPU (kernels/mixed.hpp says what).
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
-#include "kernels/average.hpp"
+#include "kernels/mixed_cell.hpp"
 
 namespace amrbench::kernels::detail {
 
 /// p[0][c] + p[1][c] + ... in this order, written out so that a row is computed in vectors.
 template <std::size_t... Q>
-AMRBENCH_HD inline double sum_at(const std::array<const double*, 27>& p, std::ptrdiff_t c, std::index_sequence<Q...>) {
+inline double sum_at(const std::array<const double*, 27>& p, std::ptrdiff_t c, std::index_sequence<Q...>) {
   double sum = p[0][c];
   ((sum += p[Q + 1][c]), ...);
   return sum;
@@ -28,34 +26,31 @@ template <class Walk>
 class MixedBlock {
  public:
   /// `tile`: cell (0, 0, 0) of variable 0; chunk, dx, dy, dz: steps in doubles; a0: m values.
-  AMRBENCH_HD MixedBlock(const Walk& walk, double a1, const double* a0, int m, double* tile, std::ptrdiff_t chunk,
-                         std::ptrdiff_t dx, std::ptrdiff_t dy, std::ptrdiff_t dz)
+  MixedBlock(const Walk& walk, double a1, const double* a0, int m, double* tile, std::ptrdiff_t chunk,
+             std::ptrdiff_t dx, std::ptrdiff_t dy, std::ptrdiff_t dz)
       : walk_(walk), a1_(a1), a0_(a0), m_(m), chunk_(chunk), dx_(dx), dy_(dy), dz_(dz), tile_(tile) {}
 
   /// Variable v in a stage of kind stage % 6.
-  AMRBENCH_HD void advance(int v, int kind);
+  void advance(int v, int kind);
 
  private:
-  [[nodiscard]] AMRBENCH_HD double* var(int v) const { return tile_ + v * chunk_; }
+  [[nodiscard]] double* var(int v) const { return tile_ + v * chunk_; }
   /// The variable at v's place in the group `distance` groups on, cyclically.
-  [[nodiscard]] AMRBENCH_HD const double* partner(int v, int distance) const {
-    return var((v / m_ + distance) % 4 * m_ + v % m_);
-  }
+  [[nodiscard]] const double* partner(int v, int distance) const { return var((v / m_ + distance) % 4 * m_ + v % m_); }
   template <int Axis>
-  [[nodiscard]] AMRBENCH_HD std::ptrdiff_t step() const {
+  [[nodiscard]] std::ptrdiff_t step() const {
     return Axis == 0 ? dx_ : Axis == 1 ? dy_ : dz_;
   }
 
-  AMRBENCH_HD void average(int v) const;
-  AMRBENCH_HD void react(int v) const;
+  void average(int v) const;
+  void react(int v) const;
   template <int Axis>
-  AMRBENCH_HD void transport(int v) const;
+  void transport(int v) const;
   template <int Axis>
-  AMRBENCH_HD void limit(double* u, const double* driver, double coefficient, const double* first,
-                         const double* second) const;
-  AMRBENCH_HD void couple7(int v) const;
-  AMRBENCH_HD void couple27(int v) const;
-  AMRBENCH_HD void bring_into_range(double* u) const;
+  void limit(double* u, const double* driver, double coefficient, const double* first, const double* second) const;
+  void couple7(int v) const;
+  void couple27(int v) const;
+  void bring_into_range(double* u) const;
 
   Walk walk_;
   double a1_;
@@ -66,7 +61,7 @@ class MixedBlock {
 };
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::average(int v) const {
+void MixedBlock<Walk>::average(int v) const {
   double* const u = var(v);
   const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
   walk_.replace(u, [=](std::ptrdiff_t c) {
@@ -75,7 +70,7 @@ AMRBENCH_HD void MixedBlock<Walk>::average(int v) const {
 }
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::react(int v) const {
+void MixedBlock<Walk>::react(int v) const {
   double* const u = var(v);
   const double *const p0 = var(0), *const p1 = var(1);
   const double a1 = a1_;
@@ -89,55 +84,50 @@ AMRBENCH_HD void MixedBlock<Walk>::react(int v) const {
   const double a0 = a0_[v % m_];
   switch (v / m_) {
     case 0:
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + u[c] * (p0[c] + p1[c] - a1 * u[c]); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction0(u[c], p0[c], p1[c], a1); });
       break;
     case 1: {
       const double *const q = partner(v, 1), *const r = partner(v, 2);
-      walk_.each_cell(u,
-                      [=](std::ptrdiff_t c) { return u[c] * (p0[c] + u[c] + a1 * q[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction1(u[c], p0[c], p1[c], q[c], r[c], a1); });
       break;
     }
     case 2: {
       const double *const q = partner(v, 3), *const r = partner(v, 1);
-      walk_.each_cell(
-          u, [=](std::ptrdiff_t c) { return u[c] + q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a1) * r[c]) / p1[c]; });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction2(u[c], p0[c], p1[c], q[c], r[c], a1, a0); });
       break;
     }
     default: {
       const double *const q = partner(v, 2), *const r = partner(v, 3);
-      walk_.each_cell(u, [=](std::ptrdiff_t c) {
-        return u[c] + q[c] * (a1 * p0[c] + a0 * u[c] + (1.0 - a0) * r[c] + (1.0 - a1) * q[c]) / (p1[c] * p1[c]);
-      });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction3(u[c], p0[c], p1[c], q[c], r[c], a1, a0); });
     }
   }
 }
 
-/// The new value weighs the cells before and behind by the driver's slopes towards them; the denominator holds the
-/// three cells and two more variables. Group 1 adds those two last, the others first: one order each.
 template <class Walk>
 template <int Axis>
-AMRBENCH_HD void MixedBlock<Walk>::limit(double* u, const double* driver, double coefficient, const double* first,
-                                         const double* second) const {
+void MixedBlock<Walk>::limit(double* u, const double* driver, double coefficient, const double* first,
+                             const double* second) const {
   const std::ptrdiff_t d = step<Axis>();
   const double* const p1 = var(1);
   const double a = a1_ + coefficient;
   const bool last = driver == u;
-  const auto numerator = [=](std::ptrdiff_t c) {
-    const double before = std::fabs(driver[c] - driver[c - d]), behind = std::fabs(driver[c] - driver[c + d]);
-    return before * u[c - d] + std::fabs(before - behind) * (u[c] + p1[c]) + behind * u[c + d];
-  };
+  const auto triple = [d](const double* w, std::ptrdiff_t c) { return Triple{w[c - d], w[c], w[c + d]}; };
   if (last) {
-    walk_.template each_line<Axis>(
-        u, [=](std::ptrdiff_t c) { return numerator(c) / (a + u[c - d] + u[c] + u[c + d] + first[c] + second[c]); });
+    walk_.template each_line<Axis>(u, [=](std::ptrdiff_t c) {
+      const Triple w = triple(u, c);
+      return limited(w, w, p1[c]) / weight1(w, a, first[c], second[c]);
+    });
   } else {
-    walk_.template each_line<Axis>(
-        u, [=](std::ptrdiff_t c) { return numerator(c) / (a + first[c] + second[c] + u[c - d] + u[c] + u[c + d]); });
+    walk_.template each_line<Axis>(u, [=](std::ptrdiff_t c) {
+      const Triple w = triple(u, c);
+      return limited(w, triple(driver, c), p1[c]) / weight23(w, a, first[c], second[c]);
+    });
   }
 }
 
 template <class Walk>
 template <int Axis>
-AMRBENCH_HD void MixedBlock<Walk>::transport(int v) const {
+void MixedBlock<Walk>::transport(int v) const {
   double* const u = var(v);
   const double *const p0 = var(0), *const p1 = var(1);
   const double a1 = a1_, a0 = a0_[v % m_];
@@ -151,7 +141,7 @@ AMRBENCH_HD void MixedBlock<Walk>::transport(int v) const {
   }
   switch (v / m_) {
     case 0:
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + u[c] * (p0[c] + p1[c] - a1 * u[c]) / (a0 + p1[c]); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return transport0(u[c], p0[c], p1[c], a1, a0); });
       break;
     case 1:
       limit<Axis>(u, u, a0, p0, p1);
@@ -165,7 +155,7 @@ AMRBENCH_HD void MixedBlock<Walk>::transport(int v) const {
 }
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::couple7(int v) const {
+void MixedBlock<Walk>::couple7(int v) const {
   double* const u = var(v);
   const double *const px = partner(v, 1), *const py = partner(v, 2), *const pz = partner(v, 3);
   const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
@@ -178,7 +168,7 @@ AMRBENCH_HD void MixedBlock<Walk>::couple7(int v) const {
 }
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::couple27(int v) const {
+void MixedBlock<Walk>::couple27(int v) const {
   double* const u = var(v);
   // By the number of axes along which a cell differs from the centre: itself, faces, edges, corners.
   const std::array<const double*, 4> from{u, partner(v, 1), partner(v, 2), partner(v, 3)};
@@ -197,17 +187,13 @@ AMRBENCH_HD void MixedBlock<Walk>::couple27(int v) const {
 }
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::bring_into_range(double* u) const {
-  const double high = a1_ + a0_[0], low = 10.0 - a1_;
-  walk_.each_cell(u, [=](std::ptrdiff_t c) {
-    const double x = std::fabs(u[c]);
-    const double reduced = x / (high + x), raised = x * low;
-    return x >= 1.0 ? reduced : x < 0.1 ? raised : x;
-  });
+void MixedBlock<Walk>::bring_into_range(double* u) const {
+  const double a1 = a1_, first = a0_[0];
+  walk_.each_cell(u, [=](std::ptrdiff_t c) { return in_range(u[c], a1, first); });
 }
 
 template <class Walk>
-AMRBENCH_HD void MixedBlock<Walk>::advance(int v, int kind) {
+void MixedBlock<Walk>::advance(int v, int kind) {
   if (v == 0 || v >= 4 * m_) return average(v);
   switch (kind) {
     case 0:

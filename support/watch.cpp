@@ -208,14 +208,16 @@ Watch::Watch(const Communicator& world) : rank_(world.rank()) {
   slot->pid.store(getpid());
   slot->rank.store(rank_);
   slot->heart.last_s.store(Metrics::steady_seconds());
-  slot->state.store(Slot::working);
   barrier(node);
-  reached().rank.store(rank_);
-  reached().heart.store(&slot->heart);
-  reached().spoken.store(&board_->spoken());
   // A launcher ends the other ranks by this when one was killed: the line must be said first.
   handle_if_default(SIGTERM, on_terminate_signal, SA_RESTART);
   thread_ = std::thread([this] { run(); });
+  // Last, for nothing throws from here on: where this constructor fails, its rank speaks for itself, and the others
+  // must not take its end for that of one at work, nor may anything point to a page that is gone.
+  reached().rank.store(rank_);
+  reached().heart.store(&slot->heart);
+  reached().spoken.store(&board_->spoken());
+  slot->state.store(Slot::working);
 }
 
 Watch::~Watch() {

@@ -89,7 +89,7 @@ void check_on_gpu(const BlockLayout& layout, const RandomMesh& mesh, const Expec
 }
 
 constexpr std::array kVariants{Average7Variant::automatic, Average7Variant::march, Average7Variant::group,
-                               Average7Variant::planes};
+                               Average7Variant::planes, Average7Variant::ring};
 
 /// Options of a setting whose other parts go with the tile, so that each part is met with each of its values.
 Average7Options options_of(const BlockLayout& layout, Average7Variant variant, int setting, int tile) {
@@ -221,12 +221,14 @@ void check_rings(std::mt19937_64& random, const BlockLayout& layout, int blocks)
   const Average7Job job{entries.data(), blocks, in.view(stream), out.view(stream), packed.data(), {}};
   support::PinnedBuffer<double> expected(total), got(total);
   results_of(layout, job, out, {Average7Variant::march}, stream, expected);
-  for (int setting = 0; setting < average7_settings(layout, Average7Variant::planes); ++setting) {
-    for (int launch = 0; launch < kLaunches; ++launch) {
-      SCOPED_TRACE(testing::Message() << "planes, setting " << setting << ", launch " << launch);
-      results_of(layout, job, out, {Average7Variant::planes, setting, 0, launch % 2}, stream, got);
-      for (int i = 0; i < blocks; ++i)
-        ASSERT_EQ(differences(got.data() + i * values, expected.data() + i * values, values), "") << "block " << i;
+  for (const Average7Variant variant : {Average7Variant::planes, Average7Variant::ring}) {
+    for (int setting = 0; setting < average7_settings(layout, variant); ++setting) {
+      for (int launch = 0; launch < kLaunches; ++launch) {
+        SCOPED_TRACE(testing::Message() << name_of(variant) << ", setting " << setting << ", launch " << launch);
+        results_of(layout, job, out, {variant, setting, 0, launch % 2}, stream, got);
+        for (int i = 0; i < blocks; ++i)
+          ASSERT_EQ(differences(got.data() + i * values, expected.data() + i * values, values), "") << "block " << i;
+      }
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/average27.hpp"
 #include "kernels/average27_cuda.hpp"
+#include "kernels/block_sums_cuda.hpp"
 #include "kernels/mixed_cuda.hpp"
 #include "kernels/random_surroundings.hpp"
 #include "kernels/stage_sum.hpp"
@@ -136,7 +137,8 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);
-    const BlockLayout l = random_layout(random, 2);
+    // From no groups of variables at all to groups of several chunks; small blocks and such whose groups are apart.
+    const BlockLayout l = random_layout(random, seed % 2 == 0 ? 2 : 32, 12);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + checks::name_of(l));
     const TileLayout t = make_tile_layout_by_variable(l);
     const support::CudaStream stream;
@@ -146,6 +148,9 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
     DeviceMixed mixed(l, stream);
     const MixedConstants constants = mixed_constants(l.variables);
     std::vector<double> scratch(mixed_scratch(t) + kPadding), expected(l.block_values());
+    const auto some = checks::to_device(std::vector<std::int32_t>{5, 0, 3}, stream);
+    mixed.launch(seed, around.device(stream), some.data(), 3, out.view(stream), stream);
+    ASSERT_EQ(out.values(1, 1, stream)[0], -7.0) << "a block that was not named";
     for (std::int64_t stage = 0; stage < 6; ++stage) {
       mixed.launch(stage, around.device(stream), nullptr, kBlocks, out.view(stream), stream);
       for (int i = 0; i < kBlocks; ++i) {
