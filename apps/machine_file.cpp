@@ -23,14 +23,15 @@ using loadbalance::Machine;
 using support::InputError;
 
 using Member = std::variant<double Machine::*, int Machine::*, bool Machine::*, std::string Machine::*>;
+constexpr int kMostRanks = 1 << 20;
+constexpr double kMostSeconds = 1e6;  // of anything; more sums up to infinity
+
 struct MachineKey {
   std::string_view name;
   Member member;
   std::string_view comment;
+  double most = kMostSeconds;
 };
-
-constexpr int kMostRanks = 1 << 20;
-constexpr double kMostSeconds = 1e6;  // of anything; more sums up to infinity
 
 std::span<const MachineKey> machine_keys() {
   static const MachineKey keys[] = {
@@ -39,6 +40,8 @@ std::span<const MachineKey> machine_keys() {
       {"ranks_per_node", &Machine::ranks_per_node, "ranks 0 .. k - 1 share the first node, and so on"},
       {"update_s", &Machine::update_s, "seconds for a value of a cell, one stage, on one rank with its threads"},
       {"block_s", &Machine::block_s, "seconds for a block, one stage, besides"},
+      {"cache_bytes", &Machine::cache_bytes, "of a rank's two copies of the fields, what its caches hold", 1e15},
+      {"memory_update_s", &Machine::memory_update_s, "seconds for a value that they do not hold, besides"},
       {"node_latency_s", &Machine::node_latency_s, "seconds for a message within a node"},
       {"node_byte_s", &Machine::node_byte_s, "and for each of its bytes"},
       {"latency_s", &Machine::latency_s, "the same between nodes"},
@@ -64,8 +67,8 @@ std::span<const MachineKey> machine_keys() {
 void set(Machine& machine, const MachineKey& key, const toml::node& node, const std::string& where) {
   if (const auto* number = std::get_if<double Machine::*>(&key.member)) {
     const auto value = node.value<double>();
-    if (!value || node.is_boolean() || !(*value >= 0.0 && *value <= kMostSeconds))
-      throw InputError(fmt::format("{} must be a finite number from 0 to {}", where, kMostSeconds));
+    if (!value || node.is_boolean() || !(*value >= 0.0 && *value <= key.most))
+      throw InputError(fmt::format("{} must be a finite number from 0 to {}", where, key.most));
     machine.*(*number) = *value;
   } else if (const auto* integer = std::get_if<int Machine::*>(&key.member)) {
     const auto* value = node.as_integer();

@@ -60,8 +60,9 @@ double error_of(std::span<const std::vector<double>> rows, std::span<const doubl
   return sum;
 }
 
-/// Fits some of a machine's numbers to one phase: `done` has those that are known already.
-void fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& done) {
+/// Fits some of a machine's numbers to one phase: `done` has those that are known already. Returns the sum of squares
+/// of relative errors that is left.
+double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& done) {
   std::vector<std::vector<double>> features(runs.size());
   std::vector<double> measured;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -74,7 +75,32 @@ void fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<c
     }
   }
   const std::vector<double> x = fit(features, measured);
+  double squares = 0.0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (measured[i] <= 0.0) continue;
+    double value = 0.0;
+    for (std::size_t k = 0; k < members.size(); ++k) value += features[i][k] * x[k];
+    squares += (value / measured[i] - 1.0) * (value / measured[i] - 1.0);
+  }
   for (std::size_t k = 0; k < members.size(); ++k) done.*members[k] += x[k];
+  return squares;
+}
+
+/// Computation. Whether fields outgrow the caches, and where, is no linear number: sizes are tried, and one is taken
+/// only where it explains most of what a machine without caches leaves.
+void fit_computation(std::span<const MeasuredRun> runs, Machine& machine) {
+  constexpr double kLeast = 1 << 18, kMost = 1 << 30, kStep = 2.0, kMostLeft = 0.5, kNothing = 1e-12;
+  const Machine idle = machine;
+  double least = kMostLeft * fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s}, machine);
+  for (double bytes = kLeast; bytes <= kMost && least > kNothing; bytes *= kStep) {
+    Machine with = idle;
+    with.cache_bytes = bytes;
+    const double left =
+        fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s, &Machine::memory_update_s}, with);
+    if (left >= least || with.memory_update_s <= 0.0) continue;
+    least = left;
+    machine = with;
+  }
 }
 
 }  // namespace
@@ -116,7 +142,7 @@ std::vector<double> fit(std::span<const std::vector<double>> features, std::span
 Machine calibrate(std::span<const MeasuredRun> runs) {
   Machine machine = idle_machine();
   const auto fit_to = [&](std::size_t phase, std::vector<Member> members) { fit_phase(runs, phase, members, machine); };
-  fit_to(0, {&Machine::update_s, &Machine::block_s});
+  fit_computation(runs, machine);
   // Waiting for ranks with more to do follows from computation; what is left of the halo is communication, and the
   // unevenness of the machine.
   fit_to(1, {&Machine::node_byte_s, &Machine::node_latency_s, &Machine::face_cell_s, &Machine::wait_fraction});

@@ -5,6 +5,7 @@
 // in all for alpha d + beta m; a blocking stage takes the longest computation and the longest communication of any
 // rank, an overlapped one the longest of the larger of both. Here alpha and beta differ between ranks of one node and
 // of several.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -12,10 +13,12 @@ namespace amrbench::loadbalance {
 
 struct Machine {
   std::string name = "one";
-  bool overlap = true;     ///< is communication hidden behind computation?
-  int ranks_per_node = 1;  ///< ranks 0 .. k - 1 share the first node, and so on
-  double update_s = 1e-9;  ///< a value of a cell, one stage, on one rank with all its threads
-  double block_s = 0.0;    ///< a block, one stage, besides
+  bool overlap = true;           ///< is communication hidden behind computation?
+  int ranks_per_node = 1;        ///< ranks 0 .. k - 1 share the first node, and so on
+  double update_s = 1e-9;        ///< a value of a cell, one stage, on one rank with all its threads
+  double block_s = 0.0;          ///< a block, one stage, besides
+  double cache_bytes = 0.0;      ///< of a rank's two copies of the fields, what its caches hold from stage to stage
+  double memory_update_s = 0.0;  ///< a value that they do not hold, besides
   double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
   double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
   double face_cell_s = 0.0;  ///< a cell of a face (all lanes of a chunk), packed by the rank that sends it
@@ -35,6 +38,13 @@ struct Machine {
   double change_byte_s = 0.0;   ///< a byte of a block that a split or a merge makes, on the rank with most of them
   double cut_block_s = 0.0;     ///< a block of the fullest rank, each time blocks are placed anew
 
+  /// Computation of a rank, one stage: evaluations of blocks of `values` values, `blocks` different ones. Of fields
+  /// that outgrow the caches the part beyond them comes from memory.
+  [[nodiscard]] double compute(double evaluations, double blocks, double values) const {
+    constexpr double kBytes = 2.0 * sizeof(double);
+    const double beyond = blocks > 0.0 ? std::max(0.0, 1.0 - cache_bytes / (kBytes * values * blocks)) : 0.0;
+    return evaluations * (values * update_s + block_s) + evaluations * values * memory_update_s * beyond;
+  }
   /// A small collective over so many ranks: latency a doubling.
   [[nodiscard]] double collective(int ranks) const {
     int doublings = 0;

@@ -193,15 +193,18 @@ std::vector<double> Placer::block_factors(const amr::Mesh<3>& mesh, std::span<co
 Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const {
   Work work;
   const auto times = static_cast<double>(stages);
-  const double block_s = static_cast<double>(header_.layout().block_values()) * machine_.update_s + machine_.block_s;
+  const auto values = static_cast<double>(header_.layout().block_values());
   work.rank_seconds.resize(static_cast<std::size_t>(strategy_.ranks));
+  std::vector<double> blocks(work.rank_seconds.size());
   const std::vector<double> factors = block_factors(mesh, owners);
-  for (std::size_t i = 0; i < owners.size(); ++i)  // evaluations of a block so far
+  for (std::size_t i = 0; i < owners.size(); ++i) {  // evaluations of blocks so far
     work.rank_seconds[static_cast<std::size_t>(owners[i])] += factors.empty() ? 1.0 : factors[i];
+    blocks[static_cast<std::size_t>(owners[i])] += 1.0;
+  }
   const HaloCost halo = halo_cost(mesh, owners, strategy_.ranks, header_, machine_);
   double compute = 0.0, send = 0.0, both = 0.0;
   for (std::size_t r = 0; r < work.rank_seconds.size(); ++r) {
-    const double own = work.rank_seconds[r] * block_s;
+    const double own = machine_.compute(work.rank_seconds[r], blocks[r], values);
     compute = std::max(compute, own);
     send = std::max(send, halo.seconds[r]);
     both = std::max(both, std::max(own, halo.seconds[r]));

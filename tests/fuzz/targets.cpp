@@ -7,11 +7,21 @@
 namespace amrbench::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr Target kTargets[] = {
-      {"blocks", &blocks},         {"graph", &graph},           {"input", &input},     {"machine", &machine},
-      {"manifest", &manifest},     {"miniamr", &miniamr},       {"part", &part},       {"parts", &parts},
-      {"points_csv", &points_csv}, {"points_raw", &points_raw}, {"setting", &setting}, {"toml", &toml},
-      {"trace", &trace},           {"weights", &weights}};
+  static constexpr Target kTargets[] = {{"blocks", &blocks},
+                                        {"graph", &graph},
+                                        {"input", &input},
+                                        {"machine", &machine},
+                                        {"manifest", &manifest},
+                                        {"miniamr", &miniamr},
+                                        {"part", &part},
+                                        {"parts", &parts},
+                                        {"points_csv", &points_csv},
+                                        {"points_raw", &points_raw},
+                                        {"setting", &setting},
+                                        {"tetgen", &tetgen},
+                                        {"toml", &toml},
+                                        {"trace", &trace},
+                                        {"weights", &weights}};
   return kTargets;
 }
 

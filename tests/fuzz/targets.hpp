@@ -31,6 +31,7 @@ void parts(std::string_view bytes);
 void points_csv(std::string_view bytes);
 void points_raw(std::string_view bytes);
 void setting(std::string_view bytes);
+void tetgen(std::string_view bytes);
 void toml(std::string_view bytes);
 void trace(std::string_view bytes);
 void weights(std::string_view bytes);

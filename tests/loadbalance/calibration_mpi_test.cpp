@@ -95,5 +95,37 @@ TEST(Calibration, AMachineThatRunsObeyIsFoundAgain) {
   }
 }
 
+TEST(Calibration, FieldsThatOutgrowTheCachesAreSeen) {
+  if (!support::Communicator::world().is_root()) return;
+  const tests::TemporaryFolder folder;
+  Machine truth;
+  truth.overlap = false;
+  truth.ranks_per_node = 1 << 20;
+  truth.update_s = 3e-10;
+  truth.block_s = 2e-7;
+  truth.cache_bytes = 1 << 20;
+  truth.memory_update_s = 9e-10;
+  std::vector<MeasuredRun> runs;
+  for (int set = 1; set <= 8; ++set) {
+    apps::Config config = amr::checks::random_config(set);
+    config.mesh.block = set % 2 == 0 ? std::array{4, 4, 4} : std::array{16, 16, 16};
+    MeasuredRun run;
+    run.trace = folder.path("t" + std::to_string(set));
+    run.strategy = {2, config.partition, config.balance};
+    record_mesh(config, run.trace);
+    run.stencil_s = replayed_phases(run, truth)[0];
+    runs.push_back(run);
+  }
+  const Machine found = calibrate(std::span(runs).first(6));
+  EXPECT_EQ(found.cache_bytes, truth.cache_bytes);
+  EXPECT_NEAR(found.memory_update_s / truth.memory_update_s, 1.0, 1e-6);
+  for (const MeasuredRun& run : runs)
+    EXPECT_NEAR(replayed_phases(run, found)[0] / run.stencil_s, 1.0, 1e-6) << run.trace;
+  // Without caches there is nothing to see.
+  truth.memory_update_s = 0.0;
+  for (MeasuredRun& run : runs) run.stencil_s = replayed_phases(run, truth)[0];
+  EXPECT_EQ(calibrate(runs).memory_update_s, 0.0);
+}
+
 }  // namespace
 }  // namespace amrbench::loadbalance
