@@ -53,11 +53,10 @@ class Hostile(unittest.TestCase):
 
     def refused(self, *args, says, ranks=0, seconds=10):
         """Exit 2, one line of ours, nothing on standard output, at once and without taking memory."""
-        sanitized = "ASAN_OPTIONS" in os.environ  # which take address space for themselves, and their time
         start = time.monotonic()
-        status, out, err = run(*args, ranks=ranks, cwd=self.folder, memory=0 if ranks or sanitized else 8 * GIB)
+        status, out, err = run(*args, ranks=ranks, cwd=self.folder, memory=0 if ranks else 8 * GIB)
         self.assertEqual((status, out), (2, ""), err)
-        self.assertLess(time.monotonic() - start, seconds * (6 if sanitized else 1))
+        self.assertLess(time.monotonic() - start, seconds * (6 if program.SANITIZED else 1))
         lines = program.error_lines(err)
         self.assertEqual(len(lines), 1, err)
         self.assertIn(says, lines[0])

@@ -35,9 +35,13 @@ def environment(threads=1, **more):
                 OMP_WAIT_POLICY="passive", OMP_NUM_THREADS=str(threads), **more)
 
 
+# Sanitizers take address space for themselves, and their time.
+SANITIZED = any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"))
+
+
 def limit(memory):
-    """What a process does first that may have so many bytes of address space; 0: nothing."""
-    return (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory else None
+    """What a process does first that may have so many bytes of address space; 0: nothing, as where it is sanitized."""
+    return (lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))) if memory and not SANITIZED else None
 
 
 def call(words, threads=1, cwd=None, env=None, memory=0, timeout=200):
