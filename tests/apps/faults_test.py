@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Faults of one rank, and the ending that is promised for each (docs/promises.md): within 30 s, one line that names rank,
-phase and step, an exit status that is not 0, no result marked valid, files whole or absent.
+phase and step, an exit status that is not 0, no result marked valid, files whole or absent; and whatever was left goes on
+from its last good checkpoint, or begins, to the result of a run without faults.
 
 usage: faults_test.py AMRBENCH MPIEXEC FAULT_SHIM [K/N]
 
@@ -38,6 +39,7 @@ checksum_every = 2
 hang_after = 4
 [output]
 plotfile = 3
+CHECKPOINT
 [[object]]
 center = [0.3, 0.3, 0.3]
 size = [0.2, 0.2, 0.2]
@@ -46,13 +48,13 @@ velocity = [0.05, 0.0, 0.0]
 # All blocks refine, to 168 MB; the first mesh takes 3 MB.
 LARGE = ["--set", "mesh.block=8", "--set", "fields.variables=40", "--set", "object.0.volume=true", "--set",
          "object.0.size=[2,2,2]"]
-SHIM = ""
+SHIM, CHECKPOINT = "", "checkpoint = 2"
 
 
 def start(folder, ranks, fault, rank=0, at=1, inside=""):
     """Runs the program with a fault; (seconds, status, standard output, standard error). Nothing of it is left behind."""
     with open(os.path.join(folder, "c.toml"), "w", encoding="utf-8") as file:
-        file.write(CONFIG)
+        file.write(CONFIG.replace("CHECKPOINT", CHECKPOINT))
     environment = program.environment(FAULT=fault, FAULT_RANK=str(rank), FAULT_AT=str(at), FAULT_IN=inside)
     command = [*program.on_ranks(ranks, "-q"), "-x", f"LD_PRELOAD={SHIM}", "-x",
                "FAULT", "-x", "FAULT_RANK", "-x", "FAULT_AT", "-x", "FAULT_IN", program.AMRBENCH, "run", "c.toml", "--progress",
@@ -151,6 +153,16 @@ def judge(case, answer, folder, reference):
     return wrong, said
 
 
+def going_on(folder, reference):
+    """What is wrong with a restart in what a run left."""
+    if not CHECKPOINT or os.path.exists(os.path.join(folder, "o", "run.csv")):
+        return []
+    status, out, err = program.run("run", "c.toml", "--out", "o", "--restart", "auto", "--quiet", cwd=folder)
+    record = record_of(folder) if status == 0 else None
+    good = record and record["valid"] and values_of(record) == reference
+    return [] if good else [f"a restart ends with {status}: {out} {err}"]
+
+
 def cases(counts):
     """(fault, ranks, rank, at, file) of this tier; counts: what a run without faults does."""
     allocations, calls, writes = counts
@@ -177,15 +189,21 @@ def one(case, reference):
     try:
         answer = start(folder, ranks, fault, rank, at, inside)
         wrong, said = judge(case, answer, folder, reference)
+        if fault not in ("nan", "short", "memory"):  # the first two damage values, the last is another problem
+            wrong += going_on(folder, reference)
         return case, answer, wrong, said
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
+    global CHECKPOINT
     folder = tempfile.mkdtemp(prefix="amrbench-faults-")
     try:
         _, status, out, err = start(folder, 2, "count", 0, 1, "/o/")
+        if "this build has no checkpoints" in err:
+            CHECKPOINT = ""
+            _, status, out, err = start(folder, 2, "count", 0, 1, "/o/")
         found = re.search(r"counted: (\d+) allocations, (\d+) calls, (\d+) writes", err)
         if status != 0 or not found:
             print(out, err)
