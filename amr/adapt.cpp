@@ -15,16 +15,20 @@ namespace amrbench::amr {
 
 namespace {
 
-/// Octant (bit 0 = x, 1 = y, 2 = z) of a block in its parent.
-int octant_of(const sfc::KeySpace<3>& space, Key key) {
+/// Octant (quadrant; bit 0 = x, 1 = y, 2 = z) of a block in its parent.
+template <int Dim>
+int octant_of(const sfc::KeySpace<Dim>& space, Key key) {
   const auto c = space.coord(key);
-  return static_cast<int>((c[0] & 1) | (c[1] & 1) << 1 | (c[2] & 1) << 2);
+  int octant = 0;
+  for (int d = 0; d < Dim; ++d) octant |= static_cast<int>(c[d] & 1) << d;
+  return octant;
 }
 
 /// Brings together the families that merge but whose members have several owners: they go to the owner of the first.
+template <int Dim>
 class FamilyMove {
  public:
-  FamilyMove(const Mesh<3>& mesh, Fields& fields, const std::vector<Change>& changes)
+  FamilyMove(const Mesh<Dim>& mesh, Fields& fields, const std::vector<Change>& changes)
       : mesh_(mesh), fields_(fields), changes_(changes) {}
 
   /// All blocks of this rank with whole families; nothing where they are those of the mesh. Collective.
@@ -86,20 +90,20 @@ class FamilyMove {
     return arrivals;
   }
 
-  const Mesh<3>& mesh_;
+  const Mesh<Dim>& mesh_;
   Fields& fields_;
   const std::vector<Change>& changes_;
 };
 
 /// What the walk along the curve decides: the new blocks, and where their values come from. The child of octant 0 and
-/// its parent share a slot, so a merge needs no slot and a split needs seven: the input buffer never holds more than
-/// the blocks before and after.
+/// its parent share a slot, so a merge needs no slot and a split one less than it makes: the input buffer never holds
+/// more than the blocks before and after.
 struct Plan {
   std::vector<Key> keys;
   std::vector<double> weights;
   std::vector<std::int64_t> slots;
   std::vector<kernels::SplitJob> splits;
-  std::vector<std::size_t> first_children;  ///< of each split: the first of its 8 children among the new blocks
+  std::vector<std::size_t> first_children;  ///< of each split: the first of its children among the new blocks
   std::vector<kernels::MergeJob> merges;
 };
 
@@ -123,10 +127,13 @@ struct PlanSize {
 };
 
 /// The plan, made by all threads: each counts what its stretch of blocks becomes, then writes it behind the others'.
+template <int Dim>
 class Planner {
  public:
+  static constexpr std::size_t kFamily = std::size_t{1} << Dim;
+
   /// `memory`: of any contents.
-  Planner(const sfc::KeySpace<3>& space, const BlockView& blocks, Plan memory)
+  Planner(const sfc::KeySpace<Dim>& space, const BlockView& blocks, Plan memory)
       : space_(space), blocks_(blocks), plan_(std::move(memory)) {}
 
   Plan run() {
@@ -160,8 +167,8 @@ class Planner {
       stays += blocks_.changes[i] == Change::stay;
       coarsens += blocks_.changes[i] == Change::coarsen;
     }
-    const std::size_t splits = end - begin - stays - coarsens, merges = coarsens / 8;
-    return {stays + 8 * splits + merges, splits, merges};
+    const std::size_t splits = end - begin - stays - coarsens, merges = coarsens / kFamily;
+    return {stays + kFamily * splits + merges, splits, merges};
   }
 
   void write(std::size_t begin, std::size_t end, PlanSize at) {
@@ -176,47 +183,52 @@ class Planner {
         const auto slot = static_cast<std::int32_t>(blocks_.slots[i]);
         plan_.splits[at.splits] = {slot, {slot}};
         plan_.first_children[at.splits++] = at.keys;
-        for (int child = 0; child < 8; ++child, ++at.keys) {
-          plan_.keys[at.keys] = space_.child(key, child);
+        for (std::size_t child = 0; child < kFamily; ++child, ++at.keys) {
+          plan_.keys[at.keys] = space_.child(key, static_cast<int>(child));
           plan_.weights[at.keys] = blocks_.weights[i];
           plan_.slots[at.keys] = octant_of(space_, plan_.keys[at.keys]) == 0 ? blocks_.slots[i] : kLater;
         }
       } else {
         kernels::MergeJob& job = plan_.merges[at.merges++];
         double weight = 0.0;
-        for (int child = 0; child < 8; ++child) {
+        for (std::size_t child = 0; child < kFamily; ++child) {
           job.from[octant_of(space_, blocks_.keys[i + child])] = static_cast<std::int32_t>(blocks_.slots[i + child]);
-          weight += blocks_.weights[i + child] / 8;
+          weight += blocks_.weights[i + child] / kFamily;
         }
         job.to = job.from[0];
         plan_.keys[at.keys] = space_.parent(key);
         plan_.weights[at.keys] = weight;
         plan_.slots[at.keys++] = job.to;
-        i += 7;
+        i += kFamily - 1;
       }
     }
   }
 
-  const sfc::KeySpace<3>& space_;
+  const sfc::KeySpace<Dim>& space_;
   const BlockView blocks_;
   Plan plan_;
 };
 
 /// Merges come first: the slots they free serve the splits.
+template <int Dim>
 void merge_values(const Plan& plan, Fields& fields) {
+  constexpr std::size_t kOthers = (std::size_t{1} << Dim) - 1;
   fields.merge(plan.merges);
   std::vector<std::int64_t> freed;
-  freed.reserve(7 * plan.merges.size());
-  for (const kernels::MergeJob& job : plan.merges) freed.insert(freed.end(), job.from.begin() + 1, job.from.end());
+  freed.reserve(kOthers * plan.merges.size());
+  for (const kernels::MergeJob& job : plan.merges)
+    freed.insert(freed.end(), job.from.begin() + 1, job.from.begin() + 1 + kOthers);
   fields.give_back(freed);
 }
 
-void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
-  const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * 7);
+template <int Dim>
+void split_values(const sfc::KeySpace<Dim>& space, Plan& plan, Fields& fields) {
+  constexpr std::size_t kOthers = (std::size_t{1} << Dim) - 1;
+  const std::vector<std::int64_t> fresh = fields.take(plan.splits.size() * kOthers);
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < plan.splits.size(); ++k) {
-    std::size_t next = 7 * k;
-    for (std::size_t child = plan.first_children[k]; child < plan.first_children[k] + 8; ++child) {
+    std::size_t next = kOthers * k;
+    for (std::size_t child = plan.first_children[k]; child < plan.first_children[k] + kOthers + 1; ++child) {
       const int octant = octant_of(space, plan.keys[child]);
       if (octant == 0) continue;
       plan.slots[child] = fresh[next++];
@@ -228,17 +240,21 @@ void split_values(const sfc::KeySpace<3>& space, Plan& plan, Fields& fields) {
 
 }  // namespace
 
-void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus) {
+template <int Dim>
+void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus) {
   if (consensus.splits + consensus.merges == 0) return;
-  const std::optional<BlockList> moved = FamilyMove(mesh, fields, consensus.changes).run();
+  const std::optional<BlockList> moved = FamilyMove<Dim>(mesh, fields, consensus.changes).run();
   const BlockView blocks = moved ? BlockView{moved->keys, moved->weights, moved->changes, moved->slots}
                                  : BlockView{mesh.keys(), mesh.weights(), consensus.changes, fields.slots()};
   Plan memory{mesh.spare_keys(), mesh.spare_weights(), fields.spare_slots(), {}, {}, {}};
-  Plan plan = Planner(mesh.space(), blocks, std::move(memory)).run();
-  merge_values(plan, fields);
+  Plan plan = Planner<Dim>(mesh.space(), blocks, std::move(memory)).run();
+  merge_values<Dim>(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));
   mesh.set_blocks(std::move(plan.keys), std::move(plan.weights));
 }
+
+template void apply_changes(Mesh<2>&, Fields&, const Consensus&);
+template void apply_changes(Mesh<3>&, Fields&, const Consensus&);
 
 }  // namespace amrbench::amr

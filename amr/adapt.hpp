@@ -11,6 +11,7 @@ namespace amrbench::amr {
 /// key is its parent's with Dim bits appended), values are split and merged into fresh slots by all threads, and the
 /// mesh is rebuilt. Blocks that stay keep their slots. Does nothing, and is still collective, when nothing changes.
 /// O(local blocks) for keys, O(changed blocks) for values. Collective.
-void apply_changes(Mesh<3>& mesh, Fields& fields, const Consensus& consensus);
+template <int Dim>
+void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus);
 
 }  // namespace amrbench::amr

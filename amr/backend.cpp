@@ -8,7 +8,7 @@
 
 namespace amrbench::amr {
 
-Backend make_backend(const Config& config, [[maybe_unused]] const support::Communicator& comm) {
+Backend<3> make_backend(const Config& config, [[maybe_unused]] const support::Communicator& comm) {
   const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
 #if defined(AMRBENCH_CUDA)
   if (config.device.backend == "cuda") return make_cuda_backend(config, layout, comm);

@@ -10,13 +10,14 @@
 namespace amrbench::amr {
 
 /// A stage may refer to its fields' device: it goes first.
+template <int Dim>
 struct Backend {
   std::unique_ptr<Fields> fields;
-  std::unique_ptr<Stage> stage;
+  std::unique_ptr<Stage<Dim>> stage;
 };
 
 /// The back end of this rank for config.device.backend, "cpu" or "cuda", with the stencil config.run.stencil. `comm`
 /// must outlive it. InputError when a name is unknown, the build lacks the back end, or no GPU can be used. Collective.
-[[nodiscard]] Backend make_backend(const Config& config, const support::Communicator& comm);
+[[nodiscard]] Backend<3> make_backend(const Config& config, const support::Communicator& comm);
 
 }  // namespace amrbench::amr

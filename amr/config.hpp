@@ -37,9 +37,10 @@ struct RunConfig {
   int refine_every = 5;      ///< steps between refinements; 0 = only at the start
   int checksum_every = 20;   ///< stages between conservation checks; 0 = only at the start and end
   double tolerance = 1e-8;   ///< relative drift of a variable's total against the first sum that is accepted
-  std::string stencil = "average7";  ///< name in the kernel registry
-  bool overlap = true;               ///< overlap the halo exchange with the interior (else blocking kernel)
-  double hang_after = 300.0;         ///< seconds without progress of a node's ranks that end the run; 0 = never
+  std::string workload = "averages";  ///< what is solved: a name in workloads/registry.hpp
+  std::string stencil = "average7";   ///< of the averages: a name in the kernel registry
+  bool overlap = true;                ///< overlap the halo exchange with the interior (else blocking kernel)
+  double hang_after = 300.0;          ///< seconds without progress of a node's ranks that end the run; 0 = never
 };
 
 /// [[object]]: a moving, growing body whose surface (or volume) asks for refinement. Lengths in the unit cube.

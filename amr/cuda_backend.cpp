@@ -12,14 +12,14 @@ namespace {
 
 struct CudaStencil {
   std::string_view name;
-  std::unique_ptr<Stage> (*make)(CudaFields& fields, const StageOptions& options);
+  std::unique_ptr<Stage<3>> (*make)(CudaFields& fields, const StageOptions& options);
 };
 
-std::unique_ptr<Stage> make_faces(CudaFields& fields, const StageOptions& options) {
+std::unique_ptr<Stage<3>> make_faces(CudaFields& fields, const StageOptions& options) {
   return std::make_unique<CudaFaceStage>(fields, options);
 }
 template <WideStencil S>
-std::unique_ptr<Stage> make_wide(CudaFields& fields, const StageOptions& options) {
+std::unique_ptr<Stage<3>> make_wide(CudaFields& fields, const StageOptions& options) {
   return std::make_unique<CudaWideStage>(S, fields, options);
 }
 
@@ -40,7 +40,8 @@ bool has_cuda_stage(std::string_view stencil) {
   return find_stencil(stencil) != nullptr;
 }
 
-Backend make_cuda_backend(const Config& config, const kernels::BlockLayout& layout, const support::Communicator& comm) {
+Backend<3> make_cuda_backend(const Config& config, const kernels::BlockLayout& layout,
+                             const support::Communicator& comm) {
   const CudaStencil* const stencil = find_stencil(config.run.stencil);
   if (stencil == nullptr)
     throw support::InputError("run.stencil: \"" + config.run.stencil + "\" has no kernels for device.backend \"cuda\"");

@@ -10,7 +10,7 @@ namespace amrbench::amr {
 [[nodiscard]] bool has_cuda_stage(std::string_view stencil);
 
 /// As make_backend, for device.backend = "cuda": chooses this rank's GPU and makes it current. Collective.
-[[nodiscard]] Backend make_cuda_backend(const Config& config, const kernels::BlockLayout& layout,
-                                        const support::Communicator& comm);
+[[nodiscard]] Backend<3> make_cuda_backend(const Config& config, const kernels::BlockLayout& layout,
+                                           const support::Communicator& comm);
 
 }  // namespace amrbench::amr

@@ -35,7 +35,7 @@ void CudaFaceStage::remap(Table<T>& table, const std::int32_t* slots) {
 }
 
 void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
-  const HaloPlan plan = make_halo_plan(mesh, layout_, face_piece_sizes(layout_, kPieceMultiple));
+  const HaloPlan plan = make_halo_plan(mesh, face_piece_sizes(layout_, kPieceMultiple));
   const DeviceTables tables(mesh, layout_, plan);
   mesh_is_new();
   interior_ = tables.interior();

@@ -171,7 +171,9 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
   }
 }
 
-std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes) const {
+std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes,
+                                                        std::span<const double> measures) const {
+  if (!measures.empty()) throw std::logic_error("sums on a GPU count every cell alike");
   const std::int32_t* const list = upload_slots(slots());
   return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, *device_), size(), input(),
                                      device_->main());

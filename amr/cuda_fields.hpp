@@ -39,7 +39,8 @@ class CudaFields final : public Fields {
   void split(std::span<const kernels::SplitJob> jobs) override;
   void move(const support::Communicator& comm, std::span<const BlockMessage> sends,
             std::span<const BlockMessage> receives) override;
-  [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes) const override;
+  [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes,
+                                                            std::span<const double> measures) const override;
   [[nodiscard]] std::unique_ptr<BlockReading> make_reading() const override;
   void read(std::span<const std::int32_t> blocks, BlockReading& reading) const override;
   void write(std::int32_t first, std::int32_t count, const double* values) override;

@@ -10,7 +10,7 @@
 namespace amrbench::amr {
 
 /// Stages return while the GPU works; `sums` and `settle` wait for it.
-class CudaStage : public Stage {
+class CudaStage : public Stage<3> {
  public:
   void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                support::Metrics& metrics) final;

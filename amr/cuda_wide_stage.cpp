@@ -46,8 +46,8 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
 void CudaWideStage::plan_axis(const Mesh<3>& mesh, int axis) {
   Axis& a = axes_[axis];
   const PieceSizes sizes = tile_piece_sizes(kernels::make_tile_layout(layout_));
-  const HaloPlan plan = make_halo_plan(mesh, layout_, sizes, axis, axis + 1);
-  const WideTables tables = make_wide_tables(mesh, layout_, sources_, plan, axis);
+  const HaloPlan plan = make_halo_plan(mesh, sizes, axis, axis + 1);
+  const WideTables tables = make_wide_tables(mesh, sources_, plan, axis);
   store(a.packs, tables.packs);
   store(a.local, tables.local);
   store(a.unpacks, tables.unpacks);

@@ -130,7 +130,7 @@ void DeviceTables::write_face(std::int32_t i, int face, const Arrivals* arrivals
   const bool coarse = links.kind[face] == FaceKind::coarse;
   for (int q = 0; q < (coarse ? 1 : 4); ++q) {
     const std::int32_t j = links.index[face][q];
-    const int part = coarse ? own_part(layout_, mesh_.coord(i), face / 2) : q;
+    const int part = coarse ? own_part<3>(mesh_.coord(i), face / 2) : q;
     if (j < mesh_.size()) {
       const FaceWork work = coarse ? FaceWork::prolong : FaceWork::restrict_part;
       lists.local[at.local++] = job_of(j, work, face ^ 1, part, 0, at.values);

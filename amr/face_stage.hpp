@@ -15,7 +15,7 @@
 
 namespace amrbench::amr {
 
-class FaceStage final : public Stage {
+class FaceStage final : public Stage<3> {
  public:
   FaceStage(const kernels::BlockLayout& layout, const StageOptions& options);
   ~FaceStage() override;

@@ -69,6 +69,14 @@ void FieldStore::swap_buffers() {
   book().reset(size());
 }
 
+void FieldStore::put_in_order() {
+  if (in_order()) return;
+  prepare_output();
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < size(); ++i) std::copy_n(block(i), layout().block_values(), output(i));
+  swap_buffers();
+}
+
 void FieldStore::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {
   const kernels::BlockLayout& l = layout();
   reset(mesh.size());
@@ -96,21 +104,33 @@ void FieldStore::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed)
 }
 
 void FieldStore::merge(std::span<const kernels::MergeJob> jobs) {
+  const int family = 1 << layout().dims();
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     std::array<const double*, 8> children{};
-    for (int octant = 0; octant < 8; ++octant) children[octant] = slot_values(jobs[k].from[octant]);
-    kernels::merge_blocks(layout(), children, slot_values(jobs[k].to));
+    for (int octant = 0; octant < family; ++octant) children[octant] = slot_values(jobs[k].from[octant]);
+    if (transfer_) {
+      transfer_->merge(layout(), std::span(children).first(std::size_t(family)), slot_values(jobs[k].to));
+    } else {
+      kernels::merge_blocks(layout(), children, slot_values(jobs[k].to));
+    }
   }
 }
 
 void FieldStore::split(std::span<const kernels::SplitJob> jobs) {
+  const int family = 1 << layout().dims();
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < jobs.size(); ++k) {
     const double* const parent = slot_values(jobs[k].from);
     // The child of octant 0 may lie where its parent does.
-    for (int octant = 7; octant >= 0; --octant)
-      kernels::split_block(layout(), parent, octant, slot_values(jobs[k].to[octant]));
+    for (int octant = family - 1; octant >= 0; --octant) {
+      double* const child = slot_values(jobs[k].to[octant]);
+      if (transfer_) {
+        transfer_->split(layout(), parent, octant, child);
+      } else {
+        kernels::split_block(layout(), parent, octant, child);
+      }
+    }
   }
 }
 
@@ -128,7 +148,8 @@ void FieldStore::move(const support::Communicator& comm, std::span<const BlockMe
   requests.wait_all();
 }
 
-std::vector<support::FieldStats> FieldStore::statistics(std::span<const std::uint64_t> hashes) const {
+std::vector<support::FieldStats> FieldStore::statistics(std::span<const std::uint64_t> hashes,
+                                                        std::span<const double> measures) const {
   const kernels::BlockLayout& l = layout();
   std::vector<support::FieldStats> stats(l.variables);
 #pragma omp parallel
@@ -137,12 +158,13 @@ std::vector<support::FieldStats> FieldStore::statistics(std::span<const std::uin
 #pragma omp for schedule(static) nowait
     for (std::int32_t i = 0; i < size(); ++i) {
       const double* values = block(i);
+      const double measure = measures.empty() ? 1.0 : measures[i];
       for (int chunk = 0; chunk < l.chunks; ++chunk) {
         for (std::size_t cell = 0; cell < l.block_cells(); ++cell) {
           const std::uint64_t place = support::mix64(hashes[i], cell);
           const double* lanes = values + chunk * l.chunk_values() + cell * l.lanes;
           const int first = chunk * l.lanes, last = std::min(first + l.lanes, l.variables);
-          for (int v = first; v < last; ++v) mine[v].add(lanes[v - first], place);
+          for (int v = first; v < last; ++v) mine[v].add(lanes[v - first], place, measure);
         }
       }
     }

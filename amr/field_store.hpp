@@ -15,13 +15,18 @@
 
 #include "amr/fields.hpp"
 #include "amr/slot_array.hpp"
+#include "amr/level_transfer.hpp"
 
 namespace amrbench::amr {
 
 class FieldStore final : public Fields {
  public:
-  explicit FieldStore(const kernels::BlockLayout& layout)
-      : Fields(layout), in_(layout.block_values()), out_(layout.block_values(), SlotArray::kSkew) {}
+  /// `transfer`: what becomes of values where blocks split and merge; none: variables are extensive.
+  explicit FieldStore(const kernels::BlockLayout& layout, std::shared_ptr<const LevelTransfer> transfer = nullptr)
+      : Fields(layout),
+        transfer_(std::move(transfer)),
+        in_(layout.block_values()),
+        out_(layout.block_values(), SlotArray::kSkew) {}
 
   /// Values of block i, block_values() doubles.
   [[nodiscard]] const double* block(std::int32_t i) const { return in_.slot(book().slot(i)); }
@@ -34,6 +39,8 @@ class FieldStore final : public Fields {
   [[nodiscard]] double* output(std::int32_t i) { return out_.slot(i); }
   /// The results become the input; block i stands in slot i.
   void swap_buffers();
+  /// Copies blocks until block i stands in slot i, for stages that need their input a second time. Local.
+  void put_in_order();
 
   void reset(std::int64_t count) override;
   void set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) override;
@@ -42,7 +49,8 @@ class FieldStore final : public Fields {
   /// One message a pair of ranks, from and to the slots where values lie.
   void move(const support::Communicator& comm, std::span<const BlockMessage> sends,
             std::span<const BlockMessage> receives) override;
-  [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes) const override;
+  [[nodiscard]] std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> hashes,
+                                                            std::span<const double> measures) const override;
   [[nodiscard]] std::unique_ptr<BlockReading> make_reading() const override;
   /// Names the blocks where they lie; copies nothing.
   void read(std::span<const std::int32_t> blocks, BlockReading& reading) const override;
@@ -55,6 +63,7 @@ class FieldStore final : public Fields {
   void make_room(std::int64_t slots) override { in_.grow_from(out_, slots); }
 
  private:
+  std::shared_ptr<const LevelTransfer> transfer_;
   SlotArray in_;
   SlotArray out_;
 };

@@ -77,9 +77,10 @@ class Fields {
   /// most once a list, none this one. Returns when all is there. Collective over the ranks that are named.
   virtual void move(const support::Communicator& comm, std::span<const BlockMessage> sends,
                     std::span<const BlockMessage> receives) = 0;
-  /// Statistics of every variable over this rank's blocks; block_hashes[i] binds values to the place of block i. Local.
-  [[nodiscard]] virtual std::vector<support::FieldStats> statistics(
-      std::span<const std::uint64_t> block_hashes) const = 0;
+  /// Statistics of every variable over this rank's blocks; block_hashes[i] binds values to the place of block i.
+  /// `measures`: what a cell of each block counts for in sums, powers of 2; empty: 1. Local.
+  [[nodiscard]] virtual std::vector<support::FieldStats> statistics(std::span<const std::uint64_t> block_hashes,
+                                                                    std::span<const double> measures) const = 0;
 
   /// A reading for this kind of fields.
   [[nodiscard]] virtual std::unique_ptr<BlockReading> make_reading() const = 0;

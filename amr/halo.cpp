@@ -8,7 +8,7 @@ namespace amrbench::amr {
 void Halo::rebuild(const Mesh<3>& mesh, const kernels::BlockLayout& layout) {
   layout_ = layout;
   graph_ = &mesh.graph();
-  plan_ = make_halo_plan(mesh, layout, face_piece_sizes(layout));
+  plan_ = make_halo_plan(mesh, face_piece_sizes(layout));
   send_counts_ = mpi_counts(plan_.sends);
   receive_counts_ = mpi_counts(plan_.receives);
   blocks_ = list_blocks(mesh);

@@ -103,12 +103,17 @@ std::size_t HaloPlan::memory_bytes() const {
   return bytes;
 }
 
-int own_part(const kernels::BlockLayout& layout, const Mesh<3>::Coord& coord, int axis) {
-  return static_cast<int>((coord[layout.face_axis_a(axis)] & 1) | (coord[layout.face_axis_b(axis)] & 1) << 1);
+template <int Dim>
+int own_part(const sfc::Coord<Dim>& coord, int axis) {
+  int part = 0, bit = 0;
+  for (int d = 0; d < Dim; ++d) {
+    if (d != axis) part |= static_cast<int>(coord[d] & 1) << bit++;
+  }
+  return part;
 }
 
-HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const PieceSizes& sizes,
-                        int axis_begin, int axis_end) {
+template <int Dim>
+HaloPlan make_halo_plan(const Mesh<Dim>& mesh, const PieceSizes& sizes, int axis_begin, int axis_end) {
   const auto neighbors = mesh.neighbors();
   if (neighbors.empty()) return {};
   std::vector<std::size_t> neighbor_of_ghost(mesh.ghost_count());
@@ -121,11 +126,11 @@ HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
       const auto& links = mesh.links(i);
       for (int face = 2 * axis_begin; face < 2 * axis_end; ++face) {
         const FaceKind kind = links.kind[face];
-        for (int q = 0; q < 4; ++q) {
+        for (int q = 0; q < Mesh<Dim>::Links::kParts; ++q) {
           const std::int32_t j = links.index[face][q];
           if (j < mesh.size()) continue;
           const auto part =
-              static_cast<std::int8_t>(kind == FaceKind::coarse ? own_part(layout, mesh.coord(i), face / 2) : q);
+              static_cast<std::int8_t>(kind == FaceKind::coarse ? own_part<Dim>(mesh.coord(i), face / 2) : q);
           const auto f = static_cast<std::int8_t>(face);
           const std::int32_t ghost = j - mesh.size();
           const std::size_t neighbor = neighbor_of_ghost[ghost];
@@ -149,7 +154,8 @@ HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
                   sizes, neighbors.size())};
 }
 
-BlockLists list_blocks(const Mesh<3>& mesh) {
+template <int Dim>
+BlockLists list_blocks(const Mesh<Dim>& mesh) {
   BlockLists lists{{}, {mesh.border().begin(), mesh.border().end()}};
   const auto n = static_cast<std::size_t>(mesh.size());
   support::append_by_threads(
@@ -169,5 +175,12 @@ MessageCounts mpi_counts(const HaloMessages& messages) {
   }
   return result;
 }
+
+template int own_part<2>(const sfc::Coord<2>&, int);
+template int own_part<3>(const sfc::Coord<3>&, int);
+template HaloPlan make_halo_plan(const Mesh<2>&, const PieceSizes&, int, int);
+template HaloPlan make_halo_plan(const Mesh<3>&, const PieceSizes&, int, int);
+template BlockLists list_blocks(const Mesh<2>&);
+template BlockLists list_blocks(const Mesh<3>&);
 
 }  // namespace amrbench::amr

@@ -46,18 +46,21 @@ struct HaloPlan {
   [[nodiscard]] std::size_t memory_bytes() const;
 };
 
-/// Which quarter of the coarse face across `axis` a fine block at `coord` covers.
-[[nodiscard]] int own_part(const kernels::BlockLayout& layout, const Mesh<3>::Coord& coord, int axis);
+/// Which part (a quarter, in 2-D a half) of the coarse face across `axis` a fine block at `coord` covers.
+template <int Dim>
+[[nodiscard]] int own_part(const sfc::Coord<Dim>& coord, int axis);
 
 /// The plan for faces across the axes [axis_begin, axis_end).
-[[nodiscard]] HaloPlan make_halo_plan(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const PieceSizes& sizes,
-                                      int axis_begin = 0, int axis_end = 3);
+template <int Dim>
+[[nodiscard]] HaloPlan make_halo_plan(const Mesh<Dim>& mesh, const PieceSizes& sizes, int axis_begin = 0,
+                                      int axis_end = Dim);
 
 /// Blocks without and with ghost neighbours, ascending.
 struct BlockLists {
   std::vector<std::int32_t> interior, border;
 };
-[[nodiscard]] BlockLists list_blocks(const Mesh<3>& mesh);
+template <int Dim>
+[[nodiscard]] BlockLists list_blocks(const Mesh<Dim>& mesh);
 
 /// Counts and starts as MPI wants them.
 struct MessageCounts {

@@ -20,7 +20,8 @@ Range intersect(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-BlockList blocks_of(const Mesh<3>& mesh, const Fields& fields, std::vector<Change>&& changes) {
+template <int Dim>
+BlockList blocks_of(const Mesh<Dim>& mesh, const Fields& fields, std::vector<Change>&& changes) {
   return {{mesh.keys().begin(), mesh.keys().end()},
           {mesh.weights().begin(), mesh.weights().end()},
           std::move(changes),
@@ -33,7 +34,8 @@ std::int64_t bytes_a_block(const Fields& fields) {
                                    sizeof(Change));
 }
 
-MigrationCount migrate_blocks(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
+template <int Dim>
+MigrationCount migrate_blocks(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                               std::span<const Departure> departures, std::span<const Arrival> arrivals) {
   BlockList blocks = blocks_of(mesh, fields, std::move(changes));
   const auto here = static_cast<std::int64_t>(blocks.size());
@@ -167,12 +169,14 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
   return count;
 }
 
-MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::span<const std::int64_t> cuts) {
+template <int Dim>
+MigrationCount migrate(Mesh<Dim>& mesh, Fields& fields, std::span<const std::int64_t> cuts) {
   std::vector<Change> none(mesh.size(), Change::stay);
   return migrate(mesh, fields, none, cuts);
 }
 
-MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
+template <int Dim>
+MigrationCount migrate(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                        std::span<const std::int64_t> cuts) {
   const int me = mesh.comm().rank();
   const Range have{mesh.global_begin(), mesh.global_begin() + mesh.size()};
@@ -193,7 +197,8 @@ MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& chang
   return migrate_blocks(mesh, fields, changes, departures, arrivals);
 }
 
-MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
+template <int Dim>
+MigrationCount migrate_to(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations) {
   std::map<int, std::vector<std::int32_t>> by_rank;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
@@ -204,5 +209,12 @@ MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& ch
   const std::vector<Arrival> arrivals = announce(mesh.comm(), departures);
   return migrate_blocks(mesh, fields, changes, departures, arrivals);
 }
+
+template MigrationCount migrate(Mesh<2>&, Fields&, std::span<const std::int64_t>);
+template MigrationCount migrate(Mesh<3>&, Fields&, std::span<const std::int64_t>);
+template MigrationCount migrate(Mesh<2>&, Fields&, std::vector<Change>&, std::span<const std::int64_t>);
+template MigrationCount migrate(Mesh<3>&, Fields&, std::vector<Change>&, std::span<const std::int64_t>);
+template MigrationCount migrate_to(Mesh<2>&, Fields&, std::vector<Change>&, std::span<const std::int32_t>);
+template MigrationCount migrate_to(Mesh<3>&, Fields&, std::vector<Change>&, std::span<const std::int32_t>);
 
 }  // namespace amrbench::amr

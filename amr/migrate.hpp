@@ -60,12 +60,16 @@ MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, Bl
 /// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys,
 /// weights and values of all blocks that go from one rank to another travel in one message; who sends what follows from
 /// the cuts alone, so nothing is negotiated. Collective.
-MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::span<const std::int64_t> cuts);
+template <int Dim>
+MigrationCount migrate(Mesh<Dim>& mesh, Fields& fields, std::span<const std::int64_t> cuts);
 /// The same with one more byte a block: `changes`, one a local block, go where the blocks go.
-MigrationCount migrate(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes, std::span<const std::int64_t> cuts);
+template <int Dim>
+MigrationCount migrate(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
+                       std::span<const std::int64_t> cuts);
 
 /// Sends local block i to rank destinations[i], whatever the curve says; `changes` go along. Collective.
-MigrationCount migrate_to(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
+template <int Dim>
+MigrationCount migrate_to(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                           std::span<const std::int32_t> destinations);
 
 }  // namespace amrbench::amr

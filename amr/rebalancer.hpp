@@ -21,29 +21,30 @@ struct RunPosition {
   std::int64_t stages = 0;  ///< stages done
 };
 
+template <int Dim>
 class Rebalancer {
  public:
   virtual ~Rebalancer() = default;
   /// Called once, on the mesh of root cells with its initial fields: puts them where the method wants them, if that is
   /// not where they are, in even stretches of the curve. Collective.
-  virtual void place_roots(Mesh<3>& /*mesh*/, Fields& /*fields*/, support::Metrics& /*metrics*/) {}
+  virtual void place_roots(Mesh<Dim>& /*mesh*/, Fields& /*fields*/, support::Metrics& /*metrics*/) {}
   /// Does it want to know what each block took, and to be asked after refinements that changed nothing as well?
   [[nodiscard]] virtual bool measures() const { return false; }
   /// A refinement begins. Local.
   virtual void begin(const RunPosition& /*position*/) {}
   /// Called next, where measures(): what each local block took in all stages since the mesh came up, in seconds; empty
   /// where the stage does not measure blocks. Local.
-  virtual void learn(Mesh<3>& /*mesh*/, std::span<const double> /*block_seconds*/,
+  virtual void learn(Mesh<Dim>& /*mesh*/, std::span<const double> /*block_seconds*/,
                      const support::Metrics& /*metrics*/) {}
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
   /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
   /// travel with the blocks. True when blocks may have moved. Times as below. Collective.
-  virtual bool rebalance_ahead(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes,
+  virtual bool rebalance_ahead(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                                support::Metrics& metrics) = 0;
 
   /// Called after a refinement that changed blocks, and after any where measures(): decides whether to re-cut the mesh
   /// and does it. True when blocks may have moved. Times go to phases balance and migrate. Collective.
-  virtual bool rebalance(Mesh<3>& mesh, Fields& fields, support::Metrics& metrics) = 0;
+  virtual bool rebalance(Mesh<Dim>& mesh, Fields& fields, support::Metrics& metrics) = 0;
 };
 
 }  // namespace amrbench::amr

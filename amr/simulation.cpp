@@ -1,19 +1,14 @@
 #include "amr/simulation.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "amr/adapt.hpp"
 #include "amr/consensus.hpp"
-#include "amr/initial.hpp"
 
 namespace amrbench::amr {
 
 namespace {
-
-ConservationCheck first_sums(const Mesh<3>& mesh, const Config& config, Fields& fields, const Stage& stage) {
-  set_initial_fields(mesh, config.fields, fields);
-  return {field_stats(mesh, fields), stage.conserved_variables(true), config.run.tolerance};
-}
 
 bool is_uniform(const RunTotals& totals) {
   const auto& levels = totals.blocks_by_level;
@@ -22,29 +17,36 @@ bool is_uniform(const RunTotals& totals) {
 
 }  // namespace
 
-Simulation::Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<3>& space,
-                       Rebalancer& rebalancer, support::Metrics& metrics, const Restart* restart)
-    : config_(config),
+template <int Dim>
+Simulation<Dim>::Simulation(const support::Communicator& comm, const Config& config, const sfc::KeySpace<Dim>& space,
+                            Workload<Dim>& workload, Rebalancer<Dim>& rebalancer, support::Metrics& metrics,
+                            const Restart* restart)
+    : SimulationBase(config, metrics),
+      workload_(workload),
       rebalancer_(rebalancer),
-      metrics_(metrics),
       mesh_(comm, space),
-      backend_(make_backend(config, mesh_.comm())),
+      backend_(workload.make_backend(mesh_.comm())),
       fields_(*backend_.fields),
       stage_(*backend_.stage),
       growth_(mesh_.comm(), fields_.layout()),
-      objects_(make_objects(config.objects)),
-      check_(restart ? ConservationCheck(restart->state.check, config.run.tolerance)
-                     : first_sums(mesh_, config, fields_, stage_)) {
+      measure_([&workload](int level) { return workload.measure(level); }) {
   if (rebalancer_.measures()) stage_.measure_blocks();
-  if (restart) go_on(*restart);
+  if (restart) {
+    go_on(*restart);
+  } else {
+    workload_.set_initial(mesh_, fields_);
+    check_.emplace(statistics(), stage_.conserved_variables(true), config.run.tolerance);
+  }
   if (!restart || !restart->is_placed) rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_.mesh_changed(mesh_);
   count_blocks();
 }
 
-void Simulation::go_on(const Restart& restart) {
+template <int Dim>
+void Simulation<Dim>::go_on(const Restart& restart) {
   is_restarted_ = true;
-  objects_ = restart.state.objects;
+  check_.emplace(restart.state.check, config_.run.tolerance);
+  workload_.load(restart.state);
   totals_ = restart.state.totals;
   time_ = restart.state.time;
   mesh_.set_blocks(restart.keys, restart.weights);
@@ -52,13 +54,17 @@ void Simulation::go_on(const Restart& restart) {
   restart.fill(fields_);
 }
 
-RunState Simulation::state() {
+template <int Dim>
+RunState Simulation<Dim>::state() {
   static_cast<void>(checks_pass());
   stage_.settle(metrics_);
-  return {time_, totals_, objects_, check_.state()};
+  RunState state{time_, totals_, {}, check_->state()};
+  workload_.save(state);
+  return state;
 }
 
-void Simulation::count_blocks() {
+template <int Dim>
+void Simulation<Dim>::count_blocks() {
   totals_.blocks_by_level.assign(config_.mesh.max_level + 1, 0);
 #pragma omp parallel
   {
@@ -73,7 +79,8 @@ void Simulation::count_blocks() {
   totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
 }
 
-void Simulation::refine(int passes) {
+template <int Dim>
+void Simulation<Dim>::refine(int passes, bool is_first) {
   support::PhaseTimer timer(metrics_, support::Phase::refine);
   ++totals_.refine_steps;
   rebalancer_.begin({totals_.steps, config_.run.steps, totals_.stages});
@@ -81,10 +88,10 @@ void Simulation::refine(int passes) {
   bool changed = false, moved = true;  // moved: marks of the pass before are of no use
   std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {
-    marks = moved ? mark_blocks(mesh_, config_.mesh, objects_) : mark_new_blocks(mesh_, config_.mesh, objects_, marks);
+    marks = workload_.mark(mesh_, fields_, moved ? nullptr : &marks);
     Consensus consensus = reach_consensus(mesh_, marks);
     totals_.consensus_rounds += consensus.rounds;
-    // Objects stand still between passes: a pass without changes would repeat itself.
+    // Nothing moves between passes: a pass without changes would repeat itself.
     if (consensus.splits + consensus.merges == 0) break;
     changed = true;
     const std::int64_t net = (mesh_.space().kChildren - 1) * (consensus.splits - consensus.merges);
@@ -94,6 +101,11 @@ void Simulation::refine(int passes) {
     totals_.blocks_merged += consensus.merges;
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
     apply_changes(mesh_, fields_, consensus);
+    if (is_first && workload_.knows_initial_state()) {
+      workload_.set_initial(mesh_, fields_);
+    } else {
+      workload_.adapted(mesh_, fields_);
+    }
   }
   if (changed || rebalancer_.measures()) changed = rebalancer_.rebalance(mesh_, fields_, metrics_) || changed;
   if (changed) {
@@ -103,20 +115,22 @@ void Simulation::refine(int passes) {
   totals_.blocks_max = std::max(totals_.blocks_max, totals_.blocks);
 }
 
-void Simulation::advance_stage(std::int64_t step) {
+template <int Dim>
+void Simulation<Dim>::advance_stage(std::int64_t step) {
   const std::int64_t number = totals_.stages++;
   const int every = config_.run.checksum_every;
   const bool check = every > 0 && totals_.stages % every == 0;
-  check_.limit(stage_.conserved_variables(is_uniform(totals_)));
-  stage_.advance(mesh_, fields_, number, check ? &check_.scale() : nullptr, metrics_);
+  check_->limit(stage_.conserved_variables(is_uniform(totals_)));
+  stage_.advance(mesh_, fields_, number, check ? &check_->scale() : nullptr, metrics_);
   if (check) open_check_ = step;
   totals_.block_stages += totals_.blocks;
   totals_.cell_updates +=
       totals_.blocks * static_cast<std::int64_t>(fields_.layout().block_cells()) * config_.fields.variables;
 }
 
-bool Simulation::checks_pass() {
-  if (!open_check_) return check_.passed();
+template <int Dim>
+bool Simulation<Dim>::checks_pass() {
+  if (!open_check_) return check_->passed();
   support::PhaseTimer timer(metrics_, support::Phase::checksum);
   std::vector<support::FixedPointSum> global = stage_.sums();
   support::FixedPointSum::allreduce(mesh_.comm(), global);
@@ -126,59 +140,59 @@ bool Simulation::checks_pass() {
     for (const auto& sum : global) totals.push_back(sum.to_double());
   } else {
     // A refinement may have come between: it keeps totals, but for the rounding of the merges.
-    for (const auto& stats : field_stats(mesh_, fields_)) totals.push_back(stats.sum().to_double());
+    for (const auto& stats : statistics()) totals.push_back(stats.sum().to_double());
   }
-  check_.check(totals, *open_check_, totals_.stages);
+  check_->check(totals, *open_check_, totals_.stages);
   open_check_.reset();
-  return check_.passed();
+  return check_->passed();
 }
 
-void Simulation::check_end(const std::vector<support::FieldStats>& stats) {
+void SimulationBase::check_end(const std::vector<support::FieldStats>& stats) {
   std::vector<double> totals;
   for (const auto& s : stats) totals.push_back(s.sum().to_double());
-  check_.check(totals, totals_.steps, totals_.stages);
+  check_->check(totals, totals_.steps, totals_.stages);
 }
 
-double Simulation::time_delta() const {
-  if (config_.run.time <= 0.0) return 1.0;
-  if (config_.run.steps > 0) return config_.run.time / static_cast<double>(config_.run.steps);
-  std::array<double, 3> cells{};
-  for (int d = 0; d < 3; ++d) {
-    // miniAMR's unit: twice the blocks of the deepest level times the cells of a block.
-    const std::int64_t extent = std::int64_t(config_.mesh.root[d]) << (config_.mesh.max_level + 1);
-    cells[d] = static_cast<double>(extent * config_.mesh.block[d]);
-  }
-  return time_step(objects_, cells);
+/// Steps of a given number share the time; else it bounds them.
+template <int Dim>
+double Simulation<Dim>::longest_step() const {
+  return config_.run.time > 0.0 ? config_.run.time - time_ : std::numeric_limits<double>::infinity();
 }
 
-bool Simulation::more_steps() {
+template <int Dim>
+bool Simulation<Dim>::more_steps() {
   if (!checks_pass() || is_stopped_) return false;
   const std::int64_t done = totals_.steps;
   if (config_.run.time > 0.0) return time_ < config_.run.time && (config_.run.steps == 0 || done < config_.run.steps);
   return done < config_.run.steps;
 }
 
-void Simulation::run(const StepObserver& observer) {
+template <int Dim>
+void Simulation<Dim>::run(const StepObserver& observer) {
   const int levels = config_.mesh.max_level;
   const int change = config_.mesh.block_change > 0 ? config_.mesh.block_change : levels;
   if (!is_restarted_) {
-    if (levels > 0) refine(levels);
+    if (levels > 0) refine(levels, true);
+    if (levels > 0 && workload_.knows_initial_state())
+      check_.emplace(statistics(), stage_.conserved_variables(is_uniform(totals_)), config_.run.tolerance);
     observer(0, 0.0, totals_);
   }
-  double delta = time_delta();
   for (std::int64_t step = totals_.steps + 1; more_steps(); ++step) {
     metrics_.begin_step(step);
+    const double longest = longest_step(), delta = workload_.begin_step(mesh_, fields_, stage_, longest);
     for (int stage = 0; stage < config_.run.stages_per_step && checks_pass(); ++stage) advance_stage(step);
     totals_.steps = step;
-    if (adapts()) move_objects(objects_, delta);
+    if (adapts()) workload_.end_step(delta);
     if ((adapts() || rebalancer_.measures()) && config_.run.refine_every > 0 && step % config_.run.refine_every == 0)
       refine(adapts() ? change : 0);
-    time_ += delta;
+    time_ = delta == longest ? config_.run.time : time_ + delta;
     if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
     observer(step, time_, totals_);
-    delta = time_delta();
   }
   stage_.settle(metrics_);
 }
+
+template class Simulation<2>;
+template class Simulation<3>;
 
 }  // namespace amrbench::amr

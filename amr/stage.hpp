@@ -39,17 +39,18 @@ struct StageDevice {
 };
 
 /// A stencil with its exchange, for one layout and one kind of fields; told of every change of the mesh.
+template <int Dim>
 class Stage {
  public:
   virtual ~Stage() = default;
 
   /// Rebuilds plans after the mesh changed; the mesh must live until the next call. Local.
-  virtual void mesh_changed(const Mesh<3>& mesh) = 0;
+  virtual void mesh_changed(const Mesh<Dim>& mesh) = 0;
 
   /// Stage number `stage` (from 0) over every block; the results are then the fields. With `scale` it adds up every
   /// variable's new values. Times go to phases halo and stencil; on the host, what the first spends on waiting for
   /// others also to the counter halo_wait_ns. Collective over neighbours. std::logic_error for fields of another kind.
-  virtual void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+  virtual void advance(const Mesh<Dim>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                        support::Metrics& metrics) = 0;
   /// This rank's exact sum of every variable over the last stage that was given a scale; waits for that stage, and for
   /// no other. To be asked for before the next stage. Local.
@@ -84,12 +85,12 @@ struct StageOptions {
 struct StencilEntry {
   std::string_view name;
   std::string_view description;
-  std::unique_ptr<Stage> (*make)(const kernels::BlockLayout& layout, const StageOptions& options);
+  std::unique_ptr<Stage<3>> (*make)(const kernels::BlockLayout& layout, const StageOptions& options);
 };
 /// All stencils; a new one is one file and one line in stencil_registry.cpp.
 std::span<const StencilEntry> stencil_registry();
 /// Throws support::InputError that lists the names when there is none called `name`.
-std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout,
-                                  const StageOptions& options);
+std::unique_ptr<Stage<3>> make_stage(std::string_view name, const kernels::BlockLayout& layout,
+                                     const StageOptions& options);
 
 }  // namespace amrbench::amr

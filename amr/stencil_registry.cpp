@@ -11,12 +11,12 @@ namespace amrbench::amr {
 namespace {
 
 template <class T>
-std::unique_ptr<Stage> make(const kernels::BlockLayout& layout, const StageOptions& options) {
+std::unique_ptr<Stage<3>> make(const kernels::BlockLayout& layout, const StageOptions& options) {
   return std::make_unique<T>(layout, options);
 }
 
 template <WideStencil S>
-std::unique_ptr<Stage> make_wide(const kernels::BlockLayout& layout, const StageOptions& options) {
+std::unique_ptr<Stage<3>> make_wide(const kernels::BlockLayout& layout, const StageOptions& options) {
   return std::make_unique<WideStage>(S, layout, options);
 }
 
@@ -33,8 +33,8 @@ std::span<const StencilEntry> stencil_registry() {
   return entries;
 }
 
-std::unique_ptr<Stage> make_stage(std::string_view name, const kernels::BlockLayout& layout,
-                                  const StageOptions& options) {
+std::unique_ptr<Stage<3>> make_stage(std::string_view name, const kernels::BlockLayout& layout,
+                                     const StageOptions& options) {
   std::string names;
   for (const StencilEntry& entry : stencil_registry()) {
     if (entry.name == name) return entry.make(layout, options);

@@ -11,9 +11,11 @@ namespace {
 
 using support::mix64;
 
-std::uint64_t block_hash(const Mesh<3>& mesh, std::int32_t i) {
+template <int Dim>
+std::uint64_t block_hash(const Mesh<Dim>& mesh, std::int32_t i) {
   const auto& c = mesh.coord(i);
-  return mix64(mix64(static_cast<std::uint64_t>(mesh.level(i)), c[0]), mix64(c[1], c[2]));
+  const std::uint64_t z = Dim == 3 ? c[Dim - 1] : 0;
+  return mix64(mix64(static_cast<std::uint64_t>(mesh.level(i)), c[0]), mix64(c[1], z));
 }
 
 /// A bound for any value that a conserving stencil can make of the field: what the variable's values add up to.
@@ -29,18 +31,22 @@ double value_bound(const std::vector<support::FieldStats>& first) {
 
 }  // namespace
 
-std::uint64_t mesh_digest(const Mesh<3>& mesh) {
+template <int Dim>
+std::uint64_t mesh_digest(const Mesh<Dim>& mesh) {
   std::uint64_t sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
   for (std::int32_t i = 0; i < mesh.size(); ++i) sum += block_hash(mesh, i);
   return support::all_sum(mesh.comm(), sum);
 }
 
-std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const Fields& fields) {
+template <int Dim>
+std::vector<support::FieldStats> field_stats(const Mesh<Dim>& mesh, const Fields& fields, const Measure& measure) {
   std::vector<std::uint64_t> hashes(mesh.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.size(); ++i) hashes[i] = block_hash(mesh, i);
-  std::vector<support::FieldStats> stats = fields.statistics(hashes);
+  std::vector<double> measures;
+  for (std::int32_t i = 0; measure && i < mesh.size(); ++i) measures.push_back(measure(mesh.level(i)));
+  std::vector<support::FieldStats> stats = fields.statistics(hashes, measures);
   support::FieldStats::allreduce(mesh.comm(), stats);
   return stats;
 }
@@ -87,5 +93,10 @@ bool ConservationCheck::check(const std::vector<double>& totals, std::int64_t st
   }
   return passed();
 }
+
+template std::uint64_t mesh_digest(const Mesh<2>&);
+template std::uint64_t mesh_digest(const Mesh<3>&);
+template std::vector<support::FieldStats> field_stats(const Mesh<2>&, const Fields&, const Measure&);
+template std::vector<support::FieldStats> field_stats(const Mesh<3>&, const Fields&, const Measure&);
 
 }  // namespace amrbench::amr

@@ -2,6 +2,7 @@
 // Proof that the answer is right: digests of mesh and fields that no partition can change, and conservation.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,11 +17,16 @@ namespace amrbench::amr {
 
 /// Digest of the set of leaves: the sum modulo 2^64 of a hash of every block's level and coordinates. Depends on
 /// neither the curve nor the partition. Collective.
-[[nodiscard]] std::uint64_t mesh_digest(const Mesh<3>& mesh);
+template <int Dim>
+[[nodiscard]] std::uint64_t mesh_digest(const Mesh<Dim>& mesh);
 
 /// Statistics of every variable over all cells of all ranks; the hash binds each value to its level and cell. Slow and
-/// exact: meant for the start and the end of a run. Collective.
-[[nodiscard]] std::vector<support::FieldStats> field_stats(const Mesh<3>& mesh, const Fields& fields);
+/// exact: meant for the start and the end of a run. `measure`: what a cell of a level counts for in sums, a power of 2;
+/// none: 1. Collective.
+using Measure = std::function<double(int level)>;
+template <int Dim>
+[[nodiscard]] std::vector<support::FieldStats> field_stats(const Mesh<Dim>& mesh, const Fields& fields,
+                                                           const Measure& measure = {});
 
 /// Watches the totals of the variables. The baseline is the first sum, never a later one, so a slow drift adds up; a
 /// value that is no number fails.

@@ -21,7 +21,7 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
   const PieceSizes sizes = tile_piece_sizes(kernels::make_tile_layout(layout_));
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
-    axis.pieces = make_halo_plan(mesh, layout_, sizes, a, a + 1);
+    axis.pieces = make_halo_plan(mesh, sizes, a, a + 1);
     axis.sends = mpi_counts(axis.pieces.sends);
     axis.receives = mpi_counts(axis.pieces.receives);
     send_buffer_.grow(axis.pieces.sends.values + 1);
@@ -112,7 +112,7 @@ void WideHalo::fill_local(const Mesh<3>& mesh, int axis, const FieldStore& field
     for (int q = 0; q < (mesh.links(i).kind[face] == FaceKind::fine ? 4 : 1); ++q) {
       const std::int32_t j = mesh.links(i).index[face][q];
       if (j >= mesh.size()) continue;
-      const int part = coarse ? own_part(layout_, mesh.coord(i), axis) : q;
+      const int part = coarse ? own_part<3>(mesh.coord(i), axis) : q;
       pack(fields, j, face ^ 1, transfer, part, scratch.piece.data(), scratch);
       kernels::unpack_tile_piece(tiles, scratch.piece.data(), face, transfer, part, face_tile(i, face));
     }

@@ -29,7 +29,7 @@ enum class WideStencil { average27, mixed };
 [[nodiscard]] int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& layout,
                                            bool mesh_is_uniform);
 
-class WideStage final : public Stage {
+class WideStage final : public Stage<3> {
  public:
   WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options);
   ~WideStage() override;

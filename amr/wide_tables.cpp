@@ -18,8 +18,7 @@ WideFaceJob face_job(WideFaceWork work, int face, Transfer transfer, int part) {
 
 }  // namespace
 
-WideTables make_wide_tables(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const WideSources& sources,
-                            const HaloPlan& plan, int axis) {
+WideTables make_wide_tables(const Mesh<3>& mesh, const WideSources& sources, const HaloPlan& plan, int axis) {
   WideTables tables;
   for (const HaloPiece& p : plan.sends.pieces) {
     WideFaceJob& job = tables.packs.emplace_back(face_job(WideFaceWork::pack, p.face, p.transfer, p.part));
@@ -37,7 +36,7 @@ WideTables make_wide_tables(const Mesh<3>& mesh, const kernels::BlockLayout& lay
     for (int q = 0; q < (links.kind[face] == FaceKind::fine ? 4 : 1); ++q) {
       const std::int32_t j = links.index[face][q];
       if (j >= mesh.size()) continue;
-      const int part = coarse ? own_part(layout, mesh.coord(i), axis) : q;
+      const int part = coarse ? own_part<3>(mesh.coord(i), axis) : q;
       const Transfer transfer = coarse ? Transfer::quarter : Transfer::restricted;
       WideFaceJob& job = tables.local.emplace_back(face_job(WideFaceWork::fill, face, transfer, part));
       job.block = j;

@@ -17,7 +17,7 @@ struct WideTables {
 };
 
 /// `plan`: of this mesh across `axis` with tile_piece_sizes; `sources`: of this mesh.
-[[nodiscard]] WideTables make_wide_tables(const Mesh<3>& mesh, const kernels::BlockLayout& layout,
-                                          const WideSources& sources, const HaloPlan& plan, int axis);
+[[nodiscard]] WideTables make_wide_tables(const Mesh<3>& mesh, const WideSources& sources, const HaloPlan& plan,
+                                          int axis);
 
 }  // namespace amrbench::amr

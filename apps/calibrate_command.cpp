@@ -20,6 +20,7 @@
 #include "partitioners/check_together.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::apps {
 
@@ -136,8 +137,9 @@ Phases run_once(const support::Communicator& comm, const Config& config, const s
   support::Metrics metrics;
   loadbalance::Balancer balancer(config.balance, config.partition);
   loadbalance::TraceRecorder recorder(comm, balancer, trace, config);
-  amr::Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), recorder,
-                             metrics);
+  workloads::Averages workload(config);
+  amr::Simulation simulation(comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload,
+                             recorder, metrics);
   {
     const support::PhaseTimer timer(metrics, Phase::other);
     simulation.run([](std::int64_t, double, const amr::RunTotals&) {});

@@ -107,6 +107,7 @@ std::vector<Table> make_tables() {
         key<&C::run, &RunConfig::refine_every>(integer("refine_every", 0, kIntMax)),
         key<&C::run, &RunConfig::checksum_every>(integer("checksum_every", 0, kIntMax)),
         key<&C::run, &RunConfig::tolerance>(number("tolerance", 1e-300, 1.0)),
+        key<&C::run, &RunConfig::workload>(choice("workload", workload_names())),
         key<&C::run, &RunConfig::stencil>(choice("stencil", stencils())),
         key<&C::run, &RunConfig::overlap>(boolean("overlap")),
         key<&C::run, &RunConfig::hang_after>(number("hang_after", 0.0, 1e9))}},

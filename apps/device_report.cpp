@@ -59,11 +59,11 @@ double device_memory_share(const support::Communicator& comm, const amr::DeviceC
   return std::numeric_limits<double>::infinity();
 }
 
-RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation) {
+RunDevice record_device(const support::MetricsSummary& metrics, const amr::SimulationBase& simulation) {
   constexpr double kNanosecond = 1e-9;
   const auto seconds = [&](const char* name) { return kNanosecond * static_cast<double>(metrics.counter(name).max); };
   RunDevice record;
-  record.device = simulation.stage().device();
+  record.device = simulation.device();
   record.stencil_s = seconds("device_stencil_ns");
   record.faces_s = seconds("device_faces_ns");
   record.wait_s = seconds("device_wait_ns");

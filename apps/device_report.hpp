@@ -16,7 +16,7 @@ namespace amrbench::apps {
 [[nodiscard]] double device_memory_share(const support::Communicator& comm, const amr::DeviceConfig& config);
 
 /// The record's `device`. Collective.
-[[nodiscard]] RunDevice record_device(const support::MetricsSummary& metrics, const amr::Simulation& simulation);
+[[nodiscard]] RunDevice record_device(const support::MetricsSummary& metrics, const amr::SimulationBase& simulation);
 
 /// "13.0" and the names of the GPUs, where they compute.
 void name_device(const amr::DeviceConfig& config, support::Provenance& provenance);

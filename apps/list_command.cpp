@@ -16,6 +16,7 @@ void list_command(std::ostream& out) {
       {"Rules of slices", "partition.slices; amrbench partition --slices", slice_rules()},
       {"Balance policies", "balance.policy", balance_policies()},
       {"Cost models", "balance.weights", balance_weights()},
+      {"Workloads", "run.workload", workload_names()},
       {"Stencils", "run.stencil", stencils()},
       {"Initial fields", "fields.initial", initial_fields()},
       {"Object shapes", "object.shape", object_shapes()},

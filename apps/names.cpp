@@ -6,6 +6,7 @@
 #include "loadbalance/cost_model.hpp"
 #include "loadbalance/policy.hpp"
 #include "partitioners/partitioner.hpp"
+#include "workloads/registry.hpp"
 
 namespace amrbench::apps {
 
@@ -97,6 +98,10 @@ std::span<const Choice> slice_rules() {
 }
 std::span<const Choice> splitters() {
   return kSplitters;
+}
+std::span<const Choice> workload_names() {
+  static const std::vector<Choice> choices = choices_of(workloads::workload_registry());
+  return choices;
 }
 std::span<const Choice> stencils() {
   static const std::vector<Choice> choices = choices_of(amr::stencil_registry());

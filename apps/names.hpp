@@ -24,6 +24,7 @@ std::span<const Choice> splitters();
 std::span<const Choice> slice_rules();
 std::span<const Choice> balance_policies();
 std::span<const Choice> balance_weights();
+std::span<const Choice> workload_names();  ///< run.workload
 std::span<const Choice> stencils();
 std::span<const Choice> initial_fields();
 std::span<const Choice> object_shapes();

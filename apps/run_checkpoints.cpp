@@ -70,7 +70,8 @@ bool RunCheckpoints::save(double elapsed) {
   const Json more = {{"version", support::build_info().version}, {"config", write_toml(run_.config)},
                      {"pace", pace_of(run_.comm, run_.config)},  {"balance", run_.balancer.save(run_.comm)},
                      {"series", run_.series.save(run_.comm)},    {"past", to_json(past)}};
-  last_bytes_ = writer_.save(run_.simulation.mesh(), run_.simulation.fields(), state, more);
+  last_bytes_ = std::visit([&](const auto* mesh) { return writer_.save(*mesh, run_.simulation.fields(), state, more); },
+                           run_.simulation.any_mesh());
   last_ = std::chrono::steady_clock::now();
   bytes_ += last_bytes_;
   ++count_;
@@ -78,7 +79,7 @@ bool RunCheckpoints::save(double elapsed) {
 }
 
 RunPast load_past(const RestartPoint& restart, const support::Communicator& comm, const Config& config,
-                  loadbalance::Balancer& balancer, RunSeries& series) {
+                  loadbalance::BalancerState& balancer, RunSeries& series) {
   const Json& manifest = restart.checkpoint->manifest();
   try {
     const bool keeps_history = manifest.at("pace") == pace_of(comm, config) &&

@@ -28,8 +28,8 @@ class RunCheckpoints {
   struct Run {
     const support::Communicator& comm;
     const Config& config;
-    amr::Simulation& simulation;
-    const loadbalance::Balancer& balancer;
+    amr::SimulationBase& simulation;
+    const loadbalance::BalancerState& balancer;
     const RunSeries& series;
     support::Metrics& metrics;
   };
@@ -70,6 +70,6 @@ class RunCheckpoints {
 /// Puts what a checkpoint saved into a run that goes on from it, before its simulation is made. Throws
 /// support::InputError when the checkpoint is not one of this program's. Local.
 [[nodiscard]] RunPast load_past(const RestartPoint& restart, const support::Communicator& comm, const Config& config,
-                                loadbalance::Balancer& balancer, RunSeries& series);
+                                loadbalance::BalancerState& balancer, RunSeries& series);
 
 }  // namespace amrbench::apps

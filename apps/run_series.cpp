@@ -47,7 +47,7 @@ void RunSeries::add(SeriesRow row) {
   stride_ *= 2;
 }
 
-void RunSeries::observe(const amr::RunTotals& totals, const loadbalance::Balancer& balancer,
+void RunSeries::observe(const amr::RunTotals& totals, const loadbalance::BalancerState& balancer,
                         const support::Metrics& metrics) {
   if (totals.refine_steps == refinements_) return;
   refinements_ = totals.refine_steps;
@@ -91,7 +91,7 @@ nlohmann::ordered_json RunSeries::save(const support::Communicator& comm) const 
   return {{"stride", stride_}, {"refinements", refinements_}, {"rows", rows}};
 }
 
-void RunSeries::load(const nlohmann::ordered_json& saved, const loadbalance::Balancer& balancer, bool is_first) {
+void RunSeries::load(const nlohmann::ordered_json& saved, const loadbalance::BalancerState& balancer, bool is_first) {
   stride_ = amr::whole_number(saved.at("stride"));
   refinements_ = amr::whole_number(saved.at("refinements"));
   sent_ = balancer.blocks_sent();

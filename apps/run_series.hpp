@@ -30,7 +30,8 @@ class RunSeries {
   static constexpr std::size_t kMost = 4096;
 
   /// After each step, and before the first; adds a row when there was a refinement. Local.
-  void observe(const amr::RunTotals& totals, const loadbalance::Balancer& balancer, const support::Metrics& metrics);
+  void observe(const amr::RunTotals& totals, const loadbalance::BalancerState& balancer,
+               const support::Metrics& metrics);
   /// The rows over all ranks. Collective.
   [[nodiscard]] std::vector<SeriesRow> reduce(const support::Communicator& comm) const;
 
@@ -38,7 +39,7 @@ class RunSeries {
   [[nodiscard]] nlohmann::ordered_json save(const support::Communicator& comm) const;
   /// Back, before the first observe(), once `balancer` has loaded what it saved. Counts that add up over ranks are kept
   /// on the first rank. Throws std::exception for what save() never gives. Local.
-  void load(const nlohmann::ordered_json& saved, const loadbalance::Balancer& balancer, bool is_first);
+  void load(const nlohmann::ordered_json& saved, const loadbalance::BalancerState& balancer, bool is_first);
 
  private:
   void add(SeriesRow row);

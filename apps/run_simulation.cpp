@@ -23,6 +23,7 @@
 #include "support/process_memory.hpp"
 #include "support/progress.hpp"
 #include "support/provenance.hpp"
+#include "workloads/registry.hpp"
 
 namespace amrbench::apps {
 
@@ -74,7 +75,7 @@ std::vector<RunField> record_fields(const std::vector<support::FieldStats>& stat
 
 /// All of the record but for times, memory and rates of the whole run; makes the last check. Collective.
 RunRecord make_record(const support::Communicator& comm, const Config& config, const RunOptions& options,
-                      amr::Simulation& simulation, const loadbalance::Balancer& balancer,
+                      amr::SimulationBase& simulation, const loadbalance::BalancerState& balancer,
                       const support::Metrics& metrics, const RunPast& past) {
   RunRecord record;
   record.version = support::build_info().version;
@@ -86,11 +87,12 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
   record.policy = config.balance.policy;
   record.balance = balancer.totals(comm);
   record.method = config.partition.method;
-  record.partition = record_partition(comm, simulation.stage().halo_size());
+  record.partition = record_partition(comm, simulation.halo_size());
   const std::vector<support::FieldStats> stats = simulation.statistics();
   simulation.check_end(stats);
   record.fields = record_fields(stats);
-  record.mesh_crc_hex = fmt::format("{:016x}", amr::mesh_digest(simulation.mesh()));
+  record.mesh_crc_hex = fmt::format(
+      "{:016x}", std::visit([](const auto* mesh) { return amr::mesh_digest(*mesh); }, simulation.any_mesh()));
   record.valid = simulation.conservation().passed();
   record.provenance = support::collect_provenance(comm, options.arguments);
   name_device(config.device, record.provenance);
@@ -102,14 +104,16 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
 /// Writes the plotfile of a step, if it is to have one. In the folder of a run that was interrupted one may be there
 /// already: it has the same values. Collective.
 void write_picture(const support::Communicator& comm, const Config& config, const RunOptions& options,
-                   const amr::Simulation& simulation, std::int64_t step, double time, support::Metrics& metrics) {
+                   const amr::SimulationBase& simulation, const amr::PlotInfo& info, std::int64_t step, double time,
+                   support::Metrics& metrics) {
   if (config.output.plotfile == 0 || step % config.output.plotfile != 0) return;
   const support::PhaseTimer timer(metrics, Phase::output);
   const std::filesystem::path dir = options.result_folder / fmt::format("plt{:05}", step);
   std::error_code error;
   const bool is_there = options.continues && comm.is_root() && std::filesystem::is_directory(dir, error);
   if (options.continues && support::any_of_ranks(comm, is_there)) return;
-  amr::write_plotfile(dir, simulation.mesh(), simulation.fields(), config.mesh, config.fields, step, time);
+  std::visit([&](const auto* mesh) { amr::write_plotfile(dir, *mesh, simulation.fields(), info, step, time); },
+             simulation.any_mesh());
 }
 
 /// Checkpoints of this run and those before. Measures the disk if this one wrote any. Collective.
@@ -172,9 +176,9 @@ std::optional<std::int64_t> good_slot(const RunOptions& options) {
   return amr::slot_number(options.restart->checkpoint->slot());
 }
 
-}  // namespace
-
-int run_simulation(const Config& config, const RunOptions& options) {
+/// A run of one dimension, from its workload to its record.
+template <int Dim>
+int run_workload(const Config& config, const RunOptions& options) {
   const support::Communicator comm = support::Communicator::world();
   // The roofline is measured on both sides of the run, in case the machine's speed drifts; its buffers must not count
   // as the run's memory.
@@ -182,11 +186,20 @@ int run_simulation(const Config& config, const RunOptions& options) {
   support::reset_peak_resident();
   support::Metrics metrics;
   metrics.publish(options.heartbeat);
-  loadbalance::Balancer balancer(config.balance, config.partition, config.work);
-  std::optional<loadbalance::TraceRecorder> recorder;
-  if (!config.output.trace.empty()) recorder.emplace(comm, balancer, config.output.trace, config);
-  amr::Rebalancer& rebalancer = recorder ? static_cast<amr::Rebalancer&>(*recorder) : balancer;
-  const sfc::KeySpace<3> space = loadbalance::make_key_space(config.mesh, config.partition);
+  const std::unique_ptr<amr::Workload<Dim>> workload =
+      workloads::make_workload<Dim>(config.run.workload, config, config);
+  loadbalance::Balancer<Dim> balancer(config.balance, config.partition, config.work);
+  std::unique_ptr<loadbalance::TraceRecorder> recorder;
+  if constexpr (Dim == 3) {
+    if (!config.output.trace.empty())
+      recorder = std::make_unique<loadbalance::TraceRecorder>(comm, balancer, config.output.trace, config);
+  }
+  amr::Rebalancer<Dim>* rebalancer = &balancer;
+  if constexpr (Dim == 3) {
+    if (recorder) rebalancer = recorder.get();
+  }
+  const sfc::KeySpace<Dim> space = loadbalance::make_key_space<Dim>(config.mesh, config.partition);
+  const amr::PlotInfo plot_info = workload->plot_info();
   RunSeries series;
   RunPast past;
   std::optional<amr::Restart> restart;
@@ -194,7 +207,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
     past = load_past(*options.restart, comm, config, balancer, series);
     restart = options.restart->checkpoint->restart(comm, space);
   }
-  amr::Simulation simulation(comm, config, space, rebalancer, metrics, restart ? &*restart : nullptr);
+  amr::Simulation<Dim> simulation(comm, config, space, *workload, *rebalancer, metrics, restart ? &*restart : nullptr);
   restart.reset();
   std::optional<RunCheckpoints> checkpoints;
   if (options.signals != nullptr)
@@ -209,7 +222,7 @@ int run_simulation(const Config& config, const RunOptions& options) {
   {
     const support::PhaseTimer run_timer(metrics, Phase::other);
     simulation.run([&](std::int64_t step, double time, const amr::RunTotals& totals) {
-      write_picture(comm, config, options, simulation, step, time, metrics);
+      write_picture(comm, config, options, simulation, plot_info, step, time, metrics);
       series.observe(totals, balancer, metrics);
       if (checkpoints) checkpoints->after_step(step, support::Metrics::steady_seconds() - start);
       if (!progress->due()) return;
@@ -239,6 +252,12 @@ int run_simulation(const Config& config, const RunOptions& options) {
 
   publish(comm, record, simulation.conservation(), options);
   return record.valid ? 0 : 1;
+}
+
+}  // namespace
+
+int run_simulation(const Config& config, const RunOptions& options) {
+  return config.mesh.dim == 2 ? run_workload<2>(config, options) : run_workload<3>(config, options);
 }
 
 }  // namespace amrbench::apps

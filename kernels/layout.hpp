@@ -32,6 +32,8 @@ struct BlockLayout {
   int lanes = 1;
   int chunks = 1;
 
+  /// Of the mesh; a block of a 2-D one has one layer of cells.
+  [[nodiscard]] AMRBENCH_HD int dims() const { return cells[2] == 1 ? 2 : 3; }
   [[nodiscard]] AMRBENCH_HD std::size_t block_cells() const { return std::size_t(cells[0]) * cells[1] * cells[2]; }
   [[nodiscard]] AMRBENCH_HD std::size_t chunk_values() const { return block_cells() * lanes; }
   [[nodiscard]] AMRBENCH_HD std::size_t block_values() const { return chunk_values() * chunks; }

@@ -15,7 +15,8 @@ namespace amrbench::loadbalance {
 namespace {
 
 /// Where each local block goes.
-std::vector<std::int32_t> ranks_of(const Destinations& to, const amr::Mesh<3>& mesh) {
+template <int Dim>
+std::vector<std::int32_t> ranks_of(const Destinations& to, const amr::Mesh<Dim>& mesh) {
   if (to.cuts.empty()) return to.ranks;
   std::vector<std::int32_t> ranks(static_cast<std::size_t>(mesh.size()));
   std::size_t rank = 0;
@@ -35,22 +36,33 @@ bool are_cuts_of(std::span<const std::int64_t> cuts, std::span<const std::int64_
 
 }  // namespace
 
-Balancer::Balancer(const BalanceConfig& config, const PartitionConfig& partition, std::span<const amr::WorkConfig> work)
-    : Balancer(make_policy(config), make_cost_model(config, work), partition) {
-  limit_move_ = config.limit_move;
-}
-
-Balancer::Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model, const PartitionConfig& partition)
+BalancerState::BalancerState(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model,
+                             const PartitionConfig& partition)
     : decider_(std::move(policy)), model_(std::move(model)), placement_(partition) {
   check_shares(decider_, partition);
 }
 
-void Balancer::begin(const amr::RunPosition& position) {
+template <int Dim>
+Balancer<Dim>::Balancer(const BalanceConfig& config, const PartitionConfig& partition,
+                        std::span<const amr::WorkConfig> work)
+    : Balancer(make_policy(config), make_cost_model(config, work), partition) {
+  limit_move_ = config.limit_move;
+}
+
+template <int Dim>
+Balancer<Dim>::Balancer(std::unique_ptr<Policy> policy, std::unique_ptr<CostModel> model,
+                        const PartitionConfig& partition)
+    : BalancerState(std::move(policy), std::move(model), partition) {}
+
+template <int Dim>
+void Balancer<Dim>::begin(const amr::RunPosition& position) {
   decider_.begin(position);
   stages_ = position.stages;
 }
 
-void Balancer::learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) {
+template <int Dim>
+void Balancer<Dim>::learn(amr::Mesh<Dim>& mesh, std::span<const double> block_seconds,
+                          const support::Metrics& metrics) {
   if (stages_ == stages_learnt_) return;
   const double worked = work_seconds(metrics);
   std::vector<double> weights(mesh.weights().begin(), mesh.weights().end());
@@ -60,7 +72,8 @@ void Balancer::learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, 
   stages_learnt_ = stages_;
 }
 
-Balancer::Share Balancer::share_of_table() const {
+template <int Dim>
+typename Balancer<Dim>::Share Balancer<Dim>::share_of_table() const {
   double load = 0.0, block = 0.0, row = 0.0;
   bool bad = false;
 #pragma omp parallel for schedule(static) reduction(+ : load) reduction(max : block, row) reduction(|| : bad)
@@ -79,8 +92,9 @@ Balancer::Share Balancer::share_of_table() const {
 }
 
 /// Fills the table, weighs it and exchanges loads. Collective.
-Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, bool predicted,
-                     const support::Metrics& metrics) {
+template <int Dim>
+Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, bool predicted,
+                          const support::Metrics& metrics) {
   const double worked = work_seconds(metrics);
   // A GPU's events may come in late: until the first have, its work is timed by the host.
   table_.seconds = decider_.is_new() ? std::max(0.0, worked - worked_) : 0.0;
@@ -118,7 +132,8 @@ Load Balancer::weigh(amr::Mesh<3>& mesh, std::span<const amr::Change> changes, b
 }
 
 /// Of the blocks as they are. Collective where blocks differ in weight, else local.
-Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics) {
+template <int Dim>
+Load Balancer<Dim>::present_load(amr::Mesh<Dim>& mesh, const support::Metrics& metrics) {
   if (!model_->is_uniform() || decider_.is_new()) return weigh(mesh, {}, false, metrics);
   Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()), decider_.rank_shares());
   load.cuts = decider_.cuts();
@@ -126,7 +141,8 @@ Load Balancer::present_load(amr::Mesh<3>& mesh, const support::Metrics& metrics)
 }
 
 /// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
-Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
+template <int Dim>
+Destinations Balancer<Dim>::destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load) {
   Destinations to = unlimited_destinations(mesh, action, load);
   if (limit_move_ <= 0.0) return to;
   const int self = mesh.comm().rank();
@@ -135,7 +151,8 @@ Destinations Balancer::destinations(const amr::Mesh<3>& mesh, Action action, con
   return to;
 }
 
-Destinations Balancer::unlimited_destinations(const amr::Mesh<3>& mesh, Action action, const Load& load) {
+template <int Dim>
+Destinations Balancer<Dim>::unlimited_destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load) {
   const support::Communicator& comm = mesh.comm();
   if (action == Action::incremental || placement_.follows_keys()) {
     const auto shares = decider_.rank_shares();
@@ -151,7 +168,8 @@ Destinations Balancer::unlimited_destinations(const amr::Mesh<3>& mesh, Action a
 }
 
 /// Fills in what placing anew would give, where the policy wants to know; keeps where blocks would go. Collective.
-void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics& metrics) {
+template <int Dim>
+void Balancer<Dim>::look_ahead(amr::Mesh<Dim>& mesh, Load& load, const support::Metrics& metrics) {
   seen_.reset();
   if (!decider_.wants_outlook() || load.is_even()) return;
   if (model_->is_uniform() && !load.predicted) weigh(mesh, {}, false, metrics);
@@ -161,7 +179,8 @@ void Balancer::look_ahead(amr::Mesh<3>& mesh, Load& load, const support::Metrics
 }
 
 /// The table must hold the blocks that are to move. Collective.
-Outlook Balancer::outlook_of(const amr::Mesh<3>& mesh, const Destinations& destinations) const {
+template <int Dim>
+Outlook Balancer<Dim>::outlook_of(const amr::Mesh<Dim>& mesh, const Destinations& destinations) const {
   const support::Communicator& comm = mesh.comm();
   const std::vector<std::int32_t> to = ranks_of(destinations, mesh);
   // The last entry counts blocks that move: exact in a double.
@@ -174,8 +193,9 @@ Outlook Balancer::outlook_of(const amr::Mesh<3>& mesh, const Destinations& desti
   return {*std::max_element(sums.begin(), sums.end() - 1), static_cast<std::int64_t>(sums.back())};
 }
 
-void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
-                    const Load& load, support::Metrics& metrics) {
+template <int Dim>
+void Balancer<Dim>::move(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
+                         const Load& load, support::Metrics& metrics) {
   const double start = support::Metrics::steady_seconds();
   const Destinations to = seen_ && action == Action::full ? std::move(*seen_) : destinations(mesh, action, load);
   seen_.reset();
@@ -186,7 +206,8 @@ void Balancer::move(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Ch
   decider_.moved(load.predicted, moved.count);
 }
 
-void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
+template <int Dim>
+void Balancer<Dim>::place_roots(amr::Mesh<Dim>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   // Root blocks stand in even stretches of the keys as it is.
   if (mesh.comm().size() == 1 || (placement_.follows_keys() && model_->is_uniform())) return;
   support::PhaseTimer timer(metrics, support::Phase::balance);
@@ -198,8 +219,9 @@ void Balancer::place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Met
   decider_.forget_outcome();
 }
 
-bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
-                               support::Metrics& metrics) {
+template <int Dim>
+bool Balancer<Dim>::rebalance_ahead(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
+                                    support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   Load load = weigh(mesh, changes, true, metrics);
   look_ahead(mesh, load, metrics);
@@ -209,7 +231,8 @@ bool Balancer::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vec
   return true;
 }
 
-bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) {
+template <int Dim>
+bool Balancer<Dim>::rebalance(amr::Mesh<Dim>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   Load load = present_load(mesh, metrics);
   look_ahead(mesh, load, metrics);
@@ -225,7 +248,7 @@ bool Balancer::rebalance(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metri
   return action != Action::leave;
 }
 
-BalanceTotals Balancer::totals(const support::Communicator& comm) const {
+BalanceTotals BalancerState::totals(const support::Communicator& comm) const {
   BalanceTotals all = decider_.totals();
   std::array<std::int64_t, 3> moved{all.blocks_migrated, all.bytes_migrated, all.bytes_migrated_least};
   support::all_sum(comm, std::span<std::int64_t>(moved));
@@ -234,5 +257,8 @@ BalanceTotals Balancer::totals(const support::Communicator& comm) const {
   all.bytes_migrated_least = moved[2];
   return all;
 }
+
+template class Balancer<2>;
+template class Balancer<3>;
 
 }  // namespace amrbench::loadbalance

@@ -118,13 +118,14 @@ double Decider::load(const Json& saved, const support::Communicator& comm, bool 
   return cost;
 }
 
-Json Balancer::save(const support::Communicator& comm) const {
+Json BalancerState::save(const support::Communicator& comm) const {
   Json json = decider_.save(comm, cost_);
   json["has_learnt"] = model_->has_learnt();
   return json;
 }
 
-void Balancer::load(const Json& saved, const support::Communicator& comm, bool keeps_history, std::int64_t stages) {
+void BalancerState::load(const Json& saved, const support::Communicator& comm, bool keeps_history,
+                         std::int64_t stages) {
   cost_ = decider_.load(saved, comm, keeps_history, stages);
   model_->resume(saved.at("has_learnt").get<bool>());
   stages_ = stages_learnt_ = stages;

@@ -14,20 +14,22 @@ namespace amrbench::loadbalance {
 namespace {
 
 /// Numbers of this rank's ghosts among all blocks. Collective over neighbours.
-std::vector<std::int64_t> ghost_numbers(const amr::Mesh<3>& mesh) {
+template <int Dim>
+std::vector<std::int64_t> ghost_numbers(const amr::Mesh<Dim>& mesh) {
   std::vector<std::int64_t> sent, received;
   std::vector<std::size_t> counts;
   for (const amr::NeighborRank& neighbor : mesh.neighbors()) {
     for (const std::int32_t i : neighbor.sends) sent.push_back(mesh.global_begin() + i);
     counts.push_back(neighbor.sends.size());
   }
-  mesh.graph().exchange_v<std::int64_t>(sent, counts, received);
+  mesh.graph().template exchange_v<std::int64_t>(sent, counts, received);
   return received;
 }
 
 }  // namespace
 
-partitioners::Graph gather_block_graph(const amr::Mesh<3>& mesh) {
+template <int Dim>
+partitioners::Graph gather_block_graph(const amr::Mesh<Dim>& mesh) {
   if (mesh.global_size() > std::numeric_limits<std::int32_t>::max()) {
     throw support::InputError(fmt::format(
         "the graph of {} blocks is too large: methods that cut graphs take at most 2^31 - 1", mesh.global_size()));
@@ -54,5 +56,8 @@ partitioners::Graph gather_block_graph(const amr::Mesh<3>& mesh) {
   graph.adjacent = partitioners::on_root<std::int32_t>(mesh.comm(), adjacent);
   return graph;
 }
+
+template partitioners::Graph gather_block_graph(const amr::Mesh<2>&);
+template partitioners::Graph gather_block_graph(const amr::Mesh<3>&);
 
 }  // namespace amrbench::loadbalance

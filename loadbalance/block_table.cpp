@@ -9,7 +9,9 @@ std::vector<double> BlockTable::loads() const {
   return loads;
 }
 
-void fill_block_table(const amr::Mesh<3>& mesh, std::span<const amr::Change> changes, BlockTable& table) {
+template <int Dim>
+void fill_block_table(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, BlockTable& table) {
+  constexpr double kFamily = 1 << Dim;
   const std::size_t n = mesh.keys().size();
   table.key.assign(mesh.keys().begin(), mesh.keys().end());
   table.weight.assign(mesh.weights().begin(), mesh.weights().end());
@@ -18,27 +20,34 @@ void fill_block_table(const amr::Mesh<3>& mesh, std::span<const amr::Change> cha
   table.level.resize(n);
   table.share.resize(n);
   table.blocks = mesh.global_size();
-  table.grid = {3, {}, mesh.space().max_level()};
-  for (int d = 0; d < 3; ++d) table.grid.root[d] = mesh.space().root()[d];
+  table.grid = {Dim, {}, mesh.space().max_level()};
+  for (int d = 0; d < Dim; ++d) table.grid.root[d] = mesh.space().root()[d];
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < n; ++i) {
     const int change = changes.empty() ? 0 : static_cast<int>(changes[i]);
     table.level[i] = static_cast<std::int8_t>(mesh.level(static_cast<std::int32_t>(i)) + change);
-    table.share[i] = change > 0 ? 8.0 : change < 0 ? 0.125 : 1.0;
+    table.share[i] = change > 0 ? kFamily : change < 0 ? 1.0 / kFamily : 1.0;
   }
 }
 
-void fill_centres(const amr::Mesh<3>& mesh, BlockTable& table) {
-  if (table.centre.size() == 3 * table.size()) return;
-  table.centre.resize(3 * table.size());
+template <int Dim>
+void fill_centres(const amr::Mesh<Dim>& mesh, BlockTable& table) {
+  if (table.centre.size() == Dim * table.size()) return;
+  table.centre.resize(Dim * table.size());
   const int deepest = mesh.space().max_level();
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < table.size(); ++i) {
     const auto block = static_cast<std::int32_t>(i);
     const auto& coord = mesh.coord(block);
     const std::int64_t half = std::int64_t{1} << (deepest - mesh.level(block));
-    for (int d = 0; d < 3; ++d) table.centre[3 * i + d] = static_cast<double>((2 * std::int64_t{coord[d]} + 1) * half);
+    for (int d = 0; d < Dim; ++d)
+      table.centre[Dim * i + d] = static_cast<double>((2 * std::int64_t{coord[d]} + 1) * half);
   }
 }
+
+template void fill_block_table(const amr::Mesh<2>&, std::span<const amr::Change>, BlockTable&);
+template void fill_block_table(const amr::Mesh<3>&, std::span<const amr::Change>, BlockTable&);
+template void fill_centres(const amr::Mesh<2>&, BlockTable&);
+template void fill_centres(const amr::Mesh<3>&, BlockTable&);
 
 }  // namespace amrbench::loadbalance

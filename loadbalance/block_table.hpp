@@ -19,9 +19,11 @@ namespace amrbench::loadbalance {
 
 struct BlockTable {
   std::vector<amr::Key> key;
-  std::vector<std::int8_t> level;   ///< of the blocks there will be
-  std::vector<double> centre;       ///< x, y, z of each, in half cells of the deepest level; empty where not asked for
-  std::vector<double> share;        ///< blocks there will be: 8, 1 or 1/8; powers of 2, so that sums are exact
+  std::vector<std::int8_t> level;  ///< of the blocks there will be
+  std::vector<double>
+      centre;  ///< x, y (and z, in 3-D) of each, in half cells of the deepest level; empty where not asked for
+  std::vector<double>
+      share;  ///< blocks there will be: 8, 1 or 1/8 (in 2-D 4, 1 or 1/4); powers of 2, so that sums are exact
   std::vector<double> weight;       ///< of one of them, as it came with the block until a cost model weighs it
   std::vector<std::int32_t> owner;  ///< the rank that has it
   double seconds = 0.0;             ///< this rank has worked since its blocks were last weighed; 0 = not measured
@@ -41,8 +43,10 @@ struct BlockTable {
 
 /// Fills the table with this rank's blocks, but for their centres; its memory is used again. `changes`: what each is
 /// about to become, or empty: nothing changes. Does not touch `seconds`. O(blocks), threads by OpenMP. Local.
-void fill_block_table(const amr::Mesh<3>& mesh, std::span<const amr::Change> changes, BlockTable& table);
+template <int Dim>
+void fill_block_table(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, BlockTable& table);
 /// The centres of the blocks, where the table lacks them. O(blocks), threads by OpenMP. Local.
-void fill_centres(const amr::Mesh<3>& mesh, BlockTable& table);
+template <int Dim>
+void fill_centres(const amr::Mesh<Dim>& mesh, BlockTable& table);
 
 }  // namespace amrbench::loadbalance

@@ -37,8 +37,8 @@ class ByRegion final : public CostModel {
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < table.size(); ++i) {
       std::array<double, 3> centre{};
-      for (int d = 0; d < 3; ++d)
-        centre[static_cast<std::size_t>(d)] = table.centre[3 * i + static_cast<std::size_t>(d)] / table.extent(d);
+      const auto dims = static_cast<std::size_t>(table.grid.dim);
+      for (std::size_t d = 0; d < dims; ++d) centre[d] = table.centre[dims * i + d] / table.extent(static_cast<int>(d));
       table.weight[i] = amr::work_factor(work_, centre);
     }
   }

@@ -2,7 +2,8 @@
 
 namespace amrbench::loadbalance {
 
-Moved carry_out(const Destinations& destinations, amr::Mesh<3>& mesh, amr::Fields& fields,
+template <int Dim>
+Moved carry_out(const Destinations& destinations, amr::Mesh<Dim>& mesh, amr::Fields& fields,
                 std::vector<amr::Change>& changes, support::Metrics& metrics) {
   const double before = metrics.seconds(support::Phase::migrate);
   amr::MigrationCount count;
@@ -13,5 +14,10 @@ Moved carry_out(const Destinations& destinations, amr::Mesh<3>& mesh, amr::Field
   }
   return {count, metrics.seconds(support::Phase::migrate) - before};
 }
+
+template Moved carry_out(const Destinations&, amr::Mesh<2>&, amr::Fields&, std::vector<amr::Change>&,
+                         support::Metrics&);
+template Moved carry_out(const Destinations&, amr::Mesh<3>&, amr::Fields&, std::vector<amr::Change>&,
+                         support::Metrics&);
 
 }  // namespace amrbench::loadbalance

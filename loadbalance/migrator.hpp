@@ -15,7 +15,8 @@ struct Moved {
 
 /// Moves blocks, their weights and values to their destinations; `changes`, one a local block, go along. Time goes to
 /// the phase migrate. Collective.
-Moved carry_out(const Destinations& destinations, amr::Mesh<3>& mesh, amr::Fields& fields,
+template <int Dim>
+Moved carry_out(const Destinations& destinations, amr::Mesh<Dim>& mesh, amr::Fields& fields,
                 std::vector<amr::Change>& changes, support::Metrics& metrics);
 
 }  // namespace amrbench::loadbalance

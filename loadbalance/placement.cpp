@@ -63,7 +63,8 @@ Destinations Placement::place(const support::Communicator& comm, const BlockTabl
                               std::span<const std::int32_t> owners, const partitioners::Graph* graph) const {
   if (follows_keys_) return slice(comm, table, parts, heaviest);
   const std::vector<double> loads = table.loads();
-  const partitioners::Problem problem{{table.centre, 3}, loads, comm.is_root() ? graph : nullptr, &table.grid};
+  const partitioners::Problem problem{
+      {table.centre, table.grid.dim}, loads, comm.is_root() ? graph : nullptr, &table.grid};
   partitioners::PartitionOptions options = options_;
   options.parts = parts;
   Destinations to{{}, partitioners::assign(comm, *partitioner_, problem, options).part};
@@ -93,10 +94,14 @@ std::string key_curve(const PartitionConfig& partition) {
   return follows ? partition.method : "morton";
 }
 
-sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {
-  sfc::Coord<3> root{};
-  for (int d = 0; d < 3; ++d) root[d] = static_cast<std::uint32_t>(mesh.root[d]);
-  return partitioners::block_keys<3>(key_curve(partition), root, mesh.max_level);
+template <int Dim>
+sfc::KeySpace<Dim> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {
+  sfc::Coord<Dim> root{};
+  for (int d = 0; d < Dim; ++d) root[d] = static_cast<std::uint32_t>(mesh.root[d]);
+  return partitioners::block_keys<Dim>(key_curve(partition), root, mesh.max_level);
 }
+
+template sfc::KeySpace<2> make_key_space<2>(const amr::MeshConfig&, const PartitionConfig&);
+template sfc::KeySpace<3> make_key_space<3>(const amr::MeshConfig&, const PartitionConfig&);
 
 }  // namespace amrbench::loadbalance

@@ -66,6 +66,7 @@ class Placement {
 /// Morton's for the others. Throws support::InputError as Placement does.
 [[nodiscard]] std::string key_curve(const PartitionConfig& partition);
 /// The keys of a run's blocks over mesh.root, along that curve.
-[[nodiscard]] sfc::KeySpace<3> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition);
+template <int Dim>
+[[nodiscard]] sfc::KeySpace<Dim> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition);
 
 }  // namespace amrbench::loadbalance

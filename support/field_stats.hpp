@@ -37,9 +37,10 @@ class FieldHash {
 /// Statistics of one variable.
 class FieldStats {
  public:
-  void add(double x, std::uint64_t position_hash) {
-    sum_.add(x);
-    squares_.add(x * x);
+  /// `measure`: what the value counts for in the sums, a power of 2.
+  void add(double x, std::uint64_t position_hash, double measure = 1.0) {
+    sum_.add(x * measure);
+    squares_.add(x * x * measure);
     hash_.add(x, position_hash);
     const double y = x + 0.0;  // -0 becomes +0: which zero is the smallest must not depend on order
     min_ = y < min_ ? y : min_;

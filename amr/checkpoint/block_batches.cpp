@@ -48,14 +48,23 @@ std::int64_t checkpoint_batch(const kernels::BlockLayout& layout) {
       std::max<std::size_t>(1, kCheckpointBatch / (layout.block_values() * sizeof(double))));
 }
 
-BlockBatches::BlockBatches(const Mesh<3>& mesh, const Fields& fields)
-    : mesh_(mesh), fields_(fields), reading_(fields.make_reading()) {
+template <int Dim>
+BlockBatches::BlockBatches(const Mesh<Dim>& mesh, const Fields& fields)
+    : fields_(fields), reading_(fields.make_reading()) {
   const std::int64_t blocks = mesh.size();
   staging_.resize_discard(std::size_t(std::min(checkpoint_batch(layout()), blocks)) * layout().block_values());
   tables_.places.resize(std::size_t(blocks));
   tables_.digests.resize(std::size_t(blocks));
   tables_.weights.assign(mesh.weights().begin(), mesh.weights().end());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    Place& place = tables_.places[std::size_t(i)];
+    place.level = std::uint32_t(mesh.level(i));
+    for (std::size_t d = 0; d < Dim; ++d) place.coord[d] = mesh.coord(i)[d];
+  }
 }
+template BlockBatches::BlockBatches(const Mesh<2>&, const Fields&);
+template BlockBatches::BlockBatches(const Mesh<3>&, const Fields&);
 
 const double* BlockBatches::gather(std::int64_t first, std::int64_t count) {
   list_.clear();
@@ -67,9 +76,7 @@ const double* BlockBatches::gather(std::int64_t first, std::int64_t count) {
     const auto i = static_cast<std::size_t>(first + k);
     double* const to = staging_.data() + std::size_t(k) * values;
     std::memcpy(to, reading_->values(std::size_t(k)), values * sizeof(double));
-    Place& place = tables_.places[i];
-    place = {std::uint32_t(mesh_.level(std::int32_t(i))), mesh_.coord(std::int32_t(i))};
-    tables_.digests[i] = block_digest(place, tables_.weights[i], to, values);
+    tables_.digests[i] = block_digest(tables_.places[i], tables_.weights[i], to, values);
   }
   return staging_.data();
 }

@@ -35,20 +35,20 @@ void for_each_batch(std::int64_t blocks, const kernels::BlockLayout& layout, Wor
 /// This rank's own.
 class BlockBatches {
  public:
-  /// Takes the memory of a batch and of the tables. Both must outlive this.
-  BlockBatches(const Mesh<3>& mesh, const Fields& fields);
+  /// Takes the memory of a batch and of the tables. The fields must outlive this.
+  template <int Dim>
+  BlockBatches(const Mesh<Dim>& mesh, const Fields& fields);
 
-  /// The values of blocks first .. first + count - 1, a batch at most, until the next call; notes place and digest of
-  /// each. By all threads.
+  /// The values of blocks first .. first + count - 1, a batch at most, until the next call; notes the digest of each.
+  /// By all threads.
   const double* gather(std::int64_t first, std::int64_t count);
   /// What the last call of gather() left.
   [[nodiscard]] const double* values() const { return staging_.data(); }
   [[nodiscard]] const BlockTables& tables() const { return tables_; }
   [[nodiscard]] const kernels::BlockLayout& layout() const { return fields_.layout(); }
-  [[nodiscard]] std::int64_t blocks() const { return mesh_.size(); }
+  [[nodiscard]] std::int64_t blocks() const { return static_cast<std::int64_t>(tables_.places.size()); }
 
  private:
-  const Mesh<3>& mesh_;
   const Fields& fields_;
   std::unique_ptr<BlockReading> reading_;
   std::vector<std::int32_t> list_;

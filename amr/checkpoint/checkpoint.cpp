@@ -60,6 +60,16 @@ void agree_on_damage(const support::Communicator& comm, const std::string& damag
   if (first != none) throw DamagedError(support::broadcast_string(comm, damage, first));
 }
 
+template <int Dim>
+Key key_of(const Place& place, const sfc::KeySpace<Dim>& space) {
+  const int level = static_cast<int>(std::min<std::uint32_t>(place.level, 64));
+  sfc::Coord<Dim> coord;
+  for (int d = 0; d < Dim; ++d) coord[d] = place.coord[static_cast<std::size_t>(d)];
+  if (level > space.max_level() || !space.contains(level, coord) || (Dim == 2 && place.coord[2] != 0))
+    throw DamagedError("a block lies outside the mesh");
+  return space.key(level, coord);
+}
+
 }  // namespace
 
 // ---- Writing --------------------------------------------------------------------------------------------------------
@@ -78,7 +88,8 @@ CheckpointWriter::CheckpointWriter(const support::Communicator& comm, std::files
   next_ = support::broadcast(comm, next_);
 }
 
-std::int64_t CheckpointWriter::save(const Mesh<3>& mesh, const Fields& fields, const RunState& state,
+template <int Dim>
+std::int64_t CheckpointWriter::save(const Mesh<Dim>& mesh, const Fields& fields, const RunState& state,
                                     const Json& more) {
   std::int64_t bytes = 0;
   try {
@@ -92,7 +103,8 @@ std::int64_t CheckpointWriter::save(const Mesh<3>& mesh, const Fields& fields, c
   return bytes;
 }
 
-void CheckpointWriter::write_slot(const Mesh<3>& mesh, const Fields& fields, const RunState& state, const Json& more,
+template <int Dim>
+void CheckpointWriter::write_slot(const Mesh<Dim>& mesh, const Fields& fields, const RunState& state, const Json& more,
                                   std::int64_t& bytes) {
   const std::filesystem::path slot = slot_folder(folder_, next_);
   support::run_on_root(comm_, [&] { make_slot(folder_, next_); });
@@ -185,19 +197,13 @@ std::vector<Checkpoint::Stretch> Checkpoint::share(int rank, int ranks) const {
   return stretches;
 }
 
-Key Checkpoint::key_of(const Place& place, const sfc::KeySpace<3>& space) const {
-  const int level = static_cast<int>(std::min<std::uint32_t>(place.level, 64));
-  if (level > space.max_level() || !space.contains(level, place.coord))
-    throw DamagedError("a block lies outside the mesh");
-  return space.key(level, place.coord);
-}
-
-void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<3>& space) const {
+template <int Dim>
+void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<Dim>& space) const {
   const std::size_t values = layout_.block_values();
   const std::int64_t batch = checkpoint_batch(layout_);
   // In cells of the deepest level: the blocks must fill the domain, exactly once by their number and place. Where one
   // is twice there, the mesh will miss another and say so.
-  std::int64_t domain = std::int64_t{1} << (3 * space.max_level());
+  std::int64_t domain = std::int64_t{1} << (Dim * space.max_level());
   for (const std::uint32_t extent : space.root()) domain *= extent;
   std::int64_t volume = 0;
   agree_on_damage(comm, damage_of([&] {
@@ -208,7 +214,7 @@ void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<3
                       const std::int64_t end = stretch.first + stretch.count;
                       for (std::int64_t i = stretch.first; i < end; ++i) {
                         const Key key = key_of(part.places()[std::size_t(i)], space);
-                        volume += std::int64_t{1} << (3 * (space.max_level() - space.level(key)));
+                        volume += std::int64_t{1} << (Dim * (space.max_level() - space.level(key)));
                         if (volume > domain) throw DamagedError("its blocks are more than the domain");
                       }
                       // The reader has found that the file is as large as it is said to be.
@@ -220,7 +226,8 @@ void Checkpoint::verify(const support::Communicator& comm, const sfc::KeySpace<3
   if (support::all_sum(comm, volume) != domain) throw DamagedError("its blocks do not fill the domain");
 }
 
-Restart Checkpoint::restart(const support::Communicator& comm, const sfc::KeySpace<3>& space) const {
+template <int Dim>
+Restart Checkpoint::restart(const support::Communicator& comm, const sfc::KeySpace<Dim>& space) const {
   Restart restart;
   restart.state = state_;
   restart.is_placed = comm.size() == ranks();
@@ -269,5 +276,12 @@ void Checkpoint::fill(Fields& fields, std::span<const Stretch> stretches, std::s
     }
   }
 }
+
+template std::int64_t CheckpointWriter::save(const Mesh<2>&, const Fields&, const RunState&, const Json&);
+template std::int64_t CheckpointWriter::save(const Mesh<3>&, const Fields&, const RunState&, const Json&);
+template void Checkpoint::verify(const support::Communicator&, const sfc::KeySpace<2>&) const;
+template void Checkpoint::verify(const support::Communicator&, const sfc::KeySpace<3>&) const;
+template Restart Checkpoint::restart(const support::Communicator&, const sfc::KeySpace<2>&) const;
+template Restart Checkpoint::restart(const support::Communicator&, const sfc::KeySpace<3>&) const;
 
 }  // namespace amrbench::amr

@@ -33,14 +33,16 @@ class CheckpointWriter {
   /// layout and state are this class's names). When it returns the slot is on the disk and counts; an older one than
   /// the one before is removed. Returns the bytes of all parts. Throws support::RunError on all ranks alike: the slot
   /// is then removed, those before are as they were. Collective.
-  std::int64_t save(const Mesh<3>& mesh, const Fields& fields, const RunState& state,
+  template <int Dim>
+  std::int64_t save(const Mesh<Dim>& mesh, const Fields& fields, const RunState& state,
                     const nlohmann::ordered_json& more);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  void write_slot(const Mesh<3>& mesh, const Fields& fields, const RunState& state, const nlohmann::ordered_json& more,
-                  std::int64_t& bytes);
+  template <int Dim>
+  void write_slot(const Mesh<Dim>& mesh, const Fields& fields, const RunState& state,
+                  const nlohmann::ordered_json& more, std::int64_t& bytes);
 
   const support::Communicator& comm_;
   int group_size_;
@@ -67,10 +69,12 @@ class Checkpoint {
 
   /// Reads all of it once, each rank its share, and holds it against the digests; throws DamagedError on all ranks
   /// alike. Takes the memory of one batch. Collective.
-  void verify(const support::Communicator& comm, const sfc::KeySpace<3>& space) const;
+  template <int Dim>
+  void verify(const support::Communicator& comm, const sfc::KeySpace<Dim>& space) const;
   /// This rank's share of the blocks: those it had, where there are as many ranks as then, else an even stretch of the
   /// order in which they lay on the ranks. The checkpoint must outlive it. Throws DamagedError. Local.
-  [[nodiscard]] Restart restart(const support::Communicator& comm, const sfc::KeySpace<3>& space) const;
+  template <int Dim>
+  [[nodiscard]] Restart restart(const support::Communicator& comm, const sfc::KeySpace<Dim>& space) const;
 
  private:
   /// Blocks [first, first + count) of a part.
@@ -81,7 +85,6 @@ class Checkpoint {
   void read_parts(const nlohmann::ordered_json& manifest);
   [[nodiscard]] std::vector<Stretch> share(int rank, int ranks) const;
   void fill(Fields& fields, std::span<const Stretch> stretches, std::span<const std::int32_t> place) const;
-  [[nodiscard]] Key key_of(const Place& place, const sfc::KeySpace<3>& space) const;
 
   std::filesystem::path slot_;
   nlohmann::ordered_json manifest_;

@@ -23,10 +23,13 @@ std::uint64_t digest_of(std::span<const std::byte> /*bytes*/) {
 std::uint64_t block_digest(const Place& /*place*/, double /*weight*/, const double* /*values*/, std::size_t /*count*/) {
   refuse();
 }
-PartInfo write_part(const std::filesystem::path& /*file*/, const Mesh<3>& /*mesh*/, const Fields& /*fields*/,
+template <int Dim>
+PartInfo write_part(const std::filesystem::path& /*file*/, const Mesh<Dim>& /*mesh*/, const Fields& /*fields*/,
                     const support::Communicator& /*group*/) {
   refuse();
 }
+template PartInfo write_part(const std::filesystem::path&, const Mesh<2>&, const Fields&, const support::Communicator&);
+template PartInfo write_part(const std::filesystem::path&, const Mesh<3>&, const Fields&, const support::Communicator&);
 PartReader::PartReader(const std::filesystem::path& /*file*/, const PartInfo& /*info*/,
                        const kernels::BlockLayout& /*layout*/) {
   refuse();

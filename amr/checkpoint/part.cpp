@@ -253,7 +253,8 @@ std::uint64_t digest_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-PartInfo write_part(const fs::path& file, const Mesh<3>& mesh, const Fields& fields,
+template <int Dim>
+PartInfo write_part(const fs::path& file, const Mesh<Dim>& mesh, const Fields& fields,
                     const support::Communicator& group) {
   const auto all = [&](auto value) { return group.size() == 1 ? std::vector{value} : all_gather(group, value); };
   const Silence silence;
@@ -285,6 +286,8 @@ PartInfo write_part(const fs::path& file, const Mesh<3>& mesh, const Fields& fie
   if (!failure.empty()) throw support::RunError(failure);
   return goes_on ? writer->finish(tables) : PartInfo{};
 }
+template PartInfo write_part(const fs::path&, const Mesh<2>&, const Fields&, const support::Communicator&);
+template PartInfo write_part(const fs::path&, const Mesh<3>&, const Fields&, const support::Communicator&);
 
 // ---- Reading --------------------------------------------------------------------------------------------------------
 

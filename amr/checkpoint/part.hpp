@@ -37,6 +37,7 @@ class DamagedError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A block's; the third coordinate is 0 in 2-D.
 struct Place {
   std::uint32_t level = 0;
   std::array<std::uint32_t, 3> coord{};
@@ -60,7 +61,8 @@ inline constexpr std::size_t kCheckpointBatch = std::size_t{8} << 20;
 /// returns what the manifest keeps; the others send it theirs, a batch at a time, and return nothing of worth. Throws
 /// support::RunError where something failed: on rank 0 one that names the file, on another what kept it from reading
 /// its blocks; all others of the group return. A communicator of one rank need not be MPI's. Collective over `group`.
-[[nodiscard]] PartInfo write_part(const std::filesystem::path& file, const Mesh<3>& mesh, const Fields& fields,
+template <int Dim>
+[[nodiscard]] PartInfo write_part(const std::filesystem::path& file, const Mesh<Dim>& mesh, const Fields& fields,
                                   const support::Communicator& group);
 
 /// Reads a part. All members throw DamagedError where the file is not what `info` says. Local.

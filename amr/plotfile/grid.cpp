@@ -20,7 +20,7 @@ template <class F>
 void for_octant_rows(const BlockLayout& l, int octant, F f) {
   const std::size_t row = l.cells[0], plane = row * l.cells[1], corner = octant_corner(l, octant);
   for (int v = 0; v < l.variables; ++v) {
-    for (int z = 0; z < l.cells[2] / 2; ++z) {
+    for (int z = 0; z < (l.cells[2] + 1) / 2; ++z) {
       for (int y = 0; y < l.cells[1] / 2; ++y) f(v * l.block_cells() + corner + z * plane + y * row, row / 2);
     }
   }
@@ -37,19 +37,23 @@ void pack_block(const BlockLayout& l, const double* block, double* out) {
   }
 }
 
-void restrict_grid(const BlockLayout& l, const double* child, int octant, double* parent) {
+void restrict_grid(const BlockLayout& l, const double* child, int octant, bool sums, double* parent) {
   const std::size_t row = l.cells[0], plane = row * l.cells[1], corner = octant_corner(l, octant);
+  const int layers = l.dims() == 3 ? l.cells[2] / 2 : 1;
+  const double factor = sums ? 1.0 : l.dims() == 3 ? 0.125 : 0.25;
   for (int v = 0; v < l.variables; ++v) {
     const double* from = child + v * l.block_cells();
     double* to = parent + v * l.block_cells() + corner;
-    for (int z = 0; z < l.cells[2] / 2; ++z) {
+    for (int z = 0; z < layers; ++z) {
       for (int y = 0; y < l.cells[1] / 2; ++y) {
         const double* c = from + 2 * z * plane + 2 * y * row;
         double* out = to + z * plane + y * row;
         for (int x = 0; x < l.cells[0] / 2; ++x, c += 2) {
           // By pairs, as kernels::merge_blocks adds.
           const double* top = c + plane;
-          out[x] = ((c[0] + c[1]) + (c[row] + c[row + 1])) + ((top[0] + top[1]) + (top[row] + top[row + 1]));
+          const double low = (c[0] + c[1]) + (c[row] + c[row + 1]);
+          const double high = l.dims() == 3 ? (top[0] + top[1]) + (top[row] + top[row + 1]) : 0.0;
+          out[x] = (low + high) * factor;
         }
       }
     }

@@ -11,9 +11,9 @@ namespace amrbench::amr::plotfile {
 /// `out`: block_cells() * variables doubles.
 void pack_block(const kernels::BlockLayout& layout, const double* block, double* out);
 
-/// Adds each 2 x 2 x 2 cells of `child` up into one cell of its octant (bit 0 = upper half in x, 1 = y, 2 = z) of
-/// `parent`, to the bit as kernels::merge_blocks does. Other octants are left alone.
-void restrict_grid(const kernels::BlockLayout& layout, const double* child, int octant, double* parent);
+/// Makes each 2 x 2 x 2 cells of `child` (in 2-D 2 x 2) one cell of its octant (bit 0 = upper half in x, 1 = y, 2 = z)
+/// of `parent`: their sum, to the bit as kernels::merge_blocks does, or their mean. Other octants are left alone.
+void restrict_grid(const kernels::BlockLayout& layout, const double* child, int octant, bool sums, double* parent);
 
 /// Copies an octant of a grid, block_cells() / 8 * variables doubles, out of it or into it.
 void take_octant(const kernels::BlockLayout& layout, const double* grid, int octant, double* out);

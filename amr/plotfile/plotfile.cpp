@@ -1,6 +1,7 @@
 #include "amr/plotfile/plotfile.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -23,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using kernels::BlockLayout;
-using Coord = sfc::Coord<3>;
 
 static_assert(std::endian::native == std::endian::little, "the descriptor of reals below says little endian");
 constexpr std::string_view kRealDescriptor = "((8, (64 11 52 0 1 12 0 1023)),(8, (8 7 6 5 4 3 2 1)))";
@@ -60,10 +60,13 @@ struct LevelText {
   std::string boxes, places, minima, maxima;
 };
 
+template <int Dim>
 class Writer {
  public:
-  Writer(fs::path folder, const Mesh<3>& mesh, const Fields& fields)
-      : folder_(std::move(folder)), mesh_(mesh), fields_(fields), layout_(fields.layout()) {
+  using Coord = sfc::Coord<Dim>;
+
+  Writer(fs::path folder, const Mesh<Dim>& mesh, const Fields& fields, const PlotInfo& info)
+      : folder_(std::move(folder)), mesh_(mesh), fields_(fields), layout_(fields.layout()), info_(info) {
     for (std::int32_t i = 0; i < mesh_.size(); ++i) finest_ = std::max(finest_, mesh_.level(i));
     finest_ = support::all_max(mesh_.comm(), finest_);
     keys_.resize(finest_ + 1);
@@ -94,12 +97,22 @@ class Writer {
   [[nodiscard]] std::size_t grid_bytes() const { return layout_.block_cells() * components() * sizeof(double); }
   [[nodiscard]] int octant(Key key) const {
     const Coord c = mesh_.space().coord(key);
-    return static_cast<int>((c[0] & 1) | (c[1] & 1) << 1 | (c[2] & 1) << 2);
+    int octant = 0;
+    for (int d = 0; d < Dim; ++d) octant |= static_cast<int>(c[d] & 1) << d;
+    return octant;
+  }
+  /// "(i,j,k)".
+  template <class Number>
+  [[nodiscard]] static std::string point(const std::array<Number, Dim>& c) {
+    return fmt::format("({})", fmt::join(c, ","));
   }
   [[nodiscard]] std::string box(const Coord& c) const {
-    const auto& n = layout_.cells;
-    return fmt::format("(({},{},{}) ({},{},{}) (0,0,0))", c[0] * n[0], c[1] * n[1], c[2] * n[2], (c[0] + 1) * n[0] - 1,
-                       (c[1] + 1) * n[1] - 1, (c[2] + 1) * n[2] - 1);
+    std::array<std::int64_t, Dim> low{}, high{};
+    for (std::size_t d = 0; d < Dim; ++d) {
+      low[d] = std::int64_t{c[d]} * layout_.cells[d];
+      high[d] = low[d] + layout_.cells[d] - 1;
+    }
+    return fmt::format("({} {} {})", point(low), point(high), point(std::array<int, Dim>{}));
   }
 
   std::vector<Grid> level_grids(int level, const Parents& ancestors);
@@ -117,15 +130,17 @@ class Writer {
   void append_text(plotfile::OutputFile& file, std::string_view mine) const;
 
   fs::path folder_;
-  const Mesh<3>& mesh_;
+  const Mesh<Dim>& mesh_;
   const Fields& fields_;
   const BlockLayout& layout_;
+  const PlotInfo& info_;
   int finest_ = 0;
   Workspace work_;
   std::vector<std::vector<Key>> keys_;  ///< of this rank's grids, by level
 };
 
-std::vector<Grid> Writer::level_grids(int level, const Parents& ancestors) {
+template <int Dim>
+std::vector<Grid> Writer<Dim>::level_grids(int level, const Parents& ancestors) {
   std::vector<Grid> leaves, averaged, grids;
   for (std::int32_t i = 0; i < mesh_.size(); ++i) {
     if (mesh_.level(i) == level) leaves.push_back({mesh_.keys()[i], i, nullptr});
@@ -141,7 +156,8 @@ std::vector<Grid> Writer::level_grids(int level, const Parents& ancestors) {
 }
 
 /// A parent belongs to the rank that has its first child. Where that is not this one, the directory knows. Collective.
-Parents Writer::parents_of(const std::vector<Grid>& grids) const {
+template <int Dim>
+Parents Writer<Dim>::parents_of(const std::vector<Grid>& grids) const {
   const auto& space = mesh_.space();
   Parents parents;
   std::vector<Key> firsts, asked;
@@ -165,7 +181,8 @@ Parents Writer::parents_of(const std::vector<Grid>& grids) const {
   return parents;
 }
 
-std::string Writer::write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text) {
+template <int Dim>
+std::string Writer<Dim>::write_grids(int level, const std::vector<Grid>& grids, Parents& parents, LevelText& text) {
   if (grids.empty()) return {};
   plotfile::OutputFile file(folder_ / fmt::format("Level_{}", level) /
                             fmt::format("Cell_D_{:05}", mesh_.comm().rank()));
@@ -179,8 +196,9 @@ std::string Writer::write_grids(int level, const std::vector<Grid>& grids, Paren
   return file.close();
 }
 
-void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::size_t& offset, plotfile::OutputFile& file,
-                         LevelText& text) {
+template <int Dim>
+void Writer<Dim>::write_batch(std::span<const Grid> grids, Parents& parents, std::size_t& offset,
+                              plotfile::OutputFile& file, LevelText& text) {
   const std::size_t count = grids.size();
   std::vector<std::size_t> data(count);
   std::vector<std::string> headers(count), minima(count), maxima(count);
@@ -213,8 +231,9 @@ void Writer::write_batch(std::span<const Grid> grids, Parents& parents, std::siz
 }
 
 /// `leaf`: values of the grid's block, when it is a leaf.
-void Writer::fill_grid(const Grid& grid, const double* leaf, Parents& parents, std::vector<double>& scratch, char* out,
-                       std::string& minima, std::string& maxima) const {
+template <int Dim>
+void Writer<Dim>::fill_grid(const Grid& grid, const double* leaf, Parents& parents, std::vector<double>& scratch,
+                            char* out, std::string& minima, std::string& maxima) const {
   const std::size_t cells = layout_.block_cells();
   const double* values = grid.values;
   if (values == nullptr) {
@@ -224,7 +243,7 @@ void Writer::fill_grid(const Grid& grid, const double* leaf, Parents& parents, s
   }
   if (!parents.keys.empty()) {
     const Key parent = mesh_.space().parent(grid.key);
-    plotfile::restrict_grid(layout_, values, octant(grid.key),
+    plotfile::restrict_grid(layout_, values, octant(grid.key), info_.is_extensive,
                             parents.values.get() + place_of(parent, parents) * grid_values());
   }
   std::memcpy(out, values, grid_values() * sizeof(double));
@@ -245,7 +264,8 @@ void Writer::fill_grid(const Grid& grid, const double* leaf, Parents& parents, s
 }
 
 /// Parts of ancestors that other ranks computed go to the owners, with the keys of the grids they come from.
-void Writer::exchange_octants(const std::vector<Grid>& grids, Parents& parents) const {
+template <int Dim>
+void Writer<Dim>::exchange_octants(const std::vector<Grid>& grids, Parents& parents) const {
   const support::Communicator& comm = mesh_.comm();
   const std::size_t part = grid_values() / mesh_.space().kChildren;
   std::vector<std::pair<int, Key>> leaving;  // owner of the parent, grid
@@ -274,7 +294,8 @@ void Writer::exchange_octants(const std::vector<Grid>& grids, Parents& parents) 
 // ---- The headers ----------------------------------------------------------------------------------------------------
 
 /// Writes the ranks' texts one after another, on rank 0. Collective.
-void Writer::append_text(plotfile::OutputFile& file, std::string_view mine) const {
+template <int Dim>
+void Writer<Dim>::append_text(plotfile::OutputFile& file, std::string_view mine) const {
   const support::Communicator& comm = mesh_.comm();
   if (!comm.is_root()) {
     const std::uint64_t size = mine.size();
@@ -300,7 +321,8 @@ void Writer::append_text(plotfile::OutputFile& file, std::string_view mine) cons
   }
 }
 
-void Writer::write_cell_header(int level, const LevelText& text) const {
+template <int Dim>
+void Writer<Dim>::write_cell_header(int level, const LevelText& text) const {
   const bool root = mesh_.comm().is_root();
   const std::int64_t grids = support::all_sum(mesh_.comm(), text.grids);
   std::unique_ptr<plotfile::OutputFile> file =
@@ -319,23 +341,31 @@ void Writer::write_cell_header(int level, const LevelText& text) const {
   support::agree_on_error(mesh_.comm(), file->close());
 }
 
-void Writer::write_header(std::int64_t step, double time) {
+template <int Dim>
+void Writer<Dim>::write_header(std::int64_t step, double time) {
   const bool root = mesh_.comm().is_root();
   std::unique_ptr<plotfile::OutputFile> file =
       root ? std::make_unique<plotfile::OutputFile>(folder_ / "Header") : std::make_unique<plotfile::OutputFile>();
-  std::array<std::int64_t, 3> cells{};
-  for (int d = 0; d < 3; ++d) cells[d] = std::int64_t(mesh_.space().root()[d]) * layout_.cells[d];
+  std::array<std::int64_t, Dim> cells{}, zero{}, last{};
+  std::array<double, Dim> extent{};
+  for (std::size_t d = 0; d < Dim; ++d) {
+    cells[d] = std::int64_t(mesh_.space().root()[d]) * layout_.cells[d];
+    extent[d] = info_.extent[d];
+  }
 
   std::string head = fmt::format("HyperCLaw-V1.1\n{}\n", components());
-  for (int v = 0; v < layout_.variables; ++v) head += fmt::format("var{:03}\n", v);
-  head += fmt::format("rank\nblock\n3\n{}\n{}\n0 0 0 \n1 1 1 \n", time, finest_);
+  for (int v = 0; v < layout_.variables; ++v)
+    head += info_.names.empty() ? fmt::format("var{:03}\n", v) : info_.names[std::size_t(v)] + '\n';
+  head += fmt::format("rank\nblock\n{}\n{}\n{}\n{} \n{} \n", Dim, time, finest_, fmt::join(zero, " "),
+                      fmt::join(extent, " "));
   std::string ratios, domains, steps, sizes;
   for (int level = 0; level <= finest_; ++level) {
     if (level > 0) ratios += "2 ";
-    domains += fmt::format("((0,0,0) ({},{},{}) (0,0,0)) ", (cells[0] << level) - 1, (cells[1] << level) - 1,
-                           (cells[2] << level) - 1);
+    for (std::size_t d = 0; d < Dim; ++d) last[d] = (cells[d] << level) - 1;
+    domains += fmt::format("({} {} {}) ", point(zero), point(last), point(zero));
     steps += fmt::format("{} ", step);
-    for (int d = 0; d < 3; ++d) sizes += fmt::format("{} ", 1.0 / static_cast<double>(cells[d] << level));
+    for (std::size_t d = 0; d < Dim; ++d)
+      sizes += fmt::format("{} ", extent[d] / static_cast<double>(cells[d] << level));
     sizes += '\n';
   }
   // Cartesian coordinates, no border around the grids.
@@ -347,9 +377,9 @@ void Writer::write_header(std::int64_t step, double time) {
     std::string places;
     for (const Key key : keys_[level]) {
       const Coord c = mesh_.space().coord(key);
-      for (int d = 0; d < 3; ++d) {
+      for (std::size_t d = 0; d < Dim; ++d) {
         const double blocks = static_cast<double>(std::int64_t(mesh_.space().root()[d]) << level);
-        places += fmt::format("{} {}\n", c[d] / blocks, (c[d] + 1) / blocks);
+        places += fmt::format("{} {}\n", extent[d] * (c[d] / blocks), extent[d] * ((c[d] + 1) / blocks));
       }
     }
     if (root) file->write(fmt::format("{} {} {}\n{}\n", level, grids, time, step));
@@ -361,21 +391,23 @@ void Writer::write_header(std::int64_t step, double time) {
 
 }  // namespace
 
-void write_plotfile(const fs::path& dir, const Mesh<3>& mesh, const Fields& fields, const MeshConfig& mesh_config,
-                    const FieldsConfig& fields_config, std::int64_t step, double time) {
-  const BlockLayout& layout = fields.layout();
-  const auto& root = mesh.space().root();
-  const bool fits = mesh_config.block == layout.cells && fields_config.variables == layout.variables &&
-                    std::ranges::equal(mesh_config.root, root, [](int a, std::uint32_t b) { return a == int(b); });
-  if (!fits || fields.size() != mesh.size()) {
-    throw support::RunError("plotfile: the mesh, its fields and their configuration are not of one run");
+template <int Dim>
+void write_plotfile(const fs::path& dir, const Mesh<Dim>& mesh, const Fields& fields, const PlotInfo& info,
+                    std::int64_t step, double time) {
+  const std::size_t names = info.names.size();
+  if ((names != 0 && names != std::size_t(fields.layout().variables)) || fields.layout().dims() != Dim ||
+      fields.size() != mesh.size()) {
+    throw support::RunError("plotfile: the mesh, its fields and their names are not of one run");
   }
   plotfile::TemporaryFolder folder(mesh.comm(), dir.has_filename() ? dir : dir.parent_path());
-  Writer writer(folder.path(), mesh, fields);
+  Writer<Dim> writer(folder.path(), mesh, fields, info);
   folder.make(writer.finest());
   writer.write_levels();
   writer.write_header(step, time);
   folder.publish();
 }
+
+template void write_plotfile(const fs::path&, const Mesh<2>&, const Fields&, const PlotInfo&, std::int64_t, double);
+template void write_plotfile(const fs::path&, const Mesh<3>&, const Fields&, const PlotInfo&, std::int64_t, double);
 
 }  // namespace amrbench::amr

@@ -52,7 +52,7 @@ TraceHeader trace_header(const amr::Config& config) {
           config.run.steps, config.run.name,       config.work};
 }
 
-TraceRecorder::TraceRecorder(const support::Communicator& comm, amr::Rebalancer& inner,
+TraceRecorder::TraceRecorder(const support::Communicator& comm, amr::Rebalancer<3>& inner,
                              const std::filesystem::path& file, const amr::Config& config)
     : inner_(inner) {
   support::run_on_root(comm, [&] { writer_ = std::make_unique<TraceWriter>(file, trace_header(config)); });

@@ -15,10 +15,10 @@ namespace amrbench::loadbalance {
 
 /// Passes everything on to another Rebalancer and writes down what is changed. Rank 0 holds the file; its time goes to
 /// the phase output.
-class TraceRecorder final : public amr::Rebalancer {
+class TraceRecorder final : public amr::Rebalancer<3> {
  public:
   /// Throws support::RunError on every rank where rank 0 cannot write the file. Collective.
-  TraceRecorder(const support::Communicator& comm, amr::Rebalancer& inner, const std::filesystem::path& file,
+  TraceRecorder(const support::Communicator& comm, amr::Rebalancer<3>& inner, const std::filesystem::path& file,
                 const amr::Config& config);
 
   void place_roots(amr::Mesh<3>& mesh, amr::Fields& fields, support::Metrics& metrics) override {
@@ -40,7 +40,7 @@ class TraceRecorder final : public amr::Rebalancer {
 
  private:
   void write_open();
-  amr::Rebalancer& inner_;
+  amr::Rebalancer<3>& inner_;
   std::unique_ptr<TraceWriter> writer_;  ///< on rank 0
   TraceRefinement refinement_;           ///< under way; without passes before the first
   bool is_open_ = false;

@@ -18,6 +18,7 @@
 #include "amr/random_runs.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -55,7 +56,7 @@ apps::Config configured(int set, const Half& half) {
   return config;
 }
 
-Result result_of(const Simulation& simulation) {
+Result result_of(const Simulation<3>& simulation) {
   Result r;
   r.mesh = mesh_digest(simulation.mesh());
   const auto stats = simulation.statistics();
@@ -84,7 +85,9 @@ Result run_and_save(const Communicator& comm, int set, const Half& half, const s
   const apps::Config config = configured(set, half);
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   support::Metrics metrics;
-  Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
+  workloads::Averages workload(config);
+  Simulation simulation(comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                        metrics);
   simulation.run([&](std::int64_t now, double, const RunTotals&) {
     if (folder.empty() || now != step) return;
     CheckpointWriter writer(comm, folder, {}, half.group);
@@ -99,14 +102,15 @@ Result run_and_save(const Communicator& comm, int set, const Half& half, const s
 Result go_on(const Communicator& comm, int set, const Half& half, const std::string& folder, bool keeps_history) {
   omp_set_num_threads(half.threads);
   const apps::Config config = configured(set, half);
-  const auto space = loadbalance::make_key_space(config.mesh, config.partition);
+  const auto space = loadbalance::make_key_space<3>(config.mesh, config.partition);
   const Checkpoint checkpoint(comm, slot_folder(folder, 1));
   checkpoint.verify(comm, space);
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   balancer.load(checkpoint.manifest().at("balance"), comm, keeps_history, checkpoint.state().totals.stages);
   support::Metrics metrics;
   const Restart restart = checkpoint.restart(comm, space);
-  Simulation simulation(comm, config, space, balancer, metrics, &restart);
+  workloads::Averages workload(config);
+  Simulation simulation(comm, config, space, workload, balancer, metrics, &restart);
   simulation.run([](std::int64_t, double, const RunTotals&) {});
   omp_set_num_threads(1);
   return result_of(simulation);
@@ -168,11 +172,13 @@ TEST_F(Checkpoints, SavedOnSomeRanksAndGoneOnWithOnOthersGiveTheSameBits) {
 /// A run before its first step.
 struct Started {
   explicit Started(const Communicator& world)
-      : simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics) {}
+      : simulation(world, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                   metrics) {}
   apps::Config config = random_config(1);
-  loadbalance::Balancer balancer{config.balance, config.partition, config.work};
+  workloads::Averages workload{config};
+  loadbalance::Balancer<3> balancer{config.balance, config.partition, config.work};
   support::Metrics metrics;
-  Simulation simulation;
+  Simulation<3> simulation;
 };
 
 TEST_F(Checkpoints, TwoSlotsAreKeptAndThePointerNamesTheNewest) {
@@ -180,7 +186,7 @@ TEST_F(Checkpoints, TwoSlotsAreKeptAndThePointerNamesTheNewest) {
   const tests::TemporaryFolder folder(world);
   const std::string path = folder.path("c");
   Started started(world);
-  Simulation& simulation = started.simulation;
+  Simulation<3>& simulation = started.simulation;
   CheckpointWriter writer(world, path);
   simulation.run([&](std::int64_t step, double, const RunTotals&) {
     const RunState state = simulation.state();
@@ -203,7 +209,7 @@ TEST_F(Checkpoints, ADiskThatIsFullLeavesTheSlotBefore) {
   const tests::TemporaryFolder folder(world);
   const std::string path = folder.path("c");
   Started started(world);
-  Simulation& simulation = started.simulation;
+  Simulation<3>& simulation = started.simulation;
   CheckpointWriter writer(world, path);
   const RunState state = simulation.state();
   writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
@@ -220,7 +226,7 @@ TEST_F(Checkpoints, ADiskThatIsFullLeavesTheSlotBefore) {
   }
   support::barrier(world);
   const Checkpoint left(world, slot_folder(path, 1));
-  left.verify(world, loadbalance::make_key_space(started.config.mesh, started.config.partition));
+  left.verify(world, loadbalance::make_key_space<3>(started.config.mesh, started.config.partition));
   if (world.is_root()) {
     EXPECT_EQ(read_last_good(path), 1);
   }
@@ -249,7 +255,7 @@ class SmallFiles {
 TEST_F(Checkpoints, AFileThatCannotGrowEndsItsWholeGroup) {
   const Communicator world = Communicator::world();
   Started started(world);
-  Simulation& simulation = started.simulation;
+  Simulation<3>& simulation = started.simulation;
   const RunState state = simulation.state();
   for (int group = 1; group <= world.size(); ++group) {
     const tests::TemporaryFolder folder(world);
@@ -268,7 +274,7 @@ TEST_F(Checkpoints, AFileThatCannotGrowEndsItsWholeGroup) {
     }
     writer.save(simulation.mesh(), simulation.fields(), state, Json::object());
     Checkpoint(world, slot_folder(folder.path("c"), 2))
-        .verify(world, loadbalance::make_key_space(started.config.mesh, started.config.partition));
+        .verify(world, loadbalance::make_key_space<3>(started.config.mesh, started.config.partition));
   }
 }
 
@@ -300,7 +306,7 @@ class DamagedCheckpoints : public Checkpoints {
     const apps::Config config = configured(kSet, {});
     try {
       const Checkpoint checkpoint(self_, slot_folder(path_, 1));
-      checkpoint.verify(self_, loadbalance::make_key_space(config.mesh, config.partition));
+      checkpoint.verify(self_, loadbalance::make_key_space<3>(config.mesh, config.partition));
       return true;
     } catch (const DamagedError&) {
       return false;
@@ -414,7 +420,7 @@ TEST_F(DamagedCheckpoints, PartsOfAnotherMeshAreFound) {
   // Good files, each for itself; but the mesh is not whole, or not that of the configuration.
   const apps::Config other = configured(2, {});
   const Checkpoint checkpoint(self_, slot_folder(path_, 1));
-  EXPECT_THROW(checkpoint.verify(self_, loadbalance::make_key_space(other.mesh, other.partition)), DamagedError);
+  EXPECT_THROW(checkpoint.verify(self_, loadbalance::make_key_space<3>(other.mesh, other.partition)), DamagedError);
 }
 
 TEST_F(DamagedCheckpoints, ThePointersFlipsAreFound) {

@@ -39,7 +39,7 @@ void exchange(const Mesh<3>& mesh, const HaloPlan& plan, const double* send, dou
 /// One stage by the tables: what a GPU does, in its order.
 std::vector<std::vector<double>> stage_by_tables(const Mesh<3>& mesh, const FieldStore& fields) {
   const BlockLayout& l = fields.layout();
-  const HaloPlan plan = make_halo_plan(mesh, l, face_piece_sizes(l, 4));
+  const HaloPlan plan = make_halo_plan(mesh, face_piece_sizes(l, 4));
   const DeviceTables tables(mesh, l, plan);
   std::vector<kernels::BlockEntry> blocks(tables.blocks());
   std::vector<kernels::FaceJob> packs(tables.packs()), local(tables.local()), arrived(tables.arrived());
@@ -165,8 +165,8 @@ TEST(WideTables, WhatJobsFillAroundBlocksIsTheCpus) {
     const PieceSizes sizes = tile_piece_sizes(l);
     JobFaces faces(mesh, fields);
     for (int axis = 0; axis < 3; ++axis) {
-      const HaloPlan plan = make_halo_plan(mesh, l.block, sizes, axis, axis + 1);
-      const WideTables tables = make_wide_tables(mesh, l.block, faces.sources(), plan, axis);
+      const HaloPlan plan = make_halo_plan(mesh, sizes, axis, axis + 1);
+      const WideTables tables = make_wide_tables(mesh, faces.sources(), plan, axis);
       std::vector<double> send(plan.sends.values), receive(plan.receives.values);
       faces.run(tables.packs, receive, send);
       exchange(mesh, plan, send.data(), receive.data());
@@ -220,7 +220,7 @@ TEST(HaloPlan, BothSidesOfAMessageListTheSamePieces) {
     const Mesh<3> mesh = checks::random_mesh(world, seed);
     const BlockLayout l = kernels::make_layout({4, 2, 6}, 3);
     for (const auto& [begin, end] : {std::array{0, 3}, {0, 1}, {1, 2}, {2, 3}}) {
-      const HaloPlan plan = make_halo_plan(mesh, l, face_piece_sizes(l, 4), begin, end);
+      const HaloPlan plan = make_halo_plan(mesh, face_piece_sizes(l, 4), begin, end);
       const std::vector<Described> sent = describe(mesh, plan.sends, true);
       std::vector<std::size_t> counts;
       for (std::size_t k = 0; k < mesh.neighbors().size(); ++k) {

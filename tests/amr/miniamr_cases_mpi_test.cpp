@@ -13,6 +13,7 @@
 #include "amr/simulation.hpp"
 #include "apps/miniamr_options.hpp"
 #include "loadbalance/balancer.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -46,7 +47,7 @@ std::uint64_t hash_of_mesh(const Mesh<3>& mesh) {
 }
 
 /// Fields that no configuration offers: written over those of the simulation, which is not const.
-void set_hash_fields(const Simulation& simulation) {
+void set_hash_fields(const Simulation<3>& simulation) {
   auto& fields =
       const_cast<FieldStore&>(host_fields(simulation.fields()));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   const Mesh<3>& mesh = simulation.mesh();
@@ -76,7 +77,7 @@ void expect_close(double value, double expected, const char* what) {
   EXPECT_LE(std::abs(value - expected), 1e-10 * std::abs(expected)) << what << ": " << value << ", not " << expected;
 }
 
-void check_fields(const Simulation& simulation, const MiniamrCase& c) {
+void check_fields(const Simulation<3>& simulation, const MiniamrCase& c) {
   const auto stats = simulation.statistics();
   ASSERT_EQ(stats.size(), c.fields.size());
   for (std::size_t v = 0; v < stats.size(); ++v) {
@@ -93,7 +94,9 @@ void check_case(const Communicator& world, const MiniamrCase& c) {
   const apps::Config config = config_of(c);
   loadbalance::Balancer balancer(config.balance);
   support::Metrics metrics;
-  Simulation simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
+  workloads::Averages workload(config);
+  Simulation simulation(world, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload,
+                        balancer, metrics);
   if (c.initial == checks::Initial::hash) set_hash_fields(simulation);
   std::uint64_t history = 0;
   std::int64_t refinements = -1, least = std::numeric_limits<std::int64_t>::max();

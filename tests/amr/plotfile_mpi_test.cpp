@@ -28,6 +28,7 @@
 #include "support/error.hpp"
 #include "tests/amr/plotfile_parser.hpp"
 #include "tests/amr/scatter.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -184,21 +185,22 @@ void expect_plotfile(const Parsed& file, const Mesh<3>& whole, const FieldStore&
 struct SampleRun {
   /// With `scattered` blocks are dealt out at random instead of along the curve.
   SampleRun(const support::Communicator& comm, const apps::Config& config, bool scattered = false)
-      : balancer(config.balance, config.partition), scatter(config.fields.seed) {
-    Rebalancer& chosen = scattered ? static_cast<Rebalancer&>(scatter) : balancer;
-    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
-                                              chosen, metrics);
+      : workload(config), balancer(config.balance, config.partition), scatter(config.fields.seed) {
+    Rebalancer<3>& chosen = scattered ? static_cast<Rebalancer<3>&>(scatter) : balancer;
+    simulation = std::make_unique<Simulation<3>>(
+        comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload, chosen, metrics);
     simulation->run([](std::int64_t, double, const RunTotals&) {});
   }
   [[nodiscard]] const Mesh<3>& mesh() const { return simulation->mesh(); }
   [[nodiscard]] const FieldStore& fields() const { return host_fields(simulation->fields()); }
-  void write(const fs::path& dir, const apps::Config& config, double time = 0.5) const {
-    write_plotfile(dir, mesh(), fields(), config.mesh, config.fields, 12, time);
+  void write(const fs::path& dir, double time = 0.5) const {
+    write_plotfile(dir, mesh(), fields(), PlotInfo{}, 12, time);
   }
-  loadbalance::Balancer balancer;
+  workloads::Averages workload;
+  loadbalance::Balancer<3> balancer;
   checks::Scatter scatter;
   support::Metrics metrics;
-  std::unique_ptr<Simulation> simulation;
+  std::unique_ptr<Simulation<3>> simulation;
 };
 
 apps::Config random_config(std::uint64_t seed) {
@@ -237,7 +239,7 @@ TEST(Plotfile, HoldsTheMeshAndFieldsOfAnyRankCount) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     SharedFolder folder(world);
     const SampleRun run(world, config, seed % 2 == 0);
-    run.write(folder.path() / "plt00012", config);
+    run.write(folder.path() / "plt00012");
     const auto owner = owners(run.mesh());
     if (!world.is_root()) continue;
     const SampleRun whole(self, config);
@@ -269,7 +271,7 @@ TEST(Plotfile, OneBlockOnManyRanksIsOneFile) {
   config.mesh.max_level = 0;
   SharedFolder folder(world);
   const SampleRun run(world, config);
-  run.write(folder.path() / "plt00012", config);
+  run.write(folder.path() / "plt00012");
   const auto owner = owners(run.mesh());
   if (!world.is_root()) return;
   const SampleRun whole(support::Communicator::duplicate(MPI_COMM_SELF), config);
@@ -282,7 +284,7 @@ TEST(Plotfile, OneBlockOnManyRanksIsOneFile) {
 /// The message of the RunError that all ranks must throw.
 std::string refusal(const SampleRun& run, const fs::path& dir, const apps::Config& config) {
   try {
-    run.write(dir, config);
+    run.write(dir);
   } catch (const support::RunError& e) {
     return e.what();
   }
@@ -296,7 +298,7 @@ TEST(Plotfile, IsNeverOverwritten) {
   SharedFolder folder(world);
   const SampleRun run(world, config);
   const fs::path dir = folder.path() / "plt00012";
-  run.write(dir, config, 0.25);
+  run.write(dir, 0.25);
   const std::string before = world.is_root() ? read_file(dir / "Header") : "";
   // A folder may be named with a slash behind it.
   EXPECT_EQ(refusal(run, dir / "", config), "cannot write plotfile " + dir.string() + ": it exists already");
@@ -340,7 +342,7 @@ TEST(Plotfile, AFileThatCannotBeWrittenFailsAllRanksAndLeavesNothing) {
   EXPECT_NE(message.find(fmt::format("Cell_D_{:05}: File too large", last)), std::string::npos) << message;
   support::barrier(world);
   EXPECT_EQ(folder.entries(), 0);
-  run.write(folder.path() / "plt00012", config);  // nothing is in the way of the next try
+  run.write(folder.path() / "plt00012");  // nothing is in the way of the next try
 }
 
 TEST(Plotfile, ExtremesAreNumbersWhateverTheValues) {
@@ -359,7 +361,7 @@ TEST(Plotfile, ExtremesAreNumbersWhateverTheValues) {
     for (int x = 0; x < 2; ++x) fields.block(i)[fields.layout().offset(1, x, 0, 0)] = x ? inf : -3.5;
   }
   SharedFolder folder(world);
-  write_plotfile(folder.path() / "plt00000", mesh, fields, config.mesh, config.fields, 0, 0.0);
+  write_plotfile(folder.path() / "plt00000", mesh, fields, PlotInfo{}, 0, 0.0);
   if (!world.is_root()) return;
   const ParsedGrid grid = parse(folder.path() / "plt00000").levels.at(0).at(0);
   EXPECT_TRUE(std::isnan(grid.values[0]));

@@ -13,6 +13,7 @@
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr::checks {
 
@@ -101,8 +102,9 @@ inline Result run(const support::Communicator& comm, apps::Config config, const 
   loadbalance::Balancer balancer(config.balance, config.partition, config.work);
   Scatter scattering(kSeed);
   support::Metrics metrics;
-  Simulation simulation(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
-                        scatter ? static_cast<Rebalancer&>(scattering) : balancer, metrics);
+  workloads::Averages workload(config);
+  Simulation simulation(comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload,
+                        scatter ? static_cast<Rebalancer<3>&>(scattering) : balancer, metrics);
   Result r;
   simulation.run([&](std::int64_t, double, const RunTotals&) {
     r.history = support::mix64(r.history, mesh_digest(simulation.mesh()));

@@ -10,6 +10,7 @@
 #include "amr/random_runs.hpp"
 #include "kernels/device_mesh.hpp"
 #include "support/error.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -124,12 +125,13 @@ TEST(SameBitsCuda, BlocksReadForOutputAreTheCpus) {
   AMRBENCH_NEEDS_GPU();
   const Communicator world = Communicator::world();
   apps::Config config = config_of(1, "average7");
-  const sfc::KeySpace<3> space = loadbalance::make_key_space(config.mesh, config.partition);
+  const sfc::KeySpace<3> space = loadbalance::make_key_space<3>(config.mesh, config.partition);
   const auto values_after = [&](const std::string& backend) {
     config.device.backend = backend;
     loadbalance::Balancer balancer(config.balance, config.partition);
     support::Metrics metrics;
-    Simulation simulation(world, config, space, balancer, metrics);
+    workloads::Averages workload(config);
+    Simulation simulation(world, config, space, workload, balancer, metrics);
     simulation.run([](std::int64_t, double, const RunTotals&) {});
     const Fields& fields = simulation.fields();
     const auto reading = fields.make_reading();

@@ -10,7 +10,7 @@
 
 namespace amrbench::amr::checks {
 
-class Scatter final : public Rebalancer {
+class Scatter final : public Rebalancer<3> {
  public:
   explicit Scatter(std::uint64_t seed) : draw_(seed) {}
   bool rebalance_ahead(Mesh<3>& mesh, Fields& fields, std::vector<Change>& changes, support::Metrics&) override {

@@ -13,6 +13,7 @@
 #include "amr/wide_stage.hpp"
 #include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -23,9 +24,10 @@ support::Communicator self() {
 
 /// A simulation with all it refers to, run to its end.
 struct FinishedRun {
-  FinishedRun(const support::Communicator& comm, const apps::Config& c) : config(c), balancer(config.balance) {
-    simulation = std::make_unique<Simulation>(comm, config, loadbalance::make_key_space(config.mesh, config.partition),
-                                              balancer, metrics);
+  FinishedRun(const support::Communicator& comm, const apps::Config& c)
+      : config(c), workload(config), balancer(config.balance) {
+    simulation = std::make_unique<Simulation<3>>(
+        comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload, balancer, metrics);
     simulation->run([this](std::int64_t, double, const RunTotals& t) {
       levels_most = std::max(levels_most, std::count_if(t.blocks_by_level.begin(), t.blocks_by_level.end(),
                                                         [](std::int64_t n) { return n > 0; }));
@@ -37,9 +39,10 @@ struct FinishedRun {
     return all;
   }
   apps::Config config;
-  loadbalance::Balancer balancer;
+  workloads::Averages workload;
+  loadbalance::Balancer<3> balancer;
   support::Metrics metrics;
-  std::unique_ptr<Simulation> simulation;
+  std::unique_ptr<Simulation<3>> simulation;
   std::ptrdiff_t levels_most = 0;  ///< levels in use at once
 };
 
@@ -103,7 +106,7 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
 /// Ghost values by their definition (kernels/tile.hpp), one at a time from the cells of a mesh on one rank.
 class GhostReference {
  public:
-  explicit GhostReference(const Simulation& s)
+  explicit GhostReference(const Simulation<3>& s)
       : mesh_(s.mesh()), fields_(host_fields(s.fields())), l_(s.fields().layout()) {}
 
   /// The value of cell `at` of block i; a coordinate may be -1 or n. The last axis that is outside decides.

@@ -3,6 +3,7 @@
 
 #include "amr/random_runs.hpp"
 #include "apps/run_series.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::apps {
 namespace {
@@ -15,8 +16,9 @@ TEST(RunSeries, TellsWhatARunDid) {
   config.run.refine_every = 1;
   loadbalance::Balancer balancer(config.balance, config.partition);
   support::Metrics metrics;
-  amr::Simulation simulation(world, config, loadbalance::make_key_space(config.mesh, config.partition), balancer,
-                             metrics);
+  workloads::Averages workload(config);
+  amr::Simulation simulation(world, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload,
+                             balancer, metrics);
   RunSeries series;
   simulation.run(
       [&](std::int64_t, double, const amr::RunTotals& totals) { series.observe(totals, balancer, metrics); });

@@ -18,6 +18,7 @@
 #include "loadbalance/placement.hpp"
 #include "tests/fuzz/single_process.hpp"
 #include "tests/fuzz/targets.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::fuzz {
 
@@ -84,12 +85,13 @@ bool goes_on(const fs::path& slot) {
       loadbalance::Balancer balancer(config.balance, config.partition, config.work);
       apps::RunSeries series;
       static_cast<void>(apps::load_past(point, comm, config, balancer, series));
-      const auto space = loadbalance::make_key_space(config.mesh, config.partition);
+      const auto space = loadbalance::make_key_space<3>(config.mesh, config.partition);
       const amr::Restart restart = point.checkpoint->restart(comm, space);
       promise(restart.keys.size() == restart.weights.size() && std::ranges::is_sorted(restart.keys),
               "blocks are out of order");
       support::Metrics metrics;
-      const amr::Simulation simulation(comm, config, space, balancer, metrics, &restart);
+      workloads::Averages workload(config);
+      const amr::Simulation simulation(comm, config, space, workload, balancer, metrics, &restart);
       promise(std::size_t(simulation.mesh().size()) == restart.keys.size(), "blocks are lost");
     });
   } catch (const support::RunError& error) {

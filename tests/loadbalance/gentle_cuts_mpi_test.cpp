@@ -10,6 +10,7 @@
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/gentle_cuts.hpp"
 #include "support/error.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::loadbalance {
 namespace {
@@ -123,9 +124,11 @@ TEST(GentleCuts, LeaveTheBitsAndDoWhatTheySay) {
   for (const int set : {2, 3, 5}) {
     apps::Config config = amr::checks::random_config(set);
     config.run.refine_every = 1;
-    const auto digest = [&](const Communicator& comm, Balancer& balancer) {
+    const auto digest = [&](const Communicator& comm, Balancer<3>& balancer) {
       support::Metrics metrics;
-      amr::Simulation simulation(comm, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+      workloads::Averages workload(config);
+      amr::Simulation simulation(comm, config, make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                                 metrics);
       simulation.run([&](std::int64_t, double, const amr::RunTotals&) {
         if (!config.partition.group_blocks || comm.size() == 1) return;
         // Families are whole: the mesh's stretches begin at no middle of one.

@@ -10,6 +10,7 @@
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/cost_model.hpp"
 #include "support/error.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::loadbalance {
 namespace {
@@ -127,7 +128,9 @@ TEST(OddCases, BlocksWithoutWeightAreSharedOutByCount) {
         config.partition.slices = slices;
         Balancer balancer(entry.make(config.balance), std::make_unique<Weightless>(), config.partition);
         support::Metrics metrics;
-        amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+        workloads::Averages workload(config);
+        amr::Simulation simulation(world, config, make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                                   metrics);
         simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
         EXPECT_TRUE(simulation.conservation().passed());
         EXPECT_EQ(amr::mesh_digest(simulation.mesh()), reference(world, config).mesh);

@@ -71,7 +71,7 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
         amr::MeshConfig mesh_config;
         for (int d = 0; d < 3; ++d) mesh_config.root[d] = static_cast<int>(root[d]);
         mesh_config.max_level = 1 + static_cast<int>(seed % 3);
-        const Meshes meshes(make_key_space(mesh_config, config), seed);
+        const Meshes meshes(make_key_space<3>(mesh_config, config), seed);
         const Placement placement(config);
         for (const Loads loads : {Loads::equal, Loads::random, Loads::levels, Loads::zero}) {
           SCOPED_TRACE(config.method + ", " + splitter + ", seed " + std::to_string(seed) + ", loads " +

@@ -10,6 +10,7 @@
 #include "loadbalance/replay/trace_recorder.hpp"
 #include "support/error.hpp"
 #include "temporary_folder.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench::loadbalance {
 namespace {
@@ -27,7 +28,9 @@ Ran run_traced(const Communicator& world, const apps::Config& config, const std:
   Balancer balancer(config.balance, config.partition, config.work);
   TraceRecorder recorder(world, balancer, file, config);
   support::Metrics metrics;
-  amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), recorder, metrics);
+  workloads::Averages workload(config);
+  amr::Simulation simulation(world, config, make_key_space<3>(config.mesh, config.partition), workload, recorder,
+                             metrics);
   simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
   recorder.finish(world, simulation.totals().steps, simulation.totals().stages);
   const amr::HaloSize halo = simulation.stage().halo_size();

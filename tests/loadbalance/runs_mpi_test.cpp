@@ -8,6 +8,7 @@
 #include "amr/random_runs.hpp"
 #include "loadbalance/balancer.hpp"
 #include "support/error.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace {
 int collectives = 0;  ///< of this rank so far, but for those that build communicators
@@ -129,7 +130,9 @@ TEST(Runs, PoliciesSeeWhatHappenedAndAllRanksAgree) {
     Scripted::Log log;
     Balancer balancer(std::make_unique<Scripted>(action, log), make_cost_model({}), config.partition);
     support::Metrics metrics;
-    amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+    workloads::Averages workload(config);
+    amr::Simulation simulation(world, config, make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                               metrics);
     simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
     const History& history = balancer.history();
     ASSERT_GT(history.segments.size(), 2U);
@@ -213,7 +216,9 @@ TEST(Runs, WeightsAreKeptWithTheirBlocksAndOneDecisionHolds) {
   const Remembering& remembering = *model;
   Balancer balancer(std::make_unique<Fickle>(), std::move(model), config.partition);
   support::Metrics metrics;
-  amr::Simulation simulation(world, config, make_key_space(config.mesh, config.partition), balancer, metrics);
+  workloads::Averages workload(config);
+  amr::Simulation simulation(world, config, make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                             metrics);
   const std::int64_t roots = simulation.mesh().global_size();
   simulation.run([&](std::int64_t, double, const amr::RunTotals&) {
     const auto weights = simulation.mesh().weights();

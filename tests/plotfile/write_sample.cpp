@@ -17,6 +17,7 @@
 #include "amr/simulation.hpp"
 #include "apps/config_toml.hpp"
 #include "loadbalance/balancer.hpp"
+#include "workloads/averages/averages.hpp"
 
 namespace amrbench {
 namespace {
@@ -47,7 +48,7 @@ std::vector<Leaf> leaves(const amr::Mesh<3>& mesh, const amr::FieldStore& fields
   return support::all_gather_v(mesh.comm(), std::span<const Leaf>(mine));
 }
 
-nlohmann::json expected(const apps::Config& config, const amr::Simulation& run, double time) {
+nlohmann::json expected(const apps::Config& config, const amr::Simulation<3>& run, double time) {
   nlohmann::json json{{"root", config.mesh.root},
                       {"block", config.mesh.block},
                       {"variables", config.fields.variables},
@@ -88,7 +89,9 @@ void write_sample(const fs::path& config_file, const fs::path& dir) {
   const auto comm = support::Communicator::world();
   loadbalance::Balancer balancer(config.balance, config.partition);
   support::Metrics metrics;
-  amr::Simulation run(comm, config, loadbalance::make_key_space(config.mesh, config.partition), balancer, metrics);
+  workloads::Averages workload(config);
+  amr::Simulation run(comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload, balancer,
+                      metrics);
   double now = 0.0;
   std::int64_t last = 0;
   run.run([&](std::int64_t step, double time, const amr::RunTotals&) {
@@ -98,7 +101,7 @@ void write_sample(const fs::path& config_file, const fs::path& dir) {
   const fs::path plotfile = dir / fmt::format("plt{:05}", last);
   support::barrier(comm);
   const auto begin = std::chrono::steady_clock::now();
-  amr::write_plotfile(plotfile, run.mesh(), run.fields(), config.mesh, config.fields, last, now);
+  amr::write_plotfile(plotfile, run.mesh(), run.fields(), amr::PlotInfo{}, last, now);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const nlohmann::json json = expected(config, run, now);
   if (!comm.is_root()) return;

@@ -1,0 +1,50 @@
+#include "workloads/registry.hpp"
+
+#include <array>
+#include <string>
+
+#include "support/error.hpp"
+#include "support/registry.hpp"
+#include "workloads/averages/averages.hpp"
+
+namespace amrbench::workloads {
+
+namespace {
+
+std::unique_ptr<amr::Workload<3>> make_averages(const amr::Config& config, const WorkloadConfig& /*more*/) {
+  return std::make_unique<Averages>(config);
+}
+
+}  // namespace
+
+std::span<const WorkloadEntry> workload_registry() {
+  static constexpr std::array entries{
+      WorkloadEntry{"averages", "miniAMR's: extensive variables averaged over neighbours, refined where objects pass",
+                    nullptr, make_averages},
+  };
+  return entries;
+}
+
+template <int Dim>
+std::unique_ptr<amr::Workload<Dim>> make_workload(std::string_view name, const amr::Config& config,
+                                                  const WorkloadConfig& more) {
+  const WorkloadEntry& entry = support::find_entry(workload_registry(), name, "run.workload");
+  const auto make = [&] {
+    if constexpr (Dim == 2) {
+      return entry.make_2d;
+    } else {
+      return entry.make_3d;
+    }
+  }();
+  if (make == nullptr)
+    throw support::InputError("run.workload = \"" + std::string(name) +
+                              "\" needs mesh.dim = " + (Dim == 2 ? "3" : "2"));
+  return make(config, more);
+}
+
+template std::unique_ptr<amr::Workload<2>> make_workload<2>(std::string_view, const amr::Config&,
+                                                            const WorkloadConfig&);
+template std::unique_ptr<amr::Workload<3>> make_workload<3>(std::string_view, const amr::Config&,
+                                                            const WorkloadConfig&);
+
+}  // namespace amrbench::workloads

@@ -1,0 +1,183 @@
+#include "workloads/shallow_water/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/shallow_water/boundary.hpp"
+#include "support/error.hpp"
+#include "support/registry.hpp"
+#include "workloads/shallow_water/make.hpp"
+
+namespace amrbench::workloads::shallow_water {
+
+namespace {
+
+namespace water = kernels::shallow_water;
+
+constexpr std::array kLimiters{std::pair{std::string_view("minmod"), water::Limiter::minmod},
+                               std::pair{std::string_view("monotonized"), water::Limiter::monotonized},
+                               std::pair{std::string_view("van_leer"), water::Limiter::van_leer}};
+
+water::Limiter limiter_of(const std::string& name) {
+  for (const auto& [known, limiter] : kLimiters)
+    if (name == known) return limiter;
+  throw support::InputError("shallow_water.limiter = \"" + name +
+                            "\": unknown; there are minmod, monotonized, van_leer");
+}
+
+template <Axis kAxis>
+std::unique_ptr<Solution> wet_dam() {
+  return make_dam_break({.axis = kAxis});
+}
+template <Axis kAxis>
+std::unique_ptr<Solution> dry_dam() {
+  return make_dam_break({.right = 0.0, .axis = kAxis});
+}
+template <BumpFlow kFlow>
+std::unique_ptr<Solution> bump() {
+  return make_bump({.flow = kFlow});
+}
+
+}  // namespace
+
+std::span<const ProblemEntry> problem_registry() {
+  static constexpr std::array entries{
+      ProblemEntry{"dam_break_wet", "a dam breaks, shallow water before it (Stoker)", wet_dam<Axis::x>},
+      ProblemEntry{"dam_break_wet_y", "the same along the other axis", wet_dam<Axis::y>},
+      ProblemEntry{"dam_break_dry", "a dam breaks, dry ground before it (Ritter)", dry_dam<Axis::x>},
+      ProblemEntry{"dam_break_dry_y", "the same along the other axis", dry_dam<Axis::y>},
+      ProblemEntry{"bowl_planar", "a plane surface turns in a paraboloid (Thacker)", [] { return make_planar_bowl(); }},
+      ProblemEntry{"bowl_radial", "a curved surface swings in a paraboloid (Thacker)",
+                   [] { return make_radial_bowl(); }},
+      ProblemEntry{"vortex", "a steady smooth vortex over a flat bed", [] { return make_vortex(); }},
+      ProblemEntry{"vortex_drifting", "the same, carried along",
+                   [] { return make_vortex({.drift = {1.0, 0.5}}); }},
+      ProblemEntry{"bump_subcritical", "steady flow over a bump", bump<BumpFlow::subcritical>},
+      ProblemEntry{"bump_transcritical", "steady flow over a bump, faster than its waves behind it",
+                   bump<BumpFlow::transcritical>},
+      ProblemEntry{"bump_shock", "steady flow over a bump with a hydraulic jump behind it", bump<BumpFlow::shock>},
+      ProblemEntry{"channel", "steady flow with friction over a bed made for it (MacDonald)",
+                   [] { return make_friction_channel(); }},
+      ProblemEntry{"lake", "still water among islands", [] { return make_lake(); }},
+  };
+  return entries;
+}
+
+Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w)
+    : solution_(support::find_entry(problem_registry(), w.problem, "shallow_water.problem").make()),
+      cells_(config.mesh.block[0]),
+      root_{config.mesh.root[0], config.mesh.root[1]},
+      max_level_(config.mesh.max_level) {
+  if (config.mesh.block[0] != config.mesh.block[1] || cells_ < 4)
+    throw support::InputError(fmt::format("mesh.block = [{}, {}]: blocks of the shallow-water equations are square, 4 "
+                                          "cells an edge or more",
+                                          config.mesh.block[0], config.mesh.block[1]));
+  const Setup& setup = solution_->setup();
+  physics_ = {setup.gravity, w.dry_depth, limiter_of(w.limiter), setup.friction};
+  for (std::size_t d = 0; d < 2; ++d) extent_[d] = setup.high[d] - setup.low[d];
+}
+
+bool Problem::is_closed() const {
+  const auto& sides = solution_->setup().sides;
+  return std::all_of(sides.begin(), sides.end(), [](const SideCondition& side) { return side.kind == Side::wall; });
+}
+
+water::BlockShape<double> Problem::shape(int level) const {
+  const auto size = [&](std::size_t d) { return extent_[d] / static_cast<double>((std::int64_t{root_[d]} << level) * cells_); };
+  return {cells_, size(0), size(1)};
+}
+
+std::array<double, 2> Problem::centre(const amr::Mesh<2>& mesh, std::int32_t i, int x, int y) const {
+  const auto cell = shape(mesh.level(i));
+  const auto& c = mesh.coord(i);
+  const Setup& setup = solution_->setup();
+  return {setup.low[0] + (static_cast<double>(std::int64_t{c[0]} * cells_ + x) + 0.5) * cell.dx,
+          setup.low[1] + (static_cast<double>(std::int64_t{c[1]} * cells_ + y) + 0.5) * cell.dy};
+}
+
+Problem::Sample Problem::sample(double x, double y, double dx, double dy, int levels, bool with_water) const {
+  Sample all;
+  if (levels == 0) {
+    all.bed = solution_->bed(x, y);
+    all.roughness = solution_->roughness(x, y);
+    if (!with_water) return all;
+    const State state = solution_->at(x, y, 0.0);
+    if (state.h > 0.0) all = {all.bed, all.roughness, state.h * state.u, state.h * state.v, state.h + all.bed, 1.0};
+    return all;
+  }
+  const double qx = 0.25 * dx, qy = 0.25 * dy;
+  std::array<Sample, 4> part;
+  for (std::size_t k = 0; k < 4; ++k)
+    part[k] = sample(x + (k & 1 ? qx : -qx), y + (k & 2 ? qy : -qy), 0.5 * dx, 0.5 * dy, levels - 1, with_water);
+  const auto sum = [&](double Sample::*member) {
+    return (part[0].*member + part[1].*member) + (part[2].*member + part[3].*member);
+  };
+  return {0.25 * sum(&Sample::bed), 0.25 * sum(&Sample::roughness), 0.25 * sum(&Sample::hu),
+          0.25 * sum(&Sample::hv),  sum(&Sample::surface),          sum(&Sample::wet)};
+}
+
+template <class Take>
+void Problem::for_cells(const amr::Mesh<2>& mesh, std::int32_t i, bool with_water, Take&& take) const {
+  const int level = mesh.level(i);
+  const auto cell = shape(level);
+  for (int y = 0; y < cells_; ++y) {
+    for (int x = 0; x < cells_; ++x) {
+      const auto middle = centre(mesh, i, x, y);
+      take(std::size_t(y) * std::size_t(cells_) + std::size_t(x),
+           sample(middle[0], middle[1], cell.dx, cell.dy, max_level_ - level, with_water));
+    }
+  }
+}
+
+void Problem::fill_initial(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const {
+  const std::size_t plane = std::size_t(cells_) * std::size_t(cells_);
+  for_cells(mesh, i, true, [&](std::size_t at, const Sample& s) {
+    const double h = s.wet > 0.0 ? std::max(0.0, s.surface / s.wet - s.bed) : 0.0;
+    block[water::kDepth * plane + at] = h;
+    block[water::kDischargeX * plane + at] = h > 0.0 ? s.hu : 0.0;
+    block[water::kDischargeY * plane + at] = h > 0.0 ? s.hv : 0.0;
+    block[water::kBed * plane + at] = s.bed;
+    block[water::kRoughness * plane + at] = s.roughness;
+  });
+}
+
+void Problem::fill_bed(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const {
+  const std::size_t plane = std::size_t(cells_) * std::size_t(cells_);
+  for_cells(mesh, i, false, [&](std::size_t at, const Sample& s) {
+    block[water::kBed * plane + at] = s.bed;
+    block[water::kRoughness * plane + at] = s.roughness;
+  });
+}
+
+void Problem::fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, double* strip) const {
+  const auto cell = shape(mesh.level(i));
+  const int n = cells_;
+  for (int layer = 0; layer < 2; ++layer) {
+    const int across = face % 2 == 0 ? -1 - layer : n + layer;
+    for (int m = 0; m < n; ++m) {
+      const auto middle = face < 2 ? centre(mesh, i, across, m) : centre(mesh, i, m, across);
+      const CellValues values = cell_values(*solution_, middle[0], middle[1], cell.dx, cell.dy, time);
+      for (int v = 0; v < water::kVariables; ++v) strip[(v * 2 + layer) * n + m] = values[std::size_t(v)];
+    }
+  }
+}
+
+void Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, const double* block,
+                            double* strip) const {
+  const SideCondition& side = solution_->setup().sides[std::size_t(face)];
+  water::Boundary<double> boundary{water::BoundaryKind::wall, side.value};
+  switch (side.kind) {
+    case Side::exact:
+    case Side::periodic:  // no block knows one across the domain: what the solution has there is the same
+      return fill_exact(mesh, i, face, time, strip);
+    case Side::wall: break;
+    case Side::open: boundary.kind = water::BoundaryKind::open; break;
+    case Side::inflow: boundary.kind = water::BoundaryKind::inflow; break;
+    case Side::level: boundary.kind = water::BoundaryKind::level; break;
+  }
+  water::fill_boundary(boundary, cells_, face, physics_, block, strip);
+}
+
+}  // namespace amrbench::workloads::shallow_water

@@ -1,0 +1,149 @@
+#include "workloads/shallow_water/shallow_water.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/error.hpp"
+#include "support/superaccumulator.hpp"
+#include "workloads/shallow_water/stage.hpp"
+#include "workloads/shallow_water/transfer.hpp"
+
+namespace amrbench::workloads {
+
+namespace water = kernels::shallow_water;
+
+ShallowWater::ShallowWater(const amr::Config& config, const ShallowWaterConfig& water)
+    : config_(config), water_(water), problem_(config, water) {
+  if (config.device.backend != "cpu")
+    throw support::InputError("device.backend = \"" + config.device.backend +
+                              "\": run.workload \"shallow_water\" runs on \"cpu\" only");
+  if (config.run.stages_per_step != 2)
+    throw support::InputError("run.stages_per_step = " + std::to_string(config.run.stages_per_step) +
+                              ": a step of run.workload \"shallow_water\" has 2 stages");
+  if (config.run.time <= 0.0 && config.run.steps == 0)
+    throw support::InputError("run.time = 0 and run.steps = 0: run.workload \"shallow_water\" needs one of them");
+}
+
+amr::Backend<2> ShallowWater::make_backend(const support::Communicator& /*comm*/) {
+  const kernels::BlockLayout layout{
+      {problem_.cells(), problem_.cells(), 1}, water::kVariables, 1, water::kVariables};
+  return {std::make_unique<amr::FieldStore>(layout,
+                                            std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth)),
+          std::make_unique<shallow_water::ShallowWaterStage>(problem_, water_.cfl, config_.run.overlap)};
+}
+
+amr::PlotInfo ShallowWater::plot_info() const {
+  return {{"depth", "discharge_x", "discharge_y", "bed", "roughness"},
+          false,
+          {problem_.extent()[0], problem_.extent()[1], 1.0}};
+}
+
+void ShallowWater::set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) {
+  amr::FieldStore& store = amr::host_fields(fields);
+  store.reset(mesh.size());
+#pragma omp parallel for schedule(dynamic, 4)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) problem_.fill_initial(mesh, i, store.block(i));
+}
+
+amr::Change ShallowWater::mark_block(const amr::Mesh<2>& mesh, std::int32_t i, const double* block) const {
+  const int n = problem_.cells();
+  const std::size_t plane = std::size_t(n) * std::size_t(n);
+  const double *const h = block, *const z = block + water::kBed * plane;
+  const double gravity = problem_.physics().gravity;
+  double change = 0.0;
+  bool wet = false, dry = false;
+  // A change of the discharge counts as that of the surface in a wave that makes it: dq = sqrt(g h) dh.
+  const auto compare = [&](std::size_t a, std::size_t b) {
+    const bool wet_a = h[a] > water_.dry_depth, wet_b = h[b] > water_.dry_depth;
+    if (!wet_a || !wet_b) return;
+    double flow = 0.0;
+    for (int v = 1; v < water::kMoving; ++v) {
+      const double* const q = block + std::size_t(v) * plane;
+      flow = std::max(flow, std::abs(q[a] - q[b]));
+    }
+    const double wave = std::sqrt(gravity * std::max(h[a], h[b]));
+    change = std::max({change, std::abs((h[a] + z[a]) - (h[b] + z[b])), flow / wave});
+  };
+  for (int y = 0; y < n; ++y) {
+    for (int x = 0; x < n; ++x) {
+      const std::size_t at = std::size_t(y) * std::size_t(n) + std::size_t(x);
+      (h[at] > water_.dry_depth ? wet : dry) = true;
+      if (x + 1 < n) compare(at, at + 1);
+      if (y + 1 < n) compare(at, at + std::size_t(n));
+    }
+  }
+  const bool deeper = mesh.level(i) < config_.mesh.max_level;
+  const bool front = wet && dry;
+  if (deeper && (change > water_.refine_above || (front && water_.refine_front))) return amr::Change::refine;
+  // Cells at a shore hold their height over the bed only as long as they are not merged.
+  return change < water_.coarsen_below && !front ? amr::Change::coarsen : amr::Change::stay;
+}
+
+std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr::Fields& fields,
+                                            const std::vector<amr::Change>* /*before*/) {
+  const amr::FieldStore& store = amr::host_fields(fields);
+  std::vector<amr::Change> marks(static_cast<std::size_t>(mesh.size()));
+  if (config_.mesh.uniform) {
+    for (std::int32_t i = 0; i < mesh.size(); ++i)
+      marks[std::size_t(i)] = mesh.level(i) < config_.mesh.max_level ? amr::Change::refine : amr::Change::stay;
+    return marks;
+  }
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) marks[std::size_t(i)] = mark_block(mesh, i, store.block(i));
+  return marks;
+}
+
+void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
+  amr::FieldStore& store = amr::host_fields(fields);
+#pragma omp parallel for schedule(dynamic, 4)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    if (mesh.place_before(i) == amr::Dictionary::kNone) shallow_water::settle_bed(problem_, mesh, i, store.block(i));
+  }
+}
+
+double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) {
+  auto& mine = dynamic_cast<shallow_water::ShallowWaterStage&>(stage);
+  if (!is_started_) mine.set_time(start_time_);
+  const double step = mine.choose_step(mesh, fields, longest);
+  shortest_step_ = is_started_ ? std::min(shortest_step_, step) : step;
+  longest_step_ = std::max(longest_step_, step);
+  is_started_ = true;
+  return step;
+}
+
+double ShallowWater::measure(int level) const {
+  return std::ldexp(1.0, -2 * level);
+}
+
+std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const amr::Fields& fields, double time) {
+  const amr::FieldStore& store = amr::host_fields(fields);
+  const std::size_t plane = std::size_t(problem_.cells()) * std::size_t(problem_.cells());
+  std::array<support::ExactSum, 3> errors;  // of depth and discharges, times a cell's share of a root block
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const double* const block = store.block(i);
+    for (std::size_t at = 0; at < plane; ++at) {
+      const auto cell = static_cast<int>(at);
+      const auto middle = problem_.centre(mesh, i, cell % problem_.cells(), cell / problem_.cells());
+      const shallow_water::State exact = problem_.solution().at(middle[0], middle[1], time);
+      const std::array<double, 3> wanted{exact.h, exact.h * exact.u, exact.h * exact.v};
+      for (std::size_t v = 0; v < 3; ++v)
+        errors[v].add(std::abs(block[v * plane + at] - wanted[v]) * measure(mesh.level(i)));
+      smallest = std::min(smallest, block[at]);
+    }
+  }
+  const auto cells = static_cast<double>(plane) * config_.mesh.root[0] * config_.mesh.root[1];
+  std::vector<amr::Finding> all;
+  constexpr std::array names{"error_depth_l1", "error_discharge_x_l1", "error_discharge_y_l1"};
+  for (std::size_t v = 0; v < 3; ++v) {
+    errors[v].allreduce(mesh.comm());
+    all.push_back({names[v], errors[v].to_double() / cells, v == 0 ? "m" : "m^2/s"});
+  }
+  all.push_back({"smallest_depth", support::all_min(mesh.comm(), smallest), "m"});
+  all.push_back({"shortest_step", shortest_step_, "s"});
+  all.push_back({"longest_step", longest_step_, "s"});
+  all.push_back({"end_time", time, "s"});
+  return all;
+}
+
+}  // namespace amrbench::workloads

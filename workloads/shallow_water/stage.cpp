@@ -1,0 +1,173 @@
+#include "workloads/shallow_water/stage.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "support/error.hpp"
+
+namespace amrbench::workloads::shallow_water {
+
+/// Memory and findings of a thread.
+struct ShallowWaterStage::Worker {
+  explicit Worker(int cells) : strips(cells), scratch(cells) {}
+  StripSet strips;
+  swe::Scratch<double> scratch;
+  double fastest = 0.0, smallest = std::numeric_limits<double>::infinity();
+  std::int64_t computed = 0, left_out = 0;
+  std::vector<support::FixedPointSum> sums;
+};
+
+ShallowWaterStage::ShallowWaterStage(const Problem& problem, double cfl, bool overlap)
+    : problem_(problem), cfl_(cfl), overlap_(overlap), halo_(problem.cells()) {}
+
+void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
+  halo_.rebuild(mesh);
+  neighbors_ = static_cast<int>(mesh.neighbors().size());
+  const auto n = static_cast<std::size_t>(mesh.size());
+  all_.resize(n);
+  std::iota(all_.begin(), all_.end(), 0);
+  has_water_.assign(n, 1);
+  same_.assign(n, 0);
+  if (measures_) block_seconds_.assign(n, 0.0);
+  while (workers_.size() < static_cast<std::size_t>(omp_get_max_threads()))
+    workers_.push_back(std::make_unique<Worker>(problem_.cells()));
+  is_new_ = copies_bed_ = true;
+}
+
+void ShallowWaterStage::measure_state(const amr::Mesh<2>& mesh, const amr::FieldStore& fields) {
+  double fastest = 0.0, smallest = std::numeric_limits<double>::infinity();
+#pragma omp parallel for schedule(static) reduction(max : fastest) reduction(min : smallest)
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    const auto found = swe::measure_block(problem_.shape(mesh.level(i)), problem_.physics(), fields.block(i));
+    has_water_[std::size_t(i)] = found.largest_depth > 0.0;
+    fastest = std::max(fastest, found.fastest);
+    smallest = std::min(smallest, found.smallest_depth);
+  }
+  fastest_ = fastest;
+  smallest_depth_ = std::min(smallest_depth_, smallest);
+}
+
+double ShallowWaterStage::choose_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double longest) {
+  if (is_new_) measure_state(mesh, amr::host_fields(fields));
+  is_new_ = false;
+  const double fastest = support::all_max(mesh.comm(), fastest_);
+  step_ = fastest > 0.0 ? std::min(cfl_ / fastest, longest) : longest;
+  if (!(step_ > 0.0) || !std::isfinite(step_))
+    throw support::RunError(
+        std::isinf(step_) ? std::string("nothing moves and nothing bounds the time step; set run.time")
+                          : fmt::format("the time step at t = {} s is {} s", time_, step_));
+  return step_;
+}
+
+void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
+                                const support::FixedPointScale* scale, support::Metrics& metrics) {
+  amr::FieldStore& fields = amr::host_fields(base);
+  const bool second = stage % 2 == 1;
+  {
+    const support::PhaseTimer timer(metrics, support::Phase::stencil);
+    fields.put_in_order();
+    fields.prepare_output();
+    for (const auto& worker : workers_) {
+      worker->fastest = 0.0;
+      worker->sums.clear();
+      if (scale != nullptr) worker->sums.assign(swe::kVariables, support::FixedPointSum(*scale));
+    }
+  }
+  const Pass pass{mesh, fields, second, second ? time_ + step_ : time_, scale};
+  const auto exchange = [&](auto&& work) {
+    const support::PhaseTimer timer(metrics, support::Phase::halo);
+    work();
+  };
+  const auto stencil = [&](std::span<const std::int32_t> blocks) {
+    const support::PhaseTimer timer(metrics, support::Phase::stencil);
+    compute(pass, blocks);
+  };
+  exchange([&] { halo_.start(fields); });
+  if (overlap_) stencil(halo_.blocks().interior);
+  exchange([&] { amr::count_wait(metrics, halo_.finish()); });
+  stencil(overlap_ ? std::span<const std::int32_t>(halo_.blocks().border) : std::span<const std::int32_t>(all_));
+  fastest_ = 0.0;
+  for (const auto& worker : workers_) {
+    fastest_ = std::max(fastest_, worker->fastest);
+    smallest_depth_ = std::min(smallest_depth_, worker->smallest);
+    computed_ += std::exchange(worker->computed, 0);
+    left_out_ += std::exchange(worker->left_out, 0);
+  }
+  fields.swap_buffers();
+  copies_bed_ = false;
+  if (second) time_ += step_;
+}
+
+void ShallowWaterStage::compute(const Pass& pass, std::span<const std::int32_t> blocks) {
+#pragma omp parallel
+  {
+    Worker& worker = *workers_[std::size_t(omp_get_thread_num())];
+#pragma omp for schedule(static)
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      const double begin = measures_ ? support::Metrics::steady_seconds() : 0.0;
+      compute_block(pass, blocks[k], worker);
+      if (measures_) block_seconds_[std::size_t(blocks[k])] += support::Metrics::steady_seconds() - begin;
+    }
+  }
+}
+
+void ShallowWaterStage::compute_block(const Pass& pass, std::int32_t i, Worker& worker) {
+  const double* const in = pass.fields.block(i);
+  double* const out = pass.fields.output(i);
+  const auto shape = problem_.shape(pass.mesh.level(i));
+  const std::size_t plane = shape.plane();
+  halo_.gather(pass.mesh, pass.fields, problem_, pass.time, i, worker.strips);
+  char& has_water = has_water_[std::size_t(i)];
+  char& same = same_[std::size_t(i)];
+  if (!has_water && worker.strips.is_dry) {
+    if (!same) std::copy_n(in, shape.values(), out);
+    same = 1;
+    ++worker.left_out;
+  } else {
+    if (copies_bed_) std::copy_n(in + swe::kBed * plane, 2 * plane, out + swe::kBed * plane);
+    const auto found = swe::advance_block(shape, problem_.physics(), in, worker.strips.strips,
+                                          pass.second ? out : nullptr, step_, out, worker.scratch);
+    has_water = found.largest_depth > 0.0;
+    same = 0;
+    worker.fastest = std::max(worker.fastest, found.fastest);
+    worker.smallest = std::min(worker.smallest, found.smallest_depth);
+    ++worker.computed;
+  }
+  if (pass.scale != nullptr) add_up(pass, i, worker);
+}
+
+/// Every variable by the cells' areas.
+void ShallowWaterStage::add_up(const Pass& pass, std::int32_t i, Worker& worker) const {
+  const double measure = std::ldexp(1.0, -2 * pass.mesh.level(i));
+  const double* const values = pass.fields.output(i);
+  const std::size_t plane = problem_.shape(0).plane();
+  for (std::size_t v = 0; v < std::size_t(swe::kVariables); ++v) {
+    support::LaneSum<1> sum(*pass.scale);
+    for (std::size_t at = 0; at < plane; ++at) sum.accumulate(values[v * plane + at] * measure);
+    sum.flush_to(&worker.sums[v]);
+  }
+}
+
+std::vector<support::FixedPointSum> ShallowWaterStage::sums() {
+  std::vector<support::FixedPointSum> all;
+  for (const auto& worker : workers_) {
+    if (all.empty()) {
+      all = worker->sums;
+      continue;
+    }
+    for (std::size_t v = 0; v < worker->sums.size(); ++v) all[v].merge(worker->sums[v]);
+  }
+  return all;
+}
+
+std::size_t ShallowWaterStage::memory_bytes() const {
+  return halo_.memory_bytes() + all_.capacity() * sizeof(all_[0]) + has_water_.capacity() + same_.capacity() +
+         block_seconds_.capacity() * sizeof(double);
+}
+
+}  // namespace amrbench::workloads::shallow_water
