@@ -1,0 +1,463 @@
+// The walk over a block: a tile of primitive values with what lies behind the faces, then row by row slopes, fluxes and
+// new values, all in the first-level cache. Loops have no branches and are vectorised; row ends are padded to whole
+// vectors, whose last values are computed from what lies there and dropped.
+#include "kernels/shallow_water/block.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace amrbench::kernels::shallow_water {
+namespace {
+
+inline constexpr int kGhosts = 2;  ///< layers of a tile behind each face
+inline constexpr int kRowSlack = 16;
+
+/// One value of a row each: w, h, u, v; or mass, transverse, lower, upper of fluxes.
+template <class Real>
+struct RowOf4 {
+  Real* row[4];
+};
+
+/// `count` up to whole vectors of 32 bytes.
+template <class Real>
+constexpr int whole_vectors(int count) {
+  constexpr int kWidth = 32 / int(sizeof(Real));
+  return (count + kWidth - 1) / kWidth * kWidth;
+}
+
+/// How the scratch is divided for blocks of n x n cells.
+template <class Real>
+struct Plan {
+  int n, stride;
+  std::size_t plane;  ///< values of a plane of the tile
+  Real *tile, *rows, *jumps;
+
+  Plan(int cells, Real* memory)
+      : n(cells),
+        stride(cells + 2 * kGhosts),
+        plane(std::size_t(stride) * stride + kRowSlack),
+        tile(memory),
+        rows(tile + 4 * plane),
+        jumps(rows + std::size_t(kRows) * row_values()) {}
+  [[nodiscard]] std::size_t row_values() const { return std::size_t(stride) + kRowSlack; }
+  /// Row y of the tile, -2 .. n+1, standing at cell x = 0.
+  [[nodiscard]] RowOf4<Real> tile_row(int y) const {
+    Real* const at = tile + std::size_t(y + kGhosts) * stride + kGhosts;
+    return {{at, at + plane, at + 2 * plane, at + 3 * plane}};
+  }
+  /// Row buffers, standing at cell or face 0; two values before it belong to them.
+  [[nodiscard]] Real* buffer(int i) const { return rows + std::size_t(i) * row_values() + kGhosts; }
+  [[nodiscard]] RowOf4<Real> buffers(int i) const { return {{buffer(i), buffer(i + 1), buffer(i + 2), buffer(i + 3)}}; }
+  [[nodiscard]] RowOf4<Real> jump(int face) const {
+    Real* const at = jumps + std::size_t(face) * 4 * n;
+    return {{at, at + n, at + 2 * n, at + 3 * n}};
+  }
+
+  // Row buffers: half slopes along x; along y of this and the row before; fluxes likewise; new values.
+  static constexpr int kSlopesX = 0, kSlopesY = 4, kFluxX = 12, kFluxY = 16, kNew = 24, kRows = 27;
+};
+
+template <class Real>
+std::size_t scratch_values(int n) {
+  const Plan<Real> plan(n, nullptr);
+  return 4 * plan.plane + std::size_t(Plan<Real>::kRows) * plan.row_values() + std::size_t{16} * n;
+}
+
+/// Primitive values of `count` cells whose raw values lie `plane` apart. Returns their largest depth.
+template <class Real>
+[[gnu::flatten]] Real primitive_row(int count, const Real* raw, std::size_t plane, Real dry, const RowOf4<Real>& out) {
+  const Real *const h = raw, *const hu = raw + plane, *const hv = raw + 2 * plane, *const z = raw + 3 * plane;
+  Real *const ow = out.row[0], *const oh = out.row[1], *const ou = out.row[2], *const ov = out.row[3];
+  Real deepest = Real(0);
+#pragma omp simd reduction(max : deepest)
+  for (int i = 0; i < count; ++i) {
+    const Primitive<Real> p = primitive(h[i], hu[i], hv[i], z[i], dry);
+    ow[i] = p.w;
+    oh[i] = p.h;
+    ou[i] = p.u;
+    ov[i] = p.v;
+    deepest = larger(h[i], deepest);
+  }
+  return deepest;
+}
+
+template <Limiter kLimiter, class Real>
+[[gnu::flatten]] void slope_row(int count, const Real* before, const Real* here, const Real* after, Real* half) {
+#pragma omp simd
+  for (int i = 0; i < count; ++i) half[i] = half_slope<kLimiter>(here[i] - before[i], after[i] - here[i]);
+}
+
+/// Fluxes of `count` faces between cells `l` and `r` with half slopes `dl` and `dr`. `u` and `v` name the rows of the
+/// normal and of the transverse velocity.
+template <class Real>
+[[gnu::flatten]] void flux_row(int count, const RowOf4<Real>& l, const RowOf4<Real>& dl, const RowOf4<Real>& r,
+                               const RowOf4<Real>& dr, int u, int v, Real dx_over_dt, Real gravity,
+                               const RowOf4<Real>& out) {
+  const Real *const lw = l.row[0], *const lh = l.row[1], *const lu = l.row[u], *const lv = l.row[v];
+  const Real *const rw = r.row[0], *const rh = r.row[1], *const ru = r.row[u], *const rv = r.row[v];
+  const Real *const dlw = dl.row[0], *const dlh = dl.row[1], *const dlu = dl.row[u], *const dlv = dl.row[v];
+  const Real *const drw = dr.row[0], *const drh = dr.row[1], *const dru = dr.row[u], *const drv = dr.row[v];
+  Real *const mass = out.row[0], *const transverse = out.row[1], *const lower = out.row[2], *const upper = out.row[3];
+#pragma omp simd
+  for (int i = 0; i < count; ++i) {
+    const Primitive<Real> a{lw[i] + dlw[i], lh[i] + dlh[i], lu[i] + dlu[i], lv[i] + dlv[i]};
+    const Primitive<Real> b{rw[i] - drw[i], rh[i] - drh[i], ru[i] - dru[i], rv[i] - drv[i]};
+    const FaceFlux<Real> flux =
+        face_flux(a, b, largest_outflow(lh[i], dx_over_dt), largest_outflow(rh[i], dx_over_dt), gravity);
+    mass[i] = flux.mass;
+    transverse[i] = flux.transverse;
+    lower[i] = flux.lower;
+    upper[i] = flux.upper;
+  }
+}
+
+template <class Real>
+RowOf4<Real> shifted(const RowOf4<Real>& rows, std::ptrdiff_t by) {
+  return {{rows.row[0] + by, rows.row[1] + by, rows.row[2] + by, rows.row[3] + by}};
+}
+
+/// A cell of a strip or of a block, discharges turned into the frame of a face across `axis`.
+template <class Real>
+RawCell<Real> raw_cell(const Real* at, std::size_t plane, int axis) {
+  return {at[0], at[(1 + axis) * plane], at[(2 - axis) * plane], at[3 * plane]};
+}
+
+/// Everything a stage needs to know about its block.
+template <Limiter kLimiter, class Real>
+class Stage {
+ public:
+  Stage(const BlockShape<Real>& shape, const Physics<Real>& physics, const Real* in,
+        const std::array<Strip<Real>, 4>& strips, const Real* old, Real dt, Real* out, Real* memory)
+      : shape_(shape),
+        physics_(physics),
+        in_(in),
+        strips_(strips),
+        old_(old),
+        dt_(dt),
+        out_(out),
+        plan_(shape.cells, memory) {}
+
+  StepResult<Real> run() {
+    fill_tile();
+    if (deepest_ > Real(0)) {
+      for (int face = 0; face < 4; ++face)
+        if (strips_[face].kind != StripKind::same) find_jump(face);
+      march();
+    } else {  // dry here and around: no flux
+      for (int y = 0; y < shape_.cells; ++y) {
+        for (int v = 0; v < kMoving; ++v)
+          std::copy_n(in_ + v * shape_.plane() + std::size_t(y) * shape_.cells, shape_.cells,
+                      plan_.buffer(Plan<Real>::kNew + v));
+        finish_row(y);
+      }
+    }
+    result_.wet = result_.largest_depth > physics_.dry_depth;
+    return result_;
+  }
+
+ private:
+  void fill_tile();
+  void fill_behind(int face);
+  void fill_layer(int face, int layer);
+  void store_behind(int face, int layer, int m, const Primitive<Real>& value);
+  Jump<Real> jump_of(int face, int m) const;
+  void find_jump(int face);
+  void march();
+  void x_row(int y);
+  void update_row(int y, int now);
+  void finish_row(int y);
+
+  BlockShape<Real> shape_;
+  Physics<Real> physics_;
+  const Real* in_;
+  std::array<Strip<Real>, 4> strips_;
+  const Real* old_;
+  Real dt_;
+  Real* out_;
+  Plan<Real> plan_;
+  Real deepest_ = Real(0);
+  bool first_ = true;
+  StepResult<Real> result_;
+};
+
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::fill_tile() {
+  const int n = shape_.cells;
+  for (int y = 0; y < n; ++y)
+    deepest_ = std::max(
+        deepest_, primitive_row(n, in_ + std::size_t(y) * n, shape_.plane(), physics_.dry_depth, plan_.tile_row(y)));
+  for (int face = 0; face < 4; ++face) fill_behind(face);
+}
+
+/// The two layers behind a face. At a change of level both are the one ghost that gives the cell at the face its slope;
+/// fluxes from them are replaced by those of the jump.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::fill_behind(int face) {
+  const int n = shape_.cells;
+  const Strip<Real>& strip = strips_[face];
+  if (strip.kind == StripKind::same) {
+    for (int layer = 0; layer < 2; ++layer) fill_layer(face, layer);
+    return;
+  }
+  const std::size_t along = strip_cells(strip.kind, n);
+  deepest_ = std::max(deepest_, *std::max_element(strip.values, strip.values + 2 * along));
+  for (int m = 0; m < n; ++m) {
+    const Jump<Real> jump = jump_of(face, strip.kind == StripKind::coarse ? m / 2 : m);
+    const Primitive<Real> ghost = strip.kind == StripKind::coarse
+                                      ? ghost_of_fine(primitive(jump.fine[0][m % 2], physics_.dry_depth),
+                                                      primitive(jump.coarse[0], physics_.dry_depth))
+                                      : ghost_of_coarse(jump.fine, physics_.dry_depth);
+    for (int layer = 0; layer < 2; ++layer) store_behind(face, layer, m, ghost);
+  }
+}
+
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::fill_layer(int face, int layer) {
+  const int n = shape_.cells;
+  const Real* const values = strips_[face].values + std::size_t(layer) * n;
+  const std::size_t plane = 2 * std::size_t(n);
+  if (face >= 2) {
+    const RowOf4<Real> row = plan_.tile_row(face == 2 ? -1 - layer : n + layer);
+    deepest_ = std::max(deepest_, primitive_row(n, values, plane, physics_.dry_depth, row));
+    return;
+  }
+  const RowOf4<Real> column = plan_.buffers(0);
+  deepest_ = std::max(deepest_, primitive_row(n, values, plane, physics_.dry_depth, column));
+  const int x = face == 0 ? -1 - layer : n + layer;
+  for (int v = 0; v < 4; ++v) {
+    Real* const at = plan_.tile_row(0).row[v] + x;
+    for (int m = 0; m < n; ++m) at[std::ptrdiff_t(m) * plan_.stride] = column.row[v][m];
+  }
+}
+
+/// `value` is in the frame of the face: u along its normal.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::store_behind(int face, int layer, int m, const Primitive<Real>& value) {
+  const int across = face % 2 == 0 ? -1 - layer : shape_.cells + layer;
+  const RowOf4<Real> row = plan_.tile_row(face < 2 ? m : across);
+  const int x = face < 2 ? across : m;
+  row.row[0][x] = value.w;
+  row.row[1][x] = value.h;
+  row.row[2][x] = face < 2 ? value.u : value.v;
+  row.row[3][x] = face < 2 ? value.v : value.u;
+}
+
+/// The cells around coarse cell m of a face at which the level changes.
+template <Limiter kLimiter, class Real>
+Jump<Real> Stage<kLimiter, Real>::jump_of(int face, int m) const {
+  const int n = shape_.cells, axis = face / 2;
+  const Strip<Real>& strip = strips_[face];
+  const int along = strip_cells(strip.kind, n);
+  const auto behind = [&](int layer, int at) {
+    return raw_cell(strip.values + std::size_t(layer) * along + at, 2 * std::size_t(along), axis);
+  };
+  const auto own = [&](int layer, int at) {
+    const int across = face % 2 == 0 ? layer : n - 1 - layer;
+    return raw_cell(in_ + (axis == 0 ? std::size_t(at) * n + across : std::size_t(across) * n + at), shape_.plane(),
+                    axis);
+  };
+  Jump<Real> jump;
+  for (int layer = 0; layer < 2; ++layer) {
+    const bool own_is_fine = strip.kind == StripKind::coarse;
+    jump.coarse[layer] = own_is_fine ? behind(layer, m) : own(layer, m);
+    for (int half = 0; half < 2; ++half)
+      jump.fine[layer][half] = own_is_fine ? own(layer, 2 * m + half) : behind(layer, 2 * m + half);
+  }
+  return jump;
+}
+
+/// Fluxes of a face at which the level changes, one for each cell of the block at it.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::find_jump(int face) {
+  const bool coarse_behind = strips_[face].kind == StripKind::coarse;
+  const Real dx_over_dt = (face < 2 ? shape_.dx : shape_.dy) / dt_;
+  const Real fine_dx_over_dt = coarse_behind ? dx_over_dt : Real(0.5) * dx_over_dt;
+  const bool coarse_is_lower = coarse_behind == (face % 2 == 0);
+  const RowOf4<Real> to = plan_.jump(face);
+  const auto store = [&](int m, const FaceFlux<Real>& flux) {
+    to.row[0][m] = flux.mass;
+    to.row[1][m] = flux.transverse;
+    to.row[2][m] = flux.lower;
+    to.row[3][m] = flux.upper;
+  };
+  for (int m = 0; m < (coarse_behind ? shape_.cells / 2 : shape_.cells); ++m) {
+    FaceFlux<Real> half[2];
+    jump_fluxes<kLimiter>(jump_of(face, m), coarse_is_lower, fine_dx_over_dt, physics_, half);
+    if (coarse_behind) {
+      for (int i = 0; i < 2; ++i) store(2 * m + i, half[i]);
+    } else {
+      const Real mean = Real(0.5);
+      store(m, {mean * (half[0].mass + half[1].mass), mean * (half[0].transverse + half[1].transverse),
+                mean * (half[0].lower + half[1].lower), mean * (half[0].upper + half[1].upper)});
+    }
+  }
+}
+
+/// Rows of faces across y, upwards; when those on both sides of a row of cells are known, the row is updated.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::march() {
+  const int n = shape_.cells, count = whole_vectors<Real>(n);
+  const Real dy_over_dt = shape_.dy / dt_;
+  for (int face = -1; face <= n;
+       ++face) {  // the face below row `face`; the first turn makes the slopes of row -1 alone
+    const int now = face & 1;
+    const RowOf4<Real> row = plan_.tile_row(face), slopes = plan_.buffers(Plan<Real>::kSlopesY + 4 * now);
+    for (int v = 0; v < 4; ++v)
+      slope_row<kLimiter>(count, row.row[v] - plan_.stride, row.row[v], row.row[v] + plan_.stride, slopes.row[v]);
+    if (face < 0) continue;
+    const RowOf4<Real> flux = plan_.buffers(Plan<Real>::kFluxY + 4 * now);
+    const int side = face == 0 ? 2 : face == n ? 3 : -1;
+    if (side >= 0 && strips_[side].kind != StripKind::same) {
+      for (int v = 0; v < 4; ++v) std::copy_n(plan_.jump(side).row[v], n, flux.row[v]);
+    } else {
+      flux_row(count, plan_.tile_row(face - 1), plan_.buffers(Plan<Real>::kSlopesY + 4 * (1 - now)), row, slopes, 3, 2,
+               dy_over_dt, physics_.gravity, flux);
+    }
+    if (face == 0) continue;
+    x_row(face - 1);
+    update_row(face - 1, now);
+    finish_row(face - 1);
+  }
+}
+
+/// Slopes and fluxes along x in row y.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::x_row(int y) {
+  const int n = shape_.cells;
+  const RowOf4<Real> row = plan_.tile_row(y), slopes = plan_.buffers(Plan<Real>::kSlopesX);
+  const RowOf4<Real> flux = plan_.buffers(Plan<Real>::kFluxX);
+  for (int v = 0; v < 4; ++v) {
+    const Real* const q = row.row[v] - 1;
+    slope_row<kLimiter>(whole_vectors<Real>(n + 2), q - 1, q, q + 1, slopes.row[v] - 1);
+  }
+  flux_row(whole_vectors<Real>(n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3, shape_.dx / dt_,
+           physics_.gravity, flux);
+  for (int face = 0; face < 2; ++face)
+    if (strips_[face].kind != StripKind::same)
+      for (int v = 0; v < 4; ++v) flux.row[v][face * n] = plan_.jump(face).row[v][y];
+}
+
+/// U + dt L(U) of row y. Sums are ordered so that x and y may be exchanged.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::update_row(int y, int now) {
+  const int n = shape_.cells;
+  const std::size_t plane = shape_.plane();
+  const Real *const h = in_ + std::size_t(y) * n, *const hu = h + plane, *const hv = hu + plane;
+  const Real* const rough = h + kRoughness * plane;
+  const RowOf4<Real> fx = plan_.buffers(Plan<Real>::kFluxX);
+  const RowOf4<Real> below = plan_.buffers(Plan<Real>::kFluxY + 4 * (1 - now)),
+                     above = plan_.buffers(Plan<Real>::kFluxY + 4 * now);
+  const Real* const wx = plan_.buffer(Plan<Real>::kSlopesX);
+  const Real* const wy = plan_.buffer(Plan<Real>::kSlopesY + 4 * (1 - now));
+  const Real *const mx = fx.row[0], *const tx = fx.row[1], *const lx = fx.row[2], *const ux = fx.row[3];
+  const Real *const m0 = below.row[0], *const t0 = below.row[1], *const u0 = below.row[3];
+  const Real *const m1 = above.row[0], *const t1 = above.row[1], *const l1 = above.row[2];
+  Real *const nh = plan_.buffer(Plan<Real>::kNew), *const nu = plan_.buffer(Plan<Real>::kNew + 1),
+              *const nv = plan_.buffer(Plan<Real>::kNew + 2);
+  const Real ax = dt_ / shape_.dx, ay = dt_ / shape_.dy, twice_g = Real(2) * physics_.gravity;
+  Real roughest = Real(0);
+#pragma omp simd reduction(max : roughest)
+  for (int i = 0; i < n; ++i) {
+    const Real weight = twice_g * h[i];
+    nh[i] = h[i] - (ax * (mx[i + 1] - mx[i]) + ay * (m1[i] - m0[i]));
+    nu[i] = hu[i] - (ax * ((lx[i + 1] - ux[i]) + weight * wx[i]) + ay * (t1[i] - t0[i]));
+    nv[i] = hv[i] - (ay * ((l1[i] - u0[i]) + weight * wy[i]) + ax * (tx[i + 1] - tx[i]));
+    roughest = larger(rough[i], roughest);
+  }
+  if (!physics_.friction || !(roughest > Real(0))) return;
+  const Real scale = Real(4) * (physics_.gravity * dt_), dry = physics_.dry_depth;
+#pragma omp simd
+  for (int i = 0; i < n; ++i) {
+    const Real factor = friction_factor(nh[i], nu[i], nv[i], rough[i], scale, dry);
+    nu[i] *= factor;
+    nv[i] *= factor;
+  }
+}
+
+/// Figures of `count` cells, whose discharges are damped first where they are all but dry.
+template <class Real>
+[[gnu::flatten]] void measure_row(int count, const Real* h, Real* hu, Real* hv, const Physics<Real>& physics,
+                                  Real inverse_dx, Real inverse_dy, StepResult<Real>& result) {
+  const Real dry = physics.dry_depth, gravity = physics.gravity;
+  Real fastest = result.fastest, least = result.smallest_depth, most = result.largest_depth;
+#pragma omp simd reduction(max : fastest, most) reduction(min : least)
+  for (int i = 0; i < count; ++i) {
+    const Real inverse = damped_inverse(h[i], dry);
+    const Real u = hu[i] * inverse, v = hv[i] * inverse, c = std::sqrt(gravity * h[i]);
+    hu[i] = h[i] < dry ? h[i] * u : hu[i];
+    hv[i] = h[i] < dry ? h[i] * v : hv[i];
+    const Real x = (magnitude(u) + c) * inverse_dx, y = (magnitude(v) + c) * inverse_dy;
+    fastest = larger(larger(x, y), fastest);
+    least = smaller(h[i], least);
+    most = larger(h[i], most);
+  }
+  result.fastest = fastest;
+  result.smallest_depth = least;
+  result.largest_depth = most;
+}
+
+/// The second stage's mean with U^n; then the row is measured and stored.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::finish_row(int y) {
+  const int n = shape_.cells;
+  const std::size_t at = std::size_t(y) * n;
+  for (int v = 0; v < kMoving && old_ != nullptr; ++v) {
+    const Real* const before = old_ + v * shape_.plane() + at;
+    Real* const now = plan_.buffer(Plan<Real>::kNew + v);
+#pragma omp simd
+    for (int i = 0; i < n; ++i) now[i] = Real(0.5) * (before[i] + now[i]);
+  }
+  Real* const h = plan_.buffer(Plan<Real>::kNew);
+  if (first_) result_.smallest_depth = h[0];
+  first_ = false;
+  measure_row(n, h, plan_.buffer(Plan<Real>::kNew + 1), plan_.buffer(Plan<Real>::kNew + 2), physics_,
+              Real(1) / shape_.dx, Real(1) / shape_.dy, result_);
+  for (int v = 0; v < kMoving; ++v) std::copy_n(plan_.buffer(Plan<Real>::kNew + v), n, out_ + v * shape_.plane() + at);
+}
+
+}  // namespace
+
+template <class Real>
+Scratch<Real>::Scratch(int cells) : cells_(cells), memory_(scratch_values<Real>(cells), Real(0)) {}
+
+template <class Real>
+StepResult<Real> advance_block(const BlockShape<Real>& shape, const Physics<Real>& physics, const Real* in,
+                               const std::array<Strip<Real>, 4>& strips, const Real* old, Real dt, Real* out,
+                               Scratch<Real>& scratch) {
+  switch (physics.limiter) {
+    case Limiter::minmod:
+      return Stage<Limiter::minmod, Real>(shape, physics, in, strips, old, dt, out, scratch.data()).run();
+    case Limiter::van_leer:
+      return Stage<Limiter::van_leer, Real>(shape, physics, in, strips, old, dt, out, scratch.data()).run();
+    default:
+      return Stage<Limiter::monotonized, Real>(shape, physics, in, strips, old, dt, out, scratch.data()).run();
+  }
+}
+
+template <class Real>
+StepResult<Real> measure_block(const BlockShape<Real>& shape, const Physics<Real>& physics, const Real* in) {
+  StepResult<Real> result;
+  result.smallest_depth = in[0];
+  std::vector<Real> row(2 * std::size_t(shape.cells));
+  for (int y = 0; y < shape.cells; ++y) {
+    const Real* const h = in + std::size_t(y) * shape.cells;
+    for (int v = 0; v < 2; ++v) std::copy_n(h + (1 + v) * shape.plane(), shape.cells, row.data() + v * shape.cells);
+    measure_row(shape.cells, h, row.data(), row.data() + shape.cells, physics, Real(1) / shape.dx, Real(1) / shape.dy,
+                result);
+  }
+  result.wet = result.largest_depth > physics.dry_depth;
+  return result;
+}
+
+template class Scratch<double>;
+template class Scratch<float>;
+template StepResult<double> advance_block(const BlockShape<double>&, const Physics<double>&, const double*,
+                                          const std::array<Strip<double>, 4>&, const double*, double, double*,
+                                          Scratch<double>&);
+template StepResult<float> advance_block(const BlockShape<float>&, const Physics<float>&, const float*,
+                                         const std::array<Strip<float>, 4>&, const float*, float, float*,
+                                         Scratch<float>&);
+template StepResult<double> measure_block(const BlockShape<double>&, const Physics<double>&, const double*);
+template StepResult<float> measure_block(const BlockShape<float>&, const Physics<float>&, const float*);
+
+}  // namespace amrbench::kernels::shallow_water
