@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "amr/fields.hpp"
-#include "amr/slot_array.hpp"
 #include "amr/level_transfer.hpp"
+#include "amr/slot_array.hpp"
 
 namespace amrbench::amr {
 

@@ -12,6 +12,9 @@
 #include "amr/checkpoint/part.hpp"
 #include "loadbalance/placement.hpp"
 #include "support/error.hpp"
+#include "support/registry.hpp"
+#include "workloads/registry.hpp"
+#include "workloads/shallow_water/problem.hpp"
 
 namespace amrbench::apps {
 
@@ -40,12 +43,12 @@ void check_length(const Config& config) {
 }
 
 void check_mesh(const amr::MeshConfig& mesh) {
-  if (mesh.dim != 3)
-    throw InputError(fmt::format("mesh.dim = {}: this version runs in 3 dimensions only; set mesh.dim = 3", mesh.dim));
-  for (const int edge : mesh.block)
-    if (edge % 2 != 0)
+  for (std::size_t d = 0; d < static_cast<std::size_t>(mesh.dim); ++d)
+    if (mesh.block[d] % 2 != 0)
       throw InputError(
           fmt::format("mesh.block = [{}]: must be even in every direction, from 2 to 32", fmt::join(mesh.block, ", ")));
+  if (mesh.dim == 2 && (mesh.block[2] != 1 || mesh.root[2] != 1))
+    throw InputError("mesh.dim = 2: the third numbers of mesh.root and mesh.block are 1");
   const auto widest = static_cast<unsigned>(*std::max_element(mesh.root.begin(), mesh.root.end()));
   const int bits = static_cast<int>(std::bit_width(widest - 1));
   if (bits + mesh.max_level > kPositionBits)
@@ -112,7 +115,35 @@ bool is_plain_utf8(std::string_view text) {
   return true;
 }
 
+void complete_config(Config& config) {
+  if (config.mesh.dim == 2) config.mesh.root[2] = config.mesh.block[2] = 1;
+  if (config.run.workload != "shallow_water") return;
+  config.fields.variables = kernels::shallow_water::kVariables;
+  config.run.stages_per_step = 2;
+  const auto& problem = support::find_entry(workloads::shallow_water::problem_registry(), config.shallow_water.problem,
+                                            "shallow_water.problem");
+  if (config.run.time == 0.0) config.run.time = problem.make()->setup().end_time;
+}
+
+/// Which workload runs in which dimensions its registry knows.
+void check_workload(const Config& config) {
+  const auto& entry = support::find_entry(workloads::workload_registry(), config.run.workload, "run.workload");
+  const bool fits = config.mesh.dim == 2 ? entry.make_2d != nullptr : entry.make_3d != nullptr;
+  if (!fits)
+    throw InputError(fmt::format("mesh.dim = {}: run.workload = \"{}\" needs mesh.dim = {}", config.mesh.dim,
+                                 config.run.workload, config.mesh.dim == 2 ? 3 : 2));
+  if (config.run.workload != "averages" && config.device.backend != "cpu")
+    throw InputError(fmt::format("device.backend = \"{}\": run.workload = \"{}\" runs on \"cpu\" only",
+                                 config.device.backend, config.run.workload));
+  if (config.mesh.dim == 2 && !config.output.trace.empty())
+    throw InputError("output.trace (--trace): traces hold meshes of 3 dimensions; mesh.dim is 2");
+  if (config.run.workload != "averages" && !config.work.empty())
+    throw InputError(
+        fmt::format("[[work]]: artificial work is for run.workload = \"averages\", not \"{}\"", config.run.workload));
+}
+
 std::vector<std::string> check_config(const Config& config) {
+  check_workload(config);
   const bool saves = config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
   if (saves && !amr::has_checkpoints())
     throw InputError(fmt::format(
@@ -133,8 +164,11 @@ std::vector<std::string> check_config(const Config& config) {
     notes.emplace_back(
         "run.stencil = \"average27\" conserves totals on uniform meshes only; elsewhere values are only checked to "
         "stay finite");
-  if (config.mesh.max_level > 0 && !config.mesh.uniform && config.objects.empty())
+  const bool follows_objects = config.run.workload == "averages";
+  if (follows_objects && config.mesh.max_level > 0 && !config.mesh.uniform && config.objects.empty())
     notes.emplace_back("no [[object]]: nothing will ask for refinement");
+  if (!follows_objects && !config.objects.empty())
+    notes.push_back(fmt::format("[[object]] has no effect: run.workload is \"{}\"", config.run.workload));
   if (config.mesh.uniform && !config.objects.empty())
     notes.emplace_back("mesh.uniform = true: the objects have no effect");
   if (loadbalance::Placement(config.partition).gathers())

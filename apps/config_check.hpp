@@ -12,6 +12,10 @@ namespace amrbench::apps {
 /// line each) on what can be run and may surprise. Single keys must have passed the schema's checks.
 std::vector<std::string> check_config(const Config& config);
 
+/// Fills in what other keys decide: in 2-D the third numbers of mesh.root and mesh.block are 1; a workload may have
+/// variables, stages and a time of its own. Throws support::InputError for an unknown workload or problem.
+void complete_config(Config& config);
+
 /// Is `text` well-formed UTF-8 without control characters, so that TOML and JSON can hold it?
 bool is_plain_utf8(std::string_view text);
 

@@ -21,6 +21,7 @@ using amr::RunConfig;
 using amr::WorkConfig;
 using loadbalance::BalanceConfig;
 using loadbalance::PartitionConfig;
+using workloads::ShallowWaterConfig;
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 constexpr std::int64_t kLongMax = std::numeric_limits<std::int64_t>::max();
@@ -91,7 +92,7 @@ std::vector<Table> make_tables() {
       {"mesh",
        {key<&C::mesh, &MeshConfig::dim>(integer("dim", 2, 3)),
         key<&C::mesh, &MeshConfig::root>(integer("root", 1, 1 << 20, Kind::integers3)),
-        key<&C::mesh, &MeshConfig::block>(integer("block", 2, 32, Kind::integers3_or_one)),
+        key<&C::mesh, &MeshConfig::block>(integer("block", 1, 32, Kind::integers3_or_one)),
         key<&C::mesh, &MeshConfig::max_level>(integer("max_level", 0, 20)),
         key<&C::mesh, &MeshConfig::block_change>(integer("block_change", 0, 20)),
         key<&C::mesh, &MeshConfig::uniform>(boolean("uniform")),
@@ -111,6 +112,14 @@ std::vector<Table> make_tables() {
         key<&C::run, &RunConfig::stencil>(choice("stencil", stencils())),
         key<&C::run, &RunConfig::overlap>(boolean("overlap")),
         key<&C::run, &RunConfig::hang_after>(number("hang_after", 0.0, 1e9))}},
+      {"shallow_water",
+       {key<&C::shallow_water, &ShallowWaterConfig::problem>(choice("problem", shallow_water_problems())),
+        key<&C::shallow_water, &ShallowWaterConfig::cfl>(number("cfl", 1e-3, 0.5)),
+        key<&C::shallow_water, &ShallowWaterConfig::limiter>(choice("limiter", shallow_water_limiters())),
+        key<&C::shallow_water, &ShallowWaterConfig::dry_depth>(number("dry_depth", 1e-12, 1.0)),
+        key<&C::shallow_water, &ShallowWaterConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
+        key<&C::shallow_water, &ShallowWaterConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax)),
+        key<&C::shallow_water, &ShallowWaterConfig::refine_front>(boolean("refine_front"))}},
       {"partition",
        {key<&C::partition, &PartitionConfig::method>(choice("method", partition_methods())),
         key<&C::partition, &PartitionConfig::splitter>(text("splitter")),

@@ -19,7 +19,7 @@ MemoryEstimate estimate_memory(const amr::Config& config, int ranks) {
   const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
   estimate.variables_padded = layout.lanes * layout.chunks;
   estimate.block_bytes = static_cast<double>(layout.block_values() * sizeof(double)) * kBuffers;
-  estimate.bound_blocks = std::ldexp(estimate.initial_blocks, 3 * config.mesh.max_level);
+  estimate.bound_blocks = std::ldexp(estimate.initial_blocks, config.mesh.dim * config.mesh.max_level);
   estimate.initial_bytes = estimate.initial_blocks * estimate.block_bytes;
   estimate.bound_bytes = estimate.bound_blocks * estimate.block_bytes;
   estimate.initial_bytes_per_rank = std::ceil(estimate.initial_blocks / ranks) * estimate.block_bytes;

@@ -7,6 +7,7 @@
 #include "loadbalance/policy.hpp"
 #include "partitioners/partitioner.hpp"
 #include "workloads/registry.hpp"
+#include "workloads/shallow_water/problem.hpp"
 
 namespace amrbench::apps {
 
@@ -15,6 +16,12 @@ namespace {
 constexpr Choice kInitialFields[] = {
     {"random", "hash of global cell position, variable and fields.seed, in [0, 1)"},
     {"ones", "1 in every cell of the root mesh"},
+};
+
+constexpr Choice kLimiters[] = {
+    {"monotonized", "the central slope, at most twice the smaller one-sided one"},
+    {"minmod", "the smaller of the two one-sided slopes: most robust, most diffusive"},
+    {"van_leer", "their harmonic mean: smooth, hence steady flows settle"},
 };
 
 constexpr Choice kSplitters[] = {
@@ -102,6 +109,13 @@ std::span<const Choice> splitters() {
 std::span<const Choice> workload_names() {
   static const std::vector<Choice> choices = choices_of(workloads::workload_registry());
   return choices;
+}
+std::span<const Choice> shallow_water_problems() {
+  static const std::vector<Choice> choices = choices_of(workloads::shallow_water::problem_registry());
+  return choices;
+}
+std::span<const Choice> shallow_water_limiters() {
+  return kLimiters;
 }
 std::span<const Choice> stencils() {
   static const std::vector<Choice> choices = choices_of(amr::stencil_registry());

@@ -64,6 +64,7 @@ Resolved resolve(const RunArguments& arguments, const MpiSession& mpi, const Con
   if (arguments.threads >= 0) apply_setting(resolved.config, fmt::format("device.threads={}", arguments.threads));
   if (!arguments.out.empty()) resolved.config.output.dir = arguments.out;
   if (!arguments.trace.empty()) resolved.config.output.trace = arguments.trace;
+  complete_config(resolved.config);
   std::vector<std::string> notes = check_config(resolved.config);
   resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   return resolved;

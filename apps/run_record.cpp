@@ -119,6 +119,9 @@ RunRates derive_rates(std::int64_t cell_updates, double time_s, double copy_band
 Json to_json(const RunRecord& record) {
   Json fields = Json::array();
   for (const RunField& f : record.fields) fields.push_back(to_json(f));
+  Json findings = Json::array();
+  for (const amr::Finding& f : record.findings)
+    findings.push_back({{"name", f.name}, {"value", f.value}, {"unit", f.unit}});
   Json series = Json::array();
   for (const SeriesRow& r : record.series) series.push_back(to_json(r));
   Json provenance = support::to_json(record.provenance);
@@ -137,12 +140,13 @@ Json to_json(const RunRecord& record) {
           {"device", to_json(record.device)},
           {"checkpoint", to_json(record.checkpoint)},
           {"fields", fields},
+          {"findings", findings},
           {"mesh_crc_hex", record.mesh_crc_hex},
           {"series", series}};
 }
 
 std::vector<CsvCell> to_csv_cells(const RunRecord& record) {
-  constexpr std::array<std::string_view, 4> kOfObjects{"fields", "config.object", "config.work", "series"};
+  constexpr std::array<std::string_view, 5> kOfObjects{"fields", "findings", "config.object", "config.work", "series"};
   std::vector<CsvCell> cells;
   const Json json = to_json(record);
   for (const auto& item : json.items()) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "amr/simulation.hpp"
+#include "amr/workload.hpp"
 #include "apps/run_series.hpp"
 #include "loadbalance/balancer.hpp"
 #include "support/atomic_file.hpp"
@@ -92,6 +93,7 @@ struct RunRecord {
   RunDevice device;
   RunCheckpointTotals checkpoint;
   std::vector<RunField> fields;
+  std::vector<amr::Finding> findings;  ///< of the workload
   std::string mesh_crc_hex;
   std::vector<SeriesRow> series;
 };

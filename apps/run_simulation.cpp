@@ -91,6 +91,7 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
   const std::vector<support::FieldStats> stats = simulation.statistics();
   simulation.check_end(stats);
   record.fields = record_fields(stats);
+  record.findings = simulation.findings();
   record.mesh_crc_hex = fmt::format(
       "{:016x}", std::visit([](const auto* mesh) { return amr::mesh_digest(*mesh); }, simulation.any_mesh()));
   record.valid = simulation.conservation().passed();
@@ -154,6 +155,9 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
   }
   fmt::print("FOM: {:.4g} cell-updates/s\n", record.rates.cell_updates_per_s);
   if (!check.note().empty() && options.progress != Progress::none) fmt::print("{}\n", check.note());
+  if (options.progress != Progress::none) {
+    for (const amr::Finding& f : record.findings) fmt::print("{} {:.6g} {}\n", f.name, f.value, f.unit);
+  }
   if (check.failure()) fmt::print("{}\n", *check.failure());
   fmt::print("VALIDATION: {}\n", record.valid ? "PASSED" : "FAILED");
   fmt::print("{}\n", options.result_folder.string());

@@ -1,10 +1,12 @@
 #pragma once
 // What workloads take of a run's configuration besides amr/config.hpp, as plain data, under the names of
-// docs/config.md.
+// docs/config.md: one member a workload that has a table of its own.
+#include "workloads/shallow_water/config.hpp"
 
 namespace amrbench::workloads {
 
-/// One member a workload that has a table of its own.
-struct WorkloadConfig {};
+struct WorkloadConfig {
+  ShallowWaterConfig shallow_water;
+};
 
 }  // namespace amrbench::workloads

@@ -6,6 +6,7 @@
 #include "support/error.hpp"
 #include "support/registry.hpp"
 #include "workloads/averages/averages.hpp"
+#include "workloads/shallow_water/shallow_water.hpp"
 
 namespace amrbench::workloads {
 
@@ -15,12 +16,18 @@ std::unique_ptr<amr::Workload<3>> make_averages(const amr::Config& config, const
   return std::make_unique<Averages>(config);
 }
 
+std::unique_ptr<amr::Workload<2>> make_shallow_water(const amr::Config& config, const WorkloadConfig& more) {
+  return std::make_unique<ShallowWater>(config, more.shallow_water);
+}
+
 }  // namespace
 
 std::span<const WorkloadEntry> workload_registry() {
   static constexpr std::array entries{
       WorkloadEntry{"averages", "miniAMR's: extensive variables averaged over neighbours, refined where objects pass",
                     nullptr, make_averages},
+      WorkloadEntry{"shallow_water", "waves, floods and dry ground by the shallow-water equations, on a block quadtree",
+                    make_shallow_water, nullptr},
   };
   return entries;
 }

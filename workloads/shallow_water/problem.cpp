@@ -53,7 +53,9 @@ std::span<const ProblemEntry> problem_registry() {
                    [] { return make_radial_bowl(); }},
       ProblemEntry{"vortex", "a steady smooth vortex over a flat bed", [] { return make_vortex(); }},
       ProblemEntry{"vortex_drifting", "the same, carried along",
-                   [] { return make_vortex({.drift = {1.0, 0.5}}); }},
+                   [] {
+                     return make_vortex({.drift = {1.0, 0.5}});
+                   }},
       ProblemEntry{"bump_subcritical", "steady flow over a bump", bump<BumpFlow::subcritical>},
       ProblemEntry{"bump_transcritical", "steady flow over a bump, faster than its waves behind it",
                    bump<BumpFlow::transcritical>},
@@ -71,9 +73,10 @@ Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w)
       root_{config.mesh.root[0], config.mesh.root[1]},
       max_level_(config.mesh.max_level) {
   if (config.mesh.block[0] != config.mesh.block[1] || cells_ < 4)
-    throw support::InputError(fmt::format("mesh.block = [{}, {}]: blocks of the shallow-water equations are square, 4 "
-                                          "cells an edge or more",
-                                          config.mesh.block[0], config.mesh.block[1]));
+    throw support::InputError(
+        fmt::format("mesh.block = [{}, {}]: blocks of the shallow-water equations are square, 4 "
+                    "cells an edge or more",
+                    config.mesh.block[0], config.mesh.block[1]));
   const Setup& setup = solution_->setup();
   physics_ = {setup.gravity, w.dry_depth, limiter_of(w.limiter), setup.friction};
   for (std::size_t d = 0; d < 2; ++d) extent_[d] = setup.high[d] - setup.low[d];
@@ -85,7 +88,9 @@ bool Problem::is_closed() const {
 }
 
 water::BlockShape<double> Problem::shape(int level) const {
-  const auto size = [&](std::size_t d) { return extent_[d] / static_cast<double>((std::int64_t{root_[d]} << level) * cells_); };
+  const auto size = [&](std::size_t d) {
+    return extent_[d] / static_cast<double>((std::int64_t{root_[d]} << level) * cells_);
+  };
   return {cells_, size(0), size(1)};
 }
 
@@ -97,20 +102,21 @@ std::array<double, 2> Problem::centre(const amr::Mesh<2>& mesh, std::int32_t i, 
           setup.low[1] + (static_cast<double>(std::int64_t{c[1]} * cells_ + y) + 0.5) * cell.dy};
 }
 
-Problem::Sample Problem::sample(double x, double y, double dx, double dy, int levels, bool with_water) const {
+Problem::Sample Problem::sample(double x, double y, double dx, double dy, int levels,
+                                std::optional<double> time) const {
   Sample all;
   if (levels == 0) {
     all.bed = solution_->bed(x, y);
     all.roughness = solution_->roughness(x, y);
-    if (!with_water) return all;
-    const State state = solution_->at(x, y, 0.0);
+    if (!time) return all;
+    const State state = solution_->at(x, y, *time);
     if (state.h > 0.0) all = {all.bed, all.roughness, state.h * state.u, state.h * state.v, state.h + all.bed, 1.0};
     return all;
   }
   const double qx = 0.25 * dx, qy = 0.25 * dy;
   std::array<Sample, 4> part;
   for (std::size_t k = 0; k < 4; ++k)
-    part[k] = sample(x + (k & 1 ? qx : -qx), y + (k & 2 ? qy : -qy), 0.5 * dx, 0.5 * dy, levels - 1, with_water);
+    part[k] = sample(x + (k & 1 ? qx : -qx), y + (k & 2 ? qy : -qy), 0.5 * dx, 0.5 * dy, levels - 1, time);
   const auto sum = [&](double Sample::*member) {
     return (part[0].*member + part[1].*member) + (part[2].*member + part[3].*member);
   };
@@ -119,33 +125,37 @@ Problem::Sample Problem::sample(double x, double y, double dx, double dy, int le
 }
 
 template <class Take>
-void Problem::for_cells(const amr::Mesh<2>& mesh, std::int32_t i, bool with_water, Take&& take) const {
+void Problem::for_cells(const amr::Mesh<2>& mesh, std::int32_t i, std::optional<double> time, Take&& take) const {
   const int level = mesh.level(i);
   const auto cell = shape(level);
   for (int y = 0; y < cells_; ++y) {
     for (int x = 0; x < cells_; ++x) {
       const auto middle = centre(mesh, i, x, y);
       take(std::size_t(y) * std::size_t(cells_) + std::size_t(x),
-           sample(middle[0], middle[1], cell.dx, cell.dy, max_level_ - level, with_water));
+           sample(middle[0], middle[1], cell.dx, cell.dy, max_level_ - level, time));
     }
   }
 }
 
 void Problem::fill_initial(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const {
   const std::size_t plane = std::size_t(cells_) * std::size_t(cells_);
-  for_cells(mesh, i, true, [&](std::size_t at, const Sample& s) {
-    const double h = s.wet > 0.0 ? std::max(0.0, s.surface / s.wet - s.bed) : 0.0;
-    block[water::kDepth * plane + at] = h;
-    block[water::kDischargeX * plane + at] = h > 0.0 ? s.hu : 0.0;
-    block[water::kDischargeY * plane + at] = h > 0.0 ? s.hv : 0.0;
+  for_cells(mesh, i, 0.0, [&](std::size_t at, const Sample& s) {
+    const auto moving = s.water();
+    for (std::size_t v = 0; v < moving.size(); ++v) block[v * plane + at] = moving[v];
     block[water::kBed * plane + at] = s.bed;
     block[water::kRoughness * plane + at] = s.roughness;
   });
 }
 
+std::array<double, 3> Problem::exact(const amr::Mesh<2>& mesh, std::int32_t i, int x, int y, double time) const {
+  const auto cell = shape(mesh.level(i));
+  const auto middle = centre(mesh, i, x, y);
+  return sample(middle[0], middle[1], cell.dx, cell.dy, max_level_ - mesh.level(i), time).water();
+}
+
 void Problem::fill_bed(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const {
   const std::size_t plane = std::size_t(cells_) * std::size_t(cells_);
-  for_cells(mesh, i, false, [&](std::size_t at, const Sample& s) {
+  for_cells(mesh, i, {}, [&](std::size_t at, const Sample& s) {
     block[water::kBed * plane + at] = s.bed;
     block[water::kRoughness * plane + at] = s.roughness;
   });
@@ -172,10 +182,17 @@ void Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, 
     case Side::exact:
     case Side::periodic:  // no block knows one across the domain: what the solution has there is the same
       return fill_exact(mesh, i, face, time, strip);
-    case Side::wall: break;
-    case Side::open: boundary.kind = water::BoundaryKind::open; break;
-    case Side::inflow: boundary.kind = water::BoundaryKind::inflow; break;
-    case Side::level: boundary.kind = water::BoundaryKind::level; break;
+    case Side::wall:
+      break;
+    case Side::open:
+      boundary.kind = water::BoundaryKind::open;
+      break;
+    case Side::inflow:
+      boundary.kind = water::BoundaryKind::inflow;
+      break;
+    case Side::level:
+      boundary.kind = water::BoundaryKind::level;
+      break;
   }
   water::fill_boundary(boundary, cells_, face, physics_, block, strip);
 }

@@ -1,8 +1,10 @@
 #pragma once
 // A problem on the mesh: where its cells lie, what they hold at the start, what stands at the sides of the domain.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -45,6 +47,9 @@ class Problem {
   /// from the surface of those that are wet, so that a lake at rest is one on every level. O(cells of the deepest
   /// level in the block).
   void fill_initial(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const;
+  /// Depth and discharges that the solution has in a cell of block i at a time, from the cells of the deepest level in
+  /// it as fill_initial() does.
+  [[nodiscard]] std::array<double, 3> exact(const amr::Mesh<2>& mesh, std::int32_t i, int x, int y, double time) const;
   /// The bed and roughness alone.
   void fill_bed(const amr::Mesh<2>& mesh, std::int32_t i, double* block) const;
   /// The strip behind a face at the side of the domain.
@@ -57,10 +62,16 @@ class Problem {
     double bed = 0, roughness = 0, hu = 0, hv = 0;  ///< means
     double surface = 0;                             ///< sum over those that are wet
     double wet = 0;                                 ///< how many
+    /// Depth and discharges of the cell: its surface is theirs.
+    [[nodiscard]] std::array<double, 3> water() const {
+      const double h = wet > 0.0 ? std::max(0.0, surface / wet - bed) : 0.0;
+      return {h, h > 0.0 ? hu : 0.0, h > 0.0 ? hv : 0.0};
+    }
   };
-  [[nodiscard]] Sample sample(double x, double y, double dx, double dy, int levels, bool with_water) const;
+  /// Without a time: bed and roughness alone.
+  [[nodiscard]] Sample sample(double x, double y, double dx, double dy, int levels, std::optional<double> time) const;
   template <class Take>
-  void for_cells(const amr::Mesh<2>& mesh, std::int32_t i, bool with_water, Take&& take) const;
+  void for_cells(const amr::Mesh<2>& mesh, std::int32_t i, std::optional<double> time, Take&& take) const;
   void fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, double* strip) const;
 
   std::unique_ptr<Solution> solution_;

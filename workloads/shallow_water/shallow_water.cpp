@@ -7,6 +7,7 @@
 #include "support/superaccumulator.hpp"
 #include "workloads/shallow_water/stage.hpp"
 #include "workloads/shallow_water/transfer.hpp"
+#include "workloads/shallow_water/unrest.hpp"
 
 namespace amrbench::workloads {
 
@@ -25,10 +26,8 @@ ShallowWater::ShallowWater(const amr::Config& config, const ShallowWaterConfig& 
 }
 
 amr::Backend<2> ShallowWater::make_backend(const support::Communicator& /*comm*/) {
-  const kernels::BlockLayout layout{
-      {problem_.cells(), problem_.cells(), 1}, water::kVariables, 1, water::kVariables};
-  return {std::make_unique<amr::FieldStore>(layout,
-                                            std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth)),
+  const kernels::BlockLayout layout{{problem_.cells(), problem_.cells(), 1}, water::kVariables, 1, water::kVariables};
+  return {std::make_unique<amr::FieldStore>(layout, std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth)),
           std::make_unique<shallow_water::ShallowWaterStage>(problem_, water_.cfl, config_.run.overlap)};
 }
 
@@ -45,40 +44,6 @@ void ShallowWater::set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) {
   for (std::int32_t i = 0; i < mesh.size(); ++i) problem_.fill_initial(mesh, i, store.block(i));
 }
 
-amr::Change ShallowWater::mark_block(const amr::Mesh<2>& mesh, std::int32_t i, const double* block) const {
-  const int n = problem_.cells();
-  const std::size_t plane = std::size_t(n) * std::size_t(n);
-  const double *const h = block, *const z = block + water::kBed * plane;
-  const double gravity = problem_.physics().gravity;
-  double change = 0.0;
-  bool wet = false, dry = false;
-  // A change of the discharge counts as that of the surface in a wave that makes it: dq = sqrt(g h) dh.
-  const auto compare = [&](std::size_t a, std::size_t b) {
-    const bool wet_a = h[a] > water_.dry_depth, wet_b = h[b] > water_.dry_depth;
-    if (!wet_a || !wet_b) return;
-    double flow = 0.0;
-    for (int v = 1; v < water::kMoving; ++v) {
-      const double* const q = block + std::size_t(v) * plane;
-      flow = std::max(flow, std::abs(q[a] - q[b]));
-    }
-    const double wave = std::sqrt(gravity * std::max(h[a], h[b]));
-    change = std::max({change, std::abs((h[a] + z[a]) - (h[b] + z[b])), flow / wave});
-  };
-  for (int y = 0; y < n; ++y) {
-    for (int x = 0; x < n; ++x) {
-      const std::size_t at = std::size_t(y) * std::size_t(n) + std::size_t(x);
-      (h[at] > water_.dry_depth ? wet : dry) = true;
-      if (x + 1 < n) compare(at, at + 1);
-      if (y + 1 < n) compare(at, at + std::size_t(n));
-    }
-  }
-  const bool deeper = mesh.level(i) < config_.mesh.max_level;
-  const bool front = wet && dry;
-  if (deeper && (change > water_.refine_above || (front && water_.refine_front))) return amr::Change::refine;
-  // Cells at a shore hold their height over the bed only as long as they are not merged.
-  return change < water_.coarsen_below && !front ? amr::Change::coarsen : amr::Change::stay;
-}
-
 std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr::Fields& fields,
                                             const std::vector<amr::Change>* /*before*/) {
   const amr::FieldStore& store = amr::host_fields(fields);
@@ -88,8 +53,27 @@ std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr:
       marks[std::size_t(i)] = mesh.level(i) < config_.mesh.max_level ? amr::Change::refine : amr::Change::stay;
     return marks;
   }
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) marks[std::size_t(i)] = mark_block(mesh, i, store.block(i));
+  shallow_water::StripHalo halo(problem_.cells());
+  halo.rebuild(mesh);
+  halo.start(store);
+  halo.finish();
+#pragma omp parallel
+  {
+    shallow_water::StripSet set(problem_.cells());
+#pragma omp for schedule(static)
+    for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      halo.gather(mesh, store, problem_, start_time_, i, set);
+      const shallow_water::Unrest unrest =
+          shallow_water::find_unrest(problem_, water_.dry_depth, mesh, i, store.block(i), set);
+      const bool deeper = mesh.level(i) < config_.mesh.max_level;
+      // Cells at a shore hold their height over the bed only as long as they are not merged.
+      amr::Change change =
+          unrest.change < water_.coarsen_below && !unrest.front ? amr::Change::coarsen : amr::Change::stay;
+      if (deeper && (unrest.change > water_.refine_above || (unrest.front && water_.refine_front)))
+        change = amr::Change::refine;
+      marks[std::size_t(i)] = change;
+    }
+  }
   return marks;
 }
 
@@ -124,9 +108,7 @@ std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const
     const double* const block = store.block(i);
     for (std::size_t at = 0; at < plane; ++at) {
       const auto cell = static_cast<int>(at);
-      const auto middle = problem_.centre(mesh, i, cell % problem_.cells(), cell / problem_.cells());
-      const shallow_water::State exact = problem_.solution().at(middle[0], middle[1], time);
-      const std::array<double, 3> wanted{exact.h, exact.h * exact.u, exact.h * exact.v};
+      const auto wanted = problem_.exact(mesh, i, cell % problem_.cells(), cell / problem_.cells(), time);
       for (std::size_t v = 0; v < 3; ++v)
         errors[v].add(std::abs(block[v * plane + at] - wanted[v]) * measure(mesh.level(i)));
       smallest = std::min(smallest, block[at]);

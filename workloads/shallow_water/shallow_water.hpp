@@ -30,8 +30,6 @@ class ShallowWater final : public amr::Workload<2> {
                                                    double time) override;
 
  private:
-  [[nodiscard]] amr::Change mark_block(const amr::Mesh<2>& mesh, std::int32_t i, const double* block) const;
-
   const amr::Config& config_;
   const ShallowWaterConfig& water_;
   shallow_water::Problem problem_;

@@ -25,6 +25,8 @@ struct ShallowWaterStage::Worker {
 ShallowWaterStage::ShallowWaterStage(const Problem& problem, double cfl, bool overlap)
     : problem_(problem), cfl_(cfl), overlap_(overlap), halo_(problem.cells()) {}
 
+ShallowWaterStage::~ShallowWaterStage() = default;
+
 void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
   halo_.rebuild(mesh);
   neighbors_ = static_cast<int>(mesh.neighbors().size());
@@ -58,9 +60,9 @@ double ShallowWaterStage::choose_step(const amr::Mesh<2>& mesh, const amr::Field
   const double fastest = support::all_max(mesh.comm(), fastest_);
   step_ = fastest > 0.0 ? std::min(cfl_ / fastest, longest) : longest;
   if (!(step_ > 0.0) || !std::isfinite(step_))
-    throw support::RunError(
-        std::isinf(step_) ? std::string("nothing moves and nothing bounds the time step; set run.time")
-                          : fmt::format("the time step at t = {} s is {} s", time_, step_));
+    throw support::RunError(std::isinf(step_)
+                                ? std::string("nothing moves and nothing bounds the time step; set run.time")
+                                : fmt::format("the time step at t = {} s is {} s", time_, step_));
   return step_;
 }
 

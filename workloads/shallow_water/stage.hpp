@@ -18,10 +18,11 @@ class ShallowWaterStage final : public amr::Stage<2> {
  public:
   /// `problem` must outlive it. overlap: blocks without remote neighbours are computed while messages fly.
   ShallowWaterStage(const Problem& problem, double cfl, bool overlap);
+  ~ShallowWaterStage() override;
 
   void mesh_changed(const amr::Mesh<2>& mesh) override;
-  void advance(const amr::Mesh<2>& mesh, amr::Fields& fields, std::int64_t stage,
-               const support::FixedPointScale* scale, support::Metrics& metrics) override;
+  void advance(const amr::Mesh<2>& mesh, amr::Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+               support::Metrics& metrics) override;
   [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
   void measure_blocks() override { measures_ = true; }
   [[nodiscard]] std::span<const double> block_seconds() const override { return block_seconds_; }
@@ -30,7 +31,9 @@ class ShallowWaterStage final : public amr::Stage<2> {
   }
   [[nodiscard]] std::size_t memory_bytes() const override;
   /// The depth, where no side lets water through.
-  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return problem_.is_closed() ? 1 : 0; }
+  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override {
+    return problem_.is_closed() ? 1 : 0;
+  }
 
   /// The largest stable time step times cfl, at most `longest`, and from now on that of the stages. Throws
   /// support::RunError where it is no positive number. Collective.

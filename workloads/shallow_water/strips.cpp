@@ -39,7 +39,7 @@ void StripHalo::rebuild(const amr::Mesh<2>& mesh) {
   amr::PieceSizes sizes{};
   for (std::size_t axis = 0; axis < 2; ++axis) {
     sizes[std::size_t(amr::Transfer::whole)][axis] = kTravelling * 2 * n;
-    sizes[std::size_t(amr::Transfer::quarter)][axis] = kTravelling * n;  // half a face of a coarse block
+    sizes[std::size_t(amr::Transfer::quarter)][axis] = kTravelling * n;         // half a face of a coarse block
     sizes[std::size_t(amr::Transfer::restricted)][axis] = kTravelling * 2 * n;  // a face of a fine one as it is
   }
   graph_ = &mesh.graph();

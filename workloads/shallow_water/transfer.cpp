@@ -74,8 +74,7 @@ void WaterTransfer::merge(const kernels::BlockLayout& layout, std::span<const do
         const double* const high = low + n;
         double* const to = whole.data() + v * plane + std::size_t(y + (octant & 2 ? half : 0)) * std::size_t(n) +
                            (octant & 1 ? half : 0);
-        for (int x = 0; x < half; ++x)
-          to[x] = 0.25 * ((low[2 * x] + low[2 * x + 1]) + (high[2 * x] + high[2 * x + 1]));
+        for (int x = 0; x < half; ++x) to[x] = 0.25 * ((low[2 * x] + low[2 * x + 1]) + (high[2 * x] + high[2 * x + 1]));
       }
     }
   }
@@ -87,7 +86,8 @@ void WaterTransfer::split(const kernels::BlockLayout& layout, const double* pare
   const std::size_t plane = layout.block_cells();
   std::vector<double> whole(layout.block_values());  // the child may lie where its parent does
   const auto value = [&](int v) {
-    return [=](int x, int y) { return parent[std::size_t(v) * plane + std::size_t(y) * std::size_t(n) + std::size_t(x)]; };
+    return
+        [=](int x, int y) { return parent[std::size_t(v) * plane + std::size_t(y) * std::size_t(n) + std::size_t(x)]; };
   };
   const auto depth = value(water::kDepth), bed = value(water::kBed);
   const auto surface = [&](int x, int y) { return depth(x, y) + bed(x, y); };
