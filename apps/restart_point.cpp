@@ -50,7 +50,11 @@ RestartPoint open_slot(const support::Communicator& comm, const fs::path& slot) 
   const auto& root = point.config.mesh.root;
   if (static_cast<double>(root[0]) * root[1] * root[2] > static_cast<double>(checkpoint->blocks()))
     throw InputError(fmt::format("checkpoint {}: fewer blocks than mesh.root has cells", slot.string()));
-  checkpoint->verify(comm, loadbalance::make_key_space<3>(point.config.mesh, point.config.partition));
+  if (point.config.mesh.dim == 2) {
+    checkpoint->verify(comm, loadbalance::make_key_space<2>(point.config.mesh, point.config.partition));
+  } else {
+    checkpoint->verify(comm, loadbalance::make_key_space<3>(point.config.mesh, point.config.partition));
+  }
   point.checkpoint = std::move(checkpoint);
   const fs::path folder = fs::path(slot).parent_path();
   if (folder.filename() == amr::kCheckpointFolder) point.result_folder = folder.parent_path();

@@ -3,6 +3,7 @@
 namespace amrbench::kernels {
 
 BlockLayout make_layout(const std::array<int, 3>& cells, int variables) {
+  if (cells[2] == 1) return {cells, variables, 1, variables};
   BlockLayout layout;
   layout.cells = cells;
   layout.variables = variables;

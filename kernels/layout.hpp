@@ -54,7 +54,7 @@ struct BlockLayout {
 };
 
 /// The layout for `variables` variables: the widest lanes (at most 8) among those that waste the fewest padding lanes.
-/// Measured choice: docs/decisions/0001-lanes.md.
+/// Measured choice: docs/decisions/0001-lanes.md. In 2-D each variable is a plane of its own.
 [[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables);
 
 /// A face as the stencil of the block on its other side reads it.

@@ -282,7 +282,7 @@ TEST(Plotfile, OneBlockOnManyRanksIsOneFile) {
 }
 
 /// The message of the RunError that all ranks must throw.
-std::string refusal(const SampleRun& run, const fs::path& dir, const apps::Config& config) {
+std::string refusal(const SampleRun& run, const fs::path& dir) {
   try {
     run.write(dir);
   } catch (const support::RunError& e) {
@@ -301,7 +301,7 @@ TEST(Plotfile, IsNeverOverwritten) {
   run.write(dir, 0.25);
   const std::string before = world.is_root() ? read_file(dir / "Header") : "";
   // A folder may be named with a slash behind it.
-  EXPECT_EQ(refusal(run, dir / "", config), "cannot write plotfile " + dir.string() + ": it exists already");
+  EXPECT_EQ(refusal(run, dir / ""), "cannot write plotfile " + dir.string() + ": it exists already");
   const fs::path other = folder.path() / "plt00013";
   if (world.is_root()) {
     EXPECT_EQ(read_file(dir / "Header"), before);
@@ -309,7 +309,7 @@ TEST(Plotfile, IsNeverOverwritten) {
     fs::create_directory_symlink("nowhere", other);
   }
   support::barrier(world);
-  EXPECT_EQ(refusal(run, other, config), "cannot write plotfile " + other.string() + ": it exists already");
+  EXPECT_EQ(refusal(run, other), "cannot write plotfile " + other.string() + ": it exists already");
 }
 
 TEST(Plotfile, NeedsItsParentFolder) {
@@ -318,7 +318,7 @@ TEST(Plotfile, NeedsItsParentFolder) {
   SharedFolder folder(world);
   const SampleRun run(world, config);
   const fs::path dir = folder.path() / "missing" / "plt00012";
-  EXPECT_EQ(refusal(run, dir, config), "cannot write plotfile " + dir.string() + ": No such file or directory");
+  EXPECT_EQ(refusal(run, dir), "cannot write plotfile " + dir.string() + ": No such file or directory");
   support::barrier(world);
   EXPECT_EQ(folder.entries(), 0);
 }
@@ -337,7 +337,7 @@ TEST(Plotfile, AFileThatCannotBeWrittenFailsAllRanksAndLeavesNothing) {
     const rlimit small{1000, before.rlim_max};
     setrlimit(RLIMIT_FSIZE, &small);
   }
-  const std::string message = refusal(run, folder.path() / "plt00012", config);
+  const std::string message = refusal(run, folder.path() / "plt00012");
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_NE(message.find(fmt::format("Cell_D_{:05}: File too large", last)), std::string::npos) << message;
   support::barrier(world);

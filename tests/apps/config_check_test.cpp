@@ -30,8 +30,25 @@ TEST(CheckConfig, TheDefaultsPass) {
   EXPECT_TRUE(check_config(config).empty());
 }
 
-TEST(CheckConfig, OnlyThreeDimensions) {
-  EXPECT_CONTAINS(refusal([](auto& c) { c.mesh.dim = 2; }), "mesh.dim = 2: this version runs in 3 dimensions only");
+TEST(CheckConfig, WorkloadsHaveTheirDimensions) {
+  EXPECT_CONTAINS(refusal([](auto& c) { c.mesh.dim = 2; }),
+                  "mesh.dim = 2: run.workload = \"averages\" needs mesh.dim = 3");
+  EXPECT_CONTAINS(refusal([](auto& c) { c.run.workload = "shallow_water"; }), "needs mesh.dim = 2");
+  EXPECT_CONTAINS(refusal([](auto& c) { c.run.workload = "tides"; }), "run.workload tides: unknown");
+}
+
+TEST(CheckConfig, TwoDimensionsHaveNoThirdNumbers) {
+  Config config;
+  config.mesh.dim = 2;
+  config.run.workload = "shallow_water";
+  complete_config(config);
+  EXPECT_TRUE(check_config(config).empty());
+  EXPECT_EQ(config.mesh.block[2], 1);
+  EXPECT_EQ(config.run.stages_per_step, 2);
+  EXPECT_EQ(config.fields.variables, 5);
+  EXPECT_GT(config.run.time, 0.0);
+  config.output.trace = "t";
+  EXPECT_THROW(static_cast<void>(check_config(config)), support::InputError);
 }
 
 TEST(CheckConfig, BlocksAreEven) {

@@ -126,7 +126,7 @@ TEST(ParseToml, RefusesWithKeyLineAndWhatIsRight) {
       {"[mesh]\nblock = \"8\"", {"mesh.block must be", "got the string \"8\""}},
       {"[mesh]\nblock = [8, 8]", {"mesh.block must be", "got an array of 2 values"}},
       {"[mesh]\nblock = [8, 8.5, 8]", {"mesh.block must be", "got an array with the number 8.5"}},
-      {"[mesh]\nblock = 34", {"mesh.block must be", "from 2 to 32", "got [34, 34, 34]"}},
+      {"[mesh]\nblock = 34", {"mesh.block must be", "from 1 to 32", "got [34, 34, 34]"}},
       {"[mesh]\nroot = 2", {"mesh.root must be 3 integers [x, y, z]", "got the integer 2"}},
       {"[mesh]\nroot = [0, 1, 1]", {"mesh.root must be", "from 1 to 1048576", "got [0, 1, 1]"}},
       {"[mesh]\nmax_level = -1", {"mesh.max_level must be an integer from 0 to 20", "got -1"}},

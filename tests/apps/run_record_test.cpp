@@ -88,7 +88,7 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(keys(json),
             (Names{"schema", "program", "version", "valid", "config", "provenance", "totals", "phases", "rates",
-                   "balance", "partition", "device", "checkpoint", "fields", "mesh_crc_hex", "series"}));
+                   "balance", "partition", "device", "checkpoint", "fields", "findings", "mesh_crc_hex", "series"}));
   EXPECT_EQ(keys(json["totals"]),
             (Names{"time_s", "steps", "stages", "cell_updates", "block_stages", "blocks_final", "blocks_mean",
                    "blocks_max", "blocks_by_level", "blocks_split", "blocks_merged", "refine_steps",

@@ -26,7 +26,8 @@ ShallowWater::ShallowWater(const amr::Config& config, const ShallowWaterConfig& 
 }
 
 amr::Backend<2> ShallowWater::make_backend(const support::Communicator& /*comm*/) {
-  const kernels::BlockLayout layout{{problem_.cells(), problem_.cells(), 1}, water::kVariables, 1, water::kVariables};
+  const kernels::BlockLayout layout =
+      kernels::make_layout({problem_.cells(), problem_.cells(), 1}, water::kVariables);
   return {std::make_unique<amr::FieldStore>(layout, std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth)),
           std::make_unique<shallow_water::ShallowWaterStage>(problem_, water_.cfl, config_.run.overlap)};
 }

@@ -1,0 +1,205 @@
+// The shallow-water equations on the mesh: the same bits however a run is carried out, water that is not lost, and
+// adaptive meshes that are as good as fine ones.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "amr/checkpoint/checkpoint.hpp"
+#include "amr/simulation.hpp"
+#include "apps/config.hpp"
+#include "apps/config_check.hpp"
+#include "loadbalance/balancer.hpp"
+#include "partitioners/partitioner.hpp"
+#include "support/hash.hpp"
+#include "temporary_folder.hpp"
+#include "workloads/shallow_water/shallow_water.hpp"
+
+namespace amrbench::workloads {
+namespace {
+
+using support::Communicator;
+
+bool full_form() {
+  const char* const full = std::getenv("AMRBENCH_FULL");
+  return full != nullptr && std::string(full) == "1";
+}
+
+apps::Config make_config(const std::string& problem, std::array<int, 3> root, int max_level, double refine_above) {
+  apps::Config config;
+  config.mesh.dim = 2;
+  config.mesh.root = root;
+  config.mesh.block = {8, 8, 1};
+  config.mesh.max_level = max_level;
+  config.mesh.block_change = 1;
+  config.run.workload = "shallow_water";
+  config.run.refine_every = 2;
+  config.run.checksum_every = 10;
+  config.run.tolerance = 1e-13;
+  config.run.steps = 0;
+  config.shallow_water.problem = problem;
+  config.shallow_water.refine_above = refine_above;
+  config.shallow_water.coarsen_below = 0.2 * refine_above;
+  config.balance.policy = "every";
+  apps::complete_config(config);
+  return config;
+}
+
+/// What a run leaves, on every rank alike.
+struct Result {
+  std::uint64_t mesh = 0, history = 0;
+  std::vector<std::uint64_t> fields;
+  std::map<std::string, double> findings;
+  double drift = 0.0, cells = 0.0;
+  std::int64_t split = 0, merged = 0, steps = 0;
+  bool passed = false;
+  [[nodiscard]] bool same_bits(const Result& other) const {
+    return mesh == other.mesh && history == other.history && fields == other.fields && steps == other.steps;
+  }
+};
+
+Result result_of(const amr::Simulation<2>& simulation, std::uint64_t history) {
+  Result r;
+  r.history = history;
+  r.mesh = amr::mesh_digest(simulation.mesh());
+  for (const auto& stats : simulation.statistics()) r.fields.push_back(stats.hash().value());
+  for (const amr::Finding& f : simulation.findings()) r.findings[f.name] = f.value;
+  const amr::RunTotals& totals = simulation.totals();
+  r.drift = simulation.conservation().worst_drift();
+  r.passed = simulation.conservation().passed() && simulation.conservation().checks() > 0;
+  r.cells = totals.blocks_mean() * static_cast<double>(simulation.fields().layout().block_cells());
+  r.split = totals.blocks_split;
+  r.merged = totals.blocks_merged;
+  r.steps = totals.steps;
+  return r;
+}
+
+/// From the start, or from where `restart` is; `at_step` is called after every step.
+Result run(const Communicator& comm, const apps::Config& config, const amr::Restart* restart = nullptr,
+           const std::function<void(amr::Simulation<2>&, std::int64_t)>& at_step = {}) {
+  ShallowWater workload(config, config.shallow_water);
+  loadbalance::Balancer<2> balancer(config.balance, config.partition);
+  support::Metrics metrics;
+  amr::Simulation<2> simulation(comm, config, loadbalance::make_key_space<2>(config.mesh, config.partition), workload,
+                                balancer, metrics, restart);
+  std::uint64_t history = 0;
+  simulation.run([&](std::int64_t step, double, const amr::RunTotals&) {
+    if (restart == nullptr && !at_step) history = support::mix64(history, amr::mesh_digest(simulation.mesh()));
+    if (at_step) at_step(simulation, step);
+  });
+  return result_of(simulation, history);
+}
+
+TEST(ShallowWater, SameBitsOnAnyRanksThreadsMethodsAndPolicies) {
+  const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
+  std::mt19937_64 random(2026);
+  const std::vector<std::string> policies{"never", "every", "threshold", "amortized", "menon", "anticipate", "auto"};
+  std::vector<std::string> methods;
+  for (const auto& entry : partitioners::partitioner_registry()) methods.emplace_back(entry.name);
+  for (const char* const problem : {"bowl_planar", "dam_break_dry", "lake"}) {
+    const bool dam = std::string(problem) == "dam_break_dry";
+    apps::Config config = make_config(problem, dam ? std::array{6, 1, 1} : std::array{3, 3, 1}, 3, dam ? 1e-4 : 5e-3);
+    config.run.steps = 24;
+    const Result wanted = run(self, config);
+    EXPECT_TRUE(wanted.passed) << problem;
+    EXPECT_GT(wanted.split, 0) << problem;
+    for (std::size_t trial = 0; trial < (full_form() ? 24U : 6U); ++trial) {
+      // Graph methods are built or not; they place blocks like any other.
+      config.partition.method = methods[random() % methods.size()];
+      config.balance.policy = policies[random() % policies.size()];
+      config.balance.weights = random() % 2 != 0 ? "measured" : "uniform";
+      config.run.overlap = random() % 2 != 0;
+      const int threads = 1 + static_cast<int>(random() % 2);
+      SCOPED_TRACE(std::string(problem) + ", " + config.partition.method + ", " + config.balance.policy + ", " +
+                   config.balance.weights + ", threads " + std::to_string(threads));
+      omp_set_num_threads(threads);
+      const Result result = run(world, config);
+      omp_set_num_threads(1);
+      EXPECT_TRUE(result.passed);
+      EXPECT_TRUE(result.same_bits(wanted));
+    }
+  }
+}
+
+TEST(ShallowWater, ALakeStaysAtRestAcrossLevels) {
+  const Communicator world = Communicator::world();
+  apps::Config config = make_config("lake", {3, 3, 1}, 3, 0.05);
+  config.run.steps = 40;
+  const Result result = run(world, config);
+  EXPECT_TRUE(result.passed);
+  EXPECT_GT(result.split, 0);
+  EXPECT_LE(result.findings.at("error_depth_l1"), 1e-12);
+  EXPECT_LE(result.findings.at("error_discharge_x_l1"), 1e-12);
+  EXPECT_LE(result.findings.at("error_discharge_y_l1"), 1e-12);
+}
+
+TEST(ShallowWater, KeepsItsMassWhileShoresMoveAndBlocksChange) {
+  const Communicator world = Communicator::world();
+  apps::Config config = make_config("bowl_radial", {2, 2, 1}, 3, 5e-3);
+  config.run.steps = full_form() ? 10000 : 300;
+  config.run.time = 1e9;
+  const Result result = run(world, config);
+  if (world.is_root())
+    std::printf("%ld steps, %ld blocks split, %ld merged, mass drifted by %.2g\n", long(result.steps),
+                long(result.split), long(result.merged), result.drift);
+  EXPECT_TRUE(result.passed);  // run.tolerance is 1e-13
+  EXPECT_LE(result.drift, 1e-13);
+  EXPECT_GE(result.findings.at("smallest_depth"), 0.0);
+  EXPECT_GT(result.split, 10);
+  EXPECT_GT(result.merged, 10);
+  EXPECT_EQ(result.steps, config.run.steps);
+}
+
+TEST(ShallowWater, AdaptiveMeshesAreAsGoodAsFineOnesWithAThirdOfTheCells) {
+  const Communicator world = Communicator::world();
+  for (const char* const problem : {"dam_break_wet", "dam_break_wet_y"}) {
+    SCOPED_TRACE(problem);
+    const bool along_y = std::string(problem).back() == 'y';
+    apps::Config config = make_config(problem, along_y ? std::array{1, 16, 1} : std::array{16, 1, 1}, 3, 1e-5);
+    const Result adaptive = run(world, config);
+    config.mesh.uniform = true;
+    const Result fine = run(world, config);
+    if (world.is_root())
+      std::printf("%s: error %.4g of the fine mesh's, cells %.3g of its\n", problem,
+                  adaptive.findings.at("error_depth_l1") / fine.findings.at("error_depth_l1"),
+                  adaptive.cells / fine.cells);
+    EXPECT_LE(adaptive.findings.at("error_depth_l1"), 1.3 * fine.findings.at("error_depth_l1"));
+    EXPECT_LE(adaptive.cells, fine.cells / 3.0);
+    EXPECT_EQ(adaptive.findings.at("end_time"), config.run.time);
+  }
+}
+
+TEST(ShallowWater, GoesOnFromACheckpointWithTheSameBits) {
+  if (!amr::has_checkpoints()) GTEST_SKIP() << "this build has no checkpoints";
+  const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
+  apps::Config config = make_config("bowl_planar", {3, 3, 1}, 2, 5e-3);
+  config.run.steps = 21;
+  const tests::TemporaryFolder folder(world);
+  amr::CheckpointWriter writer(world, folder.path("c"));
+  Result wanted = run(world, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    if (step != 11) return;
+    const amr::RunState state = simulation.state();
+    writer.save(simulation.mesh(), simulation.fields(), state, nlohmann::ordered_json::object());
+  });
+  support::barrier(world);
+  const auto slots = amr::list_slots(folder.path("c"));
+  ASSERT_EQ(slots.size(), 1U);
+  for (const Communicator* comm : {&world, &self}) {
+    for (const char* const curve : {"morton", "hilbert"}) {
+      config.partition.method = curve;
+      const auto space = loadbalance::make_key_space<2>(config.mesh, config.partition);
+      const amr::Checkpoint checkpoint(*comm, amr::slot_folder(folder.path("c"), slots[0]));
+      checkpoint.verify(*comm, space);
+      const amr::Restart restart = checkpoint.restart(*comm, space);
+      EXPECT_TRUE(run(*comm, config, &restart).same_bits(wanted)) << curve << ", ranks " << comm->size();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace amrbench::workloads
