@@ -46,6 +46,7 @@ class Grid {
   CellFunction given;  ///< cells outside sides of kind `given`
   Physics<Real> physics;
   double cfl = 0.45;
+  double longest_step = 1e300;  ///< where little moves yet, but water comes in from a side
   double time = 0;
 
   [[nodiscard]] std::vector<Block>& blocks() { return blocks_; }
@@ -67,7 +68,8 @@ class Grid {
   }
   /// One time step of both stages, at most `longest`. Returns its length.
   double step(double longest) {
-    const Real dt = Real(std::min(longest, result_.fastest > 0 ? cfl / double(result_.fastest) : longest));
+    const Real dt =
+        Real(std::min({longest, longest_step, result_.fastest > 0 ? cfl / double(result_.fastest) : longest}));
     for (Block& b : blocks_) b.first = b.values;
     stage(dt, false);
     stage(dt, true);

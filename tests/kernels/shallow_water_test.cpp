@@ -257,12 +257,12 @@ TEST(ShallowWaterBlock, BothSidesOfALevelChangeFindTheSameFluxes) {
       for (auto& c : layer) c = draw();
     const Physics<double> physics;
     FaceFlux<double> there[2], back[2];
-    jump_fluxes<Limiter::monotonized>(jump, true, 20.0, physics, there);
+    jump_fluxes<Limiter::monotonized>(jump, true, {20.0, 0.05, 0.04}, physics, there);
     // Seen in a mirror all that is normal changes its sign.
     for (auto& c : jump.coarse) c.along = -c.along;
     for (auto& layer : jump.fine)
       for (auto& c : layer) c.along = -c.along;
-    jump_fluxes<Limiter::monotonized>(jump, false, 20.0, physics, back);
+    jump_fluxes<Limiter::monotonized>(jump, false, {20.0, 0.05, 0.04}, physics, back);
     for (int half = 0; half < 2; ++half) {
       EXPECT_EQ(there[half].mass, -back[half].mass);
       EXPECT_EQ(there[half].transverse, -back[half].transverse);
