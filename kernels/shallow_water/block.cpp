@@ -1,120 +1,14 @@
 // The walk over a block: a tile of primitive values with what lies behind the faces, then row by row slopes, fluxes and
-// new values, all in the first-level cache. Loops have no branches and are vectorised; row ends are padded to whole
-// vectors, whose last values are computed from what lies there and dropped.
+// new values (rows.hpp), all in the first-level cache.
 #include "kernels/shallow_water/block.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/shallow_water/rows.hpp"
+
 namespace amrbench::kernels::shallow_water {
 namespace {
-
-inline constexpr int kGhosts = 2;  ///< layers of a tile behind each face
-inline constexpr int kRowSlack = 16;
-
-/// One value of a row each: w, h, u, v; or mass, transverse, lower, upper of fluxes.
-template <class Real>
-struct RowOf4 {
-  Real* row[4];
-};
-
-/// `count` up to whole vectors of 32 bytes.
-template <class Real>
-constexpr int whole_vectors(int count) {
-  constexpr int kWidth = 32 / int(sizeof(Real));
-  return (count + kWidth - 1) / kWidth * kWidth;
-}
-
-/// How the scratch is divided for blocks of n x n cells.
-template <class Real>
-struct Plan {
-  int n, stride;
-  std::size_t plane;  ///< values of a plane of the tile
-  Real *tile, *rows, *jumps;
-
-  Plan(int cells, Real* memory)
-      : n(cells),
-        stride(cells + 2 * kGhosts),
-        plane(std::size_t(stride) * stride + kRowSlack),
-        tile(memory),
-        rows(tile + 4 * plane),
-        jumps(rows + std::size_t(kRows) * row_values()) {}
-  [[nodiscard]] std::size_t row_values() const { return std::size_t(stride) + kRowSlack; }
-  /// Row y of the tile, -2 .. n+1, standing at cell x = 0.
-  [[nodiscard]] RowOf4<Real> tile_row(int y) const {
-    Real* const at = tile + std::size_t(y + kGhosts) * stride + kGhosts;
-    return {{at, at + plane, at + 2 * plane, at + 3 * plane}};
-  }
-  /// Row buffers, standing at cell or face 0; two values before it belong to them.
-  [[nodiscard]] Real* buffer(int i) const { return rows + std::size_t(i) * row_values() + kGhosts; }
-  [[nodiscard]] RowOf4<Real> buffers(int i) const { return {{buffer(i), buffer(i + 1), buffer(i + 2), buffer(i + 3)}}; }
-  [[nodiscard]] RowOf4<Real> jump(int face) const {
-    Real* const at = jumps + std::size_t(face) * 4 * n;
-    return {{at, at + n, at + 2 * n, at + 3 * n}};
-  }
-
-  // Row buffers: half slopes along x; along y of this and the row before; fluxes likewise; new values.
-  static constexpr int kSlopesX = 0, kSlopesY = 4, kFluxX = 12, kFluxY = 16, kNew = 24, kRows = 27;
-};
-
-template <class Real>
-std::size_t scratch_values(int n) {
-  const Plan<Real> plan(n, nullptr);
-  return 4 * plan.plane + std::size_t(Plan<Real>::kRows) * plan.row_values() + std::size_t{16} * n;
-}
-
-/// Primitive values of `count` cells whose raw values lie `plane` apart. Returns their largest depth.
-template <class Real>
-[[gnu::flatten]] Real primitive_row(int count, const Real* raw, std::size_t plane, Real dry, const RowOf4<Real>& out) {
-  const Real *const h = raw, *const hu = raw + plane, *const hv = raw + 2 * plane, *const z = raw + 3 * plane;
-  Real *const ow = out.row[0], *const oh = out.row[1], *const ou = out.row[2], *const ov = out.row[3];
-  Real deepest = Real(0);
-#pragma omp simd reduction(max : deepest)
-  for (int i = 0; i < count; ++i) {
-    const Primitive<Real> p = primitive(h[i], hu[i], hv[i], z[i], dry);
-    ow[i] = p.w;
-    oh[i] = p.h;
-    ou[i] = p.u;
-    ov[i] = p.v;
-    deepest = larger(h[i], deepest);
-  }
-  return deepest;
-}
-
-template <Limiter kLimiter, class Real>
-[[gnu::flatten]] void slope_row(int count, const Real* before, const Real* here, const Real* after, Real* half) {
-#pragma omp simd
-  for (int i = 0; i < count; ++i) half[i] = half_slope<kLimiter>(here[i] - before[i], after[i] - here[i]);
-}
-
-/// Fluxes of `count` faces between cells `l` and `r` with half slopes `dl` and `dr`. `u` and `v` name the rows of the
-/// normal and of the transverse velocity.
-template <class Real>
-[[gnu::flatten]] void flux_row(int count, const RowOf4<Real>& l, const RowOf4<Real>& dl, const RowOf4<Real>& r,
-                               const RowOf4<Real>& dr, int u, int v, Real dx_over_dt, Real gravity,
-                               const RowOf4<Real>& out) {
-  const Real *const lw = l.row[0], *const lh = l.row[1], *const lu = l.row[u], *const lv = l.row[v];
-  const Real *const rw = r.row[0], *const rh = r.row[1], *const ru = r.row[u], *const rv = r.row[v];
-  const Real *const dlw = dl.row[0], *const dlh = dl.row[1], *const dlu = dl.row[u], *const dlv = dl.row[v];
-  const Real *const drw = dr.row[0], *const drh = dr.row[1], *const dru = dr.row[u], *const drv = dr.row[v];
-  Real *const mass = out.row[0], *const transverse = out.row[1], *const lower = out.row[2], *const upper = out.row[3];
-#pragma omp simd
-  for (int i = 0; i < count; ++i) {
-    const Primitive<Real> a{lw[i] + dlw[i], lh[i] + dlh[i], lu[i] + dlu[i], lv[i] + dlv[i]};
-    const Primitive<Real> b{rw[i] - drw[i], rh[i] - drh[i], ru[i] - dru[i], rv[i] - drv[i]};
-    const FaceFlux<Real> flux =
-        face_flux(a, b, largest_outflow(lh[i], dx_over_dt), largest_outflow(rh[i], dx_over_dt), gravity);
-    mass[i] = flux.mass;
-    transverse[i] = flux.transverse;
-    lower[i] = flux.lower;
-    upper[i] = flux.upper;
-  }
-}
-
-template <class Real>
-RowOf4<Real> shifted(const RowOf4<Real>& rows, std::ptrdiff_t by) {
-  return {{rows.row[0] + by, rows.row[1] + by, rows.row[2] + by, rows.row[3] + by}};
-}
 
 /// A cell of a strip or of a block, discharges turned into the frame of a face across `axis`.
 template <class Real>
@@ -187,6 +81,9 @@ void Stage<kLimiter, Real>::fill_tile() {
     deepest_ = std::max(
         deepest_, primitive_row(n, in_ + std::size_t(y) * n, shape_.plane(), physics_.dry_depth, plan_.tile_row(y)));
   for (int face = 0; face < 4; ++face) fill_behind(face);
+  const RowOf4<Real> all = shifted(plan_.tile_row(-kGhosts), -kGhosts);
+  spare_row(plan_.stride * plan_.stride, all.row[2], all.row[3], dt_ / shape_.dx, dt_ / shape_.dy,
+            all.row[0] + 4 * plan_.plane);
 }
 
 /// The two layers behind a face. At a change of level both are the one ghost that gives the cell at the face its slope;
@@ -270,8 +167,9 @@ Jump<Real> Stage<kLimiter, Real>::jump_of(int face, int m) const {
 template <Limiter kLimiter, class Real>
 void Stage<kLimiter, Real>::find_jump(int face) {
   const bool coarse_behind = strips_[face].kind == StripKind::coarse;
-  const Real dx_over_dt = (face < 2 ? shape_.dx : shape_.dy) / dt_;
-  const Real fine_dx_over_dt = coarse_behind ? dx_over_dt : Real(0.5) * dx_over_dt;
+  const Real across = face < 2 ? shape_.dx : shape_.dy, along = face < 2 ? shape_.dy : shape_.dx;
+  const Real part = coarse_behind ? Real(1) : Real(0.5), times = coarse_behind ? Real(1) : Real(2);
+  const Extents<Real> fine{part * (across / dt_), times * (dt_ / across), times * (dt_ / along)};
   const bool coarse_is_lower = coarse_behind == (face % 2 == 0);
   const RowOf4<Real> to = plan_.jump(face);
   const auto store = [&](int m, const FaceFlux<Real>& flux) {
@@ -282,7 +180,7 @@ void Stage<kLimiter, Real>::find_jump(int face) {
   };
   for (int m = 0; m < (coarse_behind ? shape_.cells / 2 : shape_.cells); ++m) {
     FaceFlux<Real> half[2];
-    jump_fluxes<kLimiter>(jump_of(face, m), coarse_is_lower, fine_dx_over_dt, physics_, half);
+    jump_fluxes<kLimiter>(jump_of(face, m), coarse_is_lower, fine, physics_, half);
     if (coarse_behind) {
       for (int i = 0; i < 2; ++i) store(2 * m + i, half[i]);
     } else {
@@ -311,7 +209,7 @@ void Stage<kLimiter, Real>::march() {
       for (int v = 0; v < 4; ++v) std::copy_n(plan_.jump(side).row[v], n, flux.row[v]);
     } else {
       flux_row(count, plan_.tile_row(face - 1), plan_.buffers(Plan<Real>::kSlopesY + 4 * (1 - now)), row, slopes, 3, 2,
-               dy_over_dt, physics_.gravity, flux);
+               plan_.spare_row(face - 1), plan_.spare_row(face), dy_over_dt, physics_.gravity, flux);
     }
     if (face == 0) continue;
     x_row(face - 1);
@@ -330,8 +228,8 @@ void Stage<kLimiter, Real>::x_row(int y) {
     const Real* const q = row.row[v] - 1;
     slope_row<kLimiter>(whole_vectors<Real>(n + 2), q - 1, q, q + 1, slopes.row[v] - 1);
   }
-  flux_row(whole_vectors<Real>(n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3, shape_.dx / dt_,
-           physics_.gravity, flux);
+  flux_row(whole_vectors<Real>(n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3, plan_.spare_row(y) - 1,
+           plan_.spare_row(y), shape_.dx / dt_, physics_.gravity, flux);
   for (int face = 0; face < 2; ++face)
     if (strips_[face].kind != StripKind::same)
       for (int v = 0; v < 4; ++v) flux.row[v][face * n] = plan_.jump(face).row[v][y];
@@ -372,28 +270,6 @@ void Stage<kLimiter, Real>::update_row(int y, int now) {
     nu[i] *= factor;
     nv[i] *= factor;
   }
-}
-
-/// Figures of `count` cells, whose discharges are damped first where they are all but dry.
-template <class Real>
-[[gnu::flatten]] void measure_row(int count, const Real* h, Real* hu, Real* hv, const Physics<Real>& physics,
-                                  Real inverse_dx, Real inverse_dy, StepResult<Real>& result) {
-  const Real dry = physics.dry_depth, gravity = physics.gravity;
-  Real fastest = result.fastest, least = result.smallest_depth, most = result.largest_depth;
-#pragma omp simd reduction(max : fastest, most) reduction(min : least)
-  for (int i = 0; i < count; ++i) {
-    const Real inverse = damped_inverse(h[i], dry);
-    const Real u = hu[i] * inverse, v = hv[i] * inverse, c = std::sqrt(gravity * h[i]);
-    hu[i] = h[i] < dry ? h[i] * u : hu[i];
-    hv[i] = h[i] < dry ? h[i] * v : hv[i];
-    const Real x = (magnitude(u) + c) * inverse_dx, y = (magnitude(v) + c) * inverse_dy;
-    fastest = larger(larger(x, y), fastest);
-    least = smaller(h[i], least);
-    most = larger(h[i], most);
-  }
-  result.fastest = fastest;
-  result.smallest_depth = least;
-  result.largest_depth = most;
 }
 
 /// The second stage's mean with U^n; then the row is measured and stored.
