@@ -24,7 +24,8 @@ from studies import strict_json
 
 SCHEMA = 1  # of all records that carry `schema`
 STATUSES = ("done", "failed", "timeout", "invalid")  # of a run of a study
-OF_OBJECTS = ("fields", "config.object", "config.work", "series", "levels", "refused")  # lists of objects even where they are empty
+# Lists of objects even where they are empty.
+OF_OBJECTS = ("fields", "findings", "config.object", "config.work", "series", "levels", "refused")
 TIME_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}  # of Google Benchmark
 
 Value = str | int | float | bool | None
