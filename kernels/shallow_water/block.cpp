@@ -200,8 +200,7 @@ void Stage<kLimiter, Real>::march() {
        ++face) {  // the face below row `face`; the first turn makes the slopes of row -1 alone
     const int now = face & 1;
     const RowOf4<Real> row = plan_.tile_row(face), slopes = plan_.buffers(Plan<Real>::kSlopesY + 4 * now);
-    for (int v = 0; v < 4; ++v)
-      slope_row<kLimiter>(count, row.row[v] - plan_.stride, row.row[v], row.row[v] + plan_.stride, slopes.row[v]);
+    slope_rows<kLimiter>(count, shifted(row, -plan_.stride), row, shifted(row, plan_.stride), slopes);
     if (face < 0) continue;
     const RowOf4<Real> flux = plan_.buffers(Plan<Real>::kFluxY + 4 * now);
     const int side = face == 0 ? 2 : face == n ? 3 : -1;
@@ -224,10 +223,7 @@ void Stage<kLimiter, Real>::x_row(int y) {
   const int n = shape_.cells;
   const RowOf4<Real> row = plan_.tile_row(y), slopes = plan_.buffers(Plan<Real>::kSlopesX);
   const RowOf4<Real> flux = plan_.buffers(Plan<Real>::kFluxX);
-  for (int v = 0; v < 4; ++v) {
-    const Real* const q = row.row[v] - 1;
-    slope_row<kLimiter>(whole_vectors<Real>(n + 2), q - 1, q, q + 1, slopes.row[v] - 1);
-  }
+  slope_rows<kLimiter>(whole_vectors<Real>(n + 2), shifted(row, -2), shifted(row, -1), row, shifted(slopes, -1));
   flux_row(whole_vectors<Real>(n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3, plan_.spare_row(y) - 1,
            plan_.spare_row(y), shape_.dx / dt_, physics_.gravity, flux);
   for (int face = 0; face < 2; ++face)

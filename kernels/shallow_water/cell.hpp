@@ -73,6 +73,19 @@ template <Limiter kLimiter, class Real>
   }
 }
 
+/// Half slope of the surface, `surface` before, so that the bed implied at the faces, z = w - h, stays between the beds
+/// of the cells on both sides, give or take half the depth h; `bed_a`, `bed_b` are the differences of bed to either.
+/// Else a film on the edge of a terrace would put a wall before the water behind it. Deep water is left as it is. The
+/// slope is moved towards 0 only: where it is 0, as in a lake at rest, it stays.
+template <class Real>
+[[nodiscard]] AMRBENCH_HD inline Real surface_slope(Real surface, Real depth, Real h, Real bed_a, Real bed_b) {
+  const Real slack = Real(0.5) * h;
+  const Real highest = larger(smaller(bed_a, bed_b), Real(0)) + slack;
+  const Real lowest = smaller(larger(bed_a, bed_b), Real(0)) - slack;
+  const Real wanted = larger(smaller(surface - depth, highest), lowest) + depth;
+  return larger(smaller(wanted, larger(surface, Real(0))), smaller(surface, Real(0)));
+}
+
 /// What friction leaves of a discharge q after a time step: the factor f with f q + dt g n^2 |f q| f q / h^(7/3) = q,
 /// which is backward Euler. A steady flow stays; 0 < f <= 1, so flow is never reversed; f = 1 where n = 0.
 /// `scale` = 4 g dt. First order in time where friction changes.

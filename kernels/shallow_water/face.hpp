@@ -107,9 +107,11 @@ template <class Real>
 template <Limiter kLimiter, class Real>
 [[nodiscard]] AMRBENCH_HD inline Primitive<Real> at_face(const Primitive<Real>& behind, const Primitive<Real>& at,
                                                          const Primitive<Real>& beyond) {
-  return {at.w + half_slope<kLimiter>(at.w - behind.w, beyond.w - at.w),
-          at.h + half_slope<kLimiter>(at.h - behind.h, beyond.h - at.h),
-          at.u + half_slope<kLimiter>(at.u - behind.u, beyond.u - at.u),
+  const Real dh = half_slope<kLimiter>(at.h - behind.h, beyond.h - at.h);
+  const Real z = at.w - at.h;
+  const Real dw = surface_slope(half_slope<kLimiter>(at.w - behind.w, beyond.w - at.w), dh, at.h,
+                                z - (behind.w - behind.h), (beyond.w - beyond.h) - z);
+  return {at.w + dw, at.h + dh, at.u + half_slope<kLimiter>(at.u - behind.u, beyond.u - at.u),
           at.v + half_slope<kLimiter>(at.v - behind.v, beyond.v - at.v)};
 }
 

@@ -18,6 +18,12 @@ struct RowOf4 {
   Real* row[4];
 };
 
+/// Rows that begin `by` cells on.
+template <class Real>
+[[nodiscard]] RowOf4<Real> shifted(const RowOf4<Real>& rows, std::ptrdiff_t by) {
+  return {{rows.row[0] + by, rows.row[1] + by, rows.row[2] + by, rows.row[3] + by}};
+}
+
 /// `count` up to whole vectors of 32 bytes.
 template <class Real>
 [[nodiscard]] constexpr int whole_vectors(int count) {
@@ -90,6 +96,31 @@ template <Limiter kLimiter, class Real>
   for (int i = 0; i < count; ++i) half[i] = half_slope<kLimiter>(here[i] - before[i], after[i] - here[i]);
 }
 
+/// Half slopes of w and h, which depend on each other.
+template <Limiter kLimiter, class Real>
+[[gnu::flatten]] inline void depth_slope_row(int count, const RowOf4<Real>& before, const RowOf4<Real>& here,
+                                             const RowOf4<Real>& after, const RowOf4<Real>& half) {
+  const Real *const bw = before.row[0], *const w = here.row[0], *const aw = after.row[0];
+  const Real *const bh = before.row[1], *const h = here.row[1], *const ah = after.row[1];
+  Real *const dw = half.row[0], *const dh = half.row[1];
+#pragma omp simd
+  for (int i = 0; i < count; ++i) {
+    const Real depth = half_slope<kLimiter>(h[i] - bh[i], ah[i] - h[i]);
+    const Real z = w[i] - h[i];
+    dh[i] = depth;
+    dw[i] = surface_slope(half_slope<kLimiter>(w[i] - bw[i], aw[i] - w[i]), depth, h[i], z - (bw[i] - bh[i]),
+                          (aw[i] - ah[i]) - z);
+  }
+}
+
+/// Half slopes of all four values.
+template <Limiter kLimiter, class Real>
+inline void slope_rows(int count, const RowOf4<Real>& before, const RowOf4<Real>& here, const RowOf4<Real>& after,
+                       const RowOf4<Real>& half) {
+  depth_slope_row<kLimiter>(count, before, here, after, half);
+  for (int v = 2; v < 4; ++v) slope_row<kLimiter>(count, before.row[v], here.row[v], after.row[v], half.row[v]);
+}
+
 /// Fluxes of `count` faces between cells `l` and `r` with half slopes `dl` and `dr`. `u` and `v` name the rows of the
 /// normal and of the transverse velocity.
 template <class Real>
@@ -121,12 +152,6 @@ template <class Real>
                                        Real* spare) {
 #pragma omp simd
   for (int i = 0; i < count; ++i) spare[i] = spare_share(u[i], v[i], dt_over_dx, dt_over_dy);
-}
-
-/// Rows that begin `by` cells on.
-template <class Real>
-[[nodiscard]] RowOf4<Real> shifted(const RowOf4<Real>& rows, std::ptrdiff_t by) {
-  return {{rows.row[0] + by, rows.row[1] + by, rows.row[2] + by, rows.row[3] + by}};
 }
 
 /// Figures of `count` cells, whose discharges are damped first where they are all but dry.
