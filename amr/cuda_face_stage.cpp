@@ -11,15 +11,8 @@ constexpr std::size_t kPieceMultiple = 4;  ///< doubles, kernels/face_jobs.hpp
 
 }  // namespace
 
-std::vector<support::LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages) {
-  std::vector<support::LinkPiece> pieces;
-  for (std::size_t k = 0; k < messages.counts.size(); ++k)
-    pieces.push_back({mesh.neighbors()[k].rank, messages.starts[k], messages.counts[k]});
-  return pieces;
-}
-
 CudaFaceStage::CudaFaceStage(CudaFields& fields, const StageOptions& options)
-    : CudaStage(fields), layout_(fields.layout()), options_(options), device_(device_of_rank()) {}
+    : CudaStage<3>(fields), layout_(fields.layout()), options_(options), device_(device_of_rank()) {}
 
 template <class T>
 std::span<T> CudaFaceStage::prepare(Table<T>& table, std::size_t n) {

@@ -23,7 +23,7 @@
 
 namespace amrbench::amr {
 
-class CudaFaceStage final : public CudaStage {
+class CudaFaceStage final : public CudaStage<3> {
  public:
   /// `fields` must outlive the stage.
   CudaFaceStage(CudaFields& fields, const StageOptions& options);
@@ -84,6 +84,12 @@ class CudaFaceStage final : public CudaStage {
 };
 
 /// The messages of a plan as pieces of a link.
-[[nodiscard]] std::vector<support::LinkPiece> link_pieces(const Mesh<3>& mesh, const HaloMessages& messages);
+template <int Dim>
+[[nodiscard]] std::vector<support::LinkPiece> link_pieces(const Mesh<Dim>& mesh, const HaloMessages& messages) {
+  std::vector<support::LinkPiece> pieces;
+  for (std::size_t k = 0; k < messages.counts.size(); ++k)
+    pieces.push_back({mesh.neighbors()[k].rank, messages.starts[k], messages.counts[k]});
+  return pieces;
+}
 
 }  // namespace amrbench::amr

@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "amr/field_store.hpp"
 #include "kernels/field_stats_cuda.hpp"
 #include "kernels/initial_cuda.hpp"
-#include "kernels/refine_data_cuda.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::amr {
@@ -82,8 +82,13 @@ std::string blocks_text(std::int64_t blocks) {
 
 }  // namespace
 
-CudaFields::CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device)
-    : Fields(layout), device_(std::move(device)), in_(layout.block_values()), out_(layout.block_values()) {}
+CudaFields::CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device,
+                       std::shared_ptr<const LevelTransfer> transfer)
+    : Fields(layout),
+      device_(std::move(device)),
+      transfer_(std::move(transfer)),
+      in_(layout.block_values()),
+      out_(layout.block_values()) {}
 
 void CudaFields::make_room(std::int64_t slots) {
   const std::size_t more = in_.growth_bytes(slots);
@@ -103,6 +108,37 @@ void CudaFields::prepare_output() {
 void CudaFields::swap_buffers() {
   in_.swap(out_);
   book().reset(size());
+}
+
+void CudaFields::put_in_order() {
+  if (in_order()) return;
+  prepare_output();
+  std::vector<kernels::CopyJob> jobs;
+  for (std::int32_t i = 0; i < size(); ++i) jobs.push_back({static_cast<std::int32_t>(slot(i)), i});
+  kernels::launch_copies(layout(), copy_list_.store(jobs, *device_), launch_count(jobs.size()), input(), output(),
+                         device_->main());
+  swap_buffers();
+}
+
+void CudaFields::fetch(std::span<const std::int64_t> slots, std::vector<double>& values) const {
+  values.resize(slots.size() * layout().block_values());
+  if (slots.empty()) return;
+  support::DeviceBuffer<double> buffer;
+  buffer.resize_discard(values.size());
+  kernels::launch_gather(layout(), upload_slots(slots), launch_count(slots.size()), input(), buffer.data(),
+                         device_->main());
+  support::copy_to_host(values.data(), buffer.data(), values.size(), device_->main());
+  device_->main().synchronize();
+}
+
+void CudaFields::store(std::span<const std::int64_t> slots, const double* values) {
+  if (slots.empty()) return;
+  const std::size_t n = slots.size() * layout().block_values();
+  device_->reserve(coming_, n);
+  support::copy_to_device(coming_.data(), values, n, device_->main());
+  kernels::launch_scatter(layout(), upload_slots(slots), launch_count(slots.size()), input(), coming_.data(),
+                          device_->main());
+  device_->main().synchronize();  // the caller's memory goes
 }
 
 void CudaFields::reset(std::int64_t count) {
@@ -132,6 +168,23 @@ void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed)
 
 void CudaFields::merge(std::span<const kernels::MergeJob> jobs) {
   if (jobs.empty()) return;
+  if (transfer_) {
+    const std::size_t family = std::size_t{1} << layout().dims(), n = layout().block_values();
+    std::vector<std::int64_t> from, to;
+    for (const kernels::MergeJob& job : jobs) {
+      from.insert(from.end(), job.from.begin(), job.from.begin() + std::ptrdiff_t(family));
+      to.push_back(job.to);
+    }
+    std::vector<double> children, parents(jobs.size() * n);
+    fetch(from, children);
+#pragma omp parallel for schedule(static)
+    for (std::size_t k = 0; k < jobs.size(); ++k) {
+      std::array<const double*, 8> family_of{};
+      for (std::size_t c = 0; c < family; ++c) family_of[c] = children.data() + (k * family + c) * n;
+      transfer_->merge(layout(), std::span(family_of).first(family), parents.data() + k * n);
+    }
+    return store(to, parents.data());
+  }
   kernels::launch_merges(layout(), merge_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(1);
@@ -139,6 +192,21 @@ void CudaFields::merge(std::span<const kernels::MergeJob> jobs) {
 
 void CudaFields::split(std::span<const kernels::SplitJob> jobs) {
   if (jobs.empty()) return;
+  if (transfer_) {
+    const std::size_t family = std::size_t{1} << layout().dims(), n = layout().block_values();
+    std::vector<std::int64_t> from, to;
+    for (const kernels::SplitJob& job : jobs) {
+      from.push_back(job.from);
+      to.insert(to.end(), job.to.begin(), job.to.begin() + std::ptrdiff_t(family));
+    }
+    std::vector<double> parents, children(jobs.size() * family * n);
+    fetch(from, parents);
+#pragma omp parallel for schedule(static)
+    for (std::size_t k = 0; k < jobs.size() * family; ++k)
+      transfer_->split(layout(), parents.data() + k / family * n, static_cast<int>(k % family),
+                       children.data() + k * n);
+    return store(to, children.data());
+  }
   kernels::launch_splits(layout(), split_list_.store(jobs, *device_), launch_count(jobs.size()), input(),
                          device_->main());
   device_->count_launches(2);
@@ -173,7 +241,23 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
 
 std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes,
                                                         std::span<const double> measures) const {
-  if (!measures.empty()) throw std::logic_error("sums on a GPU count every cell alike");
+  if (!measures.empty()) {
+    // On the host, a batch at a time: meant for the start and the end of a run.
+    constexpr std::int32_t kBatch = 4096;
+    FieldStore batch(layout());
+    std::vector<support::FieldStats> all(static_cast<std::size_t>(layout().variables));
+    std::vector<double> values;
+    for (std::int32_t first = 0; first < size(); first += kBatch) {
+      const std::int32_t count = std::min(kBatch, size() - first);
+      const auto from = static_cast<std::size_t>(first), n = static_cast<std::size_t>(count);
+      fetch(slots().subspan(from, n), values);
+      batch.reset(count);
+      batch.write(0, count, values.data());
+      const auto some = batch.statistics(hashes.subspan(from, n), measures.subspan(from, n));
+      for (std::size_t v = 0; v < all.size(); ++v) all[v].merge(some[v]);
+    }
+    return all;
+  }
   const std::int32_t* const list = upload_slots(slots());
   return kernels::device_field_stats(layout(), list, hash_list_.store(hashes, *device_), size(), input(),
                                      device_->main());
@@ -198,19 +282,12 @@ void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& readin
 
 void CudaFields::write(std::int32_t first, std::int32_t count, const double* values) {
   if (count == 0) return;
-  std::vector<std::int64_t> slots;
-  for (std::int32_t i = first; i < first + count; ++i) slots.push_back(slot(i));
-  const std::size_t n = slots.size() * layout().block_values();
-  device_->reserve(coming_, n);
-  support::copy_to_device(coming_.data(), values, n, device_->main());
-  kernels::launch_scatter(layout(), upload_slots(slots), launch_count(slots.size()), input(), coming_.data(),
-                          device_->main());
-  device_->main().synchronize();  // the caller's memory goes
+  store(slots().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), values);
 }
 
 std::size_t CudaFields::memory_bytes() const {
   return in_.memory_bytes() + out_.memory_bytes() + slot_list_.bytes() + hash_list_.bytes() + merge_list_.bytes() +
-         split_list_.bytes() + leaving_.bytes() + coming_.bytes();
+         split_list_.bytes() + copy_list_.bytes() + leaving_.bytes() + coming_.bytes();
 }
 
 CudaFields& cuda_fields(Fields& fields) {

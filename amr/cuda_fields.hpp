@@ -15,6 +15,8 @@
 
 #include "amr/cuda_device.hpp"
 #include "amr/fields.hpp"
+#include "amr/level_transfer.hpp"
+#include "kernels/refine_data_cuda.hpp"
 #include "support/device_slots.hpp"
 
 namespace amrbench::amr {
@@ -22,7 +24,9 @@ namespace amrbench::amr {
 class CudaFields final : public Fields {
  public:
   /// Owns the device; it must be current.
-  CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device);
+  /// `transfer`: as FieldStore's; splits and merges then pass through the host.
+  CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device,
+             std::shared_ptr<const LevelTransfer> transfer = nullptr);
 
   [[nodiscard]] CudaDevice& device() { return *device_; }
   /// The input buffer for kernels in the main stream, good until slots are taken or buffers swapped.
@@ -32,6 +36,8 @@ class CudaFields final : public Fields {
   void prepare_output();
   /// The results become the input; block i stands in slot i.
   void swap_buffers();
+  /// Copies blocks until block i stands in slot i, for stages that need their input a second time.
+  void put_in_order();
 
   void reset(std::int64_t count) override;
   void set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) override;
@@ -52,15 +58,20 @@ class CudaFields final : public Fields {
 
  private:
   void move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives);
+  /// Values of slots, block after block, to and from the host. Waits.
+  void fetch(std::span<const std::int64_t> slots, std::vector<double>& values) const;
+  void store(std::span<const std::int64_t> slots, const double* values);
   [[nodiscard]] const std::int32_t* upload_slots(std::span<const std::int64_t> slots) const;
 
   std::unique_ptr<CudaDevice> device_;
+  std::shared_ptr<const LevelTransfer> transfer_;
   mutable support::DeviceSlotArray in_;
   support::DeviceSlotArray out_;
   mutable DeviceList<std::int32_t> slot_list_;
   mutable DeviceList<std::uint64_t> hash_list_;
   DeviceList<kernels::MergeJob> merge_list_;
   DeviceList<kernels::SplitJob> split_list_;
+  DeviceList<kernels::CopyJob> copy_list_;
   support::DeviceBuffer<double> leaving_, coming_;  ///< values of a round of a migration
 };
 

@@ -2,8 +2,9 @@
 
 namespace amrbench::amr {
 
-void CudaStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t stage,
-                        const support::FixedPointScale* scale, support::Metrics& metrics) {
+template <int Dim>
+void CudaStage<Dim>::advance(const Mesh<Dim>& mesh, Fields& fields_of_run, std::int64_t stage,
+                             const support::FixedPointScale* scale, support::Metrics& metrics) {
   CudaFields& fields = cuda_fields(fields_of_run);
   fields.prepare_output();
   device_.clock().begin(device_.main());
@@ -14,22 +15,27 @@ void CudaStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   device_.clock().collect(metrics, false);
   if (!mesh_is_new_) return;
   mesh_is_new_ = false;
-  const std::size_t bytes = fields.memory_bytes() + memory_bytes();
+  const std::size_t bytes = fields.memory_bytes() + this->memory_bytes();
   metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(bytes));
 }
 
-void CudaStage::mesh_is_new() {
+template <int Dim>
+void CudaStage<Dim>::mesh_is_new() {
   mesh_is_new_ = true;
   support::CudaEvent& mesh = meshes_[changes_++ % meshes_.size()];
   mesh.synchronize();
   mesh.record(device_.main());
 }
 
-void CudaStage::settle(support::Metrics& metrics) {
+template <int Dim>
+void CudaStage<Dim>::settle(support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::stencil);
   device_.main().synchronize();
   device_.clock().collect(metrics, true);
   device_.report(metrics);
 }
+
+template class CudaStage<2>;
+template class CudaStage<3>;
 
 }  // namespace amrbench::amr

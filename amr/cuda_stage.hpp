@@ -10,9 +10,10 @@
 namespace amrbench::amr {
 
 /// Stages return while the GPU works; `sums` and `settle` wait for it.
-class CudaStage : public Stage<3> {
+template <int Dim>
+class CudaStage : public Stage<Dim> {
  public:
-  void advance(const Mesh<3>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+  void advance(const Mesh<Dim>& mesh, Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
                support::Metrics& metrics) final;
   [[nodiscard]] std::vector<support::FixedPointSum> sums() final { return sums_.totals(); }
   void settle(support::Metrics& metrics) final;
@@ -41,5 +42,8 @@ class CudaStage : public Stage<3> {
   std::array<support::CudaEvent, 2> meshes_;  ///< behind the stages of the last meshes, in turn
   std::size_t changes_ = 0;
 };
+
+extern template class CudaStage<2>;
+extern template class CudaStage<3>;
 
 }  // namespace amrbench::amr

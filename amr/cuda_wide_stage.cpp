@@ -11,7 +11,7 @@
 namespace amrbench::amr {
 
 CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options)
-    : CudaStage(fields),
+    : CudaStage<3>(fields),
       stencil_(stencil),
       overlap_(options.overlap),
       layout_(fields.layout()),

@@ -20,7 +20,7 @@
 
 namespace amrbench::amr {
 
-class CudaWideStage final : public CudaStage {
+class CudaWideStage final : public CudaStage<3> {
  public:
   /// `fields` must outlive the stage.
   CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options);

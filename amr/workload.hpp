@@ -41,8 +41,8 @@ class Workload {
   [[nodiscard]] virtual bool knows_initial_state() const { return false; }
 
   /// What each local block should become, before the consensus. `before`: what it said on the mesh before, in the same
-  /// refinement and at the same time, where blocks have not moved since (Mesh::place_before()); else null. Collective over
-  /// neighbours.
+  /// refinement and at the same time, where blocks have not moved since (Mesh::place_before()); else null. Collective
+  /// over neighbours.
   [[nodiscard]] virtual std::vector<Change> mark(const Mesh<Dim>& mesh, const Fields& fields,
                                                  const std::vector<Change>* before) = 0;
   /// Called after each pass that changed blocks; new ones are those without Mesh::place_before(). Local.

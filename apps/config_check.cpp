@@ -132,9 +132,6 @@ void check_workload(const Config& config) {
   if (!fits)
     throw InputError(fmt::format("mesh.dim = {}: run.workload = \"{}\" needs mesh.dim = {}", config.mesh.dim,
                                  config.run.workload, config.mesh.dim == 2 ? 3 : 2));
-  if (config.run.workload != "averages" && config.device.backend != "cpu")
-    throw InputError(fmt::format("device.backend = \"{}\": run.workload = \"{}\" runs on \"cpu\" only",
-                                 config.device.backend, config.run.workload));
   if (config.mesh.dim == 2 && !config.output.trace.empty())
     throw InputError("output.trace (--trace): traces hold meshes of 3 dimensions; mesh.dim is 2");
   if (config.run.workload != "averages" && !config.work.empty())

@@ -119,7 +119,7 @@ amrbench_optional(nccl libnccl-dev "messages from GPU to GPU through NCCL" NCCL_
 
 # amrbench_add_cuda_sources(TARGET): adds the *.cu of the current folder to a library of C++ sources.
 function(amrbench_add_cuda_sources target)
-  file(GLOB sources CONFIGURE_DEPENDS *.cu)
+  file(GLOB sources CONFIGURE_DEPENDS *.cu */*.cu)
   target_sources(${target} PRIVATE ${sources})
   target_link_libraries(${target} PUBLIC CUDA::cudart_static)
 endfunction()

@@ -7,8 +7,9 @@
 
 namespace amrbench::kernels {
 
-/// Adds all values of slots 0 .. count - 1 to the words of `sums`.
+/// Adds all values of slots 0 .. count - 1 to the words of `sums`; with `measures`, in device memory, those of slot i
+/// times measures[i].
 void launch_block_sums(const BlockLayout& layout, int count, const support::DeviceSlots& blocks,
-                       const DeviceSumView& sums, const support::CudaStream& stream);
+                       const DeviceSumView& sums, const support::CudaStream& stream, const double* measures = nullptr);
 
 }  // namespace amrbench::kernels

@@ -34,27 +34,34 @@ template <class Real>
   return face < 2 ? std::size_t(m) * n + across : std::size_t(across) * n + m;
 }
 
+/// The cell in `layer` behind cell `m` of a face: its five values.
+template <class Real>
+AMRBENCH_HD inline void boundary_value(const Boundary<Real>& boundary, int n, int face, const Physics<Real>& physics,
+                                       const Real* block, int m, int layer, Real (&value)[kVariables]) {
+  const std::size_t plane = std::size_t(n) * n;
+  const int normal = face < 2 ? kDischargeX : kDischargeY;
+  const int transverse = face < 2 ? kDischargeY : kDischargeX;
+  // A mirror shows the second cell second; all other conditions repeat the first.
+  const std::size_t from = cell_at_face(n, face, boundary.kind == BoundaryKind::wall ? layer : 0, m);
+  for (int v = 0; v < kVariables; ++v) value[v] = block[v * plane + from];
+  if (boundary.kind == BoundaryKind::wall) {
+    value[normal] = -value[normal];
+  } else if (boundary.kind == BoundaryKind::inflow) {
+    value[kDepth] = larger(value[kDepth], critical_depth(boundary.value, physics.gravity));
+    value[normal] = face % 2 == 0 ? boundary.value : -boundary.value;
+    value[transverse] = Real(0);
+  } else if (boundary.kind == BoundaryKind::level) {
+    value[kDepth] = larger(boundary.value - value[kBed], Real(0));
+  }
+}
+
 /// Fills the two layers behind one cell of a face; `strip` as in Strip, [5][2][n].
 template <class Real>
 AMRBENCH_HD inline void fill_boundary_cell(const Boundary<Real>& boundary, int n, int face,
                                            const Physics<Real>& physics, const Real* block, int m, Real* strip) {
-  const std::size_t plane = std::size_t(n) * n;
-  const int normal = face < 2 ? kDischargeX : kDischargeY;
-  const int transverse = face < 2 ? kDischargeY : kDischargeX;
   for (int layer = 0; layer < 2; ++layer) {
-    // A mirror shows the second cell second; all other conditions repeat the first.
-    const std::size_t from = cell_at_face(n, face, boundary.kind == BoundaryKind::wall ? layer : 0, m);
     Real value[kVariables];
-    for (int v = 0; v < kVariables; ++v) value[v] = block[v * plane + from];
-    if (boundary.kind == BoundaryKind::wall) {
-      value[normal] = -value[normal];
-    } else if (boundary.kind == BoundaryKind::inflow) {
-      value[kDepth] = larger(value[kDepth], critical_depth(boundary.value, physics.gravity));
-      value[normal] = face % 2 == 0 ? boundary.value : -boundary.value;
-      value[transverse] = Real(0);
-    } else if (boundary.kind == BoundaryKind::level) {
-      value[kDepth] = larger(boundary.value - value[kBed], Real(0));
-    }
+    boundary_value(boundary, n, face, physics, block, m, layer, value);
     for (int v = 0; v < kVariables; ++v) strip[(std::size_t(v) * 2 + layer) * n + m] = value[v];
   }
 }

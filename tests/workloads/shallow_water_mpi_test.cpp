@@ -18,81 +18,19 @@
 #include "partitioners/partitioner.hpp"
 #include "support/hash.hpp"
 #include "temporary_folder.hpp"
-#include "workloads/shallow_water/shallow_water.hpp"
+#include "workloads/water_runs.hpp"
 
 namespace amrbench::workloads {
 namespace {
 
+using checks::make_config;
+using checks::Result;
+using checks::run;
 using support::Communicator;
 
 bool full_form() {
   const char* const full = std::getenv("AMRBENCH_FULL");
   return full != nullptr && std::string(full) == "1";
-}
-
-apps::Config make_config(const std::string& problem, std::array<int, 3> root, int max_level, double refine_above) {
-  apps::Config config;
-  config.mesh.dim = 2;
-  config.mesh.root = root;
-  config.mesh.block = {8, 8, 1};
-  config.mesh.max_level = max_level;
-  config.mesh.block_change = 1;
-  config.run.workload = "shallow_water";
-  config.run.refine_every = 2;
-  config.run.checksum_every = 10;
-  config.run.tolerance = 1e-13;
-  config.run.steps = 0;
-  config.shallow_water.problem = problem;
-  config.shallow_water.refine_above = refine_above;
-  config.shallow_water.coarsen_below = 0.2 * refine_above;
-  config.balance.policy = "every";
-  apps::complete_config(config);
-  return config;
-}
-
-/// What a run leaves, on every rank alike.
-struct Result {
-  std::uint64_t mesh = 0, history = 0;
-  std::vector<std::uint64_t> fields;
-  std::map<std::string, double> findings;
-  double drift = 0.0, cells = 0.0;
-  std::int64_t split = 0, merged = 0, steps = 0;
-  bool passed = false;
-  [[nodiscard]] bool same_bits(const Result& other) const {
-    return mesh == other.mesh && history == other.history && fields == other.fields && steps == other.steps;
-  }
-};
-
-Result result_of(const amr::Simulation<2>& simulation, std::uint64_t history) {
-  Result r;
-  r.history = history;
-  r.mesh = amr::mesh_digest(simulation.mesh());
-  for (const auto& stats : simulation.statistics()) r.fields.push_back(stats.hash().value());
-  for (const amr::Finding& f : simulation.findings()) r.findings[f.name] = f.value;
-  const amr::RunTotals& totals = simulation.totals();
-  r.drift = simulation.conservation().worst_drift();
-  r.passed = simulation.conservation().passed() && simulation.conservation().checks() > 0;
-  r.cells = totals.blocks_mean() * static_cast<double>(simulation.fields().layout().block_cells());
-  r.split = totals.blocks_split;
-  r.merged = totals.blocks_merged;
-  r.steps = totals.steps;
-  return r;
-}
-
-/// From the start, or from where `restart` is; `at_step` is called after every step.
-Result run(const Communicator& comm, const apps::Config& config, const amr::Restart* restart = nullptr,
-           const std::function<void(amr::Simulation<2>&, std::int64_t)>& at_step = {}) {
-  ShallowWater workload(config, config.shallow_water);
-  loadbalance::Balancer<2> balancer(config.balance, config.partition);
-  support::Metrics metrics;
-  amr::Simulation<2> simulation(comm, config, loadbalance::make_key_space<2>(config.mesh, config.partition), workload,
-                                balancer, metrics, restart);
-  std::uint64_t history = 0;
-  simulation.run([&](std::int64_t step, double, const amr::RunTotals&) {
-    if (restart == nullptr && !at_step) history = support::mix64(history, amr::mesh_digest(simulation.mesh()));
-    if (at_step) at_step(simulation, step);
-  });
-  return result_of(simulation, history);
 }
 
 TEST(ShallowWater, SameBitsOnAnyRanksThreadsMethodsAndPolicies) {

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#if defined(AMRBENCH_CUDA)
+#include "workloads/shallow_water/cuda_stage.hpp"
+#endif
 #include "support/error.hpp"
 #include "support/superaccumulator.hpp"
+#include "workloads/host_copy.hpp"
 #include "workloads/shallow_water/stage.hpp"
 #include "workloads/shallow_water/transfer.hpp"
 #include "workloads/shallow_water/unrest.hpp"
@@ -15,9 +19,6 @@ namespace water = kernels::shallow_water;
 
 ShallowWater::ShallowWater(const amr::Config& config, const ShallowWaterConfig& water)
     : config_(config), water_(water), problem_(config, water) {
-  if (config.device.backend != "cpu")
-    throw support::InputError("device.backend = \"" + config.device.backend +
-                              "\": run.workload \"shallow_water\" runs on \"cpu\" only");
   if (config.run.stages_per_step != 2)
     throw support::InputError("run.stages_per_step = " + std::to_string(config.run.stages_per_step) +
                               ": a step of run.workload \"shallow_water\" has 2 stages");
@@ -25,10 +26,19 @@ ShallowWater::ShallowWater(const amr::Config& config, const ShallowWaterConfig& 
     throw support::InputError("run.time = 0 and run.steps = 0: run.workload \"shallow_water\" needs one of them");
 }
 
-amr::Backend<2> ShallowWater::make_backend(const support::Communicator& /*comm*/) {
-  const kernels::BlockLayout layout =
-      kernels::make_layout({problem_.cells(), problem_.cells(), 1}, water::kVariables);
-  return {std::make_unique<amr::FieldStore>(layout, std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth)),
+amr::Backend<2> ShallowWater::make_backend([[maybe_unused]] const support::Communicator& comm) {
+  const kernels::BlockLayout layout = kernels::make_layout({problem_.cells(), problem_.cells(), 1}, water::kVariables);
+  auto transfer = std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth);
+#if defined(AMRBENCH_CUDA)
+  if (config_.device.backend == "cuda") {
+    auto fields = std::make_unique<amr::CudaFields>(
+        layout, std::make_unique<amr::CudaDevice>(comm, config_.device.transport), std::move(transfer));
+    auto stage =
+        std::make_unique<shallow_water::CudaShallowWaterStage>(*fields, problem_, water_.cfl, config_.run.overlap);
+    return {std::move(fields), std::move(stage)};
+  }
+#endif
+  return {std::make_unique<amr::FieldStore>(layout, std::move(transfer)),
           std::make_unique<shallow_water::ShallowWaterStage>(problem_, water_.cfl, config_.run.overlap)};
 }
 
@@ -39,21 +49,30 @@ amr::PlotInfo ShallowWater::plot_info() const {
 }
 
 void ShallowWater::set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) {
-  amr::FieldStore& store = amr::host_fields(fields);
-  store.reset(mesh.size());
+  constexpr std::int32_t kBatch = 1024;
+  const std::size_t values = fields.layout().block_values();
+  fields.reset(mesh.size());
+  std::vector<double> batch;
+  for (std::int32_t first = 0; first < mesh.size(); first += kBatch) {
+    const std::int32_t count = std::min(kBatch, mesh.size() - first);
+    batch.resize(static_cast<std::size_t>(count) * values);
 #pragma omp parallel for schedule(dynamic, 4)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) problem_.fill_initial(mesh, i, store.block(i));
+    for (std::int32_t k = 0; k < count; ++k)
+      problem_.fill_initial(mesh, first + k, batch.data() + static_cast<std::size_t>(k) * values);
+    fields.write(first, count, batch.data());
+  }
 }
 
 std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr::Fields& fields,
                                             const std::vector<amr::Change>* /*before*/) {
-  const amr::FieldStore& store = amr::host_fields(fields);
   std::vector<amr::Change> marks(static_cast<std::size_t>(mesh.size()));
   if (config_.mesh.uniform) {
     for (std::int32_t i = 0; i < mesh.size(); ++i)
       marks[std::size_t(i)] = mesh.level(i) < config_.mesh.max_level ? amr::Change::refine : amr::Change::stay;
     return marks;
   }
+  const HostCopy copy(fields);
+  const amr::FieldStore& store = copy.get();
   shallow_water::StripHalo halo(problem_.cells());
   halo.rebuild(mesh);
   halo.start(store);
@@ -79,15 +98,34 @@ std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr:
 }
 
 void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
-  amr::FieldStore& store = amr::host_fields(fields);
+  std::vector<std::int32_t> fresh;
+  for (std::int32_t i = 0; i < mesh.size(); ++i)
+    if (mesh.place_before(i) == amr::Dictionary::kNone) fresh.push_back(i);
+  auto* const store = dynamic_cast<amr::FieldStore*>(&fields);
+  if (store != nullptr) {
 #pragma omp parallel for schedule(dynamic, 4)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    if (mesh.place_before(i) == amr::Dictionary::kNone) shallow_water::settle_bed(problem_, mesh, i, store.block(i));
+    for (std::size_t k = 0; k < fresh.size(); ++k)
+      shallow_water::settle_bed(problem_, mesh, fresh[k], store->block(fresh[k]));
+    return;
+  }
+  const std::size_t values = fields.layout().block_values();
+  const auto reading = fields.make_reading();
+  fields.read(fresh, *reading);
+  std::vector<double> blocks(fresh.size() * values);
+#pragma omp parallel for schedule(dynamic, 4)
+  for (std::size_t k = 0; k < fresh.size(); ++k) {
+    std::copy_n(reading->values(k), values, blocks.data() + k * values);
+    shallow_water::settle_bed(problem_, mesh, fresh[k], blocks.data() + k * values);
+  }
+  for (std::size_t k = 0, run = 1; k < fresh.size(); k += run) {
+    run = 1;
+    while (k + run < fresh.size() && fresh[k + run] == fresh[k] + static_cast<std::int32_t>(run)) ++run;
+    fields.write(fresh[k], static_cast<std::int32_t>(run), blocks.data() + k * values);
   }
 }
 
 double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) {
-  auto& mine = dynamic_cast<shallow_water::ShallowWaterStage&>(stage);
+  auto& mine = dynamic_cast<shallow_water::WaterStage&>(stage);
   if (!is_started_) mine.set_time(start_time_);
   const double step = mine.choose_step(mesh, fields, longest);
   shortest_step_ = is_started_ ? std::min(shortest_step_, step) : step;
@@ -101,7 +139,8 @@ double ShallowWater::measure(int level) const {
 }
 
 std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const amr::Fields& fields, double time) {
-  const amr::FieldStore& store = amr::host_fields(fields);
+  const HostCopy copy(fields);
+  const amr::FieldStore& store = copy.get();
   const std::size_t plane = std::size_t(problem_.cells()) * std::size_t(problem_.cells());
   std::array<support::ExactSum, 3> errors;  // of depth and discharges, times a cell's share of a root block
   double smallest = std::numeric_limits<double>::infinity();

@@ -1,14 +1,11 @@
 #include "workloads/shallow_water/stage.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
-
-#include "support/error.hpp"
+#include <utility>
 
 namespace amrbench::workloads::shallow_water {
 
@@ -17,13 +14,13 @@ struct ShallowWaterStage::Worker {
   explicit Worker(int cells) : strips(cells), scratch(cells) {}
   StripSet strips;
   swe::Scratch<double> scratch;
-  double fastest = 0.0, smallest = std::numeric_limits<double>::infinity();
-  std::int64_t computed = 0, left_out = 0;
+  double fastest = 0.0;
+  std::int64_t computed = 0;
   std::vector<support::FixedPointSum> sums;
 };
 
 ShallowWaterStage::ShallowWaterStage(const Problem& problem, double cfl, bool overlap)
-    : problem_(problem), cfl_(cfl), overlap_(overlap), halo_(problem.cells()) {}
+    : WaterStage(cfl), problem_(problem), overlap_(overlap), halo_(problem.cells()) {}
 
 ShallowWaterStage::~ShallowWaterStage() = default;
 
@@ -42,28 +39,20 @@ void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
 }
 
 void ShallowWaterStage::measure_state(const amr::Mesh<2>& mesh, const amr::FieldStore& fields) {
-  double fastest = 0.0, smallest = std::numeric_limits<double>::infinity();
-#pragma omp parallel for schedule(static) reduction(max : fastest) reduction(min : smallest)
+  double fastest = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : fastest)
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     const auto found = swe::measure_block(problem_.shape(mesh.level(i)), problem_.physics(), fields.block(i));
     has_water_[std::size_t(i)] = found.largest_depth > 0.0;
     fastest = std::max(fastest, found.fastest);
-    smallest = std::min(smallest, found.smallest_depth);
   }
   fastest_ = fastest;
-  smallest_depth_ = std::min(smallest_depth_, smallest);
 }
 
-double ShallowWaterStage::choose_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double longest) {
+double ShallowWaterStage::fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) {
   if (is_new_) measure_state(mesh, amr::host_fields(fields));
   is_new_ = false;
-  const double fastest = support::all_max(mesh.comm(), fastest_);
-  step_ = fastest > 0.0 ? std::min(cfl_ / fastest, longest) : longest;
-  if (!(step_ > 0.0) || !std::isfinite(step_))
-    throw support::RunError(std::isinf(step_)
-                                ? std::string("nothing moves and nothing bounds the time step; set run.time")
-                                : fmt::format("the time step at t = {} s is {} s", time_, step_));
-  return step_;
+  return fastest_;
 }
 
 void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
@@ -80,7 +69,7 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
       if (scale != nullptr) worker->sums.assign(swe::kVariables, support::FixedPointSum(*scale));
     }
   }
-  const Pass pass{mesh, fields, second, second ? time_ + step_ : time_, scale};
+  const Pass pass{mesh, fields, second, second ? time() + step() : time(), scale};
   const auto exchange = [&](auto&& work) {
     const support::PhaseTimer timer(metrics, support::Phase::halo);
     work();
@@ -96,13 +85,11 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
   fastest_ = 0.0;
   for (const auto& worker : workers_) {
     fastest_ = std::max(fastest_, worker->fastest);
-    smallest_depth_ = std::min(smallest_depth_, worker->smallest);
     computed_ += std::exchange(worker->computed, 0);
-    left_out_ += std::exchange(worker->left_out, 0);
   }
   fields.swap_buffers();
   copies_bed_ = false;
-  if (second) time_ += step_;
+  count_stage(mesh.size(), second);
 }
 
 void ShallowWaterStage::compute(const Pass& pass, std::span<const std::int32_t> blocks) {
@@ -129,15 +116,13 @@ void ShallowWaterStage::compute_block(const Pass& pass, std::int32_t i, Worker& 
   if (!has_water && worker.strips.is_dry) {
     if (!same) std::copy_n(in, shape.values(), out);
     same = 1;
-    ++worker.left_out;
   } else {
     if (copies_bed_) std::copy_n(in + swe::kBed * plane, 2 * plane, out + swe::kBed * plane);
     const auto found = swe::advance_block(shape, problem_.physics(), in, worker.strips.strips,
-                                          pass.second ? out : nullptr, step_, out, worker.scratch);
+                                          pass.second ? out : nullptr, step(), out, worker.scratch);
     has_water = found.largest_depth > 0.0;
     same = 0;
     worker.fastest = std::max(worker.fastest, found.fastest);
-    worker.smallest = std::min(worker.smallest, found.smallest_depth);
     ++worker.computed;
   }
   if (pass.scale != nullptr) add_up(pass, i, worker);

@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "amr/stage.hpp"
 #include "workloads/shallow_water/strips.hpp"
+#include "workloads/shallow_water/water_stage.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
-class ShallowWaterStage final : public amr::Stage<2> {
+class ShallowWaterStage final : public WaterStage {
  public:
   /// `problem` must outlive it. overlap: blocks without remote neighbours are computed while messages fly.
   ShallowWaterStage(const Problem& problem, double cfl, bool overlap);
@@ -35,19 +35,10 @@ class ShallowWaterStage final : public amr::Stage<2> {
     return problem_.is_closed() ? 1 : 0;
   }
 
-  /// The largest stable time step times cfl, at most `longest`, and from now on that of the stages. Throws
-  /// support::RunError where it is no positive number. Collective.
-  double choose_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double longest);
-  /// Simulated time, of the next step's beginning.
-  void set_time(double time) { time_ = time; }
-  [[nodiscard]] double time() const { return time_; }
-  /// Of all states since the beginning, on this rank: the smallest depth.
-  [[nodiscard]] double smallest_depth() const { return smallest_depth_; }
-  /// Block stages computed and left out by this rank.
-  [[nodiscard]] std::int64_t computed() const { return computed_; }
-  [[nodiscard]] std::int64_t left_out() const { return left_out_; }
+  [[nodiscard]] std::int64_t computed() override { return computed_; }
 
  private:
+  [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
   struct Worker;
   struct Pass {
     const amr::Mesh<2>& mesh;
@@ -62,7 +53,6 @@ class ShallowWaterStage final : public amr::Stage<2> {
   void measure_state(const amr::Mesh<2>& mesh, const amr::FieldStore& fields);
 
   const Problem& problem_;
-  double cfl_;
   bool overlap_;
   StripHalo halo_;
   int neighbors_ = 0;
@@ -72,9 +62,7 @@ class ShallowWaterStage final : public amr::Stage<2> {
   std::vector<char> has_water_;  ///< of each block's present state
   std::vector<char> same_;       ///< do both buffers hold the same of it?
   double fastest_ = 0.0;         ///< of this rank's present state [1/s]
-  double time_ = 0.0, step_ = 0.0;
-  double smallest_depth_ = 0.0;
-  std::int64_t computed_ = 0, left_out_ = 0;
+  std::int64_t computed_ = 0;
   bool measures_ = false;
   std::vector<double> block_seconds_;
   std::vector<std::unique_ptr<Worker>> workers_;  ///< one a thread

@@ -1,0 +1,78 @@
+#pragma once
+// The shallow-water scheme on a GPU: one thread block a block of the mesh, all blocks of a stage in one launch. The
+// twin of block.hpp, whose bits it gives: both are made of cell.hpp and face.hpp.
+//
+// A thread block gathers its cells and two layers behind each face into shared memory, finds all fluxes there and
+// writes the new state. A block that holds no water, and around which none is seen, is left out by its first warp.
+// A stage of double precision moves 64 bytes a cell, and 88 in the second stage; it has about 600 operations.
+#include <array>
+#include <cstdint>
+
+#include "kernels/shallow_water/boundary.hpp"
+#include "support/cuda.hpp"
+#include "support/device_slots.hpp"
+
+namespace amrbench::kernels::shallow_water {
+
+/// Where the cells behind a face are.
+enum class Behind : std::uint8_t {
+  same,           ///< block a
+  same_packed,    ///< a strip at a of the buffer of packed strips: [4][2][n]
+  coarse,         ///< half `part` of the face of block a
+  coarse_packed,  ///< [4][2][n / 2]
+  fine,           ///< two halves: blocks a and b, or packed strips [4][2][n] where the number is negative (~offset)
+  boundary,       ///< a condition
+  given,          ///< a strip at a of the buffer of given strips: [5][2][n]
+};
+
+/// A block of a stage: its slot, before and after, is its number.
+struct alignas(16) BlockWork {
+  std::int32_t level = 0;
+  std::array<Behind, 4> behind{};
+  std::array<std::int8_t, 4> part{};
+  std::int32_t number = 0;
+  std::array<std::int32_t, 4> a{}, b{};
+};
+
+/// What kernels read and write besides blocks; all in device memory.
+struct StageMemory {
+  const double* packed = nullptr;
+  const double* given = nullptr;
+  const unsigned char* had_water = nullptr;  ///< of each block, before
+  unsigned char* has_water = nullptr;        ///< and after
+  unsigned char* is_same = nullptr;          ///< do both buffers hold the same of a block?
+  /// Bits of three doubles of at least 0: the largest (|u| + c) / dx, the smallest depth; and a count of blocks
+  /// computed.
+  unsigned long long* found = nullptr;
+};
+
+struct StageJob {
+  const BlockWork* blocks = nullptr;
+  int count = 0;
+  int cells = 16;             ///< along an edge; even, 4 to 32
+  double dx = 1.0, dy = 1.0;  ///< of level 0 [m]
+  double dt = 0.0;
+  bool second = false;      ///< the output holds U^n
+  bool copies_bed = false;  ///< to the output
+  Physics<double> physics;
+  std::array<Boundary<double>, 4> sides{};
+  support::DeviceSlots in, out;
+  StageMemory memory;
+};
+
+/// One stage of all blocks of the list. Asynchronous. Errors: RunError when it cannot be launched.
+void launch_stage(const StageJob& job, const support::CudaStream& stream);
+
+/// memory.found and memory.has_water of a state as it is, in job.in.
+void launch_measure(const StageJob& job, const support::CudaStream& stream);
+
+/// A strip that is sent: cells [begin, begin + count) along a face of a block, two layers, to `at` of the buffer.
+struct StripJob {
+  std::int32_t block = 0;
+  std::int16_t face = 0, begin = 0, count = 0;
+  std::int64_t at = 0;
+};
+void launch_strips(const StripJob* jobs, int count, int cells, const support::DeviceSlots& blocks, double* packed,
+                   const support::CudaStream& stream);
+
+}  // namespace amrbench::kernels::shallow_water

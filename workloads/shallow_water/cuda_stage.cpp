@@ -1,0 +1,269 @@
+#include "workloads/shallow_water/cuda_stage.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "kernels/block_sums_cuda.hpp"
+
+namespace amrbench::workloads::shallow_water {
+
+namespace {
+
+namespace water = kernels::shallow_water;
+
+constexpr std::size_t kTravelling = water::kVariables - 1;
+
+water::Boundary<double> boundary_of(const SideCondition& side) {
+  switch (side.kind) {
+    case Side::open:
+      return {water::BoundaryKind::open, side.value};
+    case Side::inflow:
+      return {water::BoundaryKind::inflow, side.value};
+    case Side::level:
+      return {water::BoundaryKind::level, side.value};
+    default:
+      return {water::BoundaryKind::wall, side.value};
+  }
+}
+
+bool is_given(const SideCondition& side) {
+  return side.kind == Side::exact || side.kind == Side::periodic;
+}
+
+amr::PieceSizes strip_sizes(std::size_t n) {
+  amr::PieceSizes sizes{};
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    sizes[std::size_t(amr::Transfer::whole)][axis] = kTravelling * 2 * n;
+    sizes[std::size_t(amr::Transfer::quarter)][axis] = kTravelling * n;
+    sizes[std::size_t(amr::Transfer::restricted)][axis] = kTravelling * 2 * n;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+CudaShallowWaterStage::CudaShallowWaterStage(amr::CudaFields& fields, const Problem& problem, double cfl, bool overlap)
+    : WaterStage(cfl), problem_(problem), device_(fields.device()), overlap_(overlap), sums_(fields.layout()) {
+  found_.resize_discard(3);
+  found_host_.resize_discard(3);
+}
+
+void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
+  device_.main().synchronize();
+  const amr::HaloPlan plan = amr::make_halo_plan(mesh, strip_sizes(std::size_t(problem_.cells())));
+  halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
+                static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
+  sends_ = amr::link_pieces(mesh, plan.sends);
+  receives_ = amr::link_pieces(mesh, plan.receives);
+  const auto packs = packs_.prepare(plan.sends.pieces.size(), device_);
+  for (std::size_t k = 0; k < packs.size(); ++k) {
+    const amr::HaloPiece& p = plan.sends.pieces[k];
+    const int count = p.transfer == amr::Transfer::quarter ? problem_.cells() / 2 : problem_.cells();
+    const int begin = p.transfer == amr::Transfer::quarter ? p.part * count : 0;
+    packs[k] = {p.block, p.face, static_cast<std::int16_t>(begin), static_cast<std::int16_t>(count),
+                static_cast<std::int64_t>(p.at)};
+  }
+  pack_count_ = packs.size();
+  packs_.send(device_);
+  device_.reserve(send_, plan.sends.values + 1);
+  device_.reserve(packed_, plan.receives.values + 1);
+  list_blocks(mesh, plan);
+  const auto n = static_cast<std::size_t>(mesh.size());
+  std::vector<double> measures;
+  for (std::int32_t i = 0; i < mesh.size(); ++i) measures.push_back(std::ldexp(1.0, -2 * mesh.level(i)));
+  measures_.store(measures, device_);
+  for (auto* flags : {&had_water_, &has_water_, &is_same_}) {
+    device_.reserve(*flags, n + 1);
+    support::cuda_check(cudaMemsetAsync(flags->data(), 0, n + 1, device_.main().get()), "flags of blocks");
+  }
+  is_new_ = copies_bed_ = true;
+}
+
+/// Blocks without remote neighbours come first.
+void CudaShallowWaterStage::list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan) {
+  const amr::BlockLists lists = amr::list_blocks(mesh);
+  interior_ = lists.interior.size();
+  blocks_ = static_cast<std::size_t>(mesh.size());
+  std::vector<std::array<std::array<std::int32_t, 2>, 4>> received(blocks_);
+  for (const amr::HaloPiece& p : plan.receives.pieces) {
+    const std::size_t part = p.transfer == amr::Transfer::restricted ? std::size_t(p.part) : 0;
+    received[std::size_t(p.block)][std::size_t(p.face)][part] = static_cast<std::int32_t>(p.at);
+  }
+  given_.clear();
+  const std::size_t strip = 2 * std::size_t(problem_.cells()) * water::kVariables;
+  const auto to = work_.prepare(blocks_, device_);
+  for (std::size_t k = 0; k < blocks_; ++k) {
+    const std::int32_t i = k < interior_ ? lists.interior[k] : lists.border[k - interior_];
+    const auto& links = mesh.links(i);
+    water::BlockWork work;
+    work.level = mesh.level(i);
+    work.number = i;
+    for (std::size_t face = 0; face < 4; ++face) {
+      const amr::FaceKind kind = links.kind[face];
+      const std::int32_t j = links.index[face][0];
+      const bool remote = j >= mesh.size();
+      const auto& from = received[std::size_t(i)][face];
+      work.a[face] = remote ? from[0] : j;
+      switch (kind) {
+        case amr::FaceKind::boundary:
+          work.behind[face] = water::Behind::boundary;
+          if (is_given(problem_.solution().setup().sides[face])) {
+            work.behind[face] = water::Behind::given;
+            work.a[face] = static_cast<std::int32_t>(given_.size() * strip);
+            given_.push_back({i, static_cast<int>(face)});
+          }
+          break;
+        case amr::FaceKind::same:
+          work.behind[face] = remote ? water::Behind::same_packed : water::Behind::same;
+          break;
+        case amr::FaceKind::coarse:
+          work.behind[face] = remote ? water::Behind::coarse_packed : water::Behind::coarse;
+          work.part[face] = static_cast<std::int8_t>(amr::own_part<2>(mesh.coord(i), static_cast<int>(face) / 2));
+          break;
+        case amr::FaceKind::fine: {
+          work.behind[face] = water::Behind::fine;
+          const std::int32_t second = links.index[face][1];
+          work.a[face] = remote ? ~from[0] : j;
+          work.b[face] = second >= mesh.size() ? ~from[1] : second;
+          break;
+        }
+      }
+    }
+    to[k] = work;
+  }
+  work_.send(device_);
+}
+
+/// Strips of the solution at a time.
+void CudaShallowWaterStage::fill_given(const amr::Mesh<2>& mesh, double time) {
+  if (given_.empty()) return;
+  const std::size_t strip = 2 * std::size_t(problem_.cells()) * water::kVariables;
+  const auto to = given_strips_.prepare(given_.size() * strip, device_);
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < given_.size(); ++k)
+    problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, to.data() + k * strip);
+  given_strips_.send(device_);
+}
+
+water::StageJob CudaShallowWaterStage::make_job(amr::CudaFields& fields) {
+  water::StageJob job;
+  job.blocks = work_.data();
+  job.count = static_cast<int>(blocks_);
+  job.cells = problem_.cells();
+  const auto shape = problem_.shape(0);
+  job.dx = shape.dx;
+  job.dy = shape.dy;
+  job.dt = step();
+  job.physics = problem_.physics();
+  for (std::size_t face = 0; face < 4; ++face) job.sides[face] = boundary_of(problem_.solution().setup().sides[face]);
+  job.in = fields.input();
+  job.memory = {packed_.data(),    given_strips_.data(), had_water_.data(),
+                has_water_.data(), is_same_.data(),      found_.data()};
+  return job;
+}
+
+void CudaShallowWaterStage::start_found() {
+  static constexpr std::array<unsigned long long, 3> kNothing{0, std::bit_cast<unsigned long long>(1e300), 0};
+  support::copy_to_device(found_.data(), kNothing.data(), kNothing.size(), device_.main());
+}
+
+void CudaShallowWaterStage::fetch_found() {
+  support::copy_to_host(found_host_.data(), static_cast<const unsigned long long*>(found_.data()), 3, device_.main());
+  found_there_.record(device_.main());
+  is_fetched_ = false;
+}
+
+std::int64_t CudaShallowWaterStage::computed() {
+  if (!is_fetched_) {
+    found_there_.synchronize();
+    is_fetched_ = true;
+    computed_ += static_cast<std::int64_t>(found_host_[2]);
+  }
+  return computed_;
+}
+
+double CudaShallowWaterStage::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields& base) {
+  static_cast<void>(computed());
+  if (is_new_) {
+    amr::CudaFields& fields = amr::cuda_fields(base);
+    fields.put_in_order();
+    start_found();
+    water::StageJob job = make_job(fields);
+    water::launch_measure(job, device_.main());
+    fetch_found();
+    found_there_.synchronize();
+    is_fetched_ = true;  // these were no stages
+    std::swap(had_water_, has_water_);
+    is_new_ = false;
+  }
+  return std::bit_cast<double>(found_host_[0]);
+}
+
+void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
+                                    const support::FixedPointScale* scale, support::Metrics& metrics) {
+  amr::CudaFields& fields = amr::cuda_fields(base);
+  static_cast<void>(computed());
+  const bool second = stage % 2 == 1;
+  fields.prepare_output();
+  device_.clock().begin(device_.main());
+  {
+    const support::PhaseTimer timer(metrics, support::Phase::halo);
+    const support::DeviceSlots blocks = fields.input();
+    device_.order(device_.main(), device_.side());
+    if (!sends_.empty()) {
+      water::launch_strips(packs_.data(), static_cast<int>(pack_count_), problem_.cells(), blocks, send_.data(),
+                           device_.side());
+      device_.link().start(send_.data(), sends_, packed_.data(), receives_, device_.side());
+    }
+    fill_given(mesh, second ? time() + step() : time());
+  }
+  start_found();
+  water::StageJob job = make_job(fields);
+  job.out = fields.output();
+  job.second = second;
+  job.copies_bed = copies_bed_;
+  const auto launch = [&](std::size_t begin, std::size_t end) {
+    const support::PhaseTimer timer(metrics, support::Phase::stencil);
+    job.blocks = work_.data() + begin;
+    job.count = static_cast<int>(end - begin);
+    water::launch_stage(job, device_.main());
+    device_.count_launches(job.count > 0 ? 1 : 0);
+    device_.clock().mark(amr::DevicePart::stencil, device_.main());
+  };
+  if (overlap_) launch(0, interior_);
+  {
+    const support::PhaseTimer timer(metrics, support::Phase::halo);
+    if (!sends_.empty()) device_.link().finish();
+    device_.order(device_.side(), device_.main());
+    device_.clock().mark(amr::DevicePart::wait, device_.main());
+  }
+  launch(overlap_ ? interior_ : 0, blocks_);
+  fetch_found();
+  fields.swap_buffers();
+  if (scale != nullptr) {
+    const kernels::DeviceSumView sums = sums_.start(*scale, device_.main());
+    kernels::launch_block_sums(fields.layout(), static_cast<int>(blocks_), fields.input(), sums, device_.main(),
+                               measures_.data());
+    sums_.fetch(static_cast<std::int64_t>(blocks_ * fields.layout().block_cells()), device_.main());
+  }
+  std::swap(had_water_, has_water_);
+  copies_bed_ = false;
+  count_stage(mesh.size(), second);
+  device_.clock().collect(metrics, false);
+  metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(fields.memory_bytes() + memory_bytes()));
+}
+
+void CudaShallowWaterStage::settle(support::Metrics& metrics) {
+  const support::PhaseTimer timer(metrics, support::Phase::stencil);
+  device_.main().synchronize();
+  device_.clock().collect(metrics, true);
+  device_.report(metrics);
+}
+
+std::size_t CudaShallowWaterStage::memory_bytes() const {
+  return work_.bytes() + packs_.bytes() + measures_.bytes() + given_strips_.bytes() + send_.bytes() + packed_.bytes() +
+         had_water_.bytes() + has_water_.bytes() + is_same_.bytes() + sums_.memory_bytes();
+}
+
+}  // namespace amrbench::workloads::shallow_water

@@ -1,0 +1,74 @@
+#pragma once
+// A stage of the shallow-water equations on a GPU: the twin of stage.hpp, with its bits. Only in builds with CUDA.
+//
+// The host makes lists when the mesh changes; a stage is two or three launches. Strips that other ranks need are packed
+// and travel in the side stream while blocks without remote neighbours are computed. The time step needs the fastest
+// wave of the stage before, which is the one number the host waits for in a step.
+#include <cstdint>
+#include <vector>
+
+#include "amr/cuda_face_stage.hpp"
+#include "amr/cuda_fields.hpp"
+#include "amr/halo_plan.hpp"
+#include "kernels/device_sum.hpp"
+#include "kernels/shallow_water/block_cuda.hpp"
+#include "workloads/shallow_water/problem.hpp"
+#include "workloads/shallow_water/water_stage.hpp"
+
+namespace amrbench::workloads::shallow_water {
+
+class CudaShallowWaterStage final : public WaterStage {
+ public:
+  /// Both must outlive it.
+  CudaShallowWaterStage(amr::CudaFields& fields, const Problem& problem, double cfl, bool overlap);
+
+  void mesh_changed(const amr::Mesh<2>& mesh) override;
+  void advance(const amr::Mesh<2>& mesh, amr::Fields& fields, std::int64_t stage, const support::FixedPointScale* scale,
+               support::Metrics& metrics) override;
+  [[nodiscard]] std::vector<support::FixedPointSum> sums() override { return sums_.totals(); }
+  void settle(support::Metrics& metrics) override;
+  [[nodiscard]] amr::HaloSize halo_size() const override { return halo_size_; }
+  [[nodiscard]] amr::StageDevice device() const override { return device_.description(); }
+  [[nodiscard]] std::size_t memory_bytes() const override;
+  [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override {
+    return problem_.is_closed() ? 1 : 0;
+  }
+  [[nodiscard]] std::int64_t computed() override;
+
+ private:
+  [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
+  [[nodiscard]] kernels::shallow_water::StageJob make_job(amr::CudaFields& fields);
+  void list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan);
+  void fill_given(const amr::Mesh<2>& mesh, double time);
+  void start_found();
+  void fetch_found();
+
+  const Problem& problem_;
+  amr::CudaDevice& device_;
+  bool overlap_;
+  kernels::DeviceSum sums_;
+  amr::HaloSize halo_size_;
+  std::size_t interior_ = 0, blocks_ = 0;
+  bool is_new_ = true, copies_bed_ = true;
+  amr::DeviceList<kernels::shallow_water::BlockWork> work_;
+  amr::DeviceList<kernels::shallow_water::StripJob> packs_;
+  std::size_t pack_count_ = 0;
+  amr::DeviceList<double> measures_;
+  /// A face where the solution itself stands behind the domain.
+  struct Given {
+    std::int32_t block;
+    int face;
+  };
+  std::vector<Given> given_;
+  amr::DeviceList<double> given_strips_;
+  std::vector<support::LinkPiece> sends_, receives_;
+  support::DeviceBuffer<double> send_, packed_;
+  support::DeviceBuffer<unsigned char> had_water_, has_water_, is_same_;
+  support::DeviceBuffer<unsigned long long> found_;
+  support::PinnedBuffer<unsigned long long> found_host_;
+  support::CudaEvent found_there_;
+  bool is_fetched_ = true;
+  std::int64_t computed_ = 0;
+};
+
+}  // namespace amrbench::workloads::shallow_water
