@@ -57,7 +57,7 @@ class Stage {
   Jump<Real> jump_of(int face, int m) const;
   void find_jump(int face);
   void march();
-  void x_row(int y);
+  void x_rows(int y);
   void update_row(int y, int now);
   void finish_row(int y);
 
@@ -211,24 +211,26 @@ void Stage<kLimiter, Real>::march() {
                plan_.spare_row(face - 1), plan_.spare_row(face), dy_over_dt, physics_.gravity, flux);
     }
     if (face == 0) continue;
-    x_row(face - 1);
+    if ((face - 1) % kRowsAtOnce == 0) x_rows(face - 1);
     update_row(face - 1, now);
     finish_row(face - 1);
   }
 }
 
-/// Slopes and fluxes along x in row y.
+/// Slopes and fluxes along x in row y and those that go with it. What is computed between the rows means nothing.
 template <Limiter kLimiter, class Real>
-void Stage<kLimiter, Real>::x_row(int y) {
-  const int n = shape_.cells;
+void Stage<kLimiter, Real>::x_rows(int y) {
+  const int n = shape_.cells, stride = plan_.stride, rows = std::min(kRowsAtOnce, n - y), before = (rows - 1) * stride;
   const RowOf4<Real> row = plan_.tile_row(y), slopes = plan_.buffers(Plan<Real>::kSlopesX);
   const RowOf4<Real> flux = plan_.buffers(Plan<Real>::kFluxX);
-  slope_rows<kLimiter>(whole_vectors<Real>(n + 2), shifted(row, -2), shifted(row, -1), row, shifted(slopes, -1));
-  flux_row(whole_vectors<Real>(n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3, plan_.spare_row(y) - 1,
-           plan_.spare_row(y), shape_.dx / dt_, physics_.gravity, flux);
+  slope_rows<kLimiter>(whole_vectors<Real>(before + n + 2), shifted(row, -2), shifted(row, -1), row,
+                       shifted(slopes, -1));
+  flux_row(whole_vectors<Real>(before + n + 1), shifted(row, -1), shifted(slopes, -1), row, slopes, 2, 3,
+           plan_.spare_row(y) - 1, plan_.spare_row(y), shape_.dx / dt_, physics_.gravity, flux);
   for (int face = 0; face < 2; ++face)
     if (strips_[face].kind != StripKind::same)
-      for (int v = 0; v < 4; ++v) flux.row[v][face * n] = plan_.jump(face).row[v][y];
+      for (int v = 0; v < 4; ++v)
+        for (int k = 0; k < rows; ++k) flux.row[v][k * stride + face * n] = plan_.jump(face).row[v][y + k];
 }
 
 /// U + dt L(U) of row y. Sums are ordered so that x and y may be exchanged.
@@ -238,10 +240,11 @@ void Stage<kLimiter, Real>::update_row(int y, int now) {
   const std::size_t plane = shape_.plane();
   const Real *const h = in_ + std::size_t(y) * n, *const hu = h + plane, *const hv = hu + plane;
   const Real* const rough = h + kRoughness * plane;
-  const RowOf4<Real> fx = plan_.buffers(Plan<Real>::kFluxX);
+  const int among = y % kRowsAtOnce * plan_.stride;
+  const RowOf4<Real> fx = shifted(plan_.buffers(Plan<Real>::kFluxX), among);
   const RowOf4<Real> below = plan_.buffers(Plan<Real>::kFluxY + 4 * (1 - now)),
                      above = plan_.buffers(Plan<Real>::kFluxY + 4 * now);
-  const Real* const wx = plan_.buffer(Plan<Real>::kSlopesX);
+  const Real* const wx = plan_.buffer(Plan<Real>::kSlopesX) + among;
   const Real* const wy = plan_.buffer(Plan<Real>::kSlopesY + 4 * (1 - now));
   const Real *const mx = fx.row[0], *const tx = fx.row[1], *const lx = fx.row[2], *const ux = fx.row[3];
   const Real *const m0 = below.row[0], *const t0 = below.row[1], *const u0 = below.row[3];

@@ -56,13 +56,15 @@ struct BlockShape {
 /// What a stage found in its new state.
 template <class Real>
 struct StepResult {
+  /// Water that waits behind a side of the domain is not in it: a dry domain with inflow needs a bound of its own.
   Real fastest = Real(0);         ///< largest of (|u| + c) / dx and (|v| + c) / dy [1/s]; 0 where all is dry
   Real smallest_depth = Real(0);  ///< [m]
   Real largest_depth = Real(0);   ///< [m]
   bool wet = false;               ///< some cell is deeper than dry_depth
 };
 
-/// Memory for one thread, for blocks of up to `cells` cells a side: about 6 (n + 4)^2 values.
+/// Memory for one thread, for blocks of up to `cells` cells a side: about
+/// 5 (n + 4)^2 + 108 (n + 4) values.
 template <class Real>
 class Scratch {
  public:

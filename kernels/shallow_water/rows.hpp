@@ -11,6 +11,8 @@ namespace amrbench::kernels::shallow_water {
 
 inline constexpr int kGhosts = 2;  ///< layers of a tile behind each face
 inline constexpr int kRowSlack = 16;
+inline constexpr int kRowsAtOnce =
+    4;  ///< along x: rows are walked as one, so that fewer vectors are cut off at their ends
 
 /// One value of a row each: w, h, u, v; or mass, transverse, lower, upper of fluxes.
 template <class Real>
@@ -45,7 +47,7 @@ struct Plan {
         tile(memory),
         rows(tile + 5 * plane),
         jumps(rows + std::size_t(kRows) * row_values()) {}
-  [[nodiscard]] std::size_t row_values() const { return std::size_t(stride) + kRowSlack; }
+  [[nodiscard]] std::size_t row_values() const { return std::size_t(stride) * kRowsAtOnce + kRowSlack; }
   /// Row y of the tile, -2 .. n+1, standing at cell x = 0.
   [[nodiscard]] RowOf4<Real> tile_row(int y) const {
     Real* const at = tile + std::size_t(y + kGhosts) * stride + kGhosts;
@@ -61,7 +63,8 @@ struct Plan {
     return {{at, at + n, at + 2 * n, at + 3 * n}};
   }
 
-  // Row buffers: half slopes along x; along y of this and the row before; fluxes likewise; new values.
+  // Row buffers: half slopes along x, of several rows, each `stride` after the one before; along y of this and the row
+  // before; fluxes likewise; new values.
   static constexpr int kSlopesX = 0, kSlopesY = 4, kFluxX = 12, kFluxY = 16, kNew = 24, kRows = 27;
 };
 
