@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "tests/temporary_folder.hpp"
@@ -27,6 +29,7 @@ struct TiffTags {
   std::vector<double> scale{5, 2, 0};
   std::vector<double> tie_point{0, 0, 0, 100, 40, 0};
   std::string no_data = "-9999";
+  std::uint32_t strip = 512;  ///< where cells begin; they are written there
 };
 
 /// 3 x 2 cells of 32-bit floats, little-endian, uncompressed, one strip.
@@ -48,16 +51,16 @@ std::string tiff_bytes(const std::vector<float>& cells, const TiffTags& tags) {
   };
   for (const float cell : cells) put(data, cell);
   const auto bytes = static_cast<std::uint32_t>(data.size());
-  entry(256, 4, 1, 3);        // width
-  entry(257, 4, 1, 2);        // height
-  entry(258, 3, 1, 32);       // bits
-  entry(259, 3, 1, 1);        // no compression
-  entry(262, 3, 1, 1);        // black is zero
-  entry(273, 4, 1, kDataAt);  // strip
-  entry(277, 3, 1, 1);        // samples a pixel
-  entry(278, 4, 1, 2);        // rows a strip
-  entry(279, 4, 1, bytes);    // bytes of the strip
-  entry(339, 3, 1, 3);        // floating point
+  entry(256, 4, 1, 3);   // width
+  entry(257, 4, 1, 2);   // height
+  entry(258, 3, 1, 32);  // bits
+  entry(259, 3, 1, 1);   // no compression
+  entry(262, 3, 1, 1);   // black is zero
+  entry(273, 4, 1, tags.strip);
+  entry(277, 3, 1, 1);      // samples a pixel
+  entry(278, 4, 1, 2);      // rows a strip
+  entry(279, 4, 1, bytes);  // bytes of the strip
+  entry(339, 3, 1, 3);      // floating point
   doubles(33550, tags.scale);
   doubles(33922, tags.tie_point);
   if (!tags.no_data.empty()) {
@@ -123,7 +126,9 @@ TEST_F(GeoTiff, IsRefused) {
   EXPECT_NE(refusal(tiff_bytes(cells, tags)).find("does not say where it lies"), std::string::npos);
   EXPECT_NE(refusal(tiff_bytes({1, 2, 3, 4, INFINITY, 6}, {})).find("row 2, column 2"), std::string::npos);
   EXPECT_NE(refusal("no tiff").find("cannot be read as GeoTIFF"), std::string::npos);
-  EXPECT_NE(refusal(tiff_bytes(cells, {}).substr(0, 520)).find("cannot be read"), std::string::npos);
+  TiffTags beyond;
+  beyond.strip = 100000;
+  EXPECT_NE(refusal(tiff_bytes(cells, beyond)).find("cannot be read"), std::string::npos);
   EXPECT_NE(tests::refusal_of([] { return read_raster("/no/such.tif"); }).find("/no/such.tif: cannot be read"),
             std::string::npos);
 }
