@@ -17,8 +17,10 @@ std::span<const Target> targets() {
                                         {"parts", &parts},
                                         {"points_csv", &points_csv},
                                         {"points_raw", &points_raw},
+                                        {"raster", &raster},
                                         {"setting", &setting},
                                         {"tetgen", &tetgen},
+                                        {"time_series", &time_series},
                                         {"toml", &toml},
                                         {"trace", &trace},
                                         {"weights", &weights}};
