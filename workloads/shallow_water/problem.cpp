@@ -63,6 +63,8 @@ std::span<const ProblemEntry> problem_registry() {
       ProblemEntry{"channel", "steady flow with friction over a bed made for it (MacDonald)",
                    [] { return make_friction_channel(); }},
       ProblemEntry{"lake", "still water among islands", [] { return make_lake(); }},
+      ProblemEntry{"lake_deep", "still water above all rocks", [] { return make_lake({.level = 4.0}); }},
+      ProblemEntry{"lake_low", "still water in few hollows", [] { return make_lake({.level = -1.2}); }},
   };
   return entries;
 }

@@ -127,6 +127,7 @@ void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
 double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) {
   auto& mine = dynamic_cast<shallow_water::WaterStage&>(stage);
   if (!is_started_) mine.set_time(start_time_);
+  stage_ = &mine;
   const double step = mine.choose_step(mesh, fields, longest);
   shortest_step_ = is_started_ ? std::min(shortest_step_, step) : step;
   longest_step_ = std::max(longest_step_, step);
@@ -165,6 +166,11 @@ std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const
   all.push_back({"shortest_step", shortest_step_, "s"});
   all.push_back({"longest_step", longest_step_, "s"});
   all.push_back({"end_time", time, "s"});
+  if (stage_ != nullptr) {
+    const auto computed = static_cast<double>(support::all_sum(mesh.comm(), stage_->computed()));
+    const auto made = static_cast<double>(support::all_sum(mesh.comm(), stage_->computed() + stage_->left_out()));
+    all.push_back({"computed_share", made > 0.0 ? computed / made : 0.0, ""});
+  }
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "amr/workload.hpp"
 #include "workloads/shallow_water/config.hpp"
 #include "workloads/shallow_water/problem.hpp"
+#include "workloads/shallow_water/water_stage.hpp"
 
 namespace amrbench::workloads {
 
@@ -35,6 +36,7 @@ class ShallowWater final : public amr::Workload<2> {
   shallow_water::Problem problem_;
   double start_time_ = 0.0;
   bool is_started_ = false;
+  shallow_water::WaterStage* stage_ = nullptr;  ///< of the simulation, once it has begun
   double shortest_step_ = 0.0, longest_step_ = 0.0;
 };
 
