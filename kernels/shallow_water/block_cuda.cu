@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/shallow_water/block_cuda.hpp"
 #include "support/error.hpp"
 
@@ -5,8 +7,18 @@ namespace amrbench::kernels::shallow_water {
 namespace {
 
 constexpr int kWarp = 32;
-constexpr int kThreads = 256;
+constexpr int kMostThreads = 384;
 constexpr int kTravelling = 4;
+
+/// Threads for blocks of n x n cells: the faces along one axis in as few passes as may be.
+constexpr int thread_count(int n) {
+  const int faces = n * (n + 1), passes = (faces + kMostThreads - 1) / kMostThreads;
+  return ((faces + passes - 1) / passes + kWarp - 1) / kWarp * kWarp;
+}
+/// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers.
+constexpr int resident_blocks(int n) {
+  return n == 0 ? 2 : 896 / thread_count(n);
+}
 
 using Prim = Primitive<double>;
 using Raw = RawCell<double>;
@@ -39,10 +51,14 @@ class BlockStage {
         work_(work),
         in_(job.in.at(work.number)),
         tile_{shared, stride() * stride()},
-        flux_x_{shared + 4 * tile_.plane, n() * (n() + 1)},
+        spare_(shared + 4 * tile_.plane),
+        flux_x_{shared + 5 * tile_.plane, n() * (n() + 1)},
         flux_y_{flux_x_.at + 4 * flux_x_.plane, n() * (n() + 1)},
-        dx_(job.dx * exp2_of(-work.level)),
-        dy_(job.dy * exp2_of(-work.level)) {}
+        // Powers of 2 scale exactly: these have the bits of the quotients of this level's sizes.
+        finer_(exp2_of(work.level)),
+        coarser_(exp2_of(-work.level)),
+        dt_over_dx_(job.dt_over_dx * finer_),
+        dt_over_dy_(job.dt_over_dy * finer_) {}
 
   __device__ void fill() const {
     for (int c = static_cast<int>(threadIdx.x); c < n() * n(); c += static_cast<int>(blockDim.x)) {
@@ -55,31 +71,37 @@ class BlockStage {
   }
 
   __device__ void find_fluxes() const {
-    const double ax = job_.dt / dx_, ay = job_.dt / dy_;
+    const double dx_over_dt = job_.dx_over_dt * coarser_, dy_over_dt = job_.dy_over_dt * coarser_;
     for (int k = static_cast<int>(threadIdx.x); k < n() * (n() + 1); k += static_cast<int>(blockDim.x)) {
       const int x = k % (n() + 1), y = k / (n() + 1);  // faces across x: n + 1 a row
       const int right = (y + 2) * stride() + x + 2;
       const Prim a = tile_.cell(right - 2), b = tile_.cell(right - 1), c = tile_.cell(right), d = tile_.cell(right + 1);
-      put(flux_x_, k, flux(a, b, c, d, spare_share(b.u, b.v, ax, ay), spare_share(c.u, c.v, ax, ay), dx_ / job_.dt));
+      put(flux_x_, k, flux(a, b, c, d, spare_[right - 1], spare_[right], dx_over_dt));
     }
     for (int k = static_cast<int>(threadIdx.x); k < n() * (n() + 1); k += static_cast<int>(blockDim.x)) {
       const int x = k % n(), y = k / n();
       const int upper = (y + 2) * stride() + x + 2;
       const Prim a = tile_.turned(upper - 2 * stride()), b = tile_.turned(upper - stride()), c = tile_.turned(upper),
                  d = tile_.turned(upper + stride());
-      put(flux_y_, k, flux(a, b, c, d, spare_share(b.v, b.u, ax, ay), spare_share(c.v, c.u, ax, ay), dy_ / job_.dt));
+      put(flux_y_, k, flux(a, b, c, d, spare_[upper - stride()], spare_[upper], dy_over_dt));
     }
   }
 
+  [[nodiscard]] __device__ bool has_jumps() const {
+    bool has = false;
+    for (int face = 0; face < 4; ++face) has = has || is_coarse(face) || work_.behind[face] == Behind::fine;
+    return has;
+  }
   /// Faces at which the level changes; after a barrier behind find_fluxes().
   __device__ void find_jumps() const {
     for (int k = static_cast<int>(threadIdx.x); k < 4 * n(); k += static_cast<int>(blockDim.x)) {
       const int face = k / n(), m = k % n();
       const bool coarse = is_coarse(face);
       if (!coarse && work_.behind[face] != Behind::fine) continue;
-      const double across = face < 2 ? dx_ : dy_, along = face < 2 ? dy_ : dx_;
       const double part = coarse ? 1.0 : 0.5, times = coarse ? 1.0 : 2.0;
-      const Extents<double> fine{part * (across / job_.dt), times * (job_.dt / across), times * (job_.dt / along)};
+      const double over_dt = (face < 2 ? job_.dx_over_dt : job_.dy_over_dt) * coarser_;
+      const double across = face < 2 ? dt_over_dx_ : dt_over_dy_, along = face < 2 ? dt_over_dy_ : dt_over_dx_;
+      const Extents<double> fine{part * over_dt, times * across, times * along};
       FaceFlux<double> half[2];
       jump_fluxes<kLimiter>(jump_of(face, coarse ? m / 2 : m), coarse == (face % 2 == 0), fine, job_.physics, half);
       FaceFlux<double> mine = half[m % 2];
@@ -94,7 +116,7 @@ class BlockStage {
   /// The new state of every cell; its figures, of this thread's cells.
   __device__ void update(double& fastest, double& least, double& most) const {
     const int plane = n() * n();
-    const double ax = job_.dt / dx_, ay = job_.dt / dy_, twice_g = 2.0 * job_.physics.gravity;
+    const double ax = dt_over_dx_, ay = dt_over_dy_, twice_g = 2.0 * job_.physics.gravity;
     double* const out = job_.out.at(work_.number);
     for (int c = static_cast<int>(threadIdx.x); c < plane; c += static_cast<int>(blockDim.x)) {
       const int x = c % n(), y = c / n(), at = (y + 2) * stride() + x + 2, left = y * (n() + 1) + x;
@@ -136,7 +158,8 @@ class BlockStage {
     const double u = hu * inverse, v = hv * inverse, c = std::sqrt(job_.physics.gravity * h);
     hu = h < dry() ? h * u : hu;
     hv = h < dry() ? h * v : hv;
-    const double x = (magnitude(u) + c) * (1.0 / dx_), y = (magnitude(v) + c) * (1.0 / dy_);
+    const double x = (magnitude(u) + c) * (job_.inverse_dx * finer_);
+    const double y = (magnitude(v) + c) * (job_.inverse_dy * finer_);
     fastest = larger(larger(x, y), fastest);
     least = smaller(h, least);
     most = larger(h, most);
@@ -156,6 +179,7 @@ class BlockStage {
     tile_(1, at) = p.h;
     tile_(2, at) = p.u;
     tile_(3, at) = p.v;
+    spare_[at] = spare_share(p.u, p.v, dt_over_dx_, dt_over_dy_);
   }
   __device__ static void put(const Planes& to, int k, const FaceFlux<double>& flux) {
     to(0, k) = flux.mass;
@@ -239,8 +263,10 @@ class BlockStage {
   const StageJob& job_;
   const BlockWork& work_;
   const double* in_;
-  Planes tile_, flux_x_, flux_y_;
-  double dx_, dy_;
+  Planes tile_;
+  double* spare_;
+  Planes flux_x_, flux_y_;
+  double finer_, coarser_, dt_over_dx_, dt_over_dy_;
 };
 
 /// The largest and smallest over a warp.
@@ -254,28 +280,23 @@ __device__ double warp_min(double x) {
 }
 
 /// Adds a thread block's figures to those of the launch; bits of doubles that are not negative compare like numbers.
-__device__ void report(const StageJob& job, int number, double fastest, double least, double most) {
-  __shared__ double parts[3][kThreads / kWarp];
+__device__ void report(const StageJob& job, double fastest, double least) {
+  __shared__ double parts[2][kMostThreads / kWarp];
   const int warp = static_cast<int>(threadIdx.x) / kWarp, warps = static_cast<int>(blockDim.x) / kWarp;
   fastest = warp_max(fastest);
-  most = warp_max(most);
   least = warp_min(least);
   if (threadIdx.x % kWarp == 0) {
     parts[0][warp] = fastest;
     parts[1][warp] = least;
-    parts[2][warp] = most;
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int w = 1; w < warps; ++w) {
     fastest = larger(fastest, parts[0][w]);
     least = smaller(least, parts[1][w]);
-    most = larger(most, parts[2][w]);
   }
-  job.memory.has_water[number] = most > 0.0;
   atomicMax(job.memory.found, static_cast<unsigned long long>(__double_as_longlong(fastest)));
   atomicMin(reinterpret_cast<long long*>(job.memory.found) + 1, __double_as_longlong(least));
-  atomicAdd(job.memory.found + 2, 1ULL);
 }
 
 /// Holds neither the block nor what lies behind its faces water?
@@ -301,35 +322,59 @@ __device__ bool is_dry(const StageJob& job, const BlockWork& work) {
   return !wet;
 }
 
-template <Limiter kLimiter, int kN>
-__global__ void __launch_bounds__(kThreads) stage_kernel(const __grid_constant__ StageJob job) {
-  extern __shared__ double shared[];
-  const BlockWork& work = job.blocks[blockIdx.x];
-  if (is_dry(job, work)) {
-    if (threadIdx.x == 0) job.memory.has_water[work.number] = 0;
-    if (job.memory.is_same[work.number] != 0) return;
-    const int values = kVariables * job.cells * job.cells;
-    const double* const from = job.in.at(work.number);
-    double* const to = job.out.at(work.number);
-    for (int k = static_cast<int>(threadIdx.x); k < values; k += static_cast<int>(blockDim.x)) to[k] = from[k];
-    __syncthreads();
-    if (threadIdx.x == 0) job.memory.is_same[work.number] = 1;
+/// Lists the blocks of a job that are to be computed, and those that are only to be copied; in any order.
+__global__ void list_kernel(const __grid_constant__ StageJob job) {
+  const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (k >= job.count) return;
+  const BlockWork& work = job.blocks[k];
+  if (!is_dry(job, work)) {
+    job.memory.is_same[work.number] = 0;
+    job.memory.computed[atomicAdd(job.memory.counts, 1)] = k;
     return;
   }
-  const BlockStage<kLimiter, kN> stage(job, work, shared);
-  stage.fill();
-  __syncthreads();
-  stage.find_fluxes();
-  __syncthreads();
-  stage.find_jumps();
-  __syncthreads();
-  double fastest = 0.0, least = 1e300, most = 0.0;
-  stage.update(fastest, least, most);
-  if (threadIdx.x == 0) job.memory.is_same[work.number] = 0;
-  report(job, work.number, fastest, least, most);
+  job.memory.has_water[work.number] = 0;
+  if (job.memory.is_same[work.number] != 0) return;
+  job.memory.is_same[work.number] = 1;
+  job.memory.copied[atomicAdd(job.memory.counts + 1, 1)] = k;
 }
 
-__global__ void __launch_bounds__(kThreads) measure_kernel(const __grid_constant__ StageJob job) {
+__global__ void copy_kernel(const __grid_constant__ StageJob job) {
+  const int values = kVariables * job.cells * job.cells;
+  for (int i = static_cast<int>(blockIdx.x); i < job.memory.counts[1]; i += static_cast<int>(gridDim.x)) {
+    const int number = job.blocks[job.memory.copied[i]].number;
+    const double* const from = job.in.at(number);
+    double* const to = job.out.at(number);
+    for (int k = static_cast<int>(threadIdx.x); k < values; k += static_cast<int>(blockDim.x)) to[k] = from[k];
+  }
+}
+
+/// Thread blocks stay and take one block of the list after another: how many there are only the device knows.
+template <Limiter kLimiter, int kN>
+__global__ void __launch_bounds__(kN == 0 ? kMostThreads : thread_count(kN), resident_blocks(kN))
+    stage_kernel(const __grid_constant__ StageJob job) {
+  extern __shared__ double shared[];
+  const int count = job.memory.counts[0];
+  double fastest = 0.0, least = 1e300;
+  for (int i = static_cast<int>(blockIdx.x); i < count; i += static_cast<int>(gridDim.x)) {
+    const BlockWork& work = job.blocks[job.memory.computed[i]];
+    const BlockStage<kLimiter, kN> stage(job, work, shared);
+    stage.fill();
+    __syncthreads();
+    stage.find_fluxes();
+    __syncthreads();
+    if (stage.has_jumps()) {
+      stage.find_jumps();
+      __syncthreads();
+    }
+    double most = 0.0;
+    stage.update(fastest, least, most);
+    const bool water = __syncthreads_or(most > 0.0);
+    if (threadIdx.x == 0) job.memory.has_water[work.number] = water;
+  }
+  if (static_cast<int>(blockIdx.x) < count) report(job, fastest, least);
+}
+
+__global__ void __launch_bounds__(kMostThreads) measure_kernel(const __grid_constant__ StageJob job) {
   const BlockWork& work = job.blocks[blockIdx.x];
   const BlockStage<Limiter::minmod, 0> stage(job, work, nullptr);
   const double* const in = job.in.at(work.number);
@@ -339,7 +384,9 @@ __global__ void __launch_bounds__(kThreads) measure_kernel(const __grid_constant
     double hu = in[plane + c], hv = in[2 * plane + c];
     stage.measure(in[c], hu, hv, fastest, least, most);
   }
-  report(job, work.number, fastest, least, most);
+  const bool water = __syncthreads_or(most > 0.0);
+  if (threadIdx.x == 0) job.memory.has_water[work.number] = water;
+  report(job, fastest, least);
 }
 
 __global__ void strip_kernel(const StripJob* jobs, int n, support::DeviceSlots blocks, double* packed) {
@@ -352,21 +399,24 @@ __global__ void strip_kernel(const StripJob* jobs, int n, support::DeviceSlots b
   }
 }
 
-int thread_count(int cells) {
-  const int all = (cells * cells + kWarp - 1) / kWarp * kWarp;
-  return all < kThreads ? all : kThreads;
+int multiprocessors() {
+  int device = 0, count = 0;
+  support::cuda_check(cudaGetDevice(&device), "cudaGetDevice");
+  support::cuda_check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
+  return count;
 }
 
 template <Limiter kLimiter, int kN>
 void launch(const StageJob& job, const support::CudaStream& stream) {
   const int n = job.cells;
-  const std::size_t bytes = sizeof(double) * 4 * (std::size_t(n + 4) * (n + 4) + 2 * std::size_t(n) * (n + 1));
+  const std::size_t bytes = sizeof(double) * (5 * std::size_t(n + 4) * (n + 4) + 8 * std::size_t(n) * (n + 1));
   constexpr std::size_t kUsual = 48 << 10;
   if (bytes > kUsual)
     support::cuda_check(cudaFuncSetAttribute(stage_kernel<kLimiter, kN>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(bytes)),
                         "shared memory of a shallow-water stage");
-  stage_kernel<kLimiter, kN><<<job.count, thread_count(n), bytes, stream.get()>>>(job);
+  const int most = multiprocessors() * resident_blocks(kN);
+  stage_kernel<kLimiter, kN><<<std::min(job.count, most), thread_count(n), bytes, stream.get()>>>(job);
 }
 
 template <Limiter kLimiter>
@@ -387,6 +437,9 @@ void launch_limited(const StageJob& job, const support::CudaStream& stream) {
 
 void launch_stage(const StageJob& job, const support::CudaStream& stream) {
   if (job.count == 0) return;
+  constexpr int kListThreads = 256;
+  list_kernel<<<(job.count + kListThreads - 1) / kListThreads, kListThreads, 0, stream.get()>>>(job);
+  copy_kernel<<<std::min(job.count, 2 * multiprocessors()), kListThreads, 0, stream.get()>>>(job);
   switch (job.physics.limiter) {
     case Limiter::minmod:
       launch_limited<Limiter::minmod>(job, stream);

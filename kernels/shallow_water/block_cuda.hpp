@@ -3,7 +3,7 @@
 // twin of block.hpp, whose bits it gives: both are made of cell.hpp and face.hpp.
 //
 // A thread block gathers its cells and two layers behind each face into shared memory, finds all fluxes there and
-// writes the new state. A block that holds no water, and around which none is seen, is left out by its first warp.
+// writes the new state. Which blocks hold water, or may get some, is listed on the device; the others are left out.
 // A stage of double precision moves 64 bytes a cell, and 88 in the second stage; it has about 600 operations.
 #include <array>
 #include <cstdint>
@@ -41,17 +41,20 @@ struct StageMemory {
   const unsigned char* had_water = nullptr;  ///< of each block, before
   unsigned char* has_water = nullptr;        ///< and after
   unsigned char* is_same = nullptr;          ///< do both buffers hold the same of a block?
-  /// Bits of three doubles of at least 0: the largest (|u| + c) / dx, the smallest depth; and a count of blocks
-  /// computed.
+  /// Bits of two doubles of at least 0: the largest (|u| + c) / dx and the smallest depth.
   unsigned long long* found = nullptr;
+  /// How many of the job's blocks are computed and how many copied, 0 before, and which: room for all of them.
+  int* counts = nullptr;
+  int *computed = nullptr, *copied = nullptr;
 };
 
 struct StageJob {
   const BlockWork* blocks = nullptr;
   int count = 0;
-  int cells = 16;             ///< along an edge; even, 4 to 32
-  double dx = 1.0, dy = 1.0;  ///< of level 0 [m]
+  int cells = 16;  ///< along an edge; even, 4 to 32
   double dt = 0.0;
+  /// Of the cells of level 0: quotients are dear, and those of other levels differ by powers of 2.
+  double dt_over_dx = 0.0, dt_over_dy = 0.0, dx_over_dt = 0.0, dy_over_dt = 0.0, inverse_dx = 1.0, inverse_dy = 1.0;
   bool second = false;      ///< the output holds U^n
   bool copies_bed = false;  ///< to the output
   Physics<double> physics;
@@ -60,7 +63,7 @@ struct StageJob {
   StageMemory memory;
 };
 
-/// One stage of all blocks of the list. Asynchronous. Errors: RunError when it cannot be launched.
+/// One stage of all blocks of the list, three launches. Asynchronous. Errors: RunError when it cannot be launched.
 void launch_stage(const StageJob& job, const support::CudaStream& stream);
 
 /// memory.found and memory.has_water of a state as it is, in job.in.

@@ -48,9 +48,13 @@ TEST_F(ShallowWaterOnGpus, SameBitsAsOnTheHost) {
     config.run.overlap = random() % 2 != 0;
     SCOPED_TRACE(problem + ", edge " + std::to_string(edge) + ", " + config.shallow_water.limiter + ", " +
                  config.partition.method + ", seed " + std::to_string(kSeed));
-    const Result wanted = run(self, config);
+    Result wanted = run(self, config);
     config.device.backend = "cuda";
-    const Result result = run(world, config);
+    Result result = run(world, config);
+    // A GPU looks at whole neighbours, the host at the two layers behind a face.
+    EXPECT_GE(result.findings["computed_share"], wanted.findings["computed_share"]);
+    result.findings.erase("computed_share");
+    wanted.findings.erase("computed_share");
     EXPECT_TRUE(result.passed);
     EXPECT_TRUE(result.same_bits(wanted));
     EXPECT_EQ(result.findings, wanted.findings);

@@ -13,6 +13,8 @@ namespace {
 namespace water = kernels::shallow_water;
 
 constexpr std::size_t kTravelling = water::kVariables - 1;
+/// Words of what a stage finds: the fastest wave, the smallest depth, and two counts each for its two launches.
+constexpr std::size_t kFound = 4;
 
 water::Boundary<double> boundary_of(const SideCondition& side) {
   switch (side.kind) {
@@ -45,8 +47,8 @@ amr::PieceSizes strip_sizes(std::size_t n) {
 
 CudaShallowWaterStage::CudaShallowWaterStage(amr::CudaFields& fields, const Problem& problem, double cfl, bool overlap)
     : WaterStage(cfl), problem_(problem), device_(fields.device()), overlap_(overlap), sums_(fields.layout()) {
-  found_.resize_discard(3);
-  found_host_.resize_discard(3);
+  found_.resize_discard(kFound);
+  found_host_.resize_discard(kFound);
 }
 
 void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
@@ -77,6 +79,7 @@ void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
     device_.reserve(*flags, n + 1);
     support::cuda_check(cudaMemsetAsync(flags->data(), 0, n + 1, device_.main().get()), "flags of blocks");
   }
+  device_.reserve(lists_, 2 * n + 1);
   is_new_ = copies_bed_ = true;
 }
 
@@ -152,24 +155,30 @@ water::StageJob CudaShallowWaterStage::make_job(amr::CudaFields& fields) {
   job.count = static_cast<int>(blocks_);
   job.cells = problem_.cells();
   const auto shape = problem_.shape(0);
-  job.dx = shape.dx;
-  job.dy = shape.dy;
   job.dt = step();
+  job.dt_over_dx = job.dt / shape.dx;
+  job.dt_over_dy = job.dt / shape.dy;
+  job.dx_over_dt = shape.dx / job.dt;
+  job.dy_over_dt = shape.dy / job.dt;
+  job.inverse_dx = 1.0 / shape.dx;
+  job.inverse_dy = 1.0 / shape.dy;
   job.physics = problem_.physics();
   for (std::size_t face = 0; face < 4; ++face) job.sides[face] = boundary_of(problem_.solution().setup().sides[face]);
   job.in = fields.input();
-  job.memory = {packed_.data(),    given_strips_.data(), had_water_.data(),
-                has_water_.data(), is_same_.data(),      found_.data()};
+  job.memory = {packed_.data(),  given_strips_.data(), had_water_.data(), has_water_.data(),
+                is_same_.data(), found_.data(),        nullptr,           nullptr,
+                nullptr};
   return job;
 }
 
 void CudaShallowWaterStage::start_found() {
-  static constexpr std::array<unsigned long long, 3> kNothing{0, std::bit_cast<unsigned long long>(1e300), 0};
+  static constexpr std::array<unsigned long long, kFound> kNothing{0, std::bit_cast<unsigned long long>(1e300)};
   support::copy_to_device(found_.data(), kNothing.data(), kNothing.size(), device_.main());
 }
 
 void CudaShallowWaterStage::fetch_found() {
-  support::copy_to_host(found_host_.data(), static_cast<const unsigned long long*>(found_.data()), 3, device_.main());
+  support::copy_to_host(found_host_.data(), static_cast<const unsigned long long*>(found_.data()), kFound,
+                        device_.main());
   found_there_.record(device_.main());
   is_fetched_ = false;
 }
@@ -178,7 +187,8 @@ std::int64_t CudaShallowWaterStage::computed() {
   if (!is_fetched_) {
     found_there_.synchronize();
     is_fetched_ = true;
-    computed_ += static_cast<std::int64_t>(found_host_[2]);
+    constexpr unsigned long long kLow = 0xffffffff;  // of two counts in a word, the first
+    computed_ += static_cast<std::int64_t>((found_host_[2] & kLow) + (found_host_[3] & kLow));
   }
   return computed_;
 }
@@ -227,8 +237,11 @@ void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base,
     const support::PhaseTimer timer(metrics, support::Phase::stencil);
     job.blocks = work_.data() + begin;
     job.count = static_cast<int>(end - begin);
+    job.memory.counts = reinterpret_cast<int*>(found_.data() + (begin == 0 ? 2 : 3));
+    job.memory.computed = lists_.data() + begin;
+    job.memory.copied = lists_.data() + blocks_ + begin;
     water::launch_stage(job, device_.main());
-    device_.count_launches(job.count > 0 ? 1 : 0);
+    device_.count_launches(job.count > 0 ? 3 : 0);
     device_.clock().mark(amr::DevicePart::stencil, device_.main());
   };
   if (overlap_) launch(0, interior_);

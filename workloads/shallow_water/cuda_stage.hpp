@@ -64,6 +64,7 @@ class CudaShallowWaterStage final : public WaterStage {
   std::vector<support::LinkPiece> sends_, receives_;
   support::DeviceBuffer<double> send_, packed_;
   support::DeviceBuffer<unsigned char> had_water_, has_water_, is_same_;
+  support::DeviceBuffer<int> lists_;  ///< blocks computed, blocks copied
   support::DeviceBuffer<unsigned long long> found_;
   support::PinnedBuffer<unsigned long long> found_host_;
   support::CudaEvent found_there_;
