@@ -15,9 +15,15 @@ constexpr int thread_count(int n) {
   const int faces = n * (n + 1), passes = (faces + kMostThreads - 1) / kMostThreads;
   return ((faces + passes - 1) / passes + kWarp - 1) / kWarp * kWarp;
 }
+/// Bytes of shared memory: a tile and the fluxes along both axes, four values each.
+constexpr std::size_t shared_bytes(int n) {
+  const auto edge = static_cast<std::size_t>(n);
+  return sizeof(double) * 4 * ((edge + 4) * (edge + 4) + 2 * edge * (edge + 1));
+}
 /// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers.
 constexpr int resident_blocks(int n) {
-  return n == 0 ? 2 : 896 / thread_count(n);
+  constexpr std::size_t kSharedBytes = 227 << 10;
+  return n == 0 ? 2 : std::min(1200 / thread_count(n), static_cast<int>(kSharedBytes / (shared_bytes(n) + 1024)));
 }
 
 using Prim = Primitive<double>;
@@ -51,8 +57,7 @@ class BlockStage {
         work_(work),
         in_(job.in.at(work.number)),
         tile_{shared, stride() * stride()},
-        spare_(shared + 4 * tile_.plane),
-        flux_x_{shared + 5 * tile_.plane, n() * (n() + 1)},
+        flux_x_{shared + 4 * tile_.plane, n() * (n() + 1)},
         flux_y_{flux_x_.at + 4 * flux_x_.plane, n() * (n() + 1)},
         // Powers of 2 scale exactly: these have the bits of the quotients of this level's sizes.
         finer_(exp2_of(work.level)),
@@ -76,14 +81,14 @@ class BlockStage {
       const int x = k % (n() + 1), y = k / (n() + 1);  // faces across x: n + 1 a row
       const int right = (y + 2) * stride() + x + 2;
       const Prim a = tile_.cell(right - 2), b = tile_.cell(right - 1), c = tile_.cell(right), d = tile_.cell(right + 1);
-      put(flux_x_, k, flux(a, b, c, d, spare_[right - 1], spare_[right], dx_over_dt));
+      put(flux_x_, k, flux(a, b, c, d, spare(b.u, b.v), spare(c.u, c.v), dx_over_dt));
     }
     for (int k = static_cast<int>(threadIdx.x); k < n() * (n() + 1); k += static_cast<int>(blockDim.x)) {
       const int x = k % n(), y = k / n();
       const int upper = (y + 2) * stride() + x + 2;
       const Prim a = tile_.turned(upper - 2 * stride()), b = tile_.turned(upper - stride()), c = tile_.turned(upper),
                  d = tile_.turned(upper + stride());
-      put(flux_y_, k, flux(a, b, c, d, spare_[upper - stride()], spare_[upper], dy_over_dt));
+      put(flux_y_, k, flux(a, b, c, d, spare(b.v, b.u), spare(c.v, c.u), dy_over_dt));
     }
   }
 
@@ -168,6 +173,9 @@ class BlockStage {
   [[nodiscard]] __device__ int n() const { return kN > 0 ? kN : job_.cells; }
 
  private:
+  [[nodiscard]] __device__ double spare(double u, double v) const {
+    return spare_share(u, v, dt_over_dx_, dt_over_dy_);
+  }
   [[nodiscard]] __device__ int stride() const { return n() + 4; }
   [[nodiscard]] __device__ double dry() const { return job_.physics.dry_depth; }
   [[nodiscard]] __device__ static double exp2_of(int e) { return __longlong_as_double((1023LL + e) << 52); }
@@ -179,7 +187,6 @@ class BlockStage {
     tile_(1, at) = p.h;
     tile_(2, at) = p.u;
     tile_(3, at) = p.v;
-    spare_[at] = spare_share(p.u, p.v, dt_over_dx_, dt_over_dy_);
   }
   __device__ static void put(const Planes& to, int k, const FaceFlux<double>& flux) {
     to(0, k) = flux.mass;
@@ -264,7 +271,6 @@ class BlockStage {
   const BlockWork& work_;
   const double* in_;
   Planes tile_;
-  double* spare_;
   Planes flux_x_, flux_y_;
   double finer_, coarser_, dt_over_dx_, dt_over_dy_;
 };
@@ -409,13 +415,17 @@ int multiprocessors() {
 template <Limiter kLimiter, int kN>
 void launch(const StageJob& job, const support::CudaStream& stream) {
   const int n = job.cells;
-  const std::size_t bytes = sizeof(double) * (5 * std::size_t(n + 4) * (n + 4) + 8 * std::size_t(n) * (n + 1));
+  const std::size_t bytes = shared_bytes(n);
   constexpr std::size_t kUsual = 48 << 10;
   if (bytes > kUsual)
     support::cuda_check(cudaFuncSetAttribute(stage_kernel<kLimiter, kN>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                              static_cast<int>(bytes)),
                         "shared memory of a shallow-water stage");
-  const int most = multiprocessors() * resident_blocks(kN);
+  int resident = 0;
+  support::cuda_check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, stage_kernel<kLimiter, kN>, thread_count(n), bytes),
+      "occupancy of a shallow-water stage");
+  const int most = multiprocessors() * std::max(1, resident);
   stage_kernel<kLimiter, kN><<<std::min(job.count, most), thread_count(n), bytes, stream.get()>>>(job);
 }
 
