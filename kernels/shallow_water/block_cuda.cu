@@ -20,10 +20,12 @@ constexpr std::size_t shared_bytes(int n) {
   const auto edge = static_cast<std::size_t>(n);
   return sizeof(double) * 4 * ((edge + 4) * (edge + 4) + 2 * edge * (edge + 1));
 }
-/// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers.
-constexpr int resident_blocks(int n) {
+/// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers, of
+/// which the harmonic mean wants most.
+constexpr int resident_blocks(int n, Limiter limiter) {
+  const int threads = limiter == Limiter::van_leer ? 896 : 1200;
   constexpr std::size_t kSharedBytes = 227 << 10;
-  return n == 0 ? 2 : std::min(1200 / thread_count(n), static_cast<int>(kSharedBytes / (shared_bytes(n) + 1024)));
+  return n == 0 ? 2 : std::min(threads / thread_count(n), static_cast<int>(kSharedBytes / (shared_bytes(n) + 1024)));
 }
 
 using Prim = Primitive<double>;
@@ -356,7 +358,7 @@ __global__ void copy_kernel(const __grid_constant__ StageJob job) {
 
 /// Thread blocks stay and take one block of the list after another: how many there are only the device knows.
 template <Limiter kLimiter, int kN>
-__global__ void __launch_bounds__(kN == 0 ? kMostThreads : thread_count(kN), resident_blocks(kN))
+__global__ void __launch_bounds__(kN == 0 ? kMostThreads : thread_count(kN), resident_blocks(kN, kLimiter))
     stage_kernel(const __grid_constant__ StageJob job) {
   extern __shared__ double shared[];
   const int count = job.memory.counts[0];
