@@ -8,8 +8,8 @@ namespace {
 constexpr int kThreads = 256;
 
 template <int Lanes>
-__global__ void __launch_bounds__(kThreads) sum_kernel(int values, support::DeviceSlots blocks, DeviceSumView view,
-                                                            const double* measures) {
+__global__ void __launch_bounds__(kThreads)
+    sum_kernel(int values, support::DeviceSlots blocks, DeviceSumView view, const double* measures) {
   // The step from one pass to the next is a multiple of the lanes, so a thread keeps to one variable.
   constexpr int kStep = kThreads / Lanes * Lanes;
   __shared__ unsigned long long scratch[sum_scratch_words<Lanes, 1>(kThreads)];
@@ -35,9 +35,8 @@ void launch_block_sums(const BlockLayout& l, int count, const support::DeviceSlo
                        const support::CudaStream& stream, const double* measures) {
   if (count == 0) return;
   const dim3 grid(static_cast<unsigned int>(count), static_cast<unsigned int>(l.chunks));
-  using Launch =
-      void (*)(const BlockLayout&, const dim3&, const support::DeviceSlots&, const DeviceSumView&, const double*,
-               cudaStream_t);
+  using Launch = void (*)(const BlockLayout&, const dim3&, const support::DeviceSlots&, const DeviceSumView&,
+                          const double*, cudaStream_t);
   static constexpr Launch kLaunches[kMaxLanes] = {launch_sums<1>, launch_sums<2>, launch_sums<3>, launch_sums<4>,
                                                   launch_sums<5>, launch_sums<6>, launch_sums<7>, launch_sums<8>};
   kLaunches[l.lanes - 1](l, grid, blocks, sums, measures, stream.get());
