@@ -30,6 +30,7 @@ void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
   const auto n = static_cast<std::size_t>(mesh.size());
   all_.resize(n);
   std::iota(all_.begin(), all_.end(), 0);
+  had_water_.assign(n, 1);
   has_water_.assign(n, 1);
   same_.assign(n, 0);
   if (measures_) block_seconds_.assign(n, 0.0);
@@ -43,7 +44,7 @@ void ShallowWaterStage::measure_state(const amr::Mesh<2>& mesh, const amr::Field
 #pragma omp parallel for schedule(static) reduction(max : fastest)
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     const auto found = swe::measure_block(problem_.shape(mesh.level(i)), problem_.physics(), fields.block(i));
-    has_water_[std::size_t(i)] = found.largest_depth > 0.0;
+    had_water_[std::size_t(i)] = found.largest_depth > 0.0;
     fastest = std::max(fastest, found.fastest);
   }
   fastest_ = fastest;
@@ -88,6 +89,7 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
     computed_ += std::exchange(worker->computed, 0);
   }
   fields.swap_buffers();
+  had_water_.swap(has_water_);
   copies_bed_ = false;
   count_stage(mesh.size(), second);
 }
@@ -105,22 +107,38 @@ void ShallowWaterStage::compute(const Pass& pass, std::span<const std::int32_t> 
   }
 }
 
+/// Do block i and all around it hold no water, as far as is known without looking at their cells?
+bool ShallowWaterStage::is_dry_around(const amr::Mesh<2>& mesh, std::int32_t i) const {
+  if (had_water_[std::size_t(i)]) return false;
+  const auto& links = mesh.links(i);
+  for (std::size_t face = 0; face < 4; ++face) {
+    if (links.kind[face] == amr::FaceKind::boundary) return false;
+    for (const std::int32_t j : links.index[face])
+      if (j >= mesh.size() || (j >= 0 && had_water_[std::size_t(j)])) return false;
+  }
+  return true;
+}
+
 void ShallowWaterStage::compute_block(const Pass& pass, std::int32_t i, Worker& worker) {
   const double* const in = pass.fields.block(i);
   double* const out = pass.fields.output(i);
   const auto shape = problem_.shape(pass.mesh.level(i));
   const std::size_t plane = shape.plane();
-  halo_.gather(pass.mesh, pass.fields, problem_, pass.time, i, worker.strips);
-  char& has_water = has_water_[std::size_t(i)];
   char& same = same_[std::size_t(i)];
-  if (!has_water && worker.strips.is_dry) {
+  bool is_dry = is_dry_around(pass.mesh, i);
+  if (!is_dry) {
+    halo_.gather(pass.mesh, pass.fields, problem_, pass.time, i, worker.strips);
+    is_dry = !had_water_[std::size_t(i)] && worker.strips.is_dry;
+  }
+  if (is_dry) {
+    has_water_[std::size_t(i)] = 0;
     if (!same) std::copy_n(in, shape.values(), out);
     same = 1;
   } else {
     if (copies_bed_) std::copy_n(in + swe::kBed * plane, 2 * plane, out + swe::kBed * plane);
     const auto found = swe::advance_block(shape, problem_.physics(), in, worker.strips.strips,
                                           pass.second ? out : nullptr, step(), out, worker.scratch);
-    has_water = found.largest_depth > 0.0;
+    has_water_[std::size_t(i)] = found.largest_depth > 0.0;
     same = 0;
     worker.fastest = std::max(worker.fastest, found.fastest);
     ++worker.computed;

@@ -49,6 +49,7 @@ class ShallowWaterStage final : public WaterStage {
   };
   void compute(const Pass& pass, std::span<const std::int32_t> blocks);
   void compute_block(const Pass& pass, std::int32_t i, Worker& worker);
+  [[nodiscard]] bool is_dry_around(const amr::Mesh<2>& mesh, std::int32_t i) const;
   void add_up(const Pass& pass, std::int32_t i, Worker& worker) const;
   void measure_state(const amr::Mesh<2>& mesh, const amr::FieldStore& fields);
 
@@ -59,9 +60,10 @@ class ShallowWaterStage final : public WaterStage {
   std::vector<std::int32_t> all_;
   bool is_new_ = true;           ///< the mesh, since the last stage: nothing is known of its blocks
   bool copies_bed_ = true;       ///< to the output, in the next stage
-  std::vector<char> has_water_;  ///< of each block's present state
-  std::vector<char> same_;       ///< do both buffers hold the same of it?
-  double fastest_ = 0.0;         ///< of this rank's present state [1/s]
+  std::vector<char> had_water_;  ///< of each block's state before the stage, and after it
+  std::vector<char> has_water_;
+  std::vector<char> same_;  ///< do both buffers hold the same of it?
+  double fastest_ = 0.0;    ///< of this rank's present state [1/s]
   std::int64_t computed_ = 0;
   bool measures_ = false;
   std::vector<double> block_seconds_;
