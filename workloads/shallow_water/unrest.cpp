@@ -57,7 +57,7 @@ Unrest find_unrest(const Problem& problem, double dry_depth, const amr::Mesh<2>&
     if (mesh.links(i).kind[std::size_t(face)] == amr::FaceKind::boundary) continue;
     const swe::Strip<double>& strip = around.strips[std::size_t(face)];
     const int along = swe::strip_cells(strip.kind, n);
-    const auto stride = static_cast<std::size_t>(2 * along);
+    const std::size_t stride = 2 * std::size_t(along);
     for (int m = 0; m < along; ++m) {
       const CellRef near{strip.values + m, stride}, far{strip.values + along + m, stride};
       const CellRef inside{block + swe::cell_at_face(n, face, 0, m * n / along), plane};
