@@ -70,8 +70,9 @@ struct Plan {
 
 template <class Real>
 [[nodiscard]] std::size_t scratch_values(int n) {
-  const Plan<Real> plan(n, nullptr);
-  return 5 * plan.plane + std::size_t(Plan<Real>::kRows) * plan.row_values() + std::size_t{16} * n;
+  const auto stride = static_cast<std::size_t>(n + 2 * kGhosts);
+  const std::size_t plane = stride * stride + kRowSlack;
+  return 5 * plane + Plan<Real>::kRows * (stride + kRowSlack) + std::size_t{16} * std::size_t(n);
 }
 
 /// Primitive values of `count` cells whose raw values lie `plane` apart. Returns their largest depth.

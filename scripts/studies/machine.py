@@ -70,8 +70,8 @@ def content_hash(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def program_facts(program: str) -> dict[str, str]:
-    """version, commit, build, compiler and mpi as `amrbench info` prints them."""
+def program_facts(program: str) -> dict[str, str | bool]:
+    """version, commit, whether files had changed since (dirty), build, compiler and mpi as `amrbench info` has them."""
     text = output_of(program, "info")
 
     def line(name: str) -> str:
@@ -80,7 +80,8 @@ def program_facts(program: str) -> dict[str, str]:
 
     version = re.match(r"amrbench (\S+)", text)
     return {"version": version.group(1) if version else "unknown", "commit": line("commit").removesuffix("+changes"),
-            "build": line("type"), "compiler": line("compiler"), "mpi": line("MPI")}
+            "dirty": line("commit").endswith("+changes"), "build": line("type"), "compiler": line("compiler"),
+            "mpi": line("MPI")}
 
 
 def find_program(given: str) -> str | None:

@@ -68,7 +68,8 @@ def _verdict(material: Material) -> Text:
 def _study(group: Group) -> str:
     runs = sum(len(case.runs) for case in group.cases)
     axes = f" over {', '.join(group.axes)}" if group.axes else ""
-    state = "" if group.finished else " It is not finished."
+    asked = group.repetitions * len(group.cases)
+    state = "" if group.finished else f" It is not finished: {runs} of {asked} runs are there."
     question = f"{group.question} " if group.question else ""
     return (
         f"{question}Study “{group.name}”: {page.plural(len(group.cases), 'case')}{axes}, "

@@ -37,7 +37,13 @@ def ordered(cases: Iterable[Case]) -> list[Case]:
 
 
 def unit_of(group: Group) -> str:
-    return "each of " + page.plural(group.repetitions, "repetition") if group.repetitions > 1 else "one run each"
+    """What a mark stands for: the valid repetitions that are there, in an unfinished study fewer than asked for."""
+    counts = sorted({len(case.numbers(RATE)) for case in group.measured()})
+    if not counts or counts == [1]:
+        return "one run each"
+    if len(counts) == 1:
+        return "each of " + page.plural(counts[0], "repetition")
+    return f"each of {counts[0]} to {counts[-1]} repetitions"
 
 
 # --- Cases -----------------------------------------------------------------------------------------------------------

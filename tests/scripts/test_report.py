@@ -41,6 +41,22 @@ def test_study_page(small):
     assert (folder / "report.html").stat().st_size < 3e6
 
 
+@pytest.mark.parametrize("left, said", [([1] * 4, "one run each"), ([2] * 4, "each of 2 repetitions"),
+                                        ([3, 3, 2, 1], "each of 1 to 3 repetitions")])
+def test_an_unfinished_study_tells_how_many_runs_there_are(tmp_path, left, said):
+    report_sets.study(tmp_path / "set", 4, repetitions=3)
+    study = json.loads((tmp_path / "set/study.json").read_text())
+    for case, count in zip(study["cases"], left):
+        case["runs"] = case["runs"][:count]
+    study.update(finished=False)
+    study["provenance"]["dirty"] = True
+    (tmp_path / "set/study.json").write_text(json.dumps(study))
+    found = make(tmp_path, tmp_path / "set")
+    text = " ".join(" ".join(found.shown).split())
+    assert f"It is not finished: {sum(left)} of 12 runs are there." in text and "0123456789+changes" in text
+    assert f"line: least to most ({said})." in text
+
+
 def test_files_beside_the_page(small):
     folder, found = small
     names = sorted(path.name for path in (folder / "report_files").iterdir())

@@ -84,7 +84,15 @@ def test_repetitions_are_interleaved_and_their_order_is_kept(sweep, tmp_path):
     study = record(tmp_path / "out")
     assert study["finished"] is True and study["repetitions"] == 3 and study["axes"] == ["mesh.block", "fake.way"]
     assert study["provenance"]["commit"] == "0123abc" and study["provenance"]["program"] == "amrbench"
+    assert study["provenance"]["dirty"] is False
     assert (tmp_path / "out" / "study.toml").read_text() == (tmp_path / "study.toml").read_text()
+
+
+def test_a_program_of_changed_files_is_told_from_its_commit(sweep, stand_in, tmp_path):
+    stand_in.write_text(stand_in.read_text().replace("0123abc\\n  type", "0123abc+changes\\n  type"))
+    assert sweep(STUDY, "--only", "fake.way == 'good'").returncode == 0
+    provenance = record(tmp_path / "out")["provenance"]
+    assert (provenance["commit"], provenance["dirty"]) == ("0123abc", True)
 
 
 def test_a_second_call_does_only_what_is_missing(sweep, tmp_path):
