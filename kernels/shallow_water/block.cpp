@@ -293,7 +293,7 @@ void Stage<kLimiter, Real>::finish_row(int y) {
 }  // namespace
 
 template <class Real>
-Scratch<Real>::Scratch(int cells) : cells_(cells), memory_(scratch_values<Real>(cells), Real(0)) {}
+Scratch<Real>::Scratch(int cells) : cells_(cells), memory_(Plan<Real>::values(cells), Real(0)) {}
 
 template <class Real>
 StepResult<Real> advance_block(const BlockShape<Real>& shape, const Physics<Real>& physics, const Real* in,

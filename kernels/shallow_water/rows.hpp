@@ -43,11 +43,21 @@ struct Plan {
   Plan(int cells, Real* memory)
       : n(cells),
         stride(cells + 2 * kGhosts),
-        plane(std::size_t(stride) * stride + kRowSlack),
+        plane(plane_values(cells)),
         tile(memory),
         rows(tile + 5 * plane),
         jumps(rows + std::size_t(kRows) * row_values()) {}
-  [[nodiscard]] std::size_t row_values() const { return std::size_t(stride) * kRowsAtOnce + kRowSlack; }
+  [[nodiscard]] std::size_t row_values() const { return row_values(n); }
+  [[nodiscard]] static std::size_t row_values(int cells) {
+    return std::size_t(cells + 2 * kGhosts) * kRowsAtOnce + kRowSlack;
+  }
+  [[nodiscard]] static std::size_t plane_values(int cells) {
+    return std::size_t(cells + 2 * kGhosts) * std::size_t(cells + 2 * kGhosts) + kRowSlack;
+  }
+  /// Of the whole scratch.
+  [[nodiscard]] static std::size_t values(int cells) {
+    return 5 * plane_values(cells) + kRows * row_values(cells) + std::size_t{16} * std::size_t(cells);
+  }
   /// Row y of the tile, -2 .. n+1, standing at cell x = 0.
   [[nodiscard]] RowOf4<Real> tile_row(int y) const {
     Real* const at = tile + std::size_t(y + kGhosts) * stride + kGhosts;
@@ -67,13 +77,6 @@ struct Plan {
   // before; fluxes likewise; new values.
   static constexpr int kSlopesX = 0, kSlopesY = 4, kFluxX = 12, kFluxY = 16, kNew = 24, kRows = 27;
 };
-
-template <class Real>
-[[nodiscard]] std::size_t scratch_values(int n) {
-  const auto stride = static_cast<std::size_t>(n + 2 * kGhosts);
-  const std::size_t plane = stride * stride + kRowSlack;
-  return 5 * plane + Plan<Real>::kRows * (stride + kRowSlack) + std::size_t{16} * std::size_t(n);
-}
 
 /// Primitive values of `count` cells whose raw values lie `plane` apart. Returns their largest depth.
 template <class Real>
