@@ -1,11 +1,23 @@
 #include "amr/layer_halo.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
+
+namespace {
+
+/// Rows are short and mostly of whole vectors: inline, four at a time.
+inline void copy_row(const double* from, std::ptrdiff_t count, double* to) {
+  std::ptrdiff_t a = 0;
+  for (; a + 4 <= count; a += 4) std::memcpy(to + a, from + a, 4 * sizeof(double));
+  for (; a < count; ++a) to[a] = from[a];
+}
+
+}  // namespace
 
 template <int Dim>
 LayerHalo<Dim>::LayerHalo(const kernels::BlockLayout& layout, int variables, int layers)
@@ -16,6 +28,16 @@ LayerHalo<Dim>::LayerHalo(const kernels::BlockLayout& layout, int variables, int
     throw std::logic_error("layers of cells that the blocks do not hold");
   for (int v = 0; v < variables; ++v) variables_.push_back(layout.offset(v, 0, 0, 0));
   for (int face = 0; face < kFaces; ++face) steps_[std::size_t(face)] = face_steps(face);
+  for (int axis = 0; axis < Dim; ++axis) {
+    const std::array<int, 2> n{layout.cells[std::size_t(layout.face_axis_a(axis))],
+                               layout.cells[std::size_t(layout.face_axis_b(axis))]};
+    auto& by_kind = cells_[std::size_t(axis)];
+    by_kind.fill(n);
+    for (std::size_t k = 0; k < Dim - 1; ++k) {
+      by_kind[std::size_t(FaceKind::coarse)][k] = n[k] / 2;
+      by_kind[std::size_t(FaceKind::fine)][k] = 2 * n[k];
+    }
+  }
 }
 
 template <int Dim>
@@ -26,15 +48,6 @@ typename LayerHalo<Dim>::FaceSteps LayerHalo<Dim>::face_steps(int face) const {
   const std::ptrdiff_t last = (layout_.cells[std::size_t(axis)] - 1) * along(axis);
   return {along(layout_.face_axis_a(axis)), along(layout_.face_axis_b(axis)),
           face % 2 == 0 ? along(axis) : -along(axis), face % 2 == 0 ? 0 : last};
-}
-
-template <int Dim>
-std::array<int, 2> LayerHalo<Dim>::cells(int face, FaceKind kind) const {
-  const int axis = face / 2;
-  std::array<int, 2> n{layout_.cells[layout_.face_axis_a(axis)], layout_.cells[layout_.face_axis_b(axis)]};
-  for (std::size_t k = 0; k < Dim - 1; ++k)
-    n[k] = kind == FaceKind::coarse ? n[k] / 2 : kind == FaceKind::fine ? 2 * n[k] : n[k];
-  return n;
 }
 
 template <int Dim>
@@ -89,24 +102,29 @@ typename LayerHalo<Dim>::Window LayerHalo<Dim>::part_window(int axis, int part, 
 template <int Dim>
 void LayerHalo<Dim>::copy(const double* block, int face, const Window& from, std::array<int, 2> to_first,
                           std::array<int, 2> to_cells, double* to) const {
-  const FaceSteps& steps = steps_[std::size_t(face)];
-  const std::size_t layer_values = std::size_t(to_cells[0]) * std::size_t(to_cells[1]);
-  const auto count = static_cast<std::ptrdiff_t>(from.cells[0]);
+  const FaceSteps steps = steps_[std::size_t(face)];
+  const std::ptrdiff_t width = to_cells[0], layer_values = width * to_cells[1], count = from.cells[0];
+  const std::ptrdiff_t rows = Dim == 2 ? 1 : from.cells[1];
+  const int layers = layers_;
   block += steps.first + from.first[0] * steps.a + from.first[1] * steps.b;
-  to += std::size_t(to_first[1]) * std::size_t(to_cells[0]) + std::size_t(to_first[0]);
+  to += to_first[1] * width + to_first[0];
   for (const std::size_t variable : variables_) {
-    const double* layer = block + variable;
-    for (int k = 0; k < layers_; ++k, layer += steps.inwards, to += layer_values) {
-      for (std::ptrdiff_t b = 0; b < from.cells[1]; ++b) {
-        const double* const row = layer + b * steps.b;
-        double* const out = to + b * to_cells[0];
-        if (steps.a == 1) {
-          std::copy_n(row, count, out);
-        } else {
-          for (std::ptrdiff_t a = 0; a < count; ++a) out[a] = row[a * steps.a];
+    for (std::ptrdiff_t b = 0; b < rows; ++b) {
+      const double* const row = block + variable + b * steps.b;
+      double* const out = to + b * width;
+      if (steps.a == 1) {
+        for (int k = 0; k < layers; ++k) copy_row(row + k * steps.inwards, count, out + k * layer_values);
+      } else if (layers == 2) {  // both of a cell lie in one cache line
+        for (std::ptrdiff_t a = 0; a < count; ++a) {
+          out[a] = row[a * steps.a];
+          out[layer_values + a] = row[a * steps.a + steps.inwards];
         }
+      } else {
+        for (int k = 0; k < layers; ++k)
+          for (std::ptrdiff_t a = 0; a < count; ++a) out[k * layer_values + a] = row[k * steps.inwards + a * steps.a];
       }
     }
+    to += layers * layer_values;
   }
 }
 

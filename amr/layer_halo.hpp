@@ -48,7 +48,9 @@ class LayerHalo {
                                      double* buffer) const;
 
   /// Cells along the in-plane axes a and b of what lies behind a face; of a boundary, as of the same level.
-  [[nodiscard]] std::array<int, 2> cells(int face, FaceKind kind) const;
+  [[nodiscard]] const std::array<int, 2>& cells(int face, FaceKind kind) const {
+    return cells_[std::size_t(face / 2)][std::size_t(kind)];
+  }
   /// Doubles of it, and of the largest there is.
   [[nodiscard]] std::size_t values(int face, FaceKind kind) const;
   [[nodiscard]] std::size_t most_values() const;
@@ -89,6 +91,7 @@ class LayerHalo {
   int layers_;
   std::vector<std::size_t> variables_;  ///< where each of those that travel begins in a block
   std::array<FaceSteps, kFaces> steps_;
+  std::array<std::array<std::array<int, 2>, 4>, Dim> cells_;  ///< by axis and kind
   const support::DistGraph* graph_ = nullptr;
   HaloPlan plan_;
   MessageCounts send_counts_, receive_counts_;
