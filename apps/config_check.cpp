@@ -117,6 +117,11 @@ bool is_plain_utf8(std::string_view text) {
 
 void complete_config(Config& config) {
   if (config.mesh.dim == 2) config.mesh.root[2] = config.mesh.block[2] = 1;
+  if (config.run.workload == "advection") {
+    config.fields.variables = 1;
+    config.run.stages_per_step = 2;
+    if (config.run.time == 0.0) config.run.time = 0.25;
+  }
   if (config.run.workload != "shallow_water") return;
   config.fields.variables = kernels::shallow_water::kVariables;
   config.run.stages_per_step = 2;

@@ -21,6 +21,7 @@ using amr::RunConfig;
 using amr::WorkConfig;
 using loadbalance::BalanceConfig;
 using loadbalance::PartitionConfig;
+using workloads::AdvectionConfig;
 using workloads::ShallowWaterConfig;
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
@@ -120,6 +121,12 @@ std::vector<Table> make_tables() {
         key<&C::shallow_water, &ShallowWaterConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::refine_front>(boolean("refine_front"))}},
+      {"advection",
+       {key<&C::advection, &AdvectionConfig::velocity>(numbers3("velocity")),
+        key<&C::advection, &AdvectionConfig::width>(number("width", 1e-3, 1.0)),
+        key<&C::advection, &AdvectionConfig::cfl>(number("cfl", 1e-3, 0.5)),
+        key<&C::advection, &AdvectionConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
+        key<&C::advection, &AdvectionConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax))}},
       {"partition",
        {key<&C::partition, &PartitionConfig::method>(choice("method", partition_methods())),
         key<&C::partition, &PartitionConfig::splitter>(text("splitter")),

@@ -5,6 +5,7 @@
 
 #include "support/error.hpp"
 #include "support/registry.hpp"
+#include "workloads/advection/advection.hpp"
 #include "workloads/averages/averages.hpp"
 #include "workloads/shallow_water/shallow_water.hpp"
 
@@ -14,6 +15,11 @@ namespace {
 
 std::unique_ptr<amr::Workload<3>> make_averages(const amr::Config& config, const WorkloadConfig& /*more*/) {
   return std::make_unique<Averages>(config);
+}
+
+template <int Dim>
+std::unique_ptr<amr::Workload<Dim>> make_advection(const amr::Config& config, const WorkloadConfig& more) {
+  return std::make_unique<Advection<Dim>>(config, more.advection);
 }
 
 std::unique_ptr<amr::Workload<2>> make_shallow_water(const amr::Config& config, const WorkloadConfig& more) {
@@ -28,6 +34,8 @@ std::span<const WorkloadEntry> workload_registry() {
                     nullptr, make_averages},
       WorkloadEntry{"shallow_water", "waves, floods and dry ground by the shallow-water equations, on a block quadtree",
                     make_shallow_water, nullptr},
+      WorkloadEntry{"advection", "a bump carried by a constant velocity, in two and three dimensions",
+                    make_advection<2>, make_advection<3>},
   };
   return entries;
 }
