@@ -1,7 +1,7 @@
 #include "amr/backend.hpp"
 
 #if defined(AMRBENCH_CUDA)
-#include "amr/cuda_backend.hpp"
+#include "amr/cuda/cuda_backend.hpp"
 #endif
 #include "amr/field_store.hpp"
 #include "support/error.hpp"

@@ -14,11 +14,14 @@
 // Ownership: buffers of its own; fields and mesh belong to the caller. Source: amr/halo_plan.hpp for who sends what.
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "amr/field_store.hpp"
 #include "amr/halo_plan.hpp"
 #include "amr/mesh.hpp"
+#include "amr/stage.hpp"
+#include "support/metrics.hpp"
 #include "support/mpi.hpp"
 #include "support/page_buffer.hpp"
 
@@ -101,6 +104,22 @@ class LayerHalo {
   support::PageBuffer<double> send_buffer_, receive_buffer_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
+
+/// A stage's exchange and its computation, with their times: compute(blocks) for all blocks, `all`, or with `overlap`
+/// for those without ghost neighbours while messages fly. `halo`: a LayerHalo, or what has its start, finish and
+/// blocks. Collective over neighbours.
+template <class Halo, class Compute>
+void compute_around_exchange(Halo& halo, const FieldStore& fields, bool overlap, std::span<const std::int32_t> all,
+                             support::Metrics& metrics, const Compute& compute) {
+  const auto timed = [&](support::Phase phase, const auto& work) {
+    const support::PhaseTimer timer(metrics, phase);
+    work();
+  };
+  timed(support::Phase::halo, [&] { halo.start(fields); });
+  if (overlap) timed(support::Phase::stencil, [&] { compute(std::span<const std::int32_t>(halo.blocks().interior)); });
+  timed(support::Phase::halo, [&] { count_wait(metrics, halo.finish()); });
+  timed(support::Phase::stencil, [&] { compute(overlap ? std::span<const std::int32_t>(halo.blocks().border) : all); });
+}
 
 extern template class LayerHalo<2>;
 extern template class LayerHalo<3>;

@@ -99,6 +99,14 @@ class Mesh {
   /// Where block i stood before the last set_blocks(), or Dictionary::kNone: it was not here.
   [[nodiscard]] std::int32_t place_before(std::int32_t i) const { return before_[i]; }
 
+  /// Blocks that were not here before the last set_blocks(): ascending.
+  [[nodiscard]] std::vector<std::int32_t> new_blocks() const {
+    std::vector<std::int32_t> fresh;
+    for (std::int32_t i = 0; i < size(); ++i)
+      if (before_[i] == Dictionary::kNone) fresh.push_back(i);
+    return fresh;
+  }
+
   // Remote blocks next to ours, by owner, then by key.
   [[nodiscard]] std::int32_t ghost_count() const { return static_cast<std::int32_t>(ghost_keys_.size()); }
   [[nodiscard]] std::span<const Key> ghost_keys() const { return ghost_keys_; }

@@ -102,7 +102,7 @@ void Simulation<Dim>::refine(int passes, bool is_first) {
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
     apply_changes(mesh_, fields_, consensus);
     if (is_first && workload_.knows_initial_state()) {
-      workload_.set_initial(mesh_, fields_);
+      workload_.fill_initial(mesh_, fields_, mesh_.new_blocks());
     } else {
       workload_.adapted(mesh_, fields_);
     }

@@ -5,6 +5,7 @@
 // A run is: make_backend(), set_initial(); the first refinement, mark() and adapted() or set_initial() for each pass;
 // then for every step begin_step(), the stages of the Stage, end_step(), and mark() and adapted() where it refines.
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,18 +35,20 @@ class Workload {
   /// What a reader of plotfiles is to know.
   [[nodiscard]] virtual PlotInfo plot_info() const { return {}; }
 
-  /// Fills the fields with the state at time 0, of a mesh of root cells; where knows_initial_state(), of any. Local.
+  /// Fills the fields with the state at time 0, of a mesh of root cells. Local.
   virtual void set_initial(const Mesh<Dim>& mesh, Fields& fields) = 0;
   /// Is the initial state known on every level? Then the first refinement sets it anew on the blocks that it makes, and
   /// totals are held against those after it; else values are handed to finer blocks like later ones.
   [[nodiscard]] virtual bool knows_initial_state() const { return false; }
+  /// The same of `blocks` of any mesh, whose fields have room for them; called where knows_initial_state(). Local.
+  virtual void fill_initial(const Mesh<Dim>& /*mesh*/, Fields& /*fields*/, std::span<const std::int32_t> /*blocks*/) {}
 
   /// What each local block should become, before the consensus. `before`: what it said on the mesh before, in the same
   /// refinement and at the same time, where blocks have not moved since (Mesh::place_before()); else null. Collective
   /// over neighbours.
   [[nodiscard]] virtual std::vector<Change> mark(const Mesh<Dim>& mesh, const Fields& fields,
                                                  const std::vector<Change>* before) = 0;
-  /// Called after each pass that changed blocks; new ones are those without Mesh::place_before(). Local.
+  /// Called after each pass that changed blocks; new ones are Mesh::new_blocks(). Local.
   virtual void adapted(const Mesh<Dim>& /*mesh*/, Fields& /*fields*/) {}
 
   /// The length of the step that begins, at most `longest` (infinity where nothing bounds it). Collective.

@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "amr/field_store.hpp"
 
 namespace amrbench::workloads {
+
+/// Writes the values of blocks, one block after another, to wherever the fields lie; `blocks` ascending.
+inline void write_blocks(amr::Fields& fields, std::span<const std::int32_t> blocks, const double* values) {
+  for (std::size_t k = 0, run = 1; k < blocks.size(); k += run) {
+    for (run = 1; k + run < blocks.size() && blocks[k + run] == blocks[k] + static_cast<std::int32_t>(run);) ++run;
+    fields.write(blocks[k], static_cast<std::int32_t>(run), values + k * fields.layout().block_values());
+  }
+}
 
 /// The fields themselves where they lie in host memory, else a copy of all of them.
 class HostCopy {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "amr/cuda_backend.hpp"
-#include "amr/cuda_fields.hpp"
+#include "amr/cuda/cuda_backend.hpp"
+#include "amr/cuda/cuda_fields.hpp"
 #include "amr/field_store.hpp"
 #include "amr/random_runs.hpp"
 #include "kernels/device_mesh.hpp"

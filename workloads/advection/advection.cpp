@@ -32,10 +32,16 @@ amr::Backend<Dim> Advection<Dim>::make_backend(const support::Communicator& /*co
 
 template <int Dim>
 void Advection<Dim>::set_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields) {
+  fields.reset(mesh.size());
+  fill_initial(mesh, fields, mesh.new_blocks());
+}
+
+template <int Dim>
+void Advection<Dim>::fill_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields,
+                                  std::span<const std::int32_t> blocks) {
   amr::FieldStore& store = amr::host_fields(fields);
-  store.reset(mesh.size());
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) problem_.fill(mesh, i, 0.0, store.block(i));
+  for (std::size_t k = 0; k < blocks.size(); ++k) problem_.fill(mesh, blocks[k], 0.0, store.block(blocks[k]));
 }
 
 template <int Dim>

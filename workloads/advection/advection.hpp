@@ -19,6 +19,7 @@ class Advection final : public amr::Workload<Dim> {
   [[nodiscard]] amr::Backend<Dim> make_backend(const support::Communicator& comm) override;
   [[nodiscard]] amr::PlotInfo plot_info() const override { return {{"tracer"}, false}; }
   void set_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields) override;
+  void fill_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields, std::span<const std::int32_t> blocks) override;
   [[nodiscard]] bool knows_initial_state() const override { return true; }
   /// By how much the tracer changes from cell to cell (AdvectionConfig).
   [[nodiscard]] std::vector<amr::Change> mark(const amr::Mesh<Dim>& mesh, const amr::Fields& fields,

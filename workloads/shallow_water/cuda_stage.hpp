@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "amr/cuda_face_stage.hpp"
-#include "amr/cuda_fields.hpp"
+#include "amr/cuda/cuda_face_stage.hpp"
+#include "amr/cuda/cuda_fields.hpp"
 #include "amr/halo_plan.hpp"
 #include "kernels/device_sum.hpp"
 #include "kernels/shallow_water/block_cuda.hpp"

@@ -49,17 +49,20 @@ amr::PlotInfo ShallowWater::plot_info() const {
 }
 
 void ShallowWater::set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) {
-  constexpr std::int32_t kBatch = 1024;
-  const std::size_t values = fields.layout().block_values();
   fields.reset(mesh.size());
+  fill_initial(mesh, fields, mesh.new_blocks());
+}
+
+void ShallowWater::fill_initial(const amr::Mesh<2>& mesh, amr::Fields& fields, std::span<const std::int32_t> blocks) {
+  constexpr std::size_t kBatch = 1024;
+  const std::size_t values = fields.layout().block_values();
   std::vector<double> batch;
-  for (std::int32_t first = 0; first < mesh.size(); first += kBatch) {
-    const std::int32_t count = std::min(kBatch, mesh.size() - first);
-    batch.resize(static_cast<std::size_t>(count) * values);
+  for (; !blocks.empty(); blocks = blocks.subspan(std::min(kBatch, blocks.size()))) {
+    const auto some = blocks.first(std::min(kBatch, blocks.size()));
+    batch.resize(some.size() * values);
 #pragma omp parallel for schedule(dynamic, 4)
-    for (std::int32_t k = 0; k < count; ++k)
-      problem_.fill_initial(mesh, first + k, batch.data() + static_cast<std::size_t>(k) * values);
-    fields.write(first, count, batch.data());
+    for (std::size_t k = 0; k < some.size(); ++k) problem_.fill_initial(mesh, some[k], batch.data() + k * values);
+    write_blocks(fields, some, batch.data());
   }
 }
 
@@ -98,11 +101,8 @@ std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr:
 }
 
 void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
-  std::vector<std::int32_t> fresh;
-  for (std::int32_t i = 0; i < mesh.size(); ++i)
-    if (mesh.place_before(i) == amr::Dictionary::kNone) fresh.push_back(i);
-  auto* const store = dynamic_cast<amr::FieldStore*>(&fields);
-  if (store != nullptr) {
+  const std::vector<std::int32_t> fresh = mesh.new_blocks();
+  if (auto* const store = dynamic_cast<amr::FieldStore*>(&fields)) {
 #pragma omp parallel for schedule(dynamic, 4)
     for (std::size_t k = 0; k < fresh.size(); ++k)
       shallow_water::settle_bed(problem_, mesh, fresh[k], store->block(fresh[k]));
@@ -117,11 +117,7 @@ void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
     std::copy_n(reading->values(k), values, blocks.data() + k * values);
     shallow_water::settle_bed(problem_, mesh, fresh[k], blocks.data() + k * values);
   }
-  for (std::size_t k = 0, run = 1; k < fresh.size(); k += run) {
-    run = 1;
-    while (k + run < fresh.size() && fresh[k + run] == fresh[k] + static_cast<std::int32_t>(run)) ++run;
-    fields.write(fresh[k], static_cast<std::int32_t>(run), blocks.data() + k * values);
-  }
+  write_blocks(fields, fresh, blocks.data());
 }
 
 double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) {

@@ -19,6 +19,7 @@ class ShallowWater final : public amr::Workload<2> {
   [[nodiscard]] amr::Backend<2> make_backend(const support::Communicator& comm) override;
   [[nodiscard]] amr::PlotInfo plot_info() const override;
   void set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
+  void fill_initial(const amr::Mesh<2>& mesh, amr::Fields& fields, std::span<const std::int32_t> blocks) override;
   [[nodiscard]] bool knows_initial_state() const override { return true; }
   /// By how much surface and flow change from cell to cell (ShallowWaterConfig).
   [[nodiscard]] std::vector<amr::Change> mark(const amr::Mesh<2>& mesh, const amr::Fields& fields,

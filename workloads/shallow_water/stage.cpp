@@ -71,18 +71,8 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
     }
   }
   const Pass pass{mesh, fields, second, second ? time() + step() : time(), scale};
-  const auto exchange = [&](auto&& work) {
-    const support::PhaseTimer timer(metrics, support::Phase::halo);
-    work();
-  };
-  const auto stencil = [&](std::span<const std::int32_t> blocks) {
-    const support::PhaseTimer timer(metrics, support::Phase::stencil);
-    compute(pass, blocks);
-  };
-  exchange([&] { halo_.start(fields); });
-  if (overlap_) stencil(halo_.blocks().interior);
-  exchange([&] { amr::count_wait(metrics, halo_.finish()); });
-  stencil(overlap_ ? std::span<const std::int32_t>(halo_.blocks().border) : std::span<const std::int32_t>(all_));
+  amr::compute_around_exchange(halo_, fields, overlap_, all_, metrics,
+                               [&](std::span<const std::int32_t> blocks) { compute(pass, blocks); });
   fastest_ = 0.0;
   for (const auto& worker : workers_) {
     fastest_ = std::max(fastest_, worker->fastest);

@@ -1,4 +1,4 @@
-#include "amr/cuda_device.hpp"
+#include "amr/cuda/cuda_device.hpp"
 
 #include <bit>
 #include <string_view>

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "amr/cuda_fields.hpp"
+#include "amr/cuda/cuda_fields.hpp"
 #include "amr/stage.hpp"
 #include "kernels/device_sum.hpp"
 

@@ -1,4 +1,4 @@
-#include "amr/cuda_stage.hpp"
+#include "amr/cuda/cuda_stage.hpp"
 
 namespace amrbench::amr {
 

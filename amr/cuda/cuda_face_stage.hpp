@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "amr/cuda_stage.hpp"
+#include "amr/cuda/cuda_stage.hpp"
 #include "amr/device_tables.hpp"
 #include "amr/work.hpp"
 #include "kernels/average7_cuda.hpp"

@@ -1,9 +1,9 @@
-#include "amr/cuda_wide_stage.hpp"
+#include "amr/cuda/cuda_wide_stage.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "amr/cuda_face_stage.hpp"
+#include "amr/cuda/cuda_face_stage.hpp"
 #include "kernels/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
 #include "kernels/wide_faces_cuda.hpp"

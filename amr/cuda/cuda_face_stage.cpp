@@ -1,4 +1,4 @@
-#include "amr/cuda_face_stage.hpp"
+#include "amr/cuda/cuda_face_stage.hpp"
 
 #include "kernels/faces_cuda.hpp"
 #include "kernels/remap_cuda.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "amr/cuda_device.hpp"
+#include "amr/cuda/cuda_device.hpp"
 #include "amr/fields.hpp"
 #include "amr/level_transfer.hpp"
 #include "kernels/refine_data_cuda.hpp"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "amr/cuda_stage.hpp"
+#include "amr/cuda/cuda_stage.hpp"
 #include "amr/wide_sources.hpp"
 #include "amr/wide_stage.hpp"
 #include "amr/wide_tables.hpp"

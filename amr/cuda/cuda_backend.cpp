@@ -1,9 +1,9 @@
-#include "amr/cuda_backend.hpp"
+#include "amr/cuda/cuda_backend.hpp"
 
 #include <array>
 
-#include "amr/cuda_face_stage.hpp"
-#include "amr/cuda_wide_stage.hpp"
+#include "amr/cuda/cuda_face_stage.hpp"
+#include "amr/cuda/cuda_wide_stage.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::amr {

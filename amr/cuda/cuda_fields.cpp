@@ -1,4 +1,4 @@
-#include "amr/cuda_fields.hpp"
+#include "amr/cuda/cuda_fields.hpp"
 
 #include <algorithm>
 #include <stdexcept>
