@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "amr/adapt.hpp"
 #include "amr/checkpoint/checkpoint.hpp"
+#include "amr/field_store.hpp"
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "apps/config_check.hpp"
@@ -74,6 +76,54 @@ TEST(ShallowWater, ALakeStaysAtRestAcrossLevels) {
   EXPECT_LE(result.findings.at("error_depth_l1"), 1e-12);
   EXPECT_LE(result.findings.at("error_discharge_x_l1"), 1e-12);
   EXPECT_LE(result.findings.at("error_discharge_y_l1"), 1e-12);
+}
+
+/// Splits or merges all blocks as a run does, and hands the bed on.
+void change_all(ShallowWater& workload, amr::Mesh<2>& mesh, amr::Fields& fields, amr::Change change) {
+  const std::vector<amr::Change> marks(std::size_t(mesh.size()), change);
+  amr::apply_changes(mesh, fields, amr::reach_consensus(mesh, marks));
+  workload.adapted(mesh, fields);
+}
+
+TEST(ShallowWater, SplittingKeepsVolumeAndStillSurfacesAndMergingTakesItBack) {
+  const Communicator world = Communicator::world();
+  for (const char* const problem : {"lake_deep", "lake", "lake_low"}) {
+    SCOPED_TRACE(problem);
+    const bool all_wet = std::string(problem) == "lake_deep";
+    const apps::Config config = make_config(problem, {2, 2, 1}, 2, 1.0);
+    ShallowWater workload(config, config.shallow_water);
+    amr::Mesh<2> mesh(world, loadbalance::make_key_space<2>(config.mesh, config.partition));
+    const amr::Backend<2> backend = workload.make_backend(mesh.comm());
+    amr::Fields& fields = *backend.fields;
+    workload.set_initial(mesh, fields);
+    const auto volume = [&] {
+      return amr::field_stats(mesh, fields, [&](int level) { return workload.measure(level); })[0].sum().to_double();
+    };
+    const auto bed_hash = [&] { return amr::field_stats(mesh, fields)[3].hash().value(); };
+    const double first = volume();
+    const std::uint64_t bed = bed_hash();
+    for (int pass = 0; pass < 2; ++pass) {
+      change_all(workload, mesh, fields, amr::Change::refine);
+      EXPECT_NEAR(volume(), first, 1e-13 * first);
+      for (std::int32_t i = 0; i < mesh.size(); ++i) {
+        ASSERT_EQ(mesh.level(i), pass + 1);
+        const double* const block = amr::host_fields(fields).block(i);
+        const std::size_t plane = fields.layout().block_cells();
+        for (std::size_t at = 0; at < plane; ++at) {
+          ASSERT_GE(block[at], 0.0);
+          if (all_wet) {
+            ASSERT_NEAR(block[at] + block[3 * plane + at], 4.0, 1e-12);
+          }
+          ASSERT_EQ(block[plane + at], 0.0);  // no flow
+        }
+      }
+      EXPECT_NE(bed_hash(), bed);  // rock of its own
+    }
+    for (int pass = 0; pass < 2; ++pass) change_all(workload, mesh, fields, amr::Change::coarsen);
+    EXPECT_EQ(mesh.global_size(), 4);
+    EXPECT_NEAR(volume(), first, 1e-13 * first);
+    EXPECT_EQ(bed_hash(), bed);
+  }
 }
 
 TEST(ShallowWater, KeepsItsMassWhileShoresMoveAndBlocksChange) {
