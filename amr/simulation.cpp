@@ -58,7 +58,7 @@ template <int Dim>
 RunState Simulation<Dim>::state() {
   static_cast<void>(checks_pass());
   stage_.settle(metrics_);
-  RunState state{time_, totals_, {}, check_->state()};
+  RunState state{time_, totals_, {}, check_->state(), {}};
   workload_.save(state);
   return state;
 }
@@ -175,6 +175,7 @@ void Simulation<Dim>::run(const StepObserver& observer) {
     if (levels > 0) refine(levels, true);
     if (levels > 0 && workload_.knows_initial_state())
       check_.emplace(statistics(), stage_.conserved_variables(is_uniform(totals_)), config_.run.tolerance);
+    workload_.observe(mesh_, fields_, 0.0);
     observer(0, 0.0, totals_);
   }
   for (std::int64_t step = totals_.steps + 1; more_steps(); ++step) {
@@ -186,6 +187,7 @@ void Simulation<Dim>::run(const StepObserver& observer) {
     if ((adapts() || rebalancer_.measures()) && config_.run.refine_every > 0 && step % config_.run.refine_every == 0)
       refine(adapts() ? change : 0);
     time_ = delta == longest ? config_.run.time : time_ + delta;
+    workload_.observe(mesh_, fields_, time_);
     if (config_.output.plotfile > 0 && step % config_.output.plotfile == 0) stage_.settle(metrics_);
     observer(step, time_, totals_);
   }

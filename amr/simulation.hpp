@@ -52,6 +52,8 @@ class SimulationBase {
   [[nodiscard]] virtual std::vector<support::FieldStats> statistics() const = 0;
   /// What the workload says of them. Collective.
   [[nodiscard]] virtual std::vector<Finding> findings() const = 0;
+  /// What files it has of them. Collective.
+  virtual void write_files(const std::filesystem::path& folder, support::Existing existing) const = 0;
   /// The last check, of the fields as they are now, by their statistics.
   void check_end(const std::vector<support::FieldStats>& stats);
 
@@ -91,6 +93,9 @@ class Simulation final : public SimulationBase {
     return field_stats(mesh_, fields_, measure_);
   }
   [[nodiscard]] std::vector<Finding> findings() const override { return workload_.findings(mesh_, fields_, time_); }
+  void write_files(const std::filesystem::path& folder, support::Existing existing) const override {
+    workload_.write_files(mesh_, fields_, folder, existing);
+  }
 
  private:
   void go_on(const Restart& restart);

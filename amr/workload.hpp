@@ -3,8 +3,10 @@
 // (docs/adding-a-workload.md).
 //
 // A run is: make_backend(), set_initial(); the first refinement, mark() and adapted() or set_initial() for each pass;
-// then for every step begin_step(), the stages of the Stage, end_step(), and mark() and adapted() where it refines.
+// observe(); then for every step begin_step(), the stages of the Stage, end_step(), mark() and adapted() where it
+// refines, and observe().
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "amr/fields.hpp"
 #include "amr/mesh.hpp"
 #include "amr/plot_info.hpp"
+#include "support/atomic_file.hpp"
 
 namespace amrbench::amr {
 
@@ -55,6 +58,8 @@ class Workload {
   virtual double begin_step(const Mesh<Dim>& mesh, Fields& fields, Stage<Dim>& stage, double longest) = 0;
   /// The step is done; called where the mesh adapts. Local.
   virtual void end_step(double /*delta*/) {}
+  /// Looks at the state at a time, once at the start (time 0) and after every step. Collective.
+  virtual void observe(const Mesh<Dim>& /*mesh*/, Fields& /*fields*/, double /*time*/) {}
 
   /// What a cell of a level counts for in sums over cells, a power of 2: 1 for extensive variables, for others its
   /// volume in cells of level 0. Sums that stages make count so too.
@@ -69,6 +74,9 @@ class Workload {
                                                       double /*time*/) {
     return {};
   }
+  /// Files of a run that has ended, in its result folder. Collective.
+  virtual void write_files(const Mesh<Dim>& /*mesh*/, const Fields& /*fields*/, const std::filesystem::path& /*folder*/,
+                           support::Existing /*existing*/) {}
 };
 
 }  // namespace amrbench::amr

@@ -1,5 +1,8 @@
 #pragma once
 // The whole configuration of a run, as plain data: what each room takes, under the names of docs/config.md.
+#include <string>
+#include <vector>
+
 #include "amr/config.hpp"
 #include "loadbalance/config.hpp"
 #include "workloads/config.hpp"
@@ -10,5 +13,13 @@ struct Config : amr::Config, workloads::WorkloadConfig {
   loadbalance::PartitionConfig partition;
   loadbalance::BalanceConfig balance;
 };
+
+/// The files that a run reads, by the keys that name them.
+[[nodiscard]] inline std::vector<std::string*> input_files(Config& config) {
+  auto& water = config.shallow_water;
+  std::vector<std::string*> files{&water.bed_file, &water.depth_file, &water.roughness_file};
+  for (auto& inflow : config.inflow) files.push_back(&inflow.series);
+  return files;
+}
 
 }  // namespace amrbench::apps

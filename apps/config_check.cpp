@@ -14,6 +14,7 @@
 #include "support/error.hpp"
 #include "support/registry.hpp"
 #include "workloads/registry.hpp"
+#include "workloads/shallow_water/maps.hpp"
 #include "workloads/shallow_water/problem.hpp"
 
 namespace amrbench::apps {
@@ -123,11 +124,12 @@ void complete_config(Config& config) {
     if (config.run.time == 0.0) config.run.time = 0.25;
   }
   if (config.run.workload != "shallow_water") return;
-  config.fields.variables = kernels::shallow_water::kVariables;
+  config.fields.variables =
+      config.shallow_water.maps ? workloads::shallow_water::kVariablesWithMaps : kernels::shallow_water::kVariables;
   config.run.stages_per_step = 2;
   const auto& problem = support::find_entry(workloads::shallow_water::problem_registry(), config.shallow_water.problem,
                                             "shallow_water.problem");
-  if (config.run.time == 0.0) config.run.time = problem.make()->setup().end_time;
+  if (config.run.time == 0.0 && problem.make != nullptr) config.run.time = problem.make()->setup().end_time;
 }
 
 /// Which workload runs in which dimensions its registry knows.
@@ -139,13 +141,28 @@ void check_workload(const Config& config) {
                                  config.run.workload, config.mesh.dim == 2 ? 3 : 2));
   if (config.mesh.dim == 2 && !config.output.trace.empty())
     throw InputError("output.trace (--trace): traces hold meshes of 3 dimensions; mesh.dim is 2");
+  const bool is_water = config.run.workload == "shallow_water";
+  if (!is_water && !(config.inflow.empty() && config.gauge.empty()))
+    throw InputError(fmt::format("[[{}]]: for run.workload = \"shallow_water\", not \"{}\"",
+                                 config.inflow.empty() ? "gauge" : "inflow", config.run.workload));
   if (config.run.workload != "averages" && !config.work.empty())
     throw InputError(
         fmt::format("[[work]]: artificial work is for run.workload = \"averages\", not \"{}\"", config.run.workload));
 }
 
+void check_inputs(const Config& config) {
+  if (config.mesh.dim == 2)
+    static_cast<void>(workloads::make_workload<2>(config.run.workload, config, config));
+  else
+    static_cast<void>(workloads::make_workload<3>(config.run.workload, config, config));
+}
+
 std::vector<std::string> check_config(const Config& config) {
   check_workload(config);
+  Config copy = config;
+  for (const std::string* const file : input_files(copy))
+    if (!is_plain_utf8(*file))
+      throw InputError("shallow_water.*_file and inflow.series: must be paths in UTF-8 without control characters");
   const bool saves = config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
   if (saves && !amr::has_checkpoints())
     throw InputError(fmt::format(

@@ -12,6 +12,9 @@ namespace amrbench::apps {
 /// line each) on what can be run and may surprise. Single keys must have passed the schema's checks.
 std::vector<std::string> check_config(const Config& config);
 
+/// Reads the files that the workload needs and throws what it says of them, before anything is made. O(bytes).
+void check_inputs(const Config& config);
+
 /// Fills in what other keys decide: in 2-D the third numbers of mesh.root and mesh.block are 1; a workload may have
 /// variables, stages and a time of its own. Throws support::InputError for an unknown workload or problem.
 void complete_config(Config& config);

@@ -22,6 +22,8 @@ using amr::WorkConfig;
 using loadbalance::BalanceConfig;
 using loadbalance::PartitionConfig;
 using workloads::AdvectionConfig;
+using workloads::GaugeConfig;
+using workloads::InflowConfig;
 using workloads::ShallowWaterConfig;
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
@@ -31,7 +33,7 @@ constexpr double kNumberMax = std::numeric_limits<double>::max();
 template <class T>
 Value to_value(const T& member) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::string> ||
-                std::is_same_v<T, std::array<double, 3>>) {
+                std::is_same_v<T, std::array<double, 2>> || std::is_same_v<T, std::array<double, 3>>) {
     return member;
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<std::int64_t>(member);
@@ -83,6 +85,9 @@ KeyInfo integer(std::string_view name, std::int64_t min, std::int64_t max, Kind 
 KeyInfo number(std::string_view name, double min, double max) {
   return {.name = name, .kind = Kind::number, .number_min = min, .number_max = max};
 }
+KeyInfo numbers2(std::string_view name) {
+  return {.name = name, .kind = Kind::numbers2, .number_min = -kNumberMax, .number_max = kNumberMax};
+}
 KeyInfo numbers3(std::string_view name) {
   return {.name = name, .kind = Kind::numbers3, .number_min = -kNumberMax, .number_max = kNumberMax};
 }
@@ -120,7 +125,19 @@ std::vector<Table> make_tables() {
         key<&C::shallow_water, &ShallowWaterConfig::dry_depth>(number("dry_depth", 1e-12, 1.0)),
         key<&C::shallow_water, &ShallowWaterConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax)),
-        key<&C::shallow_water, &ShallowWaterConfig::refine_front>(boolean("refine_front"))}},
+        key<&C::shallow_water, &ShallowWaterConfig::refine_front>(boolean("refine_front")),
+        key<&C::shallow_water, &ShallowWaterConfig::bed_file>(text("bed_file")),
+        key<&C::shallow_water, &ShallowWaterConfig::depth_file>(text("depth_file")),
+        key<&C::shallow_water, &ShallowWaterConfig::level>(number("level", -20000.0, 20000.0)),
+        key<&C::shallow_water, &ShallowWaterConfig::roughness_file>(text("roughness_file")),
+        key<&C::shallow_water, &ShallowWaterConfig::roughness>(number("roughness", 0.0, 1.0)),
+        key<&C::shallow_water, &ShallowWaterConfig::west>(choice("west", water_sides())),
+        key<&C::shallow_water, &ShallowWaterConfig::east>(choice("east", water_sides())),
+        key<&C::shallow_water, &ShallowWaterConfig::south>(choice("south", water_sides())),
+        key<&C::shallow_water, &ShallowWaterConfig::north>(choice("north", water_sides())),
+        key<&C::shallow_water, &ShallowWaterConfig::gauge_interval>(number("gauge_interval", 1e-9, 1e12)),
+        key<&C::shallow_water, &ShallowWaterConfig::maps>(boolean("maps")),
+        key<&C::shallow_water, &ShallowWaterConfig::arrival_depth>(number("arrival_depth", 1e-12, 1e3))}},
       {"advection",
        {key<&C::advection, &AdvectionConfig::velocity>(numbers3("velocity")),
         key<&C::advection, &AdvectionConfig::width>(number("width", 1e-3, 1.0)),
@@ -174,6 +191,17 @@ std::vector<Key<WorkConfig>> make_work_keys() {
           item_key<W, &W::hi>(numbers3("hi")), item_key<W, &W::rank>(integer("rank", -1, kIntMax))};
 }
 
+std::vector<Key<InflowConfig>> make_inflow_keys() {
+  using I = InflowConfig;
+  return {item_key<I, &I::from>(numbers2("from")), item_key<I, &I::to>(numbers2("to")),
+          item_key<I, &I::series>(text("series"))};
+}
+
+std::vector<Key<GaugeConfig>> make_gauge_keys() {
+  using G = GaugeConfig;
+  return {item_key<G, &G::name>(text("name")), item_key<G, &G::at>(numbers2("at"))};
+}
+
 std::string describe_integers(const KeyInfo& info) {
   if (info.integer_max >= kIntMax) return fmt::format(">= {}", info.integer_min);
   return fmt::format("from {} to {}", info.integer_min, info.integer_max);
@@ -214,6 +242,8 @@ bool in_range(const KeyInfo& info, const Value& value) {
   if (const auto* one = std::get_if<double>(&value)) return number_fits(*one);
   if (const auto* three = std::get_if<std::array<std::int64_t, 3>>(&value))
     return integer_fits((*three)[0]) && integer_fits((*three)[1]) && integer_fits((*three)[2]);
+  if (const auto* two = std::get_if<std::array<double, 2>>(&value))
+    return number_fits((*two)[0]) && number_fits((*two)[1]);
   if (const auto* three = std::get_if<std::array<double, 3>>(&value))
     return number_fits((*three)[0]) && number_fits((*three)[1]) && number_fits((*three)[2]);
   return true;
@@ -236,6 +266,16 @@ const std::vector<Key<WorkConfig>>& work_keys() {
   return keys;
 }
 
+const std::vector<Key<InflowConfig>>& inflow_keys() {
+  static const std::vector<Key<InflowConfig>> keys = make_inflow_keys();
+  return keys;
+}
+
+const std::vector<Key<GaugeConfig>>& gauge_keys() {
+  static const std::vector<Key<GaugeConfig>> keys = make_gauge_keys();
+  return keys;
+}
+
 std::string describe(const KeyInfo& info) {
   switch (info.kind) {
     case Kind::boolean:
@@ -252,6 +292,8 @@ std::string describe(const KeyInfo& info) {
       return "3 integers [x, y, z], each " + describe_integers(info);
     case Kind::integers3_or_one:
       return "an integer or 3 integers [x, y, z], each " + describe_integers(info);
+    case Kind::numbers2:
+      return "2 finite numbers [x, y]";
     case Kind::numbers3:
       return "3 finite numbers [x, y, z]";
   }
@@ -281,6 +323,8 @@ std::string format_value(const Value& value) {
         if constexpr (std::is_same_v<T, std::string>) return format_text(v);
         if constexpr (std::is_same_v<T, std::array<std::int64_t, 3>>)
           return fmt::format("[{}, {}, {}]", v[0], v[1], v[2]);
+        if constexpr (std::is_same_v<T, std::array<double, 2>>)
+          return fmt::format("[{}, {}]", format_number(v[0]), format_number(v[1]));
         if constexpr (std::is_same_v<T, std::array<double, 3>>)
           return fmt::format("[{}, {}, {}]", format_number(v[0]), format_number(v[1]), format_number(v[2]));
       },

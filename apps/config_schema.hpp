@@ -13,10 +13,11 @@
 
 namespace amrbench::apps {
 
-enum class Kind { boolean, integer, number, text, choice, integers3, integers3_or_one, numbers3 };
+enum class Kind { boolean, integer, number, text, choice, integers3, integers3_or_one, numbers2, numbers3 };
 
 /// A value of any key, as read or to be written.
-using Value = std::variant<bool, std::int64_t, double, std::string, std::array<std::int64_t, 3>, std::array<double, 3>>;
+using Value = std::variant<bool, std::int64_t, double, std::string, std::array<std::int64_t, 3>, std::array<double, 2>,
+                           std::array<double, 3>>;
 
 /// What a key accepts. Integer bounds hold for the integer kinds, number bounds for the number kinds; both inclusive.
 struct KeyInfo {
@@ -27,7 +28,7 @@ struct KeyInfo {
   std::span<const Choice> choices{};
 };
 
-/// A key of `Owner` (Config for the tables, ObjectConfig for [[object]], WorkConfig for [[work]]).
+/// A key of `Owner` (Config for the tables, ObjectConfig for [[object]], and so on).
 template <class Owner>
 struct Key {
   KeyInfo info;
@@ -42,15 +43,19 @@ struct Table {
 
 /// All tables but the arrays of tables, in the order of the documentation; static.
 const std::vector<Table>& config_tables();
-/// The keys of one [[object]], of one [[work]]; static.
+/// The keys of one table of each array; static.
 const std::vector<Key<amr::ObjectConfig>>& object_keys();
 const std::vector<Key<amr::WorkConfig>>& work_keys();
+const std::vector<Key<workloads::InflowConfig>>& inflow_keys();
+const std::vector<Key<workloads::GaugeConfig>>& gauge_keys();
 
 /// Calls visit(name, keys, member of Config) for each array of tables, in the order of the documentation.
 template <class Visit>
 void visit_arrays(Visit&& visit) {
   visit(std::string_view("object"), object_keys(), &Config::objects);
   visit(std::string_view("work"), work_keys(), &Config::work);
+  visit(std::string_view("inflow"), inflow_keys(), &Config::inflow);
+  visit(std::string_view("gauge"), gauge_keys(), &Config::gauge);
 }
 
 /// What the key accepts, in words: "an integer from 2 to 32".

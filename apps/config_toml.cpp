@@ -45,17 +45,17 @@ std::optional<double> as_number(const toml::node& node) {
   return std::nullopt;
 }
 
-template <class Number, class Read>
-std::optional<Value> as_three(const toml::node& node, Read&& read) {
+template <class Number, std::size_t kCount, class Read>
+std::optional<Value> as_several(const toml::node& node, Read&& read) {
   const auto* array = node.as_array();
-  if (!array || array->size() != 3) return std::nullopt;
-  std::array<Number, 3> three{};
-  for (std::size_t d = 0; d < 3; ++d) {
+  if (!array || array->size() != kCount) return std::nullopt;
+  std::array<Number, kCount> several{};
+  for (std::size_t d = 0; d < kCount; ++d) {
     const std::optional<Number> one = read((*array)[d]);
     if (!one) return std::nullopt;
-    three[d] = *one;
+    several[d] = *one;
   }
-  return three;
+  return several;
 }
 
 std::optional<Value> read_node(const KeyInfo& info, const toml::node& node) {
@@ -81,9 +81,11 @@ std::optional<Value> read_node(const KeyInfo& info, const toml::node& node) {
       if (const auto v = read_integer(node)) return std::array<std::int64_t, 3>{*v, *v, *v};
       [[fallthrough]];
     case Kind::integers3:
-      return as_three<std::int64_t>(node, read_integer);
+      return as_several<std::int64_t, 3>(node, read_integer);
+    case Kind::numbers2:
+      return as_several<double, 2>(node, as_number);
     case Kind::numbers3:
-      return as_three<double>(node, as_number);
+      return as_several<double, 3>(node, as_number);
   }
   return std::nullopt;
 }
@@ -95,8 +97,8 @@ Value convert(const KeyInfo& info, const toml::node& node, const std::string& na
     // An array of the right length holds the wrong thing inside: name the first element that is not a number.
     const auto* array = node.as_array();
     std::string got = describe_type(node);
-    if (array && array->size() == 3) {
-      const bool integers = info.kind != Kind::numbers3;
+    if (array && array->size() == (info.kind == Kind::numbers2 ? 2 : 3)) {
+      const bool integers = info.kind != Kind::numbers2 && info.kind != Kind::numbers3;
       for (const toml::node& element : *array)
         if (integers ? !element.is_integer() : !element.is_number()) {
           got = "an array with " + describe_type(element);
@@ -308,6 +310,13 @@ Config parse_toml(std::string_view text, const std::string& filename) {
   // A simulated time alone leaves the number of steps to the objects' speed.
   if (config.run.time > 0.0 && !root.at_path("run.steps")) config.run.steps = 0;
   return config;
+}
+
+void place_files(Config& config, const std::filesystem::path& folder) {
+  for (std::string* const file : input_files(config)) {
+    const std::filesystem::path path = *file;
+    if (!file->empty() && path.is_relative()) *file = (folder / path).lexically_normal().string();
+  }
 }
 
 void apply_setting(Config& config, const std::string& setting) {

@@ -24,6 +24,11 @@ constexpr Choice kLimiters[] = {
     {"van_leer", "their harmonic mean: smooth, hence steady flows settle"},
 };
 
+constexpr Choice kWaterSides[] = {
+    {"wall", "nothing passes"},
+    {"open", "waves leave"},
+};
+
 constexpr Choice kSplitters[] = {
     {"octree", "the blocks' own tree: morton, hilbert and gensfc are then slices of the mesh's keys"},
     {"midpoint", "kd-tree of centres, a box cut in the middle of its longest side"},
@@ -116,6 +121,9 @@ std::span<const Choice> shallow_water_problems() {
 }
 std::span<const Choice> shallow_water_limiters() {
   return kLimiters;
+}
+std::span<const Choice> water_sides() {
+  return kWaterSides;
 }
 std::span<const Choice> stencils() {
   static const std::vector<Choice> choices = choices_of(amr::stencil_registry());

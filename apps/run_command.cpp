@@ -59,6 +59,7 @@ Resolved resolve(const RunArguments& arguments, const MpiSession& mpi, const Con
     const std::string text =
         mpi.from_first_rank([&] { return read_text_file(arguments.config_path, "configuration"); });
     resolved.config = parse_toml(text, arguments.config_path);
+    place_files(resolved.config, std::filesystem::path(arguments.config_path).parent_path());
   }
   for (const std::string& setting : arguments.settings) apply_setting(resolved.config, setting);
   if (arguments.threads >= 0) apply_setting(resolved.config, fmt::format("device.threads={}", arguments.threads));
@@ -138,6 +139,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
     const std::vector<std::string>& notes = options.restart->notes;
     resolved.notes.insert(resolved.notes.end(), notes.begin(), notes.end());
   }
+  check_inputs(resolved.config);
   if (!arguments.dry_run) {
     const std::string note = set_threads(comm, resolved.config.device.threads);
     if (!note.empty()) resolved.notes.push_back(note);

@@ -165,12 +165,13 @@ void print_result(const RunRecord& record, const amr::ConservationCheck& check, 
 }
 
 /// Writes the record and prints those lines, on one rank. Collective.
-void publish(const support::Communicator& comm, const RunRecord& record, const amr::ConservationCheck& check,
+void publish(const support::Communicator& comm, const RunRecord& record, const amr::SimulationBase& simulation,
              const RunOptions& options) {
+  const auto existing = options.continues ? support::Existing::replace : support::Existing::refuse;
+  simulation.write_files(options.result_folder, existing);
   support::run_on_root(comm, [&] {
-    write_run_record(options.result_folder, record,
-                     options.continues ? support::Existing::replace : support::Existing::refuse);
-    print_result(record, check, options);
+    write_run_record(options.result_folder, record, existing);
+    print_result(record, simulation.conservation(), options);
   });
 }
 
@@ -254,7 +255,7 @@ int run_workload(const Config& config, const RunOptions& options) {
   const double bandwidth_after = once ? bandwidth_before : measure_roofline(comm, config.device);
   record.rates = derive_rates(record.totals.cell_updates, record.time_s, 0.5 * (bandwidth_before + bandwidth_after));
 
-  publish(comm, record, simulation.conservation(), options);
+  publish(comm, record, simulation, options);
   return record.valid ? 0 : 1;
 }
 

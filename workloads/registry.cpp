@@ -23,7 +23,7 @@ std::unique_ptr<amr::Workload<Dim>> make_advection(const amr::Config& config, co
 }
 
 std::unique_ptr<amr::Workload<2>> make_shallow_water(const amr::Config& config, const WorkloadConfig& more) {
-  return std::make_unique<ShallowWater>(config, more.shallow_water);
+  return std::make_unique<ShallowWater>(config, more);
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ Json to_json(const RunState& state) {
             {"conserved", c.conserved},
             {"scale_exponent", c.scale_exponent},
             {"worst_drift", exact_number(c.worst_drift)},
-            {"checks", c.checks}}}};
+            {"checks", c.checks}}},
+          {"workload", numbers(state.workload)}};
 }
 
 RunState run_state_from_json(const Json& json) {
@@ -141,6 +142,7 @@ RunState run_state_from_json(const Json& json) {
   state.totals = totals_from(json.at("totals"));
   for (const Json& object : json.at("objects")) state.objects.push_back(object_from(object));
   state.check = check_from(json.at("check"));
+  if (json.contains("workload")) state.workload = numbers_from(json.at("workload"));  // not in older checkpoints
   return state;
 }
 

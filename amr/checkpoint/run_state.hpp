@@ -42,6 +42,7 @@ struct RunState {
   RunTotals totals;
   std::vector<Object> objects;  ///< where they are now
   CheckState check;
+  std::vector<double> workload;  ///< what the workload keeps (Workload::save)
 };
 
 /// To JSON and back, every bit kept. Reading throws std::exception of some kind when `json` is nothing that

@@ -38,6 +38,8 @@ class RandomConfig {
       case Kind::integers3:
       case Kind::integers3_or_one:
         return std::array<std::int64_t, 3>{integer(info), integer(info), integer(info)};
+      case Kind::numbers2:
+        return std::array<double, 2>{number(info), number(info)};
       case Kind::numbers3:
         return std::array<double, 3>{number(info), number(info), number(info)};
     }

@@ -91,7 +91,7 @@ TEST(ShallowWater, SplittingKeepsVolumeAndStillSurfacesAndMergingTakesItBack) {
     SCOPED_TRACE(problem);
     const bool all_wet = std::string(problem) == "lake_deep";
     const apps::Config config = make_config(problem, {2, 2, 1}, 2, 1.0);
-    ShallowWater workload(config, config.shallow_water);
+    ShallowWater workload(config, config);
     amr::Mesh<2> mesh(world, loadbalance::make_key_space<2>(config.mesh, config.partition));
     const amr::Backend<2> backend = workload.make_backend(mesh.comm());
     amr::Fields& fields = *backend.fields;

@@ -68,7 +68,7 @@ inline Result result_of(const amr::Simulation<2>& simulation, std::uint64_t hist
 /// From the start, or from where `restart` is; `at_step` is called after every step.
 inline Result run(const support::Communicator& comm, const apps::Config& config, const amr::Restart* restart = nullptr,
                   const std::function<void(amr::Simulation<2>&, std::int64_t)>& at_step = {}) {
-  ShallowWater workload(config, config.shallow_water);
+  ShallowWater workload(config, config);
   loadbalance::Balancer<2> balancer(config.balance, config.partition);
   support::Metrics metrics;
   amr::Simulation<2> simulation(comm, config, loadbalance::make_key_space<2>(config.mesh, config.partition), workload,

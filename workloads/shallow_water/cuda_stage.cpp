@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/block_sums_cuda.hpp"
+#include "kernels/shallow_water/maps_cuda.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -52,6 +53,7 @@ CudaShallowWaterStage::CudaShallowWaterStage(amr::CudaFields& fields, const Prob
 }
 
 void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
+  WaterStage::mesh_changed(mesh);
   device_.main().synchronize();
   const amr::HaloPlan plan = amr::make_halo_plan(mesh, strip_sizes(std::size_t(problem_.cells())));
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
@@ -208,6 +210,20 @@ double CudaShallowWaterStage::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields&
     is_new_ = false;
   }
   return std::bit_cast<double>(found_host_[0]);
+}
+
+void CudaShallowWaterStage::wetted(std::span<const std::int32_t> blocks) {
+  for (const std::int32_t i : blocks) {
+    support::cuda_check(cudaMemsetAsync(had_water_.data() + i, 1, 1, device_.main().get()), "flags of blocks");
+    support::cuda_check(cudaMemsetAsync(is_same_.data() + i, 0, 1, device_.main().get()), "flags of blocks");
+  }
+}
+
+void CudaShallowWaterStage::update_maps(const amr::Mesh<2>& mesh, amr::Fields& base, double arrival_depth,
+                                        double time) {
+  amr::CudaFields& fields = amr::cuda_fields(base);
+  fields.put_in_order();
+  water::launch_maps(fields.input(), mesh.size(), problem_.cells(), arrival_depth, time, device_.main());
 }
 
 void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,

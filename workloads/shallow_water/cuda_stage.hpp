@@ -34,6 +34,8 @@ class CudaShallowWaterStage final : public WaterStage {
     return problem_.is_closed() ? 1 : 0;
   }
   [[nodiscard]] std::int64_t computed() override;
+  void wetted(std::span<const std::int32_t> blocks) override;
+  void update_maps(const amr::Mesh<2>& mesh, amr::Fields& fields, double arrival_depth, double time) override;
 
  private:
   [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;

@@ -9,6 +9,7 @@
 #include "support/error.hpp"
 #include "support/registry.hpp"
 #include "workloads/shallow_water/make.hpp"
+#include "workloads/shallow_water/raster_problem.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -65,12 +66,20 @@ std::span<const ProblemEntry> problem_registry() {
       ProblemEntry{"lake", "still water among islands", [] { return make_lake(); }},
       ProblemEntry{"lake_deep", "still water above all rocks", [] { return make_lake({.level = 4.0}); }},
       ProblemEntry{"lake_low", "still water in few hollows", [] { return make_lake({.level = -1.2}); }},
+      ProblemEntry{kRasterProblem, "a bed from a raster, with water from one or from inflows", nullptr},
   };
   return entries;
 }
 
+std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const ShallowWaterConfig& water) {
+  const ProblemEntry& entry = support::find_entry(problem_registry(), water.problem, "shallow_water.problem");
+  if (entry.make != nullptr) return entry.make();
+  const auto cells = [&](std::size_t d) { return std::ldexp(double(mesh.root[d]) * mesh.block[d], mesh.max_level); };
+  return make_raster_problem(water, {cells(0), cells(1)});
+}
+
 Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w)
-    : solution_(support::find_entry(problem_registry(), w.problem, "shallow_water.problem").make()),
+    : solution_(make_solution(config.mesh, w)),
       cells_(config.mesh.block[0]),
       root_{config.mesh.root[0], config.mesh.root[1]},
       max_level_(config.mesh.max_level) {
@@ -84,7 +93,7 @@ Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w)
   for (std::size_t d = 0; d < 2; ++d) extent_[d] = setup.high[d] - setup.low[d];
 }
 
-bool Problem::is_closed() const {
+bool Problem::has_walls() const {
   const auto& sides = solution_->setup().sides;
   return std::all_of(sides.begin(), sides.end(), [](const SideCondition& side) { return side.kind == Side::wall; });
 }

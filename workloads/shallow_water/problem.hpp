@@ -16,15 +16,19 @@
 
 namespace amrbench::workloads::shallow_water {
 
-/// A problem by name.
+/// A problem by name; that without make() is made of files (raster_problem.hpp).
 struct ProblemEntry {
   std::string_view name;
   std::string_view description;
   std::unique_ptr<Solution> (*make)();
 };
 [[nodiscard]] std::span<const ProblemEntry> problem_registry();
+/// The problem that is made of files.
+inline constexpr std::string_view kRasterProblem = "raster";
+/// The problem that a configuration names. Throws support::InputError.
+[[nodiscard]] std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const ShallowWaterConfig& water);
 
-/// Immutable, but for nothing; may be asked by several threads.
+/// Immutable, but for set_sources(); may be asked by several threads.
 class Problem {
  public:
   /// Throws support::InputError where config.problem is unknown, or the mesh's blocks are not square.
@@ -35,7 +39,11 @@ class Problem {
   [[nodiscard]] int cells() const { return cells_; }
   [[nodiscard]] const std::array<double, 2>& extent() const { return extent_; }
   /// Do all sides keep the water in?
-  [[nodiscard]] bool is_closed() const;
+  [[nodiscard]] bool has_walls() const;
+  /// Does water come in otherwise? Then totals change.
+  void set_sources(bool has_sources) { has_sources_ = has_sources; }
+  /// Is there as much water at all times?
+  [[nodiscard]] bool is_closed() const { return has_walls() && !has_sources_; }
 
   /// Cells along an edge and their sizes [m], of blocks of a level.
   [[nodiscard]] kernels::shallow_water::BlockShape<double> shape(int level) const;
@@ -80,6 +88,7 @@ class Problem {
   std::array<int, 2> root_;
   int max_level_;
   std::array<double, 2> extent_;
+  bool has_sources_ = false;
 };
 
 }  // namespace amrbench::workloads::shallow_water

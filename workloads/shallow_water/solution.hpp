@@ -29,6 +29,7 @@ struct Setup {
   bool friction = false;                        ///< roughness is not zero
   bool steady = false;                          ///< the state does not depend on time
   bool smooth = false;                          ///< errors fall with second order all over
+  bool known = true;                            ///< at all times, not only at the start
 };
 
 /// Immutable; may be asked by several threads.

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "workloads/shallow_water/maps.hpp"
+
 namespace amrbench::workloads::shallow_water {
 
 /// Memory and findings of a thread.
@@ -25,6 +27,7 @@ ShallowWaterStage::ShallowWaterStage(const Problem& problem, double cfl, bool ov
 ShallowWaterStage::~ShallowWaterStage() = default;
 
 void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
+  WaterStage::mesh_changed(mesh);
   halo_.rebuild(mesh);
   neighbors_ = static_cast<int>(mesh.neighbors().size());
   const auto n = static_cast<std::size_t>(mesh.size());
@@ -56,6 +59,20 @@ double ShallowWaterStage::fastest(const amr::Mesh<2>& mesh, amr::Fields& fields)
   return fastest_;
 }
 
+void ShallowWaterStage::wetted(std::span<const std::int32_t> blocks) {
+  for (const std::int32_t i : blocks) {
+    had_water_[std::size_t(i)] = 1;
+    same_[std::size_t(i)] = 0;
+  }
+}
+
+void ShallowWaterStage::update_maps(const amr::Mesh<2>& mesh, amr::Fields& base, double arrival_depth, double time) {
+  amr::FieldStore& fields = amr::host_fields(base);
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < mesh.size(); ++i)
+    shallow_water::update_maps(problem_.cells(), arrival_depth, time, fields.block(i));
+}
+
 void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
                                 const support::FixedPointScale* scale, support::Metrics& metrics) {
   amr::FieldStore& fields = amr::host_fields(base);
@@ -67,7 +84,7 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
     for (const auto& worker : workers_) {
       worker->fastest = 0.0;
       worker->sums.clear();
-      if (scale != nullptr) worker->sums.assign(swe::kVariables, support::FixedPointSum(*scale));
+      if (scale != nullptr) worker->sums.assign(std::size_t(fields.layout().variables), support::FixedPointSum(*scale));
     }
   }
   const Pass pass{mesh, fields, second, second ? time() + step() : time(), scale};
@@ -141,7 +158,7 @@ void ShallowWaterStage::add_up(const Pass& pass, std::int32_t i, Worker& worker)
   const double measure = std::ldexp(1.0, -2 * pass.mesh.level(i));
   const double* const values = pass.fields.output(i);
   const std::size_t plane = problem_.shape(0).plane();
-  for (std::size_t v = 0; v < std::size_t(swe::kVariables); ++v) {
+  for (std::size_t v = 0; v < worker.sums.size(); ++v) {
     support::LaneSum<1> sum(*pass.scale);
     for (std::size_t at = 0; at < plane; ++at) sum.accumulate(values[v * plane + at] * measure);
     sum.flush_to(&worker.sums[v]);

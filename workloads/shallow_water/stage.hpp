@@ -36,6 +36,8 @@ class ShallowWaterStage final : public WaterStage {
   }
 
   [[nodiscard]] std::int64_t computed() override { return computed_; }
+  void wetted(std::span<const std::int32_t> blocks) override;
+  void update_maps(const amr::Mesh<2>& mesh, amr::Fields& fields, double arrival_depth, double time) override;
 
  private:
   [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;

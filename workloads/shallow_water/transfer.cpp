@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "workloads/shallow_water/maps.hpp"
+
 namespace amrbench::workloads::shallow_water {
 
 namespace {
@@ -74,7 +76,10 @@ void WaterTransfer::merge(const kernels::BlockLayout& layout, std::span<const do
         const double* const high = low + n;
         double* const to = whole.data() + v * plane + std::size_t(y + (octant & 2 ? half : 0)) * std::size_t(n) +
                            (octant & 1 ? half : 0);
-        for (int x = 0; x < half; ++x) to[x] = 0.25 * ((low[2 * x] + low[2 * x + 1]) + (high[2 * x] + high[2 * x + 1]));
+        for (int x = 0; x < half; ++x) {
+          const double a = low[2 * x], b = low[2 * x + 1], c = high[2 * x], d = high[2 * x + 1];
+          to[x] = v < water::kVariables ? 0.25 * ((a + b) + (c + d)) : merge_map(static_cast<int>(v), a, b, c, d);
+        }
       }
     }
   }

@@ -1,0 +1,231 @@
+// Floods from files: rasters of the bed, inflows, gauges, maps.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "amr/checkpoint/checkpoint.hpp"
+#include "temporary_folder.hpp"
+#include "workloads/input_refusal.hpp"
+#include "workloads/shallow_water/input/ascii_grid.hpp"
+#include "workloads/water_runs.hpp"
+
+namespace amrbench::workloads {
+namespace {
+
+using checks::Result;
+using checks::run;
+using support::Communicator;
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Hills and hollows of about a metre on 60 m x 40 m, with a corner of no data.
+void write_bed(const std::string& file, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  shallow_water::Raster bed;
+  bed.columns = 31;  // its cells are none of the mesh's
+  bed.rows = 20;
+  bed.west = 1000.0;
+  bed.south = -200.0;
+  bed.dx = 60.0 / 31;
+  bed.dy = 2.0;
+  for (std::int64_t k = 0; k < bed.rows * bed.columns; ++k)
+    bed.cells.push_back(static_cast<double>(random() >> 11) * 0x1p-53 +
+                        0.5 * std::sin(0.3 * static_cast<double>(k % 31)));
+  bed.cells[0] = bed.cells[1] = bed.cells[31] = std::numeric_limits<double>::quiet_NaN();
+  shallow_water::write_ascii_grid(file, bed);
+}
+
+apps::Config flood(const tests::TemporaryFolder& folder) {
+  apps::Config config;
+  config.mesh.dim = 2;
+  config.mesh.root = {3, 2, 1};
+  config.mesh.block = {8, 8, 1};
+  config.mesh.max_level = 2;
+  config.mesh.block_change = 1;
+  config.run.workload = "shallow_water";
+  config.run.refine_every = 3;
+  config.run.checksum_every = 10;
+  config.run.steps = 60;
+  config.run.time = 600.0;
+  config.shallow_water.problem = "raster";
+  config.shallow_water.bed_file = folder.path("bed.asc");
+  config.shallow_water.roughness = 0.03;
+  config.shallow_water.refine_above = 0.05;
+  config.shallow_water.coarsen_below = 0.01;
+  config.shallow_water.gauge_interval = 2.0;
+  config.shallow_water.maps = true;
+  config.inflow = {{{1000.0, -190.0}, {1000.0, -170.0}, folder.path("river.csv")},
+                   {{1020.0, -195.0}, {1041.0, -171.0}, folder.path("drain.csv")},
+                   {{1060.0, -160.0}, {1060.0, -160.0}, folder.path("drain.csv")}};
+  config.gauge = {{"breach", {1000.0, -180.0}}, {"", {1030.0, -180.0}}, {"corner", {1060.0, -160.0}}};
+  config.balance.policy = "every";
+  apps::complete_config(config);
+  return config;
+}
+
+void write_inputs(const Communicator& comm, const tests::TemporaryFolder& folder) {
+  support::run_on_root(comm, [&] {
+    write_bed(folder.path("bed.asc"), 5);
+    std::ofstream(folder.path("river.csv")) << "time_s,discharge_m3_s\n0,0\n10,5\n40,5\n60,1\n";
+    std::ofstream(folder.path("drain.csv")) << "time_s,discharge_m3_s\n0,0.2\n30,0.4\n";
+  });
+}
+
+/// The files of a run that is in its last step.
+std::vector<std::string> files_of(amr::Simulation<2>& simulation, const std::string& folder) {
+  simulation.write_files(folder, support::Existing::replace);
+  support::barrier(simulation.mesh().comm());
+  std::vector<std::string> texts;
+  for (const char* const name : {"gauges.csv", "bed.asc", "depth.asc", "largest_depth.asc", "arrival_time.asc"})
+    texts.push_back(text_of(folder + "/" + name));
+  return texts;
+}
+
+TEST(Flood, SameBitsAndFilesOnAnyRanksAndNoWaterIsLost) {
+  const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
+  const tests::TemporaryFolder folder(world), mine(self);
+  write_inputs(world, folder);
+  apps::Config config = flood(folder);
+  std::vector<std::string> wanted_files, files;
+  const Result wanted = run(self, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    if (step == config.run.steps) wanted_files = files_of(simulation, mine.path(""));
+  });
+  EXPECT_GT(wanted.split, 0);
+  EXPECT_GT(wanted.findings.at("inflow"), 10.0);
+  EXPECT_LE(wanted.findings.at("volume_drift"), 1e-14);
+  EXPECT_GE(wanted.findings.at("smallest_depth"), 0.0);
+  EXPECT_EQ(wanted.findings.count("error_depth_l1"), 0U);
+  ASSERT_EQ(wanted_files.size(), 5U);
+  for (const char* const method : {"hilbert", "kd_parts", "orb"}) {
+    config.partition.method = method;
+    config.run.overlap = method[0] == 'o';
+    const Result result = run(world, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+      if (step == config.run.steps) files = files_of(simulation, folder.path(""));
+    });
+    EXPECT_TRUE(result.same_bits(wanted)) << method;
+    EXPECT_EQ(result.findings, wanted.findings) << method;
+    EXPECT_EQ(files, wanted_files) << method;
+    support::barrier(world);
+  }
+}
+
+TEST(Flood, MapsHoldTheLargestDepthAndTheFirstTime) {
+  const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
+  const tests::TemporaryFolder folder(self);
+  write_inputs(self, folder);
+  apps::Config config = flood(folder);
+  config.mesh.max_level = 0;
+  config.mesh.root = {6, 4, 1};
+  const std::size_t blocks = 24, plane = 64;
+  std::vector<double> largest(blocks * plane, 0.0), arrival(blocks * plane, -1.0);
+  double time = 0.0;
+  static_cast<void>(run(self, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    time = simulation.state().time;
+    const auto& store = amr::host_fields(simulation.fields());
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const double* const block = store.block(static_cast<std::int32_t>(b));
+      for (std::size_t at = 0; at < plane; ++at) {
+        double& most = largest[b * plane + at];
+        most = std::max(most, block[at]);
+        double& first = arrival[b * plane + at];
+        if (first < 0.0 && block[at] >= config.shallow_water.arrival_depth) first = time;
+        if (step != config.run.steps) continue;
+        ASSERT_EQ(block[5 * plane + at], most);
+        ASSERT_EQ(block[6 * plane + at], first);
+      }
+    }
+  }));
+  EXPECT_GT(time, 1.0);
+  EXPECT_GT(*std::max_element(arrival.begin(), arrival.end()), 0.0);
+}
+
+TEST(Flood, ALakeOverARasterStaysAtRest) {
+  const Communicator world = Communicator::world();
+  const tests::TemporaryFolder folder(world);
+  write_inputs(world, folder);
+  apps::Config config = flood(folder);
+  config.inflow.clear();
+  config.shallow_water.level = 0.8;
+  config.shallow_water.roughness = 0.0;
+  double fastest = 0.0, deepest = 0.0;
+  const Result result = run(world, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t) {
+    const auto stats = simulation.statistics();
+    deepest = std::max(deepest, stats[0].max());
+    for (std::size_t v : {1U, 2U}) fastest = std::max({fastest, std::abs(stats[v].min()), std::abs(stats[v].max())});
+  });
+  EXPECT_TRUE(result.passed);
+  EXPECT_GT(result.split, 0);
+  EXPECT_GT(deepest, 0.5);
+  EXPECT_LE(fastest, 1e-12);
+}
+
+TEST(Flood, GoesOnFromACheckpointWithTheSameFiles) {
+  if (!amr::has_checkpoints()) GTEST_SKIP() << "this build has no checkpoints";
+  const Communicator world = Communicator::world();
+  const tests::TemporaryFolder folder(world);
+  write_inputs(world, folder);
+  const apps::Config config = flood(folder);
+  amr::CheckpointWriter writer(world, folder.path("c"));
+  std::vector<std::string> wanted_files, files;
+  const Result wanted = run(world, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    if (step == 31)
+      writer.save(simulation.mesh(), simulation.fields(), simulation.state(), nlohmann::ordered_json::object());
+    if (step == config.run.steps) wanted_files = files_of(simulation, folder.path(""));
+  });
+  support::barrier(world);
+  const auto slots = amr::list_slots(folder.path("c"));
+  ASSERT_EQ(slots.size(), 1U);
+  const auto space = loadbalance::make_key_space<2>(config.mesh, config.partition);
+  const amr::Checkpoint checkpoint(world, amr::slot_folder(folder.path("c"), slots[0]));
+  checkpoint.verify(world, space);
+  const amr::Restart restart = checkpoint.restart(world, space);
+  Result result = run(world, config, &restart, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    if (step == config.run.steps) files = files_of(simulation, folder.path(""));
+  });
+  EXPECT_TRUE(result.same_bits(wanted));
+  EXPECT_EQ(result.findings.at("volume_drift"), wanted.findings.at("volume_drift"));
+  EXPECT_EQ(files, wanted_files);
+  support::barrier(world);
+}
+
+TEST(Flood, BadInputIsNamed) {
+  const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
+  const tests::TemporaryFolder folder(self);
+  write_inputs(self, folder);
+  const auto refusal = [&](auto&& change) {
+    apps::Config config = flood(folder);
+    change(config);
+    return tests::refusal_of([&] { return ShallowWater(config, config); });
+  };
+  const auto expect = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  EXPECT_EQ(refusal([](auto&) {}), "taken");
+  expect(refusal([](auto& c) { c.shallow_water.bed_file.clear(); }), "shallow_water.bed_file");
+  expect(refusal([&](auto& c) { c.shallow_water.bed_file = folder.path("none.asc"); }), "none.asc");
+  expect(refusal([](auto& c) { c.inflow[1].to = {1061.0, -180.0}; }), "inflow.1: [1061, -180] lies outside");
+  expect(refusal([](auto& c) { c.inflow[0].series.clear(); }), "inflow.0.series");
+  expect(refusal([](auto& c) { c.gauge[2].at[1] = 0.0; }), "gauge.2.at");
+  expect(refusal([](auto& c) { c.gauge[1].name = "breach"; }), "gauge.1.name");
+  expect(refusal([](auto& c) { c.mesh.root[0] = 2; }), "shallow_water.maps");
+  expect(refusal([](auto& c) { c.run.time = 0.0, c.run.steps = 0; }), "run.time");
+  std::ofstream(folder.path("out.csv")) << "time_s,discharge_m3_s\n0,1\n5,-1\n";
+  expect(refusal([&](auto& c) { c.inflow[0].series = folder.path("out.csv"); }), "a discharge of -1");
+  std::ofstream(folder.path("small.asc")) << "ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 5\n0.02\n";
+  expect(refusal([&](auto& c) { c.shallow_water.roughness_file = folder.path("small.asc"); }), "covers");
+}
+
+}  // namespace
+}  // namespace amrbench::workloads
