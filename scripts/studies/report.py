@@ -120,7 +120,7 @@ def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -
     if material.empty():
         reason = f"; {material.skipped[0][0]}: {material.skipped[0][1]}" if material.skipped else ""
         raise ReportError(f"nothing to show: no record in {', '.join(map(str, paths))}{reason}")
-    from . import page, report_head, report_points, report_records, report_runs, report_scaling, report_series
+    from . import page, report_head, report_points, report_records, report_runs, report_scaling, report_series, report_water
     from .album import Album
 
     try:
@@ -131,6 +131,7 @@ def make(paths: Sequence[str], out: str, title: str, files: bool, force: bool) -
             sections = [
                 report_head.failures(material),
                 report_records.miniamr(material, album),
+                report_water.floods(material, album),
                 report_runs.cases(material, album),
                 report_runs.phases(material, album),
                 report_records.strategies(material, album),

@@ -42,6 +42,7 @@ class Run:
     flat: dict[str, Any] = dataclasses.field(default_factory=dict)
     series: list[dict] = dataclasses.field(default_factory=list)
     output: str = ""
+    folder: pathlib.Path | None = None  # of its record
 
 
 @dataclasses.dataclass
@@ -223,7 +224,7 @@ def _run(record: records.Record | None, status: str, seconds: float, **more: Any
     rows = [row for row in series if isinstance(row, dict)] if isinstance(series, list) else []
     if status == "done" and not record.data["valid"]:
         status = "invalid"
-    return Run(status, seconds, flat=records.flatten(record), series=rows, **more)
+    return Run(status, seconds, flat=records.flatten(record), series=rows, folder=record.path.parent, **more)
 
 
 def _study(record: records.Record, by_path: dict, taken: set, others: dict, skipped: list) -> Group:
