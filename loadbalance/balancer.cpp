@@ -66,7 +66,9 @@ void Balancer<Dim>::learn(amr::Mesh<Dim>& mesh, std::span<const double> block_se
   if (stages_ == stages_learnt_) return;
   const double worked = work_seconds(metrics);
   std::vector<double> weights(mesh.weights().begin(), mesh.weights().end());
+  const bool knew = model_->has_learnt();
   model_->learn(weights, {block_seconds, std::max(0.0, worked - learnt_), stages_ - stages_learnt_});
+  if (model_->has_learnt() && !knew) decider_.forget_loads();
   if (model_->remembers()) mesh.set_weights(weights);
   learnt_ = worked;
   stages_learnt_ = stages_;

@@ -47,6 +47,12 @@ void Decider::learn(std::span<const RankReport> reports) {
   is_new_ = false;
 }
 
+void Decider::forget_loads() {
+  const auto forget = [](Outcome& o) { o.load_mean = o.curable_before = o.curable_after = 0.0; };
+  std::for_each(history_.outcomes.begin(), history_.outcomes.end(), forget);
+  forget(outcome_);
+}
+
 Action Decider::ask(const Load& load) {
   if (!is_asked_) last_.imbalance = load.imbalance();
   is_asked_ = true;

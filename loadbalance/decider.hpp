@@ -60,6 +60,8 @@ class Decider {
   [[nodiscard]] bool is_new() const { return is_new_; }
   /// The segment that ends now and the outcome of the refinement before; one report a rank. Once a refinement.
   void learn(std::span<const RankReport> reports);
+  /// Loads have another unit from now on: what is known of those before is worth nothing.
+  void forget_loads();
   /// Before changes are applied: what to do now. Small imbalance that is only predicted is left for later.
   [[nodiscard]] Action ask_ahead(const Load& load);
   /// After the last change.

@@ -24,7 +24,7 @@ class Experience {
     int count = 0;
     for (std::size_t i = history_.outcomes.size(); i-- > 0 && count < kMost;) {
       const Segment& s = history_.segments[i + 1];
-      if (s.stages == 0) continue;
+      if (s.stages == 0 || history_.outcomes[i].load_mean <= 0.0) continue;
       seconds += s.seconds_mean;
       load_stages += history_.outcomes[i].load_mean * static_cast<double>(s.stages);
       stages += static_cast<double>(s.stages);

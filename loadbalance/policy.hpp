@@ -72,7 +72,7 @@ struct Outcome {
   std::int64_t blocks = 0;        ///< that moved
   std::int64_t bytes = 0;         ///< of their messages
   double seconds = 0.0;           ///< that placing anew and moving took the slowest rank; 0 where blocks stayed
-  double load_mean = 0.0;         ///< over ranks, when it was over
+  double load_mean = 0.0;         ///< over ranks, when it was over; 0: in another unit than loads have now
   double curable_before = 0.0;    ///< Load::curable(), the most that was asked about
   double curable_after = 0.0;     ///< and what was left when it was over
 

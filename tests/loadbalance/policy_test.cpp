@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loadbalance/cost_model.hpp"
+#include "loadbalance/decider.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -278,6 +279,31 @@ TEST(Auto, SlicesWhereBlocksThatStaySaveMoreThanAFullCutWins) {
   EXPECT_EQ(policy->decide(history, curable_load(12.0, 500, 12.0, 20)), Action::full);
   // anticipate knows no slicing in place.
   EXPECT_EQ(make_policy({"anticipate"})->decide(history, curable_load(12.0, 500, 12.0, 20)), Action::full);
+}
+
+/// Two ranks, of which one has half as much again as the mean; a cut evens them and moves 50 blocks.
+Load uneven(double mean) {
+  Load load = measure(std::vector<double>{0.5 * mean, 1.5 * mean});
+  load.heaviest = 1e-3 * mean;
+  load.outlook = load.sliced = Outlook{mean, 50};
+  return load;
+}
+
+TEST(Auto, ForgetsLoadsOfAnotherUnit) {
+  // Blocks weigh 1 until their seconds are measured: 1000 of them a rank, then 1e-3 s.
+  for (const bool forgets : {true, false}) {
+    Decider decider(make_policy({"auto"}));
+    decider.begin({0, 100, 0});
+    decider.learn(std::vector<RankReport>(2));
+    EXPECT_NE(decider.ask(uneven(1000.0)), Action::leave);  // nothing is known yet
+    decider.moved(false, {50, 50, 50});
+    decider.conclude(measure(std::vector<double>{1000.0, 1000.0}));
+    decider.begin({5, 100, 100});
+    if (forgets) decider.forget_loads();
+    decider.learn(std::vector<RankReport>{{0.5, 0.01, 25, 25}, {1.5, 0.01, 25, 25}});
+    // 0.5 s are lost in each of 19 segments, and a cut takes 0.01 s.
+    EXPECT_EQ(decider.ask(uneven(1e-3)) != Action::leave, forgets);
+  }
 }
 
 }  // namespace
