@@ -1,8 +1,8 @@
 #pragma once
 // What the time loop asks of load balancing; loadbalance/ implements it.
 //
-// A refinement is: begin(), learn(); then for each pass that changes blocks, rebalance_ahead(); then, if any did,
-// rebalance().
+// A refinement is: begin(), learn(), set_costs(); then for each pass that changes blocks, rebalance_ahead(); then, if
+// any did, rebalance().
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -36,6 +36,12 @@ class Rebalancer {
   /// where the stage does not measure blocks. Local.
   virtual void learn(Mesh<Dim>& /*mesh*/, std::span<const double> /*block_seconds*/,
                      const support::Metrics& /*metrics*/) {}
+  /// Does it want to know what blocks cost (Workload::block_costs)?
+  [[nodiscard]] virtual bool wants_costs() const { return false; }
+  /// That, of each local block; empty: all alike. Called next where wants_costs(), and again before rebalance() where
+  /// the mesh has changed. Local.
+  virtual void set_costs(Mesh<Dim>& /*mesh*/, std::span<const double> /*costs*/) {}
+
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents
   /// move instead of their children and no rank holds more than its share meanwhile. `changes`, one a local block,
   /// travel with the blocks. True when blocks may have moved. Times as below. Collective.

@@ -85,6 +85,10 @@ void Simulation<Dim>::refine(int passes, bool is_first) {
   ++totals_.refine_steps;
   rebalancer_.begin({totals_.steps, config_.run.steps, totals_.stages});
   if (rebalancer_.measures()) rebalancer_.learn(mesh_, stage_.block_seconds(), metrics_);
+  const auto set_costs = [&] {
+    if (rebalancer_.wants_costs()) rebalancer_.set_costs(mesh_, workload_.block_costs(mesh_, fields_));
+  };
+  set_costs();
   bool changed = false, moved = true;  // moved: marks of the pass before are of no use
   std::vector<Change> marks;
   for (int pass = 0; pass < passes; ++pass) {
@@ -107,6 +111,7 @@ void Simulation<Dim>::refine(int passes, bool is_first) {
       workload_.adapted(mesh_, fields_);
     }
   }
+  if (changed) set_costs();
   if (changed || rebalancer_.measures()) changed = rebalancer_.rebalance(mesh_, fields_, metrics_) || changed;
   if (changed) {
     stage_.mesh_changed(mesh_);

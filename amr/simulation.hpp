@@ -107,7 +107,9 @@ class Simulation final : public SimulationBase {
   bool checks_pass();
   [[nodiscard]] bool more_steps();
   [[nodiscard]] double longest_step() const;
-  [[nodiscard]] bool adapts() const { return config_.mesh.max_level > 0 && !config_.mesh.uniform; }
+  [[nodiscard]] bool adapts() const {
+    return config_.mesh.max_level > 0 && !config_.mesh.uniform && !config_.mesh.frozen;
+  }
 
   Workload<Dim>& workload_;
   Rebalancer<Dim>& rebalancer_;

@@ -61,6 +61,11 @@ class Workload {
   /// Looks at the state at a time, once at the start (time 0) and after every step. Collective.
   virtual void observe(const Mesh<Dim>& /*mesh*/, Fields& /*fields*/, double /*time*/) {}
 
+  /// What each local block costs in a stage at present, beside one that is computed (1); empty: all alike. Collective
+  /// over neighbours.
+  [[nodiscard]] virtual std::vector<double> block_costs(const Mesh<Dim>& /*mesh*/, const Fields& /*fields*/) {
+    return {};
+  }
   /// What a cell of a level counts for in sums over cells, a power of 2: 1 for extensive variables, for others its
   /// volume in cells of level 0. Sums that stages make count so too.
   [[nodiscard]] virtual double measure(int /*level*/) const { return 1.0; }

@@ -101,7 +101,7 @@ std::vector<Table> make_tables() {
         key<&C::mesh, &MeshConfig::block>(integer("block", 1, 32, Kind::integers3_or_one)),
         key<&C::mesh, &MeshConfig::max_level>(integer("max_level", 0, 20)),
         key<&C::mesh, &MeshConfig::block_change>(integer("block_change", 0, 20)),
-        key<&C::mesh, &MeshConfig::uniform>(boolean("uniform")),
+        key<&C::mesh, &MeshConfig::uniform>(boolean("uniform")), key<&C::mesh, &MeshConfig::frozen>(boolean("frozen")),
         key<&C::mesh, &MeshConfig::refine_ghost>(boolean("refine_ghost"))}},
       {"fields",
        {key<&C::fields, &FieldsConfig::variables>(integer("variables", 1, 65536)),

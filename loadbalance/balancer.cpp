@@ -75,6 +75,14 @@ void Balancer<Dim>::learn(amr::Mesh<Dim>& mesh, std::span<const double> block_se
 }
 
 template <int Dim>
+void Balancer<Dim>::set_costs(amr::Mesh<Dim>& mesh, std::span<const double> costs) {
+  if (costs.empty())
+    mesh.set_weights(std::vector<double>(static_cast<std::size_t>(mesh.size()), 1.0));
+  else
+    mesh.set_weights(costs);
+}
+
+template <int Dim>
 typename Balancer<Dim>::Share Balancer<Dim>::share_of_table() const {
   double load = 0.0, block = 0.0, row = 0.0;
   bool bad = false;

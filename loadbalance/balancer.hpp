@@ -68,6 +68,8 @@ class Balancer final : public amr::Rebalancer<Dim>, public BalancerState {
   [[nodiscard]] bool measures() const override { return model_->measures() || decider_.measures(); }
   void begin(const amr::RunPosition& position) override;
   void learn(amr::Mesh<Dim>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) override;
+  [[nodiscard]] bool wants_costs() const override { return model_->wants_costs(); }
+  void set_costs(amr::Mesh<Dim>& mesh, std::span<const double> costs) override;
   /// One exchange of loads; where blocks move along their keys, two more for the cuts.
   bool rebalance_ahead(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;

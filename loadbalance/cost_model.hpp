@@ -37,6 +37,8 @@ class CostModel {
   /// Does it learn from what blocks take? It must then remember, and blocks may be placed anew at every refinement,
   /// also where none changed the mesh.
   [[nodiscard]] virtual bool measures() const { return false; }
+  /// Are weights what the workload says of its blocks (amr::Workload::block_costs)? It must then remember and measure.
+  [[nodiscard]] virtual bool wants_costs() const { return false; }
   /// What was measured since the refinement before; in every segment that had stages. `weights`, one a block of this
   /// rank, as kept, become what is to be kept. Local.
   virtual void learn(std::span<double> /*weights*/, const Measured& /*measured*/) {}

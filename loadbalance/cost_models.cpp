@@ -75,6 +75,16 @@ class ByMeasure final : public CostModel {
   bool knows_ = false;  ///< are weights seconds by now?
 };
 
+/// What the workload says of its present state: blocks of dry ground cost next to nothing.
+class ByWorkload final : public CostModel {
+ public:
+  void weigh(BlockTable& /*table*/) const override {}
+  [[nodiscard]] bool needs_centres() const override { return false; }
+  [[nodiscard]] bool remembers() const override { return true; }
+  [[nodiscard]] bool measures() const override { return true; }
+  [[nodiscard]] bool wants_costs() const override { return true; }
+};
+
 template <class Model>
 std::unique_ptr<CostModel> make_model_of(const BalanceConfig& /*config*/, std::span<const amr::WorkConfig> /*work*/) {
   return std::make_unique<Model>();
@@ -92,6 +102,8 @@ std::span<const CostModelEntry> cost_model_registry() {
       CostModelEntry{"level", "a block of level l weighs 2^l, as where finer levels take more steps",
                      make_model_of<ByLevel>},
       CostModelEntry{"region", "a block weighs as much work as [[work]] puts on it", make_by_region},
+      CostModelEntry{"workload", "a block weighs what the workload says it costs: dry ones next to nothing",
+                     make_model_of<ByWorkload>},
       CostModelEntry{"measured", "a block weighs the seconds that its stages took, smoothed", make_model_of<ByMeasure>},
   };
   return entries;

@@ -10,6 +10,7 @@
 #include "partitioners/linear.hpp"
 #include "partitioners/orb/orb_partitioner.hpp"
 #include "partitioners/partitioner.hpp"
+#include "partitioners/slabs.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -28,6 +29,8 @@ constexpr PartitionerEntry kEntries[] = {
     {"kd_parts_morton", "the same, numbered along Morton's curve", &make_parts_tree_method<TreeCurve::morton>},
     {"orb", "orthogonal recursive bisection: boxes cut across their longest side; 2 or 3 dimensions",
      &make_orb_partitioner},
+    {"slabs", "points in the order along their longest side, cut into runs of equal weight; 2 or 3 dimensions",
+     &make_slabs},
     {"linear", "points in the order of their numbers, cut into runs of equal weight", &make_linear},
 // Baselines: libraries of others.
 #ifdef AMRBENCH_HAVE_METIS

@@ -29,6 +29,8 @@ class TraceRecorder final : public amr::Rebalancer<3> {
   void learn(amr::Mesh<3>& mesh, std::span<const double> block_seconds, const support::Metrics& metrics) override {
     inner_.learn(mesh, block_seconds, metrics);
   }
+  [[nodiscard]] bool wants_costs() const override { return inner_.wants_costs(); }
+  void set_costs(amr::Mesh<3>& mesh, std::span<const double> costs) override { inner_.set_costs(mesh, costs); }
   /// One gather of the blocks that change besides what the other does.
   bool rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
                        support::Metrics& metrics) override;

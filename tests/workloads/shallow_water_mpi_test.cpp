@@ -162,6 +162,35 @@ TEST(ShallowWater, AdaptiveMeshesAreAsGoodAsFineOnesWithAThirdOfTheCells) {
   }
 }
 
+TEST(ShallowWater, SharesOutBlocksThatHoldWaterOnAMeshThatStays) {
+  const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
+  apps::Config config = make_config("walled_dam_break", {8, 8, 1}, 2, 1.0);
+  config.mesh.frozen = true;
+  config.run.steps = 120;
+  config.run.refine_every = 4;
+  const Result wanted = run(self, config);
+  EXPECT_TRUE(wanted.passed);
+  EXPECT_GT(wanted.split, 0);
+  EXPECT_LT(wanted.findings.at("computed_share"), 0.8);  // the ground behind the wall stays dry
+  for (const char* const method : {"hilbert", "slabs", "kd_parts"}) {
+    SCOPED_TRACE(method);
+    config.partition.method = method;
+    config.balance.weights = "uniform";
+    const Result even = run(world, config);
+    config.balance.weights = "workload";
+    const Result shared = run(world, config);
+    EXPECT_TRUE(even.same_bits(wanted));
+    EXPECT_TRUE(shared.same_bits(wanted));
+    EXPECT_EQ(shared.split, wanted.split);
+    if (world.is_root())
+      std::printf("%s: busiest rank %.3g above the mean with even blocks, %.3g with blocks that hold water\n", method,
+                  even.computed_imbalance, shared.computed_imbalance);
+    if (world.size() == 1) continue;
+    EXPECT_GT(even.computed_imbalance, 0.3);
+    EXPECT_LT(shared.computed_imbalance, 0.1);
+  }
+}
+
 TEST(ShallowWater, GoesOnFromACheckpointWithTheSameBits) {
   if (!amr::has_checkpoints()) GTEST_SKIP() << "this build has no checkpoints";
   const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);

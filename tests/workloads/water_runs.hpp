@@ -41,7 +41,7 @@ struct Result {
   std::uint64_t mesh = 0, history = 0;
   std::vector<std::uint64_t> fields;
   std::map<std::string, double> findings;
-  double drift = 0.0, cells = 0.0;
+  double drift = 0.0, cells = 0.0, computed_imbalance = 0.0;
   std::int64_t split = 0, merged = 0, steps = 0;
   bool passed = false;
   [[nodiscard]] bool same_bits(const Result& other) const {
@@ -55,6 +55,8 @@ inline Result result_of(const amr::Simulation<2>& simulation, std::uint64_t hist
   r.mesh = amr::mesh_digest(simulation.mesh());
   for (const auto& stats : simulation.statistics()) r.fields.push_back(stats.hash().value());
   for (const amr::Finding& f : simulation.findings()) r.findings[f.name] = f.value;
+  r.computed_imbalance = r.findings["computed_imbalance"];
+  r.findings.erase("computed_imbalance");  // which is another on other ranks
   const amr::RunTotals& totals = simulation.totals();
   r.drift = simulation.conservation().worst_drift();
   r.passed = simulation.conservation().passed() && simulation.conservation().checks() > 0;

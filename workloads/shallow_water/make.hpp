@@ -61,6 +61,18 @@ struct FrictionChannel {
 };
 [[nodiscard]] std::unique_ptr<Solution> make_friction_channel(const FrictionChannel& channel = {});
 
+/// A round dam of still water breaks on dry ground, east of a wall that no water passes, so that the ground west of it
+/// stays dry. Blocks on the wall and on the dam's edge are to have the finest cells. Nothing is known of later times.
+/// Source: document 002, section 4.4.
+struct WalledDamBreak {
+  double side = 50, wall = 25, thickness = 0.5, height = 10;  ///< domain; the wall's eastern face and its sizes [m]
+  std::array<double, 2> centre{32, 25};
+  double radius = 5, depth = 2.5;  ///< of the dam [m]
+  double roughness = 0.02;         ///< Manning
+  double end_time = 30;
+};
+[[nodiscard]] std::unique_ptr<Solution> make_walled_dam_break(const WalledDamBreak& dam = {});
+
 /// Still water over a smooth random bed, a sum of `waves` cosines of total height about +-relief. `level` above the
 /// highest crest: no islands.
 struct Lake {

@@ -66,6 +66,8 @@ std::span<const ProblemEntry> problem_registry() {
       ProblemEntry{"lake", "still water among islands", [] { return make_lake(); }},
       ProblemEntry{"lake_deep", "still water above all rocks", [] { return make_lake({.level = 4.0}); }},
       ProblemEntry{"lake_low", "still water in few hollows", [] { return make_lake({.level = -1.2}); }},
+      ProblemEntry{"walled_dam_break", "a round dam breaks beside a wall that keeps half of the ground dry",
+                   [] { return make_walled_dam_break(); }},
       ProblemEntry{kRasterProblem, "a bed from a raster, with water from one or from inflows", nullptr},
   };
   return entries;
@@ -111,6 +113,18 @@ std::array<double, 2> Problem::centre(const amr::Mesh<2>& mesh, std::int32_t i, 
   const Setup& setup = solution_->setup();
   return {setup.low[0] + (static_cast<double>(std::int64_t{c[0]} * cells_ + x) + 0.5) * cell.dx,
           setup.low[1] + (static_cast<double>(std::int64_t{c[1]} * cells_ + y) + 0.5) * cell.dy};
+}
+
+int Problem::wanted_level(const amr::Mesh<2>& mesh, std::int32_t i) const {
+  const auto cell = shape(mesh.level(i));
+  const Setup& setup = solution_->setup();
+  std::array<double, 2> low{}, high{};
+  for (std::size_t d = 0; d < 2; ++d) {
+    const double side = (d == 0 ? cell.dx : cell.dy) * cells_;
+    low[d] = setup.low[d] + mesh.coord(i)[d] * side;
+    high[d] = low[d] + side;
+  }
+  return solution_->wanted_level(low, high, max_level_);
 }
 
 Problem::Sample Problem::sample(double x, double y, double dx, double dy, int levels,

@@ -50,6 +50,9 @@ class Problem {
   /// The middle of a cell of block i [m].
   [[nodiscard]] std::array<double, 2> centre(const amr::Mesh<2>& mesh, std::int32_t i, int x, int y) const;
 
+  /// Solution::wanted_level() of block i.
+  [[nodiscard]] int wanted_level(const amr::Mesh<2>& mesh, std::int32_t i) const;
+
   /// The five planes of block i at time 0. The bed of a cell is the mean over the cells of the deepest level in it, in
   /// the order in which blocks are merged: a cell and the four it splits into hold the same rock. Its depth follows
   /// from the surface of those that are wet, so that a lake at rest is one on every level. O(cells of the deepest

@@ -87,6 +87,12 @@ void ShallowWater::fill_initial(const amr::Mesh<2>& mesh, amr::Fields& fields, s
   }
 }
 
+void ShallowWater::exchange(const amr::Mesh<2>& mesh, const amr::FieldStore& store, shallow_water::StripHalo& halo) {
+  halo.rebuild(mesh);
+  halo.start(store);
+  halo.finish();
+}
+
 std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr::Fields& fields,
                                             const std::vector<amr::Change>* /*before*/) {
   std::vector<amr::Change> marks(static_cast<std::size_t>(mesh.size()));
@@ -101,14 +107,17 @@ std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr:
   const HostCopy copy(fields);
   const amr::FieldStore& store = copy.get();
   shallow_water::StripHalo halo(problem_.cells());
-  halo.rebuild(mesh);
-  halo.start(store);
-  halo.finish();
+  exchange(mesh, store, halo);
 #pragma omp parallel
   {
     shallow_water::StripSet set(problem_.cells());
 #pragma omp for schedule(static)
     for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      if (const int wanted = problem_.wanted_level(mesh, i); wanted >= 0) {
+        marks[std::size_t(i)] = mesh.level(i) > wanted ? amr::Change::coarsen : amr::Change::stay;
+        if (mesh.level(i) < wanted) refine(i);
+        continue;
+      }
       halo.gather(mesh, store, problem_, start_time_, i, set);
       const shallow_water::Unrest unrest =
           shallow_water::find_unrest(problem_, water_.dry_depth, mesh, i, store.block(i), set);
@@ -168,6 +177,30 @@ double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, a
   longest_step_ = std::max(longest_step_, step);
   is_started_ = true;
   return step;
+}
+
+std::vector<double> ShallowWater::block_costs(const amr::Mesh<2>& mesh, const amr::Fields& fields) {
+  constexpr double kLeftOut = 0.03;  // a block is looked at, all the same
+  const HostCopy copy(fields);
+  const amr::FieldStore& store = copy.get();
+  const std::size_t plane = std::size_t(problem_.cells()) * std::size_t(problem_.cells());
+  shallow_water::StripHalo halo(problem_.cells());
+  exchange(mesh, store, halo);
+  std::vector<double> costs(static_cast<std::size_t>(mesh.size()));
+#pragma omp parallel
+  {
+    shallow_water::StripSet set(problem_.cells());
+#pragma omp for schedule(static)
+    for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      bool is_dry = std::none_of(store.block(i), store.block(i) + plane, [](double h) { return h > 0.0; });
+      if (is_dry) {
+        halo.gather(mesh, store, problem_, last_time_, i, set);
+        is_dry = set.is_dry;
+      }
+      costs[std::size_t(i)] = is_dry ? kLeftOut : 1.0;
+    }
+  }
+  return costs;
 }
 
 double ShallowWater::measure(int level) const {
@@ -249,7 +282,9 @@ std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const
   if (stage_ != nullptr) {
     const auto computed = static_cast<double>(support::all_sum(mesh.comm(), stage_->computed()));
     const auto made = static_cast<double>(support::all_sum(mesh.comm(), stage_->computed() + stage_->left_out()));
+    const auto busiest = static_cast<double>(support::all_max(mesh.comm(), stage_->computed())) * mesh.comm().size();
     all.push_back({"computed_share", made > 0.0 ? computed / made : 0.0, ""});
+    all.push_back({"computed_imbalance", computed > 0.0 ? busiest / computed - 1.0 : 0.0, ""});
   }
   return all;
 }

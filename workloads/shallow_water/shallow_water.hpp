@@ -10,6 +10,7 @@
 #include "workloads/shallow_water/gauges.hpp"
 #include "workloads/shallow_water/inflow.hpp"
 #include "workloads/shallow_water/problem.hpp"
+#include "workloads/shallow_water/strips.hpp"
 #include "workloads/shallow_water/water_stage.hpp"
 
 namespace amrbench::workloads {
@@ -29,6 +30,8 @@ class ShallowWater final : public amr::Workload<2> {
                                               const std::vector<amr::Change>* before) override;
   void adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
   double begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) override;
+  /// 1 for blocks that hold water or have some behind a face, next to nothing for others.
+  [[nodiscard]] std::vector<double> block_costs(const amr::Mesh<2>& mesh, const amr::Fields& fields) override;
   [[nodiscard]] double measure(int level) const override;
   void observe(const amr::Mesh<2>& mesh, amr::Fields& fields, double time) override;
   void save(amr::RunState& state) const override;
@@ -40,6 +43,8 @@ class ShallowWater final : public amr::Workload<2> {
                    support::Existing existing) override;
 
  private:
+  /// Cells behind the faces of all blocks. Collective over neighbours.
+  static void exchange(const amr::Mesh<2>& mesh, const amr::FieldStore& store, shallow_water::StripHalo& halo);
   /// Of all ranks [m^3].
   [[nodiscard]] double volume(const amr::Mesh<2>& mesh, const amr::FieldStore& store) const;
   void add_errors(const amr::Mesh<2>& mesh, const amr::FieldStore& store, double time,

@@ -39,6 +39,11 @@ class Solution {
   [[nodiscard]] virtual State at(double x, double y, double t) const = 0;
   [[nodiscard]] virtual double bed(double x, double y) const = 0;                         ///< [m]
   [[nodiscard]] virtual double roughness(double /*x*/, double /*y*/) const { return 0; }  ///< Manning [s m^(-1/3)]
+  /// The level that blocks over the box [low, high) [m] are to have, at most `deepest`; below 0: as waves want it.
+  [[nodiscard]] virtual int wanted_level(const std::array<double, 2>& /*low*/, const std::array<double, 2>& /*high*/,
+                                         int /*deepest*/) const {
+    return -1;
+  }
   [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
