@@ -23,8 +23,8 @@ void launch_maps(const support::DeviceSlots& blocks, int count, int cells, doubl
                  const support::CudaStream& stream) {
   if (count == 0) return;
   const int plane = cells * cells;
-  update_maps_kernel < <<static_cast<unsigned>(count), plane<256 ? (plane + 31) / 32 * 32 : 256, 0, stream.get()>>>(
-                           blocks, plane, arrival_depth, time);
+  const int threads = plane < 256 ? (plane + 31) / 32 * 32 : 256;
+  update_maps_kernel<<<count, threads, 0, stream.get()>>>(blocks, plane, arrival_depth, time);
   support::cuda_check(cudaGetLastError(), "maps of largest depths");
 }
 
