@@ -4,6 +4,9 @@
 #ifndef AMRBENCH_WATER_THREADS
 #define AMRBENCH_WATER_THREADS 768
 #endif
+#ifndef AMRBENCH_WATER_FLOATS
+#define AMRBENCH_WATER_FLOATS 1024
+#endif
 #ifndef AMRBENCH_WATER_UNROLL
 #define AMRBENCH_WATER_UNROLL 1
 #endif
@@ -22,7 +25,7 @@ struct Tiling {
 
   __host__ __device__ constexpr explicit Tiling(int cells)
       : n(cells),
-        segments(cells > 24 && cells % 8 == 0 ? 8 : cells >= 16 && cells % 4 == 0 ? 4 : 2),
+        segments(cells > 24 && cells % 8 == 0 ? 8 : cells >= AMRBENCH_WATER_FOUR && cells % 4 == 0 ? 4 : 2),
         length(cells / segments),
         together(1),
         threads(2 * cells * segments) {
@@ -44,7 +47,7 @@ constexpr int resident_blocks(int n) {
   constexpr int kSharedBytes = 227 << 10, kReserved = 1024;
   if (n == 0) return sizeof(Real) == 4 ? 4 : 3;
   const Tiling t(n);
-  const int threads = sizeof(Real) == 4 ? 1024 : AMRBENCH_WATER_THREADS;
+  const int threads = sizeof(Real) == 4 ? AMRBENCH_WATER_FLOATS : AMRBENCH_WATER_THREADS;
   return std::max(1, std::min(threads / t.threads,
                               kSharedBytes / (t.values() * t.together * int(sizeof(Real)) + kReserved)));
 }
