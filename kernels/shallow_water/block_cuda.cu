@@ -1,7 +1,6 @@
-#include "kernels/shallow_water/block_cuda.hpp"
-
 #include <algorithm>
 
+#include "kernels/shallow_water/block_cuda.hpp"
 #include "kernels/shallow_water/block_view.cuh"
 #include "support/error.hpp"
 

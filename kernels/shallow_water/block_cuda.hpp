@@ -4,8 +4,9 @@
 //
 // A thread block gathers the cells of one block, or of several small ones, and two layers behind each face into shared
 // memory. Threads walk along segments of rows and columns, so that slopes are found once a cell and axis; fluxes and
-// slopes of the surface go to shared memory, and a last pass over the cells writes the new state. Which blocks hold water, or may get some, is listed on the device; the others are left out.
-// A stage of double precision moves 64 bytes a cell, and 88 in the second stage; it has about 500 operations.
+// slopes of the surface go to shared memory, and a last pass over the cells writes the new state. Which blocks hold
+// water, or may get some, is listed on the device; the others are left out. A stage of double precision moves 64 bytes
+// a cell, and 88 in the second stage; it has about 500 operations.
 #include <array>
 #include <cstdint>
 

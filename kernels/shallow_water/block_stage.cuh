@@ -1,23 +1,15 @@
 #pragma once
-// The kernel of a stage (block_cuda.hpp), for one limiter. Included by block_cuda_*.cu, which share out its compilation.
+// The kernel of a stage (block_cuda.hpp), for one limiter. Included by block_cuda_*.cu, which share out its
+// compilation.
 #include <algorithm>
-#ifndef AMRBENCH_WATER_THREADS
-#define AMRBENCH_WATER_THREADS 768
-#endif
-#ifndef AMRBENCH_WATER_FLOATS
-#define AMRBENCH_WATER_FLOATS 1024
-#endif
-#ifndef AMRBENCH_WATER_UNROLL
-#define AMRBENCH_WATER_UNROLL 1
-#endif
 
 #include "kernels/shallow_water/block_view.cuh"
 #include "support/error.hpp"
 
 namespace amrbench::kernels::shallow_water::detail {
 
-inline constexpr int kMostTogether = 8;  ///< blocks of a thread block
-inline constexpr int kUnroll = AMRBENCH_WATER_UNROLL;
+inline constexpr int kMostTogether = 8;   ///< blocks of a thread block
+inline constexpr int kMostThreads = 256;  ///< for edges that have no kernel of their own
 
 /// How a thread block works on blocks of n x n cells: `together` at once, a thread a segment of a row or column.
 struct Tiling {
@@ -25,7 +17,9 @@ struct Tiling {
 
   __host__ __device__ constexpr explicit Tiling(int cells)
       : n(cells),
-        segments(cells > 24 && cells % 8 == 0 ? 8 : cells >= AMRBENCH_WATER_FOUR && cells % 4 == 0 ? 4 : 2),
+        segments(cells > 24 && cells % 8 == 0    ? 8
+                 : cells >= 16 && cells % 4 == 0 ? 4
+                                                 : 2),
         length(cells / segments),
         together(1),
         threads(2 * cells * segments) {
@@ -44,12 +38,11 @@ struct Tiling {
 /// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers.
 template <class Real>
 constexpr int resident_blocks(int n) {
-  constexpr int kSharedBytes = 227 << 10, kReserved = 1024;
   if (n == 0) return sizeof(Real) == 4 ? 4 : 3;
+  constexpr int kSharedBytes = 227 << 10, kReserved = 2048, kThreads = sizeof(Real) == 4 ? 768 : 640;
   const Tiling t(n);
-  const int threads = sizeof(Real) == 4 ? AMRBENCH_WATER_FLOATS : AMRBENCH_WATER_THREADS;
-  return std::max(1, std::min(threads / t.threads,
-                              kSharedBytes / (t.values() * t.together * int(sizeof(Real)) + kReserved)));
+  const int fit = kSharedBytes / (t.values() * t.together * static_cast<int>(sizeof(Real)) + kReserved);
+  return std::max(1, std::min((kThreads + t.threads - 1) / t.threads, fit));
 }
 
 /// Blocks at work in a thread block.
@@ -108,7 +101,7 @@ class Stage {
     Prim left = read(), right = read();
     Difference d = difference(before, left), e = difference(left, right);
     Prim below = sum(left, half_slopes(d, e, left.h));
-#pragma unroll kUnroll
+#pragma unroll 1
     for (int face = begin; face < end; ++face) {
       const Prim next = read();
       d = e;
@@ -212,10 +205,18 @@ class Stage {
   __device__ static Prim sum(const Prim& p, const Prim& half) {
     return {p.w + half.w, p.h + half.h, p.u + half.u, p.v + half.v};
   }
-  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-  __device__ static int threads() { return static_cast<int>(blockDim.x); }
-  [[nodiscard]] __device__ View view_of(int b) const { return View(job_, works_[b]); }
-  [[nodiscard]] __device__ Real* tile(int b) const { return shared_ + b * t_.values(); }
+  __device__ static int thread() {
+    return static_cast<int>(threadIdx.x);
+  }
+  __device__ static int threads() {
+    return static_cast<int>(blockDim.x);
+  }
+  [[nodiscard]] __device__ View view_of(int b) const {
+    return View(job_, works_[b]);
+  }
+  [[nodiscard]] __device__ Real* tile(int b) const {
+    return shared_ + b * t_.values();
+  }
   [[nodiscard]] __device__ Real* flux(int b, int axis) const {
     return tile(b) + 4 * t_.tile() + axis * 5 * t_.faces();
   }
@@ -262,7 +263,7 @@ struct Fetch {
 /// Thread blocks stay and take one group of the list after another: how many there are only the device knows. While
 /// they work on one, the next comes.
 template <class Real, Limiter kLimiter, int kN>
-__global__ void __launch_bounds__(kN == 0 ? 256 : Tiling(kN).threads, resident_blocks<Real>(kN))
+__global__ void __launch_bounds__(kN == 0 ? kMostThreads : Tiling(kN).threads, resident_blocks<Real>(kN))
     stage_kernel(const __grid_constant__ StageJob<Real> job) {
   extern __shared__ double shared[];
   __shared__ BlockWork works[2][kMostTogether];

@@ -68,8 +68,7 @@ template <Limiter kLimiter, class Real>
   const Real near = nearer(a, b), sum = a + b;
   const bool rises = have_one_sign(a, b);
   if constexpr (kLimiter == Limiter::minmod) return Real(0.5) * (rises ? near : Real(0)) + Real(0);
-  if constexpr (kLimiter == Limiter::monotonized)
-    return (rises ? nearer(near, Real(0.25) * sum) : Real(0)) + Real(0);
+  if constexpr (kLimiter == Limiter::monotonized) return (rises ? nearer(near, Real(0.25) * sum) : Real(0)) + Real(0);
   const Real product = a * b;
   const bool is_needed = rises && near != Real(0);
   Real mean = quotient(product, sum);
