@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "sfc/host_device.hpp"
 
@@ -21,6 +22,81 @@ template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real magnitude(Real a) {
   return a < Real(0) ? -a : a;
 }
+
+/// Have both the same sign?
+template <class Real>
+[[nodiscard]] AMRBENCH_HD inline bool have_one_sign(Real a, Real b) {
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
+  return (std::bit_cast<Bits>(a) ^ std::bit_cast<Bits>(b)) >= 0;
+}
+/// The one nearer to 0, the second where they are as near.
+template <class Real>
+[[nodiscard]] AMRBENCH_HD inline Real nearer(Real a, Real b) {
+  return std::abs(a) < std::abs(b) ? a : b;
+}
+
+/// 1/x, a/b and two square roots, rounded as IEEE 754 says. GPUs pay for the ends of the range: they need 1e-30 <= x, b
+/// <= 1e30 here, and either a = 0 or as large; both roots share one look at their range. Steps as in CUDA's own.
+#if defined(__CUDA_ARCH__)
+__device__ inline double reciprocal(double x) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  // Low bits as CUDA has them: with others the quotient of a number whose bits are all ones rounds wrongly.
+  y = __hiloint2double(__double2hiint(y), __double2hiint(x) + 0x300402);
+  const double e = fma(-x, y, 1.0);
+  y = fma(y, fma(e, e, e), y);
+  return fma(y, fma(-x, y, 1.0), y);
+}
+__device__ inline float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return fmaf(y, fmaf(-x, y, 1.0F), y);
+}
+template <class Real>
+__device__ inline Real quotient(Real a, Real b) {
+  const Real y = reciprocal(b), q = a * y;
+  return fma(y, fma(-b, q, a), q);
+}
+__device__ inline double root_inside(double x) {
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  const double e = fma(x, -(y * y), 1.0);
+  y = fma(fma(e, 0.375, 0.5), y * e, y);
+  const double s = x * y;
+  return fma(fma(s, -s, x), 0.5 * y, s);
+}
+__device__ inline float root_inside(float x) {
+  float y;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  const float s = x * y;
+  return fmaf(fmaf(-s, s, x), 0.5F * y, s);
+}
+template <class Real>
+__device__ inline void roots(Real a, Real b, Real& root_a, Real& root_b) {
+  constexpr Real kLeast = Real(1e-30), kMost = Real(1e30);
+  if (smaller(a, b) > kLeast && larger(a, b) < kMost) {
+    root_a = root_inside(a);
+    root_b = root_inside(b);
+  } else {
+    root_a = std::sqrt(a);
+    root_b = std::sqrt(b);
+  }
+}
+#else
+template <class Real>
+[[nodiscard]] inline Real reciprocal(Real x) {
+  return Real(1) / x;
+}
+template <class Real>
+[[nodiscard]] inline Real quotient(Real a, Real b) {
+  return a / b;
+}
+template <class Real>
+inline void roots(Real a, Real b, Real& root_a, Real& root_b) {
+  root_a = std::sqrt(a);
+  root_b = std::sqrt(b);
+}
+#endif
 
 /// A first value of x^(-1/3), right to 4 %: the exponent over -3, by the bits of x read as a whole number.
 [[nodiscard]] AMRBENCH_HD inline double rough_inverse_cube_root(double x) {

@@ -1,10 +1,12 @@
 #pragma once
-// The shallow-water scheme on a GPU: one thread block a block of the mesh, all blocks of a stage in one launch. The
+// The shallow-water scheme on a GPU: all blocks of a stage in one launch. The
 // twin of block.hpp, whose bits it gives: both are made of cell.hpp and face.hpp.
 //
-// A thread block gathers its cells and two layers behind each face into shared memory, finds all fluxes there and
-// writes the new state. Which blocks hold water, or may get some, is listed on the device; the others are left out.
-// A stage of double precision moves 64 bytes a cell, and 88 in the second stage; it has about 600 operations.
+// A thread block gathers the cells of one block, or of several small ones, and two layers behind each face into shared
+// memory. Threads walk along segments of rows and columns, so that slopes are found once a cell and axis; fluxes and
+// slopes of the surface go to shared memory, and a last pass over the cells writes the new state. Which blocks hold
+// water, or may get some, is listed on the device; the others are left out. A stage of double precision moves 64 bytes
+// a cell, and 88 in the second stage; it has about 500 operations.
 #include <array>
 #include <cstdint>
 
@@ -35,9 +37,10 @@ struct alignas(16) BlockWork {
 };
 
 /// What kernels read and write besides blocks; all in device memory.
+template <class Real>
 struct StageMemory {
-  const double* packed = nullptr;
-  const double* given = nullptr;
+  const Real* packed = nullptr;
+  const Real* given = nullptr;
   const unsigned char* had_water = nullptr;  ///< of each block, before
   unsigned char* has_water = nullptr;        ///< and after
   unsigned char* is_same = nullptr;          ///< do both buffers hold the same of a block?
@@ -48,26 +51,30 @@ struct StageMemory {
   int *computed = nullptr, *copied = nullptr;
 };
 
+/// Real: double or float; values of blocks lie in their slots as Real, from the slot's first byte.
+template <class Real>
 struct StageJob {
   const BlockWork* blocks = nullptr;
   int count = 0;
   int cells = 16;  ///< along an edge; even, 4 to 32
-  double dt = 0.0;
+  Real dt = 0;
   /// Of the cells of level 0: quotients are dear, and those of other levels differ by powers of 2.
-  double dt_over_dx = 0.0, dt_over_dy = 0.0, dx_over_dt = 0.0, dy_over_dt = 0.0, inverse_dx = 1.0, inverse_dy = 1.0;
+  Real dt_over_dx = 0, dt_over_dy = 0, dx_over_dt = 0, dy_over_dt = 0, inverse_dx = 1, inverse_dy = 1;
   bool second = false;      ///< the output holds U^n
   bool copies_bed = false;  ///< to the output
-  Physics<double> physics;
-  std::array<Boundary<double>, 4> sides{};
+  Physics<Real> physics;
+  std::array<Boundary<Real>, 4> sides{};
   support::DeviceSlots in, out;
-  StageMemory memory;
+  StageMemory<Real> memory;
 };
 
 /// One stage of all blocks of the list, three launches. Asynchronous. Errors: RunError when it cannot be launched.
-void launch_stage(const StageJob& job, const support::CudaStream& stream);
+template <class Real>
+void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream);
 
 /// memory.found and memory.has_water of a state as it is, in job.in.
-void launch_measure(const StageJob& job, const support::CudaStream& stream);
+template <class Real>
+void launch_measure(const StageJob<Real>& job, const support::CudaStream& stream);
 
 /// A strip that is sent: cells [begin, begin + count) along a face of a block, two layers, to `at` of the buffer.
 struct StripJob {
@@ -75,7 +82,8 @@ struct StripJob {
   std::int16_t face = 0, begin = 0, count = 0;
   std::int64_t at = 0;
 };
-void launch_strips(const StripJob* jobs, int count, int cells, const support::DeviceSlots& blocks, double* packed,
+template <class Real>
+void launch_strips(const StripJob* jobs, int count, int cells, const support::DeviceSlots& blocks, Real* packed,
                    const support::CudaStream& stream);
 
 }  // namespace amrbench::kernels::shallow_water

@@ -46,6 +46,9 @@ struct Primitive {
 /// Petrova, Commun. Math. Sci. 5, 2007, with squares instead of fourth powers).
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real damped_inverse(Real h, Real dry) {
+#if defined(__CUDA_ARCH__)
+  if (h > larger(dry, Real(1e-12))) return quotient(h, h * h);  // the same quotient, halved above and below
+#endif
   const Real deep = larger(h, dry);
   return (h + h) / (h * h + deep * deep);
 }
@@ -60,6 +63,18 @@ template <class Real>
 /// and at most min(|a|, |b|) also when rounded, so that h - half >= 0 where the neighbours' depths are.
 template <Limiter kLimiter, class Real>
 [[nodiscard]] AMRBENCH_HD inline Real half_slope(Real a, Real b) {
+#if defined(__CUDA_ARCH__)
+  // Selecting a double is dear there: the same by signs. + 0: a zero is positive.
+  const Real near = nearer(a, b), sum = a + b;
+  const bool rises = have_one_sign(a, b);
+  if constexpr (kLimiter == Limiter::minmod) return Real(0.5) * (rises ? near : Real(0)) + Real(0);
+  if constexpr (kLimiter == Limiter::monotonized) return (rises ? nearer(near, Real(0.25) * sum) : Real(0)) + Real(0);
+  const Real product = a * b;
+  const bool is_needed = rises && near != Real(0);
+  Real mean = quotient(product, sum);
+  if (is_needed && !(std::abs(product) > Real(1e-30) && std::abs(sum) > Real(1e-30))) mean = product / sum;
+  return is_needed ? nearer(near, mean) : Real(0);
+#else
   const Real low = smaller(a, b), high = larger(a, b);
   if constexpr (kLimiter == Limiter::minmod) {
     return Real(0.5) * (larger(low, Real(0)) + smaller(high, Real(0)));
@@ -71,6 +86,7 @@ template <Limiter kLimiter, class Real>
     const Real mean = (a * b) / (sum == Real(0) ? Real(1) : sum);  // bounded below: rounding may exceed the smaller one
     return larger(smaller(low, mean), Real(0)) + smaller(larger(high, mean), Real(0));
   }
+#endif
 }
 
 /// Half slope of the surface, `surface` before, so that the bed implied at the faces, z = w - h, stays between the beds
@@ -80,10 +96,18 @@ template <Limiter kLimiter, class Real>
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real surface_slope(Real surface, Real depth, Real h, Real bed_a, Real bed_b) {
   const Real slack = Real(0.5) * h;
+#if defined(__CUDA_ARCH__)  // the same by signs
+  const Real bend = surface - depth;
+  const bool rises = have_one_sign(bed_a, bed_b) && have_one_sign(bed_a, bend);
+  const Real bound = (rises ? nearer(std::abs(bed_a), std::abs(bed_b)) : Real(0)) + slack;
+  const Real bent = (std::abs(bend) > bound ? std::copysign(bound, bend) : bend) + depth;
+  return (have_one_sign(bent, surface) ? nearer(bent, surface) : Real(0)) + Real(0);
+#else
   const Real highest = larger(smaller(bed_a, bed_b), Real(0)) + slack;
   const Real lowest = smaller(larger(bed_a, bed_b), Real(0)) - slack;
   const Real wanted = larger(smaller(surface - depth, highest), lowest) + depth;
   return larger(smaller(wanted, larger(surface, Real(0))), smaller(surface, Real(0)));
+#endif
 }
 
 /// What friction leaves of a discharge q after a time step: the factor f with f q + dt g n^2 |f q| f q / h^(7/3) = q,

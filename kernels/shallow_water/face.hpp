@@ -55,23 +55,25 @@ template <class Real>
   return all_but_a_hair<Real>() * (h * (carried + spare * dx_over_dt));
 }
 
-/// The flux between `l` below and `r` above a face; at most `out_l` leaves the one and `out_r` the other cell.
-template <class Real>
+/// The flux between `l` below and `r` above a face; at most outflow(true) leaves the one and outflow(false) the other
+/// cell: only that of the cell that gives is asked for.
+template <class Real, class Outflow>
 [[nodiscard]] AMRBENCH_HD inline FaceFlux<Real> face_flux(const Primitive<Real>& l, const Primitive<Real>& r,
-                                                          Real out_l, Real out_r, Real gravity) {
+                                                          Real gravity, const Outflow& outflow) {
   // Depths over the common bed.
   const Real bed = smaller(larger(l.w - l.h, r.w - r.h), smaller(l.w, r.w));
   const Real hl = smaller(l.w - bed, l.h);
   const Real hr = smaller(r.w - bed, r.h);
   // Speeds of the outer waves: two-rarefaction estimate, and Ritter's where one side is dry.
-  const Real cl = std::sqrt(gravity * hl), cr = std::sqrt(gravity * hr);
+  Real cl, cr;
+  roots(gravity * hl, gravity * hr, cl, cr);
   const Real middle = Real(0.5) * (l.u + r.u) + (cl - cr);
   const Real c = Real(0.5) * (cl + cr) + Real(0.25) * (l.u - r.u);
   const Real slow = smaller(l.u - cl, middle - c), fast = larger(r.u + cr, middle + c);
   const Real slow_wet = hr > Real(0) ? slow : l.u - cl, fast_wet = hl > Real(0) ? fast : r.u + cr;
   const Real sl = smaller(hl > Real(0) ? slow_wet : r.u - (cr + cr), Real(0));
   const Real sr = larger(hr > Real(0) ? fast_wet : l.u + (cl + cl), Real(0));
-  const Real inverse = Real(1) / larger(sr - sl, Real(1e-30));
+  const Real inverse = reciprocal(larger(sr - sl, Real(1e-30)));
   const Real product = sl * sr;
 
   const Real ml = hl * l.u, mr = hr * r.u;
@@ -81,7 +83,8 @@ template <class Real>
   const Real pressure = half_g * ((hr - hl) * (hr + hl));
 
   const bool forward = mass > Real(0);
-  const Real kept = smaller(larger(mass, -out_r), out_l);
+  const Real most = outflow(forward);
+  const Real kept = forward ? smaller(mass, most) : larger(mass, -most);
   const Real withheld = (mass - kept) * (forward ? l.u : r.u);
   FaceFlux<Real> flux;
   flux.mass = kept;
@@ -167,8 +170,9 @@ AMRBENCH_HD inline void jump_fluxes(const Jump<Real>& jump, bool coarse_is_lower
         at_face<kLimiter>(primitive(jump.fine[1][half], dry), cell, ghost_of_fine(cell, coarse));
     const Real spare = spare_share(cell.u, cell.v, fine.dt_over_across, fine.dt_over_along);
     const Real out = largest_outflow(cell.h, -to_fine * cell.u, spare, fine.across_over_dt);
-    fluxes[half] = coarse_is_lower ? face_flux(coarse_face, cell_face, coarse_out, out, physics.gravity)
-                                   : face_flux(cell_face, coarse_face, out, coarse_out, physics.gravity);
+    fluxes[half] =
+        face_flux(coarse_is_lower ? coarse_face : cell_face, coarse_is_lower ? cell_face : coarse_face, physics.gravity,
+                  [&](bool forward) { return forward == coarse_is_lower ? coarse_out : out; });
   }
 }
 

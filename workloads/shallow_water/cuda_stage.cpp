@@ -151,8 +151,8 @@ void CudaShallowWaterStage::fill_given(const amr::Mesh<2>& mesh, double time) {
   given_strips_.send(device_);
 }
 
-water::StageJob CudaShallowWaterStage::make_job(amr::CudaFields& fields) {
-  water::StageJob job;
+water::StageJob<double> CudaShallowWaterStage::make_job(amr::CudaFields& fields) {
+  water::StageJob<double> job;
   job.blocks = work_.data();
   job.count = static_cast<int>(blocks_);
   job.cells = problem_.cells();
@@ -201,7 +201,7 @@ double CudaShallowWaterStage::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields&
     amr::CudaFields& fields = amr::cuda_fields(base);
     fields.put_in_order();
     start_found();
-    water::StageJob job = make_job(fields);
+    water::StageJob<double> job = make_job(fields);
     water::launch_measure(job, device_.main());
     fetch_found();
     found_there_.synchronize();
@@ -245,7 +245,7 @@ void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base,
     fill_given(mesh, second ? time() + step() : time());
   }
   start_found();
-  water::StageJob job = make_job(fields);
+  water::StageJob<double> job = make_job(fields);
   job.out = fields.output();
   job.second = second;
   job.copies_bed = copies_bed_;

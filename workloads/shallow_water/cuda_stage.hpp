@@ -39,7 +39,7 @@ class CudaShallowWaterStage final : public WaterStage {
 
  private:
   [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
-  [[nodiscard]] kernels::shallow_water::StageJob make_job(amr::CudaFields& fields);
+  [[nodiscard]] kernels::shallow_water::StageJob<double> make_job(amr::CudaFields& fields);
   void list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan);
   void fill_given(const amr::Mesh<2>& mesh, double time);
   void start_found();

@@ -1,0 +1,345 @@
+#pragma once
+// The kernel of a stage (block_cuda.hpp), for one limiter. Included by block_cuda_*.cu, which share out its
+// compilation.
+#include <algorithm>
+
+#include "kernels/shallow_water/block_view.cuh"
+#include "support/error.hpp"
+
+namespace amrbench::kernels::shallow_water::detail {
+
+inline constexpr int kMostTogether = 8;   ///< blocks of a thread block
+inline constexpr int kMostThreads = 256;  ///< for edges that have no kernel of their own
+
+/// How a thread block works on blocks of n x n cells: `together` at once, a thread a segment of a row or column.
+struct Tiling {
+  int n, segments, length, together, threads;
+
+  __host__ __device__ constexpr explicit Tiling(int cells)
+      : n(cells),
+        segments(cells > 24 && cells % 8 == 0    ? 8
+                 : cells >= 16 && cells % 4 == 0 ? 4
+                                                 : 2),
+        length(cells / segments),
+        together(1),
+        threads(2 * cells * segments) {
+    constexpr int kThreads = 128, kWarp = 32;
+    if (threads < kThreads) together = kThreads / threads < kMostTogether ? kThreads / threads : kMostTogether;
+    threads = (threads * together + kWarp - 1) / kWarp * kWarp;
+  }
+  /// An odd one keeps columns out of each other's banks.
+  [[nodiscard]] __host__ __device__ constexpr int stride() const { return n + 5; }
+  [[nodiscard]] __host__ __device__ constexpr int tile() const { return (n + 4) * stride(); }
+  [[nodiscard]] __host__ __device__ constexpr int faces() const { return n * (n + 1); }
+  /// Values of a block in shared memory: a tile of four, and along both axes four of a flux and the surface's slopes.
+  [[nodiscard]] __host__ __device__ constexpr int values() const { return 4 * tile() + 10 * faces(); }
+};
+
+/// Thread blocks that a multiprocessor should hold at once: fewer leave it waiting, more leave too few registers.
+template <class Real>
+constexpr int resident_blocks(int n) {
+  if (n == 0) return sizeof(Real) == 4 ? 4 : 3;
+  constexpr int kSharedBytes = 227 << 10, kReserved = 2048, kThreads = sizeof(Real) == 4 ? 768 : 640;
+  const Tiling t(n);
+  const int fit = kSharedBytes / (t.values() * t.together * static_cast<int>(sizeof(Real)) + kReserved);
+  return std::max(1, std::min((kThreads + t.threads - 1) / t.threads, fit));
+}
+
+/// Blocks at work in a thread block.
+template <class Real, Limiter kLimiter, int kN>
+class Stage {
+ public:
+  using View = BlockView<Real, kN>;
+  using Prim = Primitive<Real>;
+
+  /// `works`: of the blocks, in shared memory.
+  __device__ Stage(const StageJob<Real>& job, const BlockWork* works, int count, Real* shared)
+      : job_(job), works_(works), count_(count), shared_(shared), t_(kN > 0 ? kN : job.cells) {}
+
+  /// Returns whether the level changes at a face this thread filled cells behind.
+  __device__ bool fill() const {
+    const int n = t_.n, cells = n * n;
+    bool jumps = false;
+    for (int k = thread(); k < count_ * 8 * n; k += threads()) {
+      const int b = k / (8 * n), face = k / (2 * n) % 4, layer = k / n % 2, m = k % n;
+      const View view = view_of(b);
+      jumps = jumps || view.is_jump(face);
+      const Prim p = view.ghost(face, layer, m);
+      const int across = face % 2 == 0 ? 1 - layer : n + 2 + layer;
+      store(b, face < 2 ? (m + 2) * t_.stride() + across : across * t_.stride() + m + 2,
+            face < 2 ? p : Prim{p.w, p.h, p.v, p.u});
+    }
+    for (int k = thread(); k < count_ * cells; k += threads()) {
+      const int b = k / cells, c = k % cells;
+      const View view = view_of(b);
+      const Real* const in = view.in() + c;
+      store(b, (c / n + 2) * t_.stride() + c % n + 2,
+            primitive(in[0], in[cells], in[2 * cells], in[3 * cells], view.dry()));
+    }
+    return jumps;
+  }
+
+  /// This thread walks along its segment: fluxes through the faces before its cells, the last segment's also through
+  /// the one behind them, and half slopes of the surface.
+  __device__ void walk() const {
+    const int n = t_.n, lines = 2 * n * count_, segment = thread() / lines, line = thread() % lines;
+    if (segment >= t_.segments) return;
+    const int b = line / (2 * n), axis = line / n % 2, m = line % n;
+    const int begin = segment * t_.length, end = begin + t_.length + (segment + 1 == t_.segments ? 1 : 0);
+    const View view = view_of(b);
+    const Real dt_along = view.dt_over(axis), dt_across = view.dt_over(1 - axis), over_dt = view.over_dt(axis);
+    const int step = axis == 0 ? 1 : t_.stride(), along = (2 + axis) * t_.tile(), across = (3 - axis) * t_.tile();
+    const Real* at = tile(b) + (m + 2) * (t_.stride() + 1 - step) + begin * step;
+    const auto read = [&] {
+      const Prim p{at[0], at[t_.tile()], at[along], at[across]};
+      at += step;
+      return p;
+    };
+    const int face_step = axis == 0 ? 1 : n;
+    Real* out = flux(b, axis) + (axis == 0 ? m * (n + 1) : m) + begin * face_step;
+    const Prim before = read();
+    Prim left = read(), right = read();
+    Difference d = difference(before, left), e = difference(left, right);
+    Prim below = sum(left, half_slopes(d, e, left.h));
+#pragma unroll 1
+    for (int face = begin; face < end; ++face) {
+      const Prim next = read();
+      d = e;
+      e = difference(right, next);
+      const Prim half = half_slopes(d, e, right.h);
+      const Prim above{right.w - half.w, right.h - half.h, right.u - half.u, right.v - half.v};
+      const FaceFlux<Real> f = face_flux(below, above, job_.physics.gravity, [&](bool forward) {
+        const Real u = forward ? left.u : right.u;
+        return largest_outflow(forward ? left.h : right.h, forward ? u : -u,
+                               spare_share(u, forward ? left.v : right.v, dt_along, dt_across), over_dt);
+      });
+      put(out, f);
+      out[4 * t_.faces()] = half.w;
+      out += face_step;
+      below = sum(right, half);
+      left = right;
+      right = next;
+    }
+  }
+
+  /// Faces at which the level changes; after a barrier behind walk().
+  __device__ void find_jumps() const {
+    const int n = t_.n;
+    for (int k = thread(); k < count_ * 4 * n; k += threads()) {
+      const int b = k / (4 * n), face = k / n % 4, m = k % n;
+      const View view = view_of(b);
+      if (!view.is_jump(face)) continue;
+      const int end = face % 2 == 0 ? 0 : n;
+      put(flux(b, face / 2) + (face < 2 ? m * (n + 1) + end : end * n + m), view.template jump_flux<kLimiter>(face, m));
+    }
+  }
+
+  /// The new state of every cell; figures of this thread's cells; is_wet[b] where block b holds water.
+  __device__ void update(Figures<Real>& figures, int* is_wet) const {
+    const int n = t_.n, cells = n * n;
+    for (int k = thread(); k < count_ * cells; k += threads()) {
+      const int b = k / cells, c = k % cells;
+      const View view = view_of(b);
+      const Real* const in = view.in() + c;
+      Real* const out = view.out() + c;
+      const Real ax = view.dt_over(0), ay = view.dt_over(1), h = in[0], weight = (Real(2) * job_.physics.gravity) * h;
+      const Real *const x = flux(b, 0) + c / n + c, *const y = flux(b, 1) + c;
+      const auto fx = [&](int v, int side) { return x[v * t_.faces() + side]; };
+      const auto fy = [&](int v, int side) { return y[v * t_.faces() + side * n]; };
+      Real nh = h - (ax * (fx(0, 1) - fx(0, 0)) + ay * (fy(0, 1) - fy(0, 0)));
+      Real nu = in[cells] - (ax * ((fx(2, 1) - fx(3, 0)) + weight * fx(4, 0)) + ay * (fy(1, 1) - fy(1, 0)));
+      Real nv = in[2 * cells] - (ay * ((fy(2, 1) - fy(3, 0)) + weight * fy(4, 0)) + ax * (fx(1, 1) - fx(1, 0)));
+      if (job_.physics.friction) {
+        const Real rough = in[kRoughness * cells];
+        if (rough > Real(0)) {
+          const Real scale = Real(4) * (job_.physics.gravity * job_.dt);
+          const Real factor = friction_factor(nh, nu, nv, rough, scale, view.dry());
+          nu *= factor;
+          nv *= factor;
+        }
+      }
+      if (job_.second) {
+        nh = Real(0.5) * (out[0] + nh);
+        nu = Real(0.5) * (out[cells] + nu);
+        nv = Real(0.5) * (out[2 * cells] + nv);
+      }
+      view.measure(nh, nu, nv, figures.fastest, figures.least);
+      if (nh > Real(0)) is_wet[b] = 1;
+      out[0] = nh;
+      out[cells] = nu;
+      out[2 * cells] = nv;
+      if (job_.copies_bed) {
+        out[3 * cells] = in[3 * cells];
+        out[4 * cells] = in[4 * cells];
+      }
+    }
+  }
+
+  /// Asks for the values of these blocks, soon to be worked on, so that they come from memory meanwhile.
+  __device__ void expect() const {
+    constexpr int kLine = 128 / sizeof(Real);
+    const int cells = t_.n * t_.n, in = (4 * cells + kLine - 1) / kLine;
+    const int lines = in + (job_.second ? (3 * cells + kLine - 1) / kLine : 0);
+    for (int k = thread(); k < count_ * lines; k += threads()) {
+      const View view = view_of(k / lines);
+      const int line = k % lines;
+      const Real* const at = line < in ? view.in() + line * kLine : view.out() + (line - in) * kLine;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+    }
+  }
+
+ private:
+  /// Of neighbouring cells, the latter less the former; z: of their beds.
+  struct Difference {
+    Real w, h, u, v, z;
+  };
+  __device__ static Difference difference(const Prim& a, const Prim& b) {
+    return {b.w - a.w, b.h - a.h, b.u - a.u, b.v - a.v, (b.w - b.h) - (a.w - a.h)};
+  }
+  /// As at_face() has them.
+  __device__ static Prim half_slopes(const Difference& d, const Difference& e, Real depth) {
+    const Real h = half_slope<kLimiter>(d.h, e.h);
+    return {surface_slope(half_slope<kLimiter>(d.w, e.w), h, depth, d.z, e.z), h, half_slope<kLimiter>(d.u, e.u),
+            half_slope<kLimiter>(d.v, e.v)};
+  }
+  __device__ static Prim sum(const Prim& p, const Prim& half) {
+    return {p.w + half.w, p.h + half.h, p.u + half.u, p.v + half.v};
+  }
+  __device__ static int thread() {
+    return static_cast<int>(threadIdx.x);
+  }
+  __device__ static int threads() {
+    return static_cast<int>(blockDim.x);
+  }
+  [[nodiscard]] __device__ View view_of(int b) const {
+    return View(job_, works_[b]);
+  }
+  [[nodiscard]] __device__ Real* tile(int b) const {
+    return shared_ + b * t_.values();
+  }
+  [[nodiscard]] __device__ Real* flux(int b, int axis) const {
+    return tile(b) + 4 * t_.tile() + axis * 5 * t_.faces();
+  }
+  __device__ void store(int b, int at, const Prim& p) const {
+    Real* const to = tile(b) + at;
+    to[0] = p.w;
+    to[t_.tile()] = p.h;
+    to[2 * t_.tile()] = p.u;
+    to[3 * t_.tile()] = p.v;
+  }
+  __device__ void put(Real* to, const FaceFlux<Real>& f) const {
+    to[0] = f.mass;
+    to[t_.faces()] = f.transverse;
+    to[2 * t_.faces()] = f.lower;
+    to[3 * t_.faces()] = f.upper;
+  }
+
+  const StageJob<Real>& job_;
+  const BlockWork* works_;
+  int count_;
+  Real* shared_;
+  Tiling t_;
+};
+
+/// A thread's part of the works of a group of blocks, which all threads bring to shared memory.
+template <class Real>
+struct Fetch {
+  static constexpr int kWords = sizeof(BlockWork) / 4;
+  int index = -1, word = 0;
+
+  /// The group from `begin` of the list.
+  __device__ void start(const StageJob<Real>& job, int begin, int together, int count) {
+    const int b = static_cast<int>(threadIdx.x) / kWords;
+    index = b < together && begin + b < count ? job.memory.computed[begin + b] : -1;
+  }
+  __device__ void go_on(const StageJob<Real>& job) {
+    if (index >= 0) word = reinterpret_cast<const int*>(job.blocks + index)[threadIdx.x % kWords];
+  }
+  __device__ void finish(BlockWork* works) const {
+    if (index >= 0) reinterpret_cast<int*>(works)[threadIdx.x] = word;
+  }
+};
+
+/// Thread blocks stay and take one group of the list after another: how many there are only the device knows. While
+/// they work on one, the next comes.
+template <class Real, Limiter kLimiter, int kN>
+__global__ void __launch_bounds__(kN == 0 ? kMostThreads : Tiling(kN).threads, resident_blocks<Real>(kN))
+    stage_kernel(const __grid_constant__ StageJob<Real> job) {
+  extern __shared__ double shared[];
+  __shared__ BlockWork works[2][kMostTogether];
+  __shared__ int is_wet[kMostTogether];
+  using Group = Stage<Real, kLimiter, kN>;
+  Real* const values = reinterpret_cast<Real*>(shared);
+  const int count = job.memory.counts[0], together = Tiling(kN > 0 ? kN : job.cells).together;
+  const int begin = static_cast<int>(blockIdx.x) * together, step = static_cast<int>(gridDim.x) * together;
+  const int mine = static_cast<int>(threadIdx.x);
+  Figures<Real> figures;
+  Fetch<Real> next;
+  next.start(job, begin, together, count);
+  next.go_on(job);
+  next.finish(works[0]);
+  __syncthreads();
+  for (int i = begin, now = 0; i < count; i += step, now = 1 - now) {
+    const Group group(job, works[now], min(together, count - i), values);
+    if (mine < together) is_wet[mine] = 0;
+    next.start(job, i + step, together, count);
+    const bool jumps = __syncthreads_or(group.fill());
+    next.go_on(job);
+    group.walk();
+    next.finish(works[1 - now]);
+    __syncthreads();
+    if (jumps) {
+      group.find_jumps();
+      __syncthreads();
+    }
+    Group(job, works[1 - now], max(0, min(together, count - i - step)), values).expect();
+    group.update(figures, is_wet);
+    __syncthreads();
+    if (mine < min(together, count - i))
+      job.memory.has_water[works[now][mine].number] = static_cast<unsigned char>(is_wet[mine]);
+  }
+  if (begin < count) report(job, figures);
+}
+
+template <class Real, Limiter kLimiter, int kN>
+void launch(const StageJob<Real>& job, int multiprocessors, const support::CudaStream& stream) {
+  const Tiling t(job.cells);
+  const std::size_t bytes = std::size_t(t.values()) * std::size_t(t.together) * sizeof(Real);
+  constexpr std::size_t kUsual = 48 << 10;
+  const auto kernel = stage_kernel<Real, kLimiter, kN>;
+  if (bytes > kUsual)
+    support::cuda_check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory of a shallow-water stage");
+  int resident = 0;
+  support::cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, t.threads, bytes),
+                      "occupancy of a shallow-water stage");
+  const int groups = (job.count + t.together - 1) / t.together;
+  kernel<<<std::min(groups, multiprocessors * std::max(1, resident)), t.threads, bytes, stream.get()>>>(job);
+}
+
+template <class Real, Limiter kLimiter>
+void launch_limited(const StageJob<Real>& job, int multiprocessors, const support::CudaStream& stream) {
+  switch (job.cells) {
+    case 4:
+      return launch<Real, kLimiter, 4>(job, multiprocessors, stream);
+    case 6:
+      return launch<Real, kLimiter, 6>(job, multiprocessors, stream);
+    case 8:
+      return launch<Real, kLimiter, 8>(job, multiprocessors, stream);
+    case 10:
+      return launch<Real, kLimiter, 10>(job, multiprocessors, stream);
+    case 12:
+      return launch<Real, kLimiter, 12>(job, multiprocessors, stream);
+    case 16:
+      return launch<Real, kLimiter, 16>(job, multiprocessors, stream);
+    case 24:
+      return launch<Real, kLimiter, 24>(job, multiprocessors, stream);
+    case 32:
+      return launch<Real, kLimiter, 32>(job, multiprocessors, stream);
+    default:
+      return launch<Real, kLimiter, 0>(job, multiprocessors, stream);
+  }
+}
+
+}  // namespace amrbench::kernels::shallow_water::detail

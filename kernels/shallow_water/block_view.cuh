@@ -1,0 +1,171 @@
+#pragma once
+// How kernels of the shallow-water scheme see a block: its cells, what lies behind its faces, its sizes over the time
+// step. Included by CUDA sources only.
+#include "kernels/shallow_water/block_cuda.hpp"
+
+namespace amrbench::kernels::shallow_water::detail {
+
+/// The values of a block.
+template <class Real>
+__device__ Real* values_of(const support::DeviceSlots& slots, int number) {
+  return reinterpret_cast<Real*>(slots.at(number));
+}
+
+/// Powers of 2 scale exactly: quotients of a level's sizes have the bits of those of level 0, scaled.
+template <class Real>
+__device__ Real exp2_of(int e) {
+  if constexpr (sizeof(Real) == 4)
+    return __int_as_float((127 + e) << 23);
+  else
+    return __longlong_as_double((1023LL + e) << 52);
+}
+
+/// A block of a stage. kN: cells along an edge, 0: job.cells.
+template <class Real, int kN>
+class BlockView {
+ public:
+  __device__ BlockView(const StageJob<Real>& job, const BlockWork& work)
+      : job_(job), work_(work), in_(values_of<Real>(job.in, work.number)) {}
+
+  [[nodiscard]] __device__ int n() const { return kN > 0 ? kN : job_.cells; }
+  [[nodiscard]] __device__ Real dry() const { return job_.physics.dry_depth; }
+  [[nodiscard]] __device__ const Real* in() const { return in_; }
+  [[nodiscard]] __device__ Real* out() const { return values_of<Real>(job_.out, work_.number); }
+  [[nodiscard]] __device__ Real dt_over(int axis) const {
+    return (axis == 0 ? job_.dt_over_dx : job_.dt_over_dy) * exp2_of<Real>(work_.level);
+  }
+  [[nodiscard]] __device__ Real over_dt(int axis) const {
+    return (axis == 0 ? job_.dx_over_dt : job_.dy_over_dt) * exp2_of<Real>(-work_.level);
+  }
+  [[nodiscard]] __device__ bool is_coarse(int face) const {
+    return work_.behind[face] == Behind::coarse || work_.behind[face] == Behind::coarse_packed;
+  }
+  [[nodiscard]] __device__ bool is_jump(int face) const {
+    return is_coarse(face) || work_.behind[face] == Behind::fine;
+  }
+
+  /// What a cell takes for its neighbour `layer` behind cell m of a face, in the frame of the face.
+  __device__ Primitive<Real> ghost(int face, int layer, int m) const {
+    if (!is_jump(face)) return primitive(behind(face, layer, m), dry());
+    const bool coarse = is_coarse(face);
+    const Jump<Real> jump = jump_of(face, coarse ? m / 2 : m);
+    return coarse ? ghost_of_fine(primitive(jump.fine[0][m % 2], dry()), primitive(jump.coarse[0], dry()))
+                  : ghost_of_coarse(jump.fine, dry());
+  }
+  /// The flux through cell m of a face at which the level changes.
+  template <Limiter kLimiter>
+  __device__ FaceFlux<Real> jump_flux(int face, int m) const {
+    const bool coarse = is_coarse(face);
+    const Real part = coarse ? Real(1) : Real(0.5), times = coarse ? Real(1) : Real(2);
+    const int axis = face / 2;
+    const Extents<Real> fine{part * over_dt(axis), times * dt_over(axis), times * dt_over(1 - axis)};
+    FaceFlux<Real> half[2];
+    jump_fluxes<kLimiter>(jump_of(face, coarse ? m / 2 : m), coarse == (face % 2 == 0), fine, job_.physics, half);
+    if (coarse) return half[m % 2];
+    constexpr Real kHalf = Real(0.5);
+    return {kHalf * (half[0].mass + half[1].mass), kHalf * (half[0].transverse + half[1].transverse),
+            kHalf * (half[0].lower + half[1].lower), kHalf * (half[0].upper + half[1].upper)};
+  }
+
+  /// Figures of a cell, whose discharge is damped first where it is all but dry (rows.hpp, measure_row).
+  __device__ void measure(Real h, Real& hu, Real& hv, Real& fastest, Real& least) const {
+    const Real inverse = damped_inverse(h, dry()), finer = exp2_of<Real>(work_.level);
+    const Real u = hu * inverse, v = hv * inverse, c = std::sqrt(job_.physics.gravity * h);
+    hu = h < dry() ? h * u : hu;
+    hv = h < dry() ? h * v : hv;
+    const Real x = (magnitude(u) + c) * (job_.inverse_dx * finer), y = (magnitude(v) + c) * (job_.inverse_dy * finer);
+    fastest = larger(larger(x, y), fastest);
+    least = smaller(h, least);
+  }
+
+ private:
+  /// A cell of a packed strip with `along` cells a layer.
+  __device__ static RawCell<Real> packed_cell(const Real* strip, int along, int axis, int layer, int m) {
+    const Real* const at = strip + layer * along + m;
+    const int plane = 2 * along;
+    return {at[0], at[(1 + axis) * plane], at[(2 - axis) * plane], at[3 * plane]};
+  }
+  __device__ RawCell<Real> block_cell(const Real* block, int face, int layer, int m) const {
+    const std::size_t plane = std::size_t(n()) * n();
+    const Real* const at = block + cell_at_face(n(), face, layer, m);
+    const int axis = face / 2;
+    return {at[0], at[(1 + axis) * plane], at[(2 - axis) * plane], at[3 * plane]};
+  }
+  /// Raw cell m of a layer behind a face, in the frame of the face.
+  __device__ RawCell<Real> behind(int face, int layer, int m) const {
+    const int axis = face / 2, half = n() / 2;
+    switch (work_.behind[face]) {
+      case Behind::same:
+        return block_cell(values_of<Real>(job_.in, work_.a[face]), face ^ 1, layer, m);
+      case Behind::same_packed:
+        return packed_cell(job_.memory.packed + work_.a[face], n(), axis, layer, m);
+      case Behind::coarse:
+        return block_cell(values_of<Real>(job_.in, work_.a[face]), face ^ 1, layer, work_.part[face] * half + m);
+      case Behind::coarse_packed:
+        return packed_cell(job_.memory.packed + work_.a[face], half, axis, layer, m);
+      case Behind::fine: {
+        const std::int32_t from = m < n() ? work_.a[face] : work_.b[face];
+        const int cell = m < n() ? m : m - n();
+        return from >= 0 ? block_cell(values_of<Real>(job_.in, from), face ^ 1, layer, cell)
+                         : packed_cell(job_.memory.packed + ~from, n(), axis, layer, cell);
+      }
+      case Behind::given:
+        return packed_cell(job_.memory.given + work_.a[face], n(), axis, layer, m);
+      default: {
+        Real value[kVariables];
+        boundary_value(job_.sides[face], n(), face, job_.physics, in_, m, layer, value);
+        return {value[0], value[1 + axis], value[2 - axis], value[3]};
+      }
+    }
+  }
+  __device__ Jump<Real> jump_of(int face, int m) const {
+    Jump<Real> jump;
+    const bool coarse = is_coarse(face);
+    for (int layer = 0; layer < 2; ++layer) {
+      jump.coarse[layer] = coarse ? behind(face, layer, m) : block_cell(in_, face, layer, m);
+      for (int half = 0; half < 2; ++half)
+        jump.fine[layer][half] =
+            coarse ? block_cell(in_, face, layer, 2 * m + half) : behind(face, layer, 2 * m + half);
+    }
+    return jump;
+  }
+
+  const StageJob<Real>& job_;
+  const BlockWork& work_;
+  const Real* in_;
+};
+
+/// The largest and smallest of nothing.
+template <class Real>
+struct Figures {
+  Real fastest = Real(0), least = sizeof(Real) == 4 ? Real(3e38F) : Real(1e300);
+};
+
+/// Adds a thread block's figures to those of the launch; bits of doubles that are not negative compare like numbers.
+template <class Real>
+__device__ void report(const StageJob<Real>& job, Figures<Real> figures) {
+  constexpr int kWarp = 32;
+  __shared__ Real parts[2][kWarp];
+  const auto reduce = [&] {
+    for (int step = kWarp / 2; step > 0; step /= 2) {
+      figures.fastest = larger(figures.fastest, __shfl_xor_sync(0xffffffffU, figures.fastest, step));
+      figures.least = smaller(figures.least, __shfl_xor_sync(0xffffffffU, figures.least, step));
+    }
+  };
+  const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
+  reduce();
+  if (lane == 0) {
+    parts[0][warp] = figures.fastest;
+    parts[1][warp] = figures.least;
+  }
+  __syncthreads();
+  if (warp != 0) return;
+  const bool is_there = lane < static_cast<int>(blockDim.x) / kWarp;
+  figures = is_there ? Figures<Real>{parts[0][lane], parts[1][lane]} : Figures<Real>{};
+  reduce();
+  if (lane != 0) return;
+  atomicMax(job.memory.found, static_cast<unsigned long long>(__double_as_longlong(figures.fastest)));
+  atomicMin(reinterpret_cast<long long*>(job.memory.found) + 1, __double_as_longlong(figures.least));
+}
+
+}  // namespace amrbench::kernels::shallow_water::detail
