@@ -56,7 +56,7 @@ template <class Real>
 }
 
 /// The flux between `l` below and `r` above a face; at most outflow(true) leaves the one and outflow(false) the other
-/// cell: only that of the cell that gives is asked for.
+/// cell; on GPUs only that of the cell that gives is asked for.
 template <class Real, class Outflow>
 [[nodiscard]] AMRBENCH_HD inline FaceFlux<Real> face_flux(const Primitive<Real>& l, const Primitive<Real>& r,
                                                           Real gravity, const Outflow& outflow) {
@@ -83,8 +83,12 @@ template <class Real, class Outflow>
   const Real pressure = half_g * ((hr - hl) * (hr + hl));
 
   const bool forward = mass > Real(0);
+#if defined(__CUDA_ARCH__)
   const Real most = outflow(forward);
   const Real kept = forward ? smaller(mass, most) : larger(mass, -most);
+#else  // vectors have both at once
+  const Real kept = smaller(larger(mass, -outflow(false)), outflow(true));
+#endif
   const Real withheld = (mass - kept) * (forward ? l.u : r.u);
   FaceFlux<Real> flux;
   flux.mass = kept;

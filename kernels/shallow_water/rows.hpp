@@ -143,10 +143,9 @@ template <class Real>
   for (int i = 0; i < count; ++i) {
     const Primitive<Real> a{lw[i] + dlw[i], lh[i] + dlh[i], lu[i] + dlu[i], lv[i] + dlv[i]};
     const Primitive<Real> b{rw[i] - drw[i], rh[i] - drh[i], ru[i] - dru[i], rv[i] - drv[i]};
-    const FaceFlux<Real> flux = face_flux(a, b, gravity, [&](bool forward) {
-      return largest_outflow(forward ? lh[i] : rh[i], forward ? lu[i] : -ru[i], forward ? spare_l[i] : spare_r[i],
-                             dx_over_dt);
-    });
+    const Real out_l = largest_outflow(lh[i], lu[i], spare_l[i], dx_over_dt);
+    const Real out_r = largest_outflow(rh[i], -ru[i], spare_r[i], dx_over_dt);
+    const FaceFlux<Real> flux = face_flux(a, b, gravity, [&](bool forward) { return forward ? out_l : out_r; });
     mass[i] = flux.mass;
     transverse[i] = flux.transverse;
     lower[i] = flux.lower;
