@@ -39,7 +39,7 @@ class Rebalancer {
   /// Does it want to know what blocks cost (Workload::block_costs)?
   [[nodiscard]] virtual bool wants_costs() const { return false; }
   /// That, of each local block; empty: all alike. Called next where wants_costs(), and again before rebalance() where
-  /// the mesh has changed. Local.
+  /// the mesh has changed. Collective.
   virtual void set_costs(Mesh<Dim>& /*mesh*/, std::span<const double> /*costs*/) {}
 
   /// Called between the consensus and its application: may re-cut the mesh by the blocks there will be, so that parents

@@ -15,6 +15,7 @@
 #include "amr/checkpoint/run_state.hpp"
 #include "amr/consensus.hpp"
 #include "amr/fields.hpp"
+#include "amr/halo_shape.hpp"
 #include "amr/mesh.hpp"
 #include "amr/plot_info.hpp"
 #include "support/atomic_file.hpp"
@@ -35,6 +36,8 @@ class Workload {
 
   /// Fields and stage that fit each other; `comm` must outlive them. Called once, first. Collective.
   [[nodiscard]] virtual Backend<Dim> make_backend(const support::Communicator& comm) = 0;
+  /// What its stages exchange across a face.
+  [[nodiscard]] virtual HaloShape halo_shape() const { return {}; }
   /// What a reader of plotfiles is to know.
   [[nodiscard]] virtual PlotInfo plot_info() const { return {}; }
 

@@ -139,8 +139,6 @@ void check_workload(const Config& config) {
   if (!fits)
     throw InputError(fmt::format("mesh.dim = {}: run.workload = \"{}\" needs mesh.dim = {}", config.mesh.dim,
                                  config.run.workload, config.mesh.dim == 2 ? 3 : 2));
-  if (config.mesh.dim == 2 && !config.output.trace.empty())
-    throw InputError("output.trace (--trace): traces hold meshes of 3 dimensions; mesh.dim is 2");
   const bool is_water = config.run.workload == "shallow_water";
   if (!is_water && !(config.inflow.empty() && config.gauge.empty()))
     throw InputError(fmt::format("[[{}]]: for run.workload = \"shallow_water\", not \"{}\"",

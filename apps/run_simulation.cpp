@@ -194,15 +194,10 @@ int run_workload(const Config& config, const RunOptions& options) {
   const std::unique_ptr<amr::Workload<Dim>> workload =
       workloads::make_workload<Dim>(config.run.workload, config, config);
   loadbalance::Balancer<Dim> balancer(config.balance, config.partition, config.work);
-  std::unique_ptr<loadbalance::TraceRecorder> recorder;
-  if constexpr (Dim == 3) {
-    if (!config.output.trace.empty())
-      recorder = std::make_unique<loadbalance::TraceRecorder>(comm, balancer, config.output.trace, config);
-  }
-  amr::Rebalancer<Dim>* rebalancer = &balancer;
-  if constexpr (Dim == 3) {
-    if (recorder) rebalancer = recorder.get();
-  }
+  std::optional<loadbalance::TraceRecorder<Dim>> recorder;
+  if (!config.output.trace.empty())
+    recorder.emplace(comm, balancer, config.output.trace, config, workload->halo_shape());
+  amr::Rebalancer<Dim>& rebalancer = recorder ? static_cast<amr::Rebalancer<Dim>&>(*recorder) : balancer;
   const sfc::KeySpace<Dim> space = loadbalance::make_key_space<Dim>(config.mesh, config.partition);
   const amr::PlotInfo plot_info = workload->plot_info();
   RunSeries series;
@@ -212,7 +207,7 @@ int run_workload(const Config& config, const RunOptions& options) {
     past = load_past(*options.restart, comm, config, balancer, series);
     restart = options.restart->checkpoint->restart(comm, space);
   }
-  amr::Simulation<Dim> simulation(comm, config, space, *workload, *rebalancer, metrics, restart ? &*restart : nullptr);
+  amr::Simulation<Dim> simulation(comm, config, space, *workload, rebalancer, metrics, restart ? &*restart : nullptr);
   restart.reset();
   std::optional<RunCheckpoints> checkpoints;
   if (options.signals != nullptr)

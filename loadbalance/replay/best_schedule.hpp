@@ -10,17 +10,20 @@
 
 namespace amrbench::loadbalance {
 
-class BestSchedule final : public TraceVisitor {
+template <int Dim>
+class BestSchedule final : public TraceVisitor<Dim> {
  public:
   /// bound: no schedule dearer than this is of interest. ideal: what each segment costs at least, in order.
   BestSchedule(const Placer& placer, double bound, std::span<const double> ideal);
 
-  void roots(Tables& tables) override;
-  void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override;
-  void begin(const amr::RunPosition& /*position*/, bool /*changes*/) override {}
-  void ahead(Tables& tables) override;
+  void roots(Tables<Dim>& tables) override;
+  void segment(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages) override;
+  void begin(const amr::RunPosition& position, bool changes) override;
+  /// As the runs with these weights.
+  [[nodiscard]] bool measures() const override { return placer_.model().measures(); }
+  void ahead(Tables<Dim>& tables) override;
   void follow(std::span<const std::int32_t> origin) override;
-  void conclude(Tables& tables, bool /*changes*/) override;
+  void conclude(Tables<Dim>& tables, bool /*changes*/) override;
   void look() override;
 
   /// Of the best schedule; infinity where all were dearer than the bound.
@@ -40,7 +43,7 @@ class BestSchedule final : public TraceVisitor {
     int cuts_ahead = 0;   ///< in it
     bool may_cut_ahead = false;
   };
-  [[nodiscard]] const BlockTable& table(Tables& tables) const;
+  [[nodiscard]] const BlockTable& table(Tables<Dim>& tables) const;
   void drop_hopeless();
   void drop_twins();
   void keep_few_cuts();
@@ -55,5 +58,8 @@ class BestSchedule final : public TraceVisitor {
   std::size_t states_max_ = 0;
   bool is_exact_ = true;
 };
+
+extern template class BestSchedule<2>;
+extern template class BestSchedule<3>;
 
 }  // namespace amrbench::loadbalance

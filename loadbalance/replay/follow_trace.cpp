@@ -7,7 +7,8 @@
 
 namespace amrbench::loadbalance {
 
-const BlockTable& Tables::of(std::string_view name, const CostModel& model, bool centres, bool graph) {
+template <int Dim>
+const BlockTable& Tables<Dim>::of(std::string_view name, const CostModel& model, bool centres, bool graph) {
   auto found = tables_.find(name);
   if (found == tables_.end()) {
     found = tables_.emplace(std::string(name), BlockTable{}).first;
@@ -23,43 +24,92 @@ const BlockTable& Tables::of(std::string_view name, const CostModel& model, bool
   return found->second;
 }
 
-void follow_trace(const std::filesystem::path& trace, std::string_view curve, TraceVisitor& visitor,
-                  const std::function<void(std::int64_t)>& progress) {
-  TraceReader reader(trace);
-  TraceMesh mesh(reader.header(), curve);
-  {
-    Tables tables(mesh.mesh(), {});
-    visitor.roots(tables);
+namespace {
+
+/// One walk.
+template <int Dim>
+class Walk {
+ public:
+  Walk(const std::filesystem::path& trace, std::string_view curve, TraceVisitor<Dim>& visitor)
+      : reader_(trace), mesh_(reader_.header(), curve), visitor_(visitor) {
+    Tables<Dim> tables(mesh_.mesh(), {});
+    visitor_.roots(tables);
   }
-  TraceRefinement refinement;
-  std::int64_t done = 0, stages = 0;  // stages: up to which segments are over
-  const std::int64_t steps = reader.header().steps;
-  while (reader.next(refinement)) {
-    const bool changes = !refinement.passes.empty(), told = changes || visitor.measures();
-    if (told) {
-      if (refinement.stages > stages) visitor.segment(mesh.mesh(), refinement.stages - stages);
-      stages = refinement.stages;
-      visitor.begin({refinement.step, steps, refinement.stages}, changes);
+
+  /// False at the end.
+  bool read() { return reader_.next(refinement_); }
+
+  void refine() {
+    const bool changes = !refinement_.passes.empty(), told = changes || visitor_.measures();
+    finish_segment(told);
+    if (told) visitor_.begin({refinement_.step, reader_.header().steps, refinement_.stages}, changes);
+    for (const TracePass& pass : refinement_.passes) {
+      const std::vector<amr::Change> of_blocks = mesh_.changes(pass);
+      Tables<Dim> tables(mesh_.mesh(), of_blocks);
+      visitor_.ahead(tables);
+      visitor_.follow(mesh_.apply(of_blocks));
     }
-    for (const TracePass& pass : refinement.passes) {
-      try {
-        const std::vector<amr::Change> of_blocks = mesh.changes(pass);
-        Tables tables(mesh.mesh(), of_blocks);
-        visitor.ahead(tables);
-        visitor.follow(mesh.apply(of_blocks));
-      } catch (const support::InputError& error) {
-        throw support::InputError(fmt::format("trace {}: refinement {}: {}", trace.string(), done, error.what()));
-      }
-    }
-    visitor.look();
+    visitor_.look();
+    if (changes) learn_costs(refinement_.costs_after);
     if (told) {
-      Tables tables(mesh.mesh(), {});
-      visitor.conclude(tables, changes);
+      Tables<Dim> tables(mesh_.mesh(), {});
+      visitor_.conclude(tables, changes);
+    }
+  }
+
+  void end() {
+    const auto costs = mesh_.mesh().weights();
+    visitor_.segment(mesh_.mesh(), knows_costs_ ? costs : std::span<const double>(), reader_.stages() - stages_);
+  }
+
+ private:
+  void learn_costs(const CostRuns& runs) {
+    knows_costs_ = knows_costs_ || !runs.empty();
+    if (knows_costs_) mesh_.set_costs(mesh_.costs(runs));
+  }
+
+  /// The stages up to this refinement.
+  void finish_segment(bool told) {
+    std::vector<double> costs(mesh_.mesh().weights().begin(), mesh_.mesh().weights().end());
+    learn_costs(refinement_.costs);
+    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = 0.5 * (costs[i] + mesh_.mesh().weights()[i]);
+    if (!knows_costs_) costs.clear();
+    if (!told && !knows_costs_) return;  // it goes on
+    if (refinement_.stages > stages_) visitor_.segment(mesh_.mesh(), costs, refinement_.stages - stages_);
+    stages_ = refinement_.stages;
+  }
+
+  TraceReader reader_;
+  TraceMesh<Dim> mesh_;
+  TraceVisitor<Dim>& visitor_;
+  TraceRefinement refinement_;
+  std::int64_t stages_ = 0;   ///< up to which segments are over
+  bool knows_costs_ = false;  ///< has the trace told any?
+};
+
+}  // namespace
+
+template <int Dim>
+void follow_trace(const std::filesystem::path& trace, std::string_view curve, TraceVisitor<Dim>& visitor,
+                  const std::function<void(std::int64_t)>& progress) {
+  Walk<Dim> walk(trace, curve, visitor);
+  for (std::int64_t done = 0; walk.read();) {
+    try {
+      walk.refine();
+    } catch (const support::InputError& error) {
+      throw support::InputError(fmt::format("trace {}: refinement {}: {}", trace.string(), done, error.what()));
     }
     ++done;
     if (progress) progress(done);
   }
-  visitor.segment(mesh.mesh(), reader.stages() - stages);
+  walk.end();
 }
+
+template class Tables<2>;
+template class Tables<3>;
+template void follow_trace(const std::filesystem::path&, std::string_view, TraceVisitor<2>&,
+                           const std::function<void(std::int64_t)>&);
+template void follow_trace(const std::filesystem::path&, std::string_view, TraceVisitor<3>&,
+                           const std::function<void(std::int64_t)>&);
 
 }  // namespace amrbench::loadbalance

@@ -12,17 +12,18 @@
 
 namespace amrbench::loadbalance {
 
-class LbafExport final : public TraceVisitor {
+template <int Dim>
+class LbafExport final : public TraceVisitor<Dim> {
  public:
   /// The policy is that of placer.strategy().
   LbafExport(const Placer& placer, const TraceHeader& header, const Machine& machine);
 
-  void roots(Tables& tables) override { run_.place_roots(table(tables)); }
-  void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override;
+  void roots(Tables<Dim>& tables) override { run_.place_roots(table(tables)); }
+  void segment(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages) override;
   void begin(const amr::RunPosition& position, bool /*changes*/) override { run_.begin(position); }
-  void ahead(Tables& tables) override { run_.ahead(table(tables)); }
+  void ahead(Tables<Dim>& tables) override { run_.ahead(table(tables)); }
   void follow(std::span<const std::int32_t> origin) override { run_.follow(origin); }
-  void conclude(Tables& tables, bool /*changes*/) override { run_.conclude(table(tables)); }
+  void conclude(Tables<Dim>& tables, bool /*changes*/) override { run_.conclude(table(tables)); }
   void look() override { run_.look(); }
 
   /// The text of rank r's file.
@@ -35,7 +36,7 @@ class LbafExport final : public TraceVisitor {
     std::int64_t id;
     std::int32_t home;  ///< rank that had it first
   };
-  [[nodiscard]] const BlockTable& table(Tables& tables) const;
+  [[nodiscard]] const BlockTable& table(Tables<Dim>& tables) const;
   const Entity& entity(amr::Key key, std::int32_t owner);
 
   const Placer& placer_;
@@ -46,6 +47,9 @@ class LbafExport final : public TraceVisitor {
   std::vector<std::string> phases_;  ///< of each rank
   int phase_count_ = 0;
 };
+
+extern template class LbafExport<2>;
+extern template class LbafExport<3>;
 
 /// Replays the one strategy and writes PREFIX.0.json, PREFIX.1.json, ... Throws support::InputError as replay() does,
 /// and RunError where a file cannot be written or exists and must not be replaced. Returns the number of phases.

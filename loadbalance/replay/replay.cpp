@@ -26,19 +26,24 @@ std::string placing_of(const Strategy& s) {
 }
 
 /// All strategies on the keys of one curve.
-class Strategies final : public TraceVisitor {
+template <int Dim>
+class Strategies final : public TraceVisitor<Dim> {
  public:
   Strategies(std::vector<VirtualRun*> runs, std::vector<const Placer*> placers, const TraceHeader& header)
       : runs_(std::move(runs)), placers_(std::move(placers)), header_(header) {}
 
-  void roots(Tables& tables) override {
+  void roots(Tables<Dim>& tables) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) runs_[i]->place_roots(table(tables, i));
   }
-  void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override {
-    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->work(mesh, stages); });
-    if (!goes_on_) work_stages_.push_back(0.0);
+  void segment(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages) override {
+    for_all(runs_.size(), [&](std::size_t i) { runs_[i]->work(mesh, costs, stages); });
+    // Where costs are known every visitor has the same segments.
+    if (!goes_on_ || !costs.empty()) of_meshes_.push_back(0.0);
+    of_segments_.push_back(0.0);
     goes_on_ = true;
-    for (const double factor : block_work(mesh, header_)) work_stages_.back() += factor * static_cast<double>(stages);
+    for (const double factor : block_work(mesh, header_, costs))
+      of_segments_.back() += factor * static_cast<double>(stages);
+    of_meshes_.back() += of_segments_.back();
   }
   void begin(const amr::RunPosition& position, bool changes) override {
     for (VirtualRun* run : runs_)
@@ -48,14 +53,14 @@ class Strategies final : public TraceVisitor {
   [[nodiscard]] bool measures() const override {
     return std::any_of(runs_.begin(), runs_.end(), [](const VirtualRun* run) { return run->measures(); });
   }
-  void ahead(Tables& tables) override {
+  void ahead(Tables<Dim>& tables) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
     for_all(runs_.size(), [&](std::size_t i) { runs_[i]->ahead(table(tables, i)); });
   }
   void follow(std::span<const std::int32_t> origin) override {
     for_all(runs_.size(), [&](std::size_t i) { runs_[i]->follow(origin); });
   }
-  void conclude(Tables& tables, bool changes) override {
+  void conclude(Tables<Dim>& tables, bool changes) override {
     for (std::size_t i = 0; i < runs_.size(); ++i) table(tables, i);
     for_all(runs_.size(), [&](std::size_t i) {
       if (changes || runs_[i]->measures()) runs_[i]->conclude(table(tables, i));
@@ -64,22 +69,25 @@ class Strategies final : public TraceVisitor {
   void look() override {
     for (VirtualRun* run : runs_) run->look();
   }
-  /// Stencils of blocks, artificial work counted, in each segment between meshes.
-  [[nodiscard]] const std::vector<double>& work_stages() const { return work_stages_; }
+  /// Stencils of blocks, artificial work and costs counted, in each segment that a visitor sees which measures, or not.
+  [[nodiscard]] const std::vector<double>& work_stages(bool measures) const {
+    return measures ? of_segments_ : of_meshes_;
+  }
 
  private:
   /// Made before threads ask for it.
-  const BlockTable& table(Tables& tables, std::size_t i) const {
+  const BlockTable& table(Tables<Dim>& tables, std::size_t i) const {
     const Placer& placer = *placers_[i];
     return tables.of(placer.strategy().balance.weights, placer.model(), placer.needs_centres(), placer.needs_graph());
   }
   std::vector<VirtualRun*> runs_;
   std::vector<const Placer*> placers_;
   const TraceHeader& header_;
-  std::vector<double> work_stages_;
-  bool goes_on_ = false;  ///< does the last of them?
+  std::vector<double> of_meshes_, of_segments_;
+  bool goes_on_ = false;  ///< does the last of of_meshes_?
 };
 
+template <int Dim>
 class Replay {
  public:
   Replay(const std::filesystem::path& trace, const ReplayRequest& request, const std::function<void(double)>& progress)
@@ -102,10 +110,10 @@ class Replay {
         runs.push_back(runs_[i].get());
         placers.push_back(&placer(i));
       }
-      Strategies strategies(std::move(runs), std::move(placers), header_);
+      Strategies<Dim> strategies(std::move(runs), std::move(placers), header_);
       walk(curve, strategies);
-      for (const std::size_t i : members) fill(rows_[i], i, strategies.work_stages());
-      if (request_.optimum) search(curve, members, strategies.work_stages());
+      for (const std::size_t i : members) fill(rows_[i], i, strategies.work_stages(false));
+      if (request_.optimum) search(curve, members, strategies);
     }
     return std::move(rows_);
   }
@@ -122,7 +130,7 @@ class Replay {
              static_cast<double>(std::max<std::int64_t>(refinements, 1));
   }
 
-  void walk(const std::string& curve, TraceVisitor& visitor) {
+  void walk(const std::string& curve, TraceVisitor<Dim>& visitor) {
     follow_trace(trace_, curve, visitor, [&](std::int64_t) {
       done_ += 1.0;
       if (progress_) progress_(done_ / walks_);
@@ -152,17 +160,18 @@ class Replay {
   }
 
   /// The best schedule of each rule of placing among the members.
-  void search(const std::string& curve, const std::vector<std::size_t>& members,
-              const std::vector<double>& work_stages) {
+  void search(const std::string& curve, const std::vector<std::size_t>& members, const Strategies<Dim>& strategies) {
     std::map<std::string, std::vector<std::size_t>> by_placing;
     for (const std::size_t i : members) by_placing[placing_of(request_.strategies[i])].push_back(i);
     for (const auto& [placing, alike] : by_placing) {
       double bound = std::numeric_limits<double>::infinity();
       for (const std::size_t i : alike) bound = std::min(bound, rows_[i].times.total());
-      const std::vector<double> ideal = ideal_of(request_.strategies[alike.front()].ranks, work_stages);
+      const Placer& alike_placer = *placers_.at(placing);
+      const std::vector<double> ideal =
+          ideal_of(alike_placer.strategy().ranks, strategies.work_stages(alike_placer.model().measures()));
       // Sums of the same seconds in another order may differ in their last bits.
       constexpr double kRounding = 1e-9;
-      BestSchedule best(*placers_.at(placing), bound * (1.0 + kRounding), ideal);
+      BestSchedule<Dim> best(alike_placer, bound * (1.0 + kRounding), ideal);
       walk(curve, best);
       for (const std::size_t i : alike) {
         // A policy that mixes passes in a way of its own may go beyond the schedules that are searched.
@@ -189,7 +198,8 @@ class Replay {
 
 std::vector<ReplayRow> replay(const std::filesystem::path& trace, const ReplayRequest& request,
                               const std::function<void(double)>& progress) {
-  return Replay(trace, request, progress).run();
+  return TraceReader(trace).header().dim == 2 ? Replay<2>(trace, request, progress).run()
+                                              : Replay<3>(trace, request, progress).run();
 }
 
 }  // namespace amrbench::loadbalance

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -19,13 +21,15 @@ namespace fs = std::filesystem;
 using support::InputError;
 using support::RunError;
 
-constexpr std::string_view kMagic = "amrbench-trace 1";
+constexpr std::string_view kMagic = "amrbench-trace ";
+constexpr int kVersion = 2;
 constexpr std::size_t kMostHeader = 1 << 16;
 /// A frame's payload may not be larger, so that a damaged length takes no memory: 2^27 changes of a byte or two.
 constexpr std::uint32_t kMostPayload = 1U << 29;
 constexpr std::uint32_t kLargePayload = 1U << 24;
 constexpr std::size_t kFrameHead = 13;
 constexpr int kMostPasses = 64;
+constexpr double kMostCost = 1e6;
 
 void put(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -39,6 +43,19 @@ void put_codes(std::string& out, const std::vector<std::uint64_t>& codes) {
     put(out, code - before);
     before = code;
   }
+}
+
+void put_costs(std::string& out, const CostRuns& costs) {
+  put(out, costs.size());
+  for (const auto& [blocks, cost] : costs) {
+    put(out, blocks);
+    const auto bits = std::bit_cast<std::uint64_t>(cost);
+    for (int i = 0; i < 8; ++i) out += static_cast<char>(bits >> (8 * i));
+  }
+}
+
+bool is_cost(double cost) {
+  return cost >= 0.0 && cost <= kMostCost;
 }
 
 void put32(std::string& out, std::uint32_t value) {
@@ -88,6 +105,20 @@ class Payload {
       codes[i] = before += step;
     }
   }
+  void get_costs(CostRuns& costs) {
+    constexpr std::size_t kLeastBytes = 9;
+    const std::uint64_t n = get();
+    if (n > (bytes_.size() - at_) / kLeastBytes) throw InputError("more costs than the record has room for");
+    costs.resize(n);
+    for (auto& [blocks, cost] : costs) {
+      blocks = get();
+      if (bytes_.size() - at_ < sizeof(double)) throw InputError("a record ends too early");
+      std::uint64_t bits = 0;
+      for (int i = 0; i < 8; ++i) bits |= std::uint64_t{static_cast<unsigned char>(bytes_[at_++])} << (8 * i);
+      cost = std::bit_cast<double>(bits);
+      if (blocks == 0 || !is_cost(cost)) throw InputError("a cost that is none");
+    }
+  }
   [[nodiscard]] bool is_empty() const { return at_ == bytes_.size(); }
 
  private:
@@ -103,9 +134,15 @@ T whole_number(const nlohmann::json& value) {
     throw InputError(fmt::format("{} is no whole number, or a too large one", value.dump()));
   return value.get<T>();
 }
-std::array<int, 3> three_numbers(const nlohmann::json& value) {
-  if (!value.is_array() || value.size() != 3) throw InputError("root and block must be 3 integers");
-  return {whole_number<int>(value[0]), whole_number<int>(value[1]), whole_number<int>(value[2])};
+/// One an axis; 1 along the third where there is none.
+std::array<int, 3> axis_numbers(const nlohmann::json& value, int dim) {
+  if (!value.is_array() || value.size() != static_cast<std::size_t>(dim))
+    throw InputError(fmt::format("root and block must be {} integers", dim));
+  return {whole_number<int>(value[0]), whole_number<int>(value[1]), dim == 3 ? whole_number<int>(value[2]) : 1};
+}
+
+nlohmann::json axis_list(const std::array<int, 3>& numbers, int dim) {
+  return std::vector<int>(numbers.begin(), numbers.begin() + dim);
 }
 
 std::array<double, 3> three_reals(const nlohmann::json& value) {
@@ -121,9 +158,9 @@ std::array<double, 3> three_reals(const nlohmann::json& value) {
 void check_header(const TraceHeader& h) {
   const auto in = [](std::int64_t value, std::int64_t low, std::int64_t high) { return value >= low && value <= high; };
   int bits = 0;
-  for (int d = 0; d < 3; ++d) {
+  for (int d = 0; d < h.dim; ++d) {
     if (!in(h.root[d], 1, 1 << 20) || !in(h.block[d], 2, 32) || h.block[d] % 2 != 0)
-      throw InputError("root must be 3 integers >= 1, block 3 even integers from 2 to 32");
+      throw InputError(fmt::format("root must be {0} integers >= 1, block {0} even integers from 2 to 32", h.dim));
     while ((1 << bits) < h.root[d]) ++bits;
   }
   const std::int64_t cells = std::int64_t{h.root[0]} * h.root[1] * h.root[2];  // of 60 bits at most
@@ -131,6 +168,9 @@ void check_header(const TraceHeader& h) {
     throw InputError(fmt::format("root has {} cells; at most 2^31 - 1 are possible", cells));
   if (!in(h.max_level, 0, 20 - bits)) throw InputError("max_level is too large for root");
   if (!in(h.variables, 1, 1 << 20) || h.steps < 0) throw InputError("variables must be >= 1, steps >= 0");
+  if (!in(h.halo.variables, 0, h.variables) || !in(h.halo.layers, 1, 32))
+    throw InputError("halo must have variables from 0 to those of a block, layers from 1 to 32");
+  if (h.dim == 2 && !h.work.empty()) throw InputError("in 2 dimensions there is no work");
   for (const amr::WorkConfig& w : h.work)
     if (!in(w.factor, 1, 1000)) throw InputError("work.factor must be from 1 to 1000");
 }
@@ -150,11 +190,17 @@ TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
   if (fs::exists(unfinished) && !fs::is_regular_file(unfinished))
     throw RunError(fmt::format("trace {}: is no regular file", unfinished_.string()));
   out_.open(unfinished_, std::ios::binary | std::ios::trunc);
-  nlohmann::json json{{"root", header.root},           {"max_level", header.max_level}, {"block", header.block},
-                      {"variables", header.variables}, {"steps", header.steps},         {"name", header.name}};
+  nlohmann::json json{{"dim", header.dim},
+                      {"root", axis_list(header.root, header.dim)},
+                      {"max_level", header.max_level},
+                      {"block", axis_list(header.block, header.dim)},
+                      {"variables", header.variables},
+                      {"steps", header.steps},
+                      {"name", header.name}};
+  if (header.halo.variables > 0) json["halo"] = {{"variables", header.halo.variables}, {"layers", header.halo.layers}};
   for (const amr::WorkConfig& w : header.work)
     json["work"].push_back({{"factor", w.factor}, {"lo", w.lo}, {"hi", w.hi}, {"rank", w.rank}});
-  out_ << kMagic << '\n' << json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
+  out_ << kMagic << kVersion << '\n' << json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
   if (!out_.flush()) throw RunError(fmt::format("trace {}: cannot be written", unfinished_.string()));
 }
 
@@ -191,6 +237,11 @@ void TraceWriter::write(const TraceRefinement& refinement) {
       put_codes(payload, pass.splits[level]);
       put_codes(payload, pass.merges[level]);
     }
+  }
+  for (const CostRuns* costs : {&refinement.costs, &refinement.costs_after}) {
+    if (!std::ranges::all_of(*costs, [](const auto& run) { return is_cost(run.second); }))
+      throw RunError(fmt::format("trace {}: a block's cost is not from 0 to {:.0f}", file_.string(), kMostCost));
+    put_costs(payload, *costs);
   }
   frame('R', payload);
   ++refinements_;
@@ -232,18 +283,24 @@ void TraceReader::read_header() {
     refuse("is no trace of amrbench");
   };
   const std::string magic = line(64);
-  if (magic != kMagic)
-    refuse(magic.starts_with("amrbench-trace ")
-               ? fmt::format("has version {}; this program reads version {}", magic.substr(15), kMagic.substr(15))
-               : "is no trace of amrbench");
+  if (!magic.starts_with(kMagic)) refuse("is no trace of amrbench");
+  const std::string version = magic.substr(kMagic.size());
+  if (version != "1" && version != std::to_string(kVersion))
+    refuse(fmt::format("has version {}; this program reads versions 1 to {}", version, kVersion));
+  has_costs_ = version != "1";
   try {
     const auto json = nlohmann::json::parse(line(kMostHeader));
-    header_.root = three_numbers(json.at("root"));
+    if (json.contains("dim")) header_.dim = whole_number<int>(json.at("dim"));
+    if (header_.dim != 2 && header_.dim != 3) throw InputError("dim must be 2 or 3");
+    header_.root = axis_numbers(json.at("root"), header_.dim);
     header_.max_level = whole_number<int>(json.at("max_level"));
-    header_.block = three_numbers(json.at("block"));
+    header_.block = axis_numbers(json.at("block"), header_.dim);
     header_.variables = whole_number<int>(json.at("variables"));
     header_.steps = whole_number<std::int64_t>(json.at("steps"));
     header_.name = json.at("name").get<std::string>();
+    if (json.contains("halo"))
+      header_.halo = {whole_number<int>(json.at("halo").at("variables")),
+                      whole_number<int>(json.at("halo").at("layers"))};
     if (json.contains("work")) {
       for (const auto& w : json.at("work"))
         header_.work.push_back({whole_number<int>(w.at("factor")), three_reals(w.at("lo")), three_reals(w.at("hi")),
@@ -308,6 +365,12 @@ bool TraceReader::next(TraceRefinement& refinement) {
         payload.get_codes(pass.splits[level]);
         payload.get_codes(pass.merges[level]);
       }
+    }
+    refinement.costs.clear();
+    refinement.costs_after.clear();
+    if (has_costs_) {
+      payload.get_costs(refinement.costs);
+      payload.get_costs(refinement.costs_after);
     }
     if (!payload.is_empty()) throw InputError("a record is too long");
     if (refinement.stages < stages_ || refinement.step < steps_) throw InputError("refinements are out of order");

@@ -11,7 +11,7 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-/// A block that splits, or the parent that eight become.
+/// A block that splits, or the parent that a family becomes.
 struct Changed {
   std::uint64_t code;
   std::int32_t level;
@@ -19,17 +19,18 @@ struct Changed {
 };
 
 /// Those of this rank; a family counts where its first member along the curve is.
-std::vector<Changed> find_changes(const amr::Mesh<3>& mesh, std::span<const amr::Change> changes) {
+template <int Dim>
+std::vector<Changed> find_changes(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes) {
   const auto& space = mesh.space();
   std::vector<Changed> found;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     const auto change = changes[static_cast<std::size_t>(i)];
-    sfc::Coord<3> c = mesh.coord(i);
+    sfc::Coord<Dim> c = mesh.coord(i);
     if (change == amr::Change::refine) {
-      found.push_back({sfc::morton_encode<3>(c), mesh.level(i), 1});
+      found.push_back({sfc::morton_encode<Dim>(c), mesh.level(i), 1});
     } else if (change == amr::Change::coarsen && space.child_index(mesh.keys()[static_cast<std::size_t>(i)]) == 0) {
       for (auto& x : c) x /= 2;
-      found.push_back({sfc::morton_encode<3>(c), mesh.level(i) - 1, 0});
+      found.push_back({sfc::morton_encode<Dim>(c), mesh.level(i) - 1, 0});
     }
   }
   return found;
@@ -45,25 +46,53 @@ TracePass make_pass(std::vector<Changed> changed, int max_level) {
   return pass;
 }
 
+/// A block and what it costs.
+struct Cost {
+  std::uint64_t code;
+  std::int64_t level;
+  double cost;
+};
+
+/// In the order of a trace.
+CostRuns make_runs(std::vector<Cost> costs) {
+  std::ranges::sort(costs, {}, [](const Cost& c) { return std::pair(c.level, c.code); });
+  CostRuns runs;
+  for (const Cost& c : costs) {
+    if (runs.empty() || runs.back().second != c.cost) runs.emplace_back(0, c.cost);
+    ++runs.back().first;
+  }
+  return runs;
+}
+
 }  // namespace
 
-TraceHeader trace_header(const amr::Config& config) {
-  return {config.mesh.root, config.mesh.max_level, config.mesh.block, config.fields.variables,
-          config.run.steps, config.run.name,       config.work};
+TraceHeader trace_header(const amr::Config& config, amr::HaloShape halo) {
+  return {config.mesh.root,
+          config.mesh.max_level,
+          config.mesh.block,
+          config.fields.variables,
+          config.run.steps,
+          config.run.name,
+          config.work,
+          config.mesh.dim,
+          halo};
 }
 
-TraceRecorder::TraceRecorder(const support::Communicator& comm, amr::Rebalancer<3>& inner,
-                             const std::filesystem::path& file, const amr::Config& config)
+template <int Dim>
+TraceRecorder<Dim>::TraceRecorder(const support::Communicator& comm, amr::Rebalancer<Dim>& inner,
+                                  const std::filesystem::path& file, const amr::Config& config, amr::HaloShape halo)
     : inner_(inner) {
-  support::run_on_root(comm, [&] { writer_ = std::make_unique<TraceWriter>(file, trace_header(config)); });
+  support::run_on_root(comm, [&] { writer_ = std::make_unique<TraceWriter>(file, trace_header(config, halo)); });
 }
 
-void TraceRecorder::write_open() {
+template <int Dim>
+void TraceRecorder<Dim>::write_open() {
   if (is_open_ && writer_) writer_->write(refinement_);
   is_open_ = false;
 }
 
-void TraceRecorder::begin(const amr::RunPosition& position) {
+template <int Dim>
+void TraceRecorder<Dim>::begin(const amr::RunPosition& position) {
   // A file that cannot be written any more is found here on rank 0 alone, and ends the run there.
   write_open();
   refinement_ = {position.step, position.stages, {}};
@@ -71,8 +100,21 @@ void TraceRecorder::begin(const amr::RunPosition& position) {
   inner_.begin(position);
 }
 
-bool TraceRecorder::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
-                                    support::Metrics& metrics) {
+template <int Dim>
+void TraceRecorder<Dim>::set_costs(amr::Mesh<Dim>& mesh, std::span<const double> costs) {
+  std::vector<Cost> mine;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto block = static_cast<std::int32_t>(i);
+    mine.push_back({sfc::morton_encode<Dim>(mesh.coord(block)), mesh.level(block), costs[i]});
+  }
+  auto all = partitioners::on_root<Cost>(mesh.comm(), mine);
+  if (writer_) (refinement_.passes.empty() ? refinement_.costs : refinement_.costs_after) = make_runs(std::move(all));
+  if (inner_.wants_costs()) inner_.set_costs(mesh, costs);
+}
+
+template <int Dim>
+bool TraceRecorder<Dim>::rebalance_ahead(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes,
+                                         support::Metrics& metrics) {
   {
     const support::PhaseTimer timer(metrics, support::Phase::output);
     auto all = partitioners::on_root<Changed>(mesh.comm(), find_changes(mesh, changes));
@@ -81,19 +123,26 @@ bool TraceRecorder::rebalance_ahead(amr::Mesh<3>& mesh, amr::Fields& fields, std
   return inner_.rebalance_ahead(mesh, fields, changes, metrics);
 }
 
-void TraceRecorder::finish(const support::Communicator& comm, std::int64_t steps, std::int64_t stages) {
+template <int Dim>
+void TraceRecorder<Dim>::finish(const support::Communicator& comm, std::int64_t steps, std::int64_t stages) {
   support::run_on_root(comm, [&] {
     write_open();
     writer_->finish(steps, stages);
   });
 }
 
+template class TraceRecorder<2>;
+template class TraceRecorder<3>;
+
 TraceSummary record_mesh(const amr::Config& config, const std::filesystem::path& file,
                          const std::function<void(std::int64_t)>& progress) {
+  if (config.run.workload != "averages")
+    throw support::InputError("run.workload = \"" + config.run.workload +
+                              "\": its mesh follows its values, so only a run knows it; amrbench run --trace FILE");
   if (config.run.time > 0.0)
     throw support::InputError("run.time: a trace of the mesh alone counts steps of length 1; set run.steps");
   TraceWriter writer(file, trace_header(config));
-  TraceMesh mesh(trace_header(config), "morton");
+  TraceMesh<3> mesh(trace_header(config), "morton");
   std::vector<amr::Object> objects = amr::make_objects(config.objects);
   TraceSummary summary;
   const auto refine = [&](std::int64_t step, int passes) {

@@ -13,21 +13,6 @@ namespace amrbench::loadbalance {
 
 namespace {
 
-/// Bytes of a face, and of a quarter of one, by axis; and bytes of a cell of it, 8 variables at a time.
-struct FaceBytes {
-  std::array<std::int64_t, 3> whole{}, quarter{};
-  std::int64_t cell = 0;
-  explicit FaceBytes(const TraceHeader& h) {
-    const kernels::BlockLayout layout = h.layout();
-    cell = std::int64_t{8} * layout.lanes;
-    for (int axis = 0; axis < 3; ++axis) {
-      whole[static_cast<std::size_t>(axis)] = std::int64_t{8} * static_cast<std::int64_t>(layout.face_values(axis));
-      quarter[static_cast<std::size_t>(axis)] =
-          std::int64_t{8} * static_cast<std::int64_t>(layout.quarter_values(axis));
-    }
-  }
-};
-
 /// Blocks of each rank: those of rank r stand at [begin[r], begin[r + 1]) of `order`, or of all blocks where that is
 /// empty.
 struct ByRank {
@@ -72,12 +57,35 @@ std::vector<std::int32_t> rank_order(std::span<const std::int32_t> owners, int r
   return order;
 }
 
-std::vector<double> block_work(const amr::Mesh<3>& mesh, const TraceHeader& header) {
+FaceBytes::FaceBytes(const TraceHeader& header) {
+  const kernels::BlockLayout layout = header.layout();
+  const bool is_raw = header.halo.variables > 0;
+  const std::int64_t parts = std::int64_t{1} << (header.dim - 1);
+  cell_ = std::int64_t{8} * layout.lanes;
+  for (int axis = 0; axis < header.dim; ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    const std::size_t values =
+        is_raw ? layout.face_cells(axis) * static_cast<std::size_t>(header.halo.variables * header.halo.layers)
+               : layout.face_values(axis);
+    const std::int64_t whole = std::int64_t{8} * static_cast<std::int64_t>(values);
+    of_[static_cast<std::size_t>(amr::FaceKind::same)][at] = whole;
+    of_[static_cast<std::size_t>(amr::FaceKind::fine)][at] = whole / parts;
+    of_[static_cast<std::size_t>(amr::FaceKind::coarse)][at] = is_raw ? whole : whole / parts;
+  }
+}
+
+template <int Dim>
+std::vector<double> block_work(const amr::Mesh<Dim>& mesh, const TraceHeader& header, std::span<const double> costs,
+                               std::span<const std::int32_t> owners) {
   std::vector<double> work(static_cast<std::size_t>(mesh.size()), 1.0);
-  if (header.work.empty()) return work;
+  if (!costs.empty()) std::copy(costs.begin(), costs.end(), work.begin());
+  if constexpr (Dim == 3) {
+    if (header.work.empty()) return work;
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i)
-    work[static_cast<std::size_t>(i)] = amr::work_factor(header.work, mesh.centre(i));
+    for (std::size_t i = 0; i < work.size(); ++i)
+      work[i] *=
+          amr::work_factor(header.work, mesh.centre(static_cast<std::int32_t>(i)), owners.empty() ? -1 : owners[i]);
+  }
   return work;
 }
 
@@ -90,8 +98,9 @@ std::vector<double> rank_loads(const BlockTable& table, std::span<const std::int
   return loads;
 }
 
-HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, int ranks, const TraceHeader& header,
-                   const Machine& machine) {
+template <int Dim>
+HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners, int ranks,
+                   const TraceHeader& header, const Machine& machine) {
   HaloCost cost;
   cost.seconds.resize(static_cast<std::size_t>(ranks));
   if (ranks == 1) return cost;
@@ -108,11 +117,11 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
       for (std::int64_t at = by_rank.begin[static_cast<std::size_t>(rank)];
            at < by_rank.begin[static_cast<std::size_t>(rank) + 1]; ++at) {
         const auto& links = mesh.links(by_rank.block(at));
-        for (std::size_t face = 0; face < 6; ++face) {
+        for (std::size_t face = 0; face < 2 * Dim; ++face) {
           const auto kind = links.kind[face];
           if (kind == amr::FaceKind::boundary) continue;
-          const std::size_t parts = kind == amr::FaceKind::fine ? 4 : 1;
-          const std::int64_t size = kind == amr::FaceKind::same ? bytes.whole[face / 2] : bytes.quarter[face / 2];
+          const std::size_t parts = kind == amr::FaceKind::fine ? links.kParts : 1;
+          const std::int64_t size = bytes.to(kind, static_cast<int>(face / 2));
           for (std::size_t part = 0; part < parts; ++part) {
             const std::int32_t other = owners[static_cast<std::size_t>(links.index[face][part])];
             if (other == rank) continue;
@@ -122,7 +131,7 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
           }
         }
       }
-      cost.seconds[static_cast<std::size_t>(rank)] = traffic.seconds(machine, bytes.cell);
+      cost.seconds[static_cast<std::size_t>(rank)] = traffic.seconds(machine, bytes.of_cell());
       degree_max = std::max(degree_max, traffic.near_messages + traffic.far_messages);
       edge_cut_max = std::max(edge_cut_max, traffic.pieces);
       bytes_max = std::max(bytes_max, traffic.near_bytes + traffic.far_bytes);
@@ -133,6 +142,15 @@ HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owner
   cost.bytes_max = bytes_max;
   return cost;
 }
+
+template HaloCost halo_cost(const amr::Mesh<2>&, std::span<const std::int32_t>, int, const TraceHeader&,
+                            const Machine&);
+template HaloCost halo_cost(const amr::Mesh<3>&, std::span<const std::int32_t>, int, const TraceHeader&,
+                            const Machine&);
+template std::vector<double> block_work(const amr::Mesh<2>&, const TraceHeader&, std::span<const double>,
+                                        std::span<const std::int32_t>);
+template std::vector<double> block_work(const amr::Mesh<3>&, const TraceHeader&, std::span<const double>,
+                                        std::span<const std::int32_t>);
 
 namespace {
 

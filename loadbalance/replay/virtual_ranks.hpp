@@ -1,5 +1,6 @@
 #pragma once
 // Ranks that are not there: which of them owns each block of one process's mesh, what each has to do and to send.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +25,22 @@ using Owners = std::vector<std::int32_t>;
 [[nodiscard]] std::vector<double> rank_loads(const BlockTable& table, std::span<const std::int32_t> owners, int ranks,
                                              bool whole);
 
+/// Bytes that a block sends across a face.
+class FaceBytes {
+ public:
+  explicit FaceBytes(const TraceHeader& header);
+  /// To a block of this kind; where it is fine, to each of them.
+  [[nodiscard]] std::int64_t to(amr::FaceKind kind, int axis) const {
+    return of_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(axis)];
+  }
+  /// Of a cell: 8 variables at a time where they lie together.
+  [[nodiscard]] std::int64_t of_cell() const { return cell_; }
+
+ private:
+  std::array<std::array<std::int64_t, 3>, 4> of_{};
+  std::int64_t cell_ = 0;
+};
+
 /// What ranks exchange in a stage.
 struct HaloCost {
   std::vector<double> seconds;    ///< of each rank: its messages out, by the machine's latency and bytes
@@ -32,7 +49,8 @@ struct HaloCost {
   std::int64_t bytes_max = 0;     ///< that a rank sends
 };
 /// Of the mesh as it is. O(blocks), threads.
-[[nodiscard]] HaloCost halo_cost(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, int ranks,
+template <int Dim>
+[[nodiscard]] HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners, int ranks,
                                  const TraceHeader& header, const Machine& machine);
 
 /// Blocks that change their owner.
@@ -43,7 +61,10 @@ struct MoveCost {
 [[nodiscard]] MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int32_t> to, int ranks,
                                  std::int64_t block_bytes, const Machine& machine);
 
-/// How often a stage evaluates the stencil of each block (amr/work.hpp); entries that name a rank left out. O(blocks).
-[[nodiscard]] std::vector<double> block_work(const amr::Mesh<3>& mesh, const TraceHeader& header);
+/// How often a stage evaluates the stencil of each block (amr/work.hpp), times its cost; entries that name a rank count
+/// where `owners` has it. costs, owners: one a block, or none. O(blocks).
+template <int Dim>
+[[nodiscard]] std::vector<double> block_work(const amr::Mesh<Dim>& mesh, const TraceHeader& header,
+                                             std::span<const double> costs, std::span<const std::int32_t> owners = {});
 
 }  // namespace amrbench::loadbalance

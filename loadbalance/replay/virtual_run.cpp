@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "amr/work.hpp"
 #include "loadbalance/gentle_cuts.hpp"
 #include "partitioners/even_shares.hpp"
 #include "support/error.hpp"
@@ -27,6 +26,7 @@ Owners owners_of_cuts(std::span<const std::int64_t> cuts, std::span<const std::i
 /// The rows of a table in another order; what placing looks at.
 BlockTable in_order(const BlockTable& table, std::span<const std::int32_t> order) {
   BlockTable sorted;
+  const auto dims = static_cast<std::size_t>(table.grid.dim);
   sorted.blocks = table.blocks;
   sorted.grid = table.grid;
   sorted.key.resize(order.size());
@@ -38,7 +38,7 @@ BlockTable in_order(const BlockTable& table, std::span<const std::int32_t> order
     sorted.key[i] = table.key[from];
     sorted.weight[i] = table.weight[from];
     sorted.share[i] = table.share[from];
-    if (!table.centre.empty()) std::copy_n(&table.centre[3 * from], 3, &sorted.centre[3 * i]);
+    if (!table.centre.empty()) std::copy_n(&table.centre[dims * from], dims, &sorted.centre[dims * i]);
   }
   return sorted;
 }
@@ -87,10 +87,10 @@ Placer::Placer(const Strategy& strategy, const TraceHeader& header, const Machin
       machine_(machine),
       model_(make_cost_model(strategy.balance, header.work)),
       placement_(strategy.partition) {
-  if (model_->remembers())
+  if (model_->remembers() && !model_->wants_costs())
     throw support::InputError(
         fmt::format("balance.weights {}: a run measures them, a trace does not hold them; \"region\" knows the work of "
-                    "the trace",
+                    "the trace, \"workload\" its costs",
                     strategy.balance.weights));
 }
 
@@ -181,24 +181,17 @@ Owners Placer::follow(std::span<const std::int32_t> owners, std::span<const std:
   return next;
 }
 
-/// How often a stage evaluates each block on its rank; empty: once.
-std::vector<double> Placer::block_factors(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners) const {
-  std::vector<double> factors(header_.work.empty() ? 0 : owners.size());
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < factors.size(); ++i)
-    factors[i] = amr::work_factor(header_.work, mesh.centre(static_cast<std::int32_t>(i)), owners[i]);
-  return factors;
-}
-
-Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const {
+template <int Dim>
+Placer::Work Placer::work(const amr::Mesh<Dim>& mesh, std::span<const double> costs,
+                          std::span<const std::int32_t> owners, std::int64_t stages) const {
   Work work;
   const auto times = static_cast<double>(stages);
   const auto values = static_cast<double>(header_.layout().block_values());
   work.rank_seconds.resize(static_cast<std::size_t>(strategy_.ranks));
   std::vector<double> blocks(work.rank_seconds.size());
-  const std::vector<double> factors = block_factors(mesh, owners);
+  const std::vector<double> evaluations = block_work(mesh, header_, costs, owners);
   for (std::size_t i = 0; i < owners.size(); ++i) {  // evaluations of blocks so far
-    work.rank_seconds[static_cast<std::size_t>(owners[i])] += factors.empty() ? 1.0 : factors[i];
+    work.rank_seconds[static_cast<std::size_t>(owners[i])] += evaluations[i];
     blocks[static_cast<std::size_t>(owners[i])] += 1.0;
   }
   const HaloCost halo = halo_cost(mesh, owners, strategy_.ranks, header_, machine_);
@@ -218,12 +211,14 @@ Placer::Work Placer::work(const amr::Mesh<3>& mesh, std::span<const std::int32_t
 }
 
 double Placer::refine_seconds(std::span<const std::int32_t> owners, std::span<const std::int32_t> origin) const {
-  // Blocks that splits and merges made: children share their origin, a merged block is followed by the ninth after it.
+  // Blocks that splits and merges made: children share their origin, behind a merged block the rest of its family is
+  // missing.
+  const std::int32_t family = 1 << header_.dim;
   std::vector<std::int64_t> made(static_cast<std::size_t>(strategy_.ranks));
   for (std::size_t i = 0; i < origin.size(); ++i) {
     const bool is_child =
         (i > 0 && origin[i - 1] == origin[i]) || (i + 1 < origin.size() && origin[i + 1] == origin[i]);
-    const bool is_merged = i + 1 < origin.size() && origin[i + 1] == origin[i] + 8;
+    const bool is_merged = i + 1 < origin.size() && origin[i + 1] == origin[i] + family;
     made[static_cast<std::size_t>(owners[i])] += is_child || is_merged ? 1 : 0;
   }
   const std::int64_t most = *std::max_element(made.begin(), made.end());
@@ -243,8 +238,9 @@ double Placer::cut_seconds(std::span<const std::int32_t> owners) const {
          2.0 * machine_.collective(strategy_.ranks);
 }
 
-void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
-  const Placer::Work work = placer_.work(mesh, owners_, stages);
+template <int Dim>
+void VirtualRun::work(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages) {
+  const Placer::Work work = placer_.work(mesh, costs, owners_, stages);
   times_.stencil_s += work.stencil_s;
   times_.halo_s += work.halo_s;
   segment_s_ += work.stencil_s + work.halo_s;
@@ -257,6 +253,13 @@ void VirtualRun::work(const amr::Mesh<3>& mesh, std::int64_t stages) {
   halo_.edge_cut_max = std::max(halo_.edge_cut_max, work.halo.edge_cut_max);
   halo_.bytes_max = std::max(halo_.bytes_max, work.halo.bytes_max);
 }
+
+template void VirtualRun::work(const amr::Mesh<2>&, std::span<const double>, std::int64_t);
+template void VirtualRun::work(const amr::Mesh<3>&, std::span<const double>, std::int64_t);
+template Placer::Work Placer::work(const amr::Mesh<2>&, std::span<const double>, std::span<const std::int32_t>,
+                                   std::int64_t) const;
+template Placer::Work Placer::work(const amr::Mesh<3>&, std::span<const double>, std::span<const std::int32_t>,
+                                   std::int64_t) const;
 
 /// Asks the policy and does what it says.
 void VirtualRun::decide(const BlockTable& table, bool predicted) {

@@ -85,7 +85,10 @@ class Placer {
     std::vector<double> rank_compute;  ///< of rank_seconds, what is no communication
     ReplayHalo halo;
   };
-  [[nodiscard]] Work work(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners, std::int64_t stages) const;
+  /// costs: as TraceVisitor::segment.
+  template <int Dim>
+  [[nodiscard]] Work work(const amr::Mesh<Dim>& mesh, std::span<const double> costs,
+                          std::span<const std::int32_t> owners, std::int64_t stages) const;
   /// Seconds of a pass of refinement on the mesh that it leaves; `origin`: of its blocks, where any changed.
   [[nodiscard]] double refine_seconds(std::span<const std::int32_t> owners,
                                       std::span<const std::int32_t> origin = {}) const;
@@ -99,7 +102,6 @@ class Placer {
   [[nodiscard]] std::int64_t block_bytes() const { return header_.block_bytes(); }
 
  private:
-  [[nodiscard]] std::vector<double> block_factors(const amr::Mesh<3>& mesh, std::span<const std::int32_t> owners) const;
   [[nodiscard]] std::optional<Owners> place(const BlockTable& table, std::span<const std::int32_t> owners,
                                             Action action, const Load& load, std::span<const double> shares,
                                             double limit_move) const;
@@ -117,12 +119,14 @@ class VirtualRun {
   VirtualRun(const Placer& placer, std::unique_ptr<Policy> policy) : placer_(placer), decider_(std::move(policy)) {
     check_shares(decider_, placer.strategy().partition);
   }
-  [[nodiscard]] bool measures() const { return decider_.measures(); }
+  /// Balancer::measures().
+  [[nodiscard]] bool measures() const { return placer_.model().measures() || decider_.measures(); }
 
   // In the order of a run. Tables are weighed by the placer's model.
   void place_roots(const BlockTable& table) { owners_ = placer_.place_roots(table, &decider_); }
   /// The stages since the last refinement, on the mesh as it is.
-  void work(const amr::Mesh<3>& mesh, std::int64_t stages);
+  template <int Dim>
+  void work(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages);
   void begin(const amr::RunPosition& position) { decider_.begin(position); }
   /// `table`: of what the blocks become.
   void ahead(const BlockTable& table);

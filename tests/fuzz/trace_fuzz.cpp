@@ -44,23 +44,25 @@ std::string framed(std::string_view bytes) {
 }
 
 /// Reads a trace to its end, and follows it as long as its mesh is small.
-void follow(const std::string& path) {
+template <int Dim>
+void follow(loadbalance::TraceReader& reader) {
   constexpr double kSmall = 4096;
-  loadbalance::TraceReader reader(path);
   const auto& root = reader.header().root;
   const bool small = static_cast<double>(root[0]) * root[1] * root[2] <= kSmall;
   static_cast<void>(reader.header().block_bytes());
-  std::optional<loadbalance::TraceMesh> mesh;
+  std::optional<loadbalance::TraceMesh<Dim>> mesh;
   if (small) mesh.emplace(reader.header(), "morton");
   loadbalance::TraceRefinement refinement;
   std::int64_t stages = 0;
   while (reader.next(refinement)) {
     promise(refinement.stages >= stages && refinement.step >= 0, "a trace goes back in time");
     stages = refinement.stages;
+    if (mesh && mesh->mesh().size() <= kSmall) mesh->set_costs(mesh->costs(refinement.costs));
     for (const loadbalance::TracePass& pass : refinement.passes) {
       if (!mesh || mesh->mesh().size() > kSmall) break;
       mesh->apply(mesh->changes(pass));
       promise(mesh->mesh().size() > 0, "a mesh without blocks");
+      for (const double cost : mesh->mesh().weights()) promise(cost >= 0.0, "a cost below 0");
     }
   }
   promise(reader.stages() >= stages, "the end goes back in time");
@@ -72,7 +74,10 @@ void trace(std::string_view bytes) {
   single_process();
   for (const std::string& content : {std::string(bytes), framed(bytes)}) {
     const ScratchFile file("trace", content);
-    accepts([&] { follow(file.path()); });
+    accepts([&] {
+      loadbalance::TraceReader reader(file.path());
+      reader.header().dim == 2 ? follow<2>(reader) : follow<3>(reader);
+    });
   }
 }
 

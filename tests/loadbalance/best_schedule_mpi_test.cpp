@@ -6,11 +6,10 @@
 
 #include "amr/random_runs.hpp"
 #include "loadbalance/replay/best_schedule.hpp"
-#include "loadbalance/replay/replay.hpp"
-#include "loadbalance/replay/trace_recorder.hpp"
+#include "loadbalance/replayed_run.hpp"
 #include "sanitized.hpp"
 #include "support/error.hpp"
-#include "temporary_folder.hpp"
+#include "workloads/water_runs.hpp"
 
 namespace amrbench::loadbalance {
 namespace {
@@ -36,36 +35,38 @@ class Scripted final : public Policy {
 };
 
 /// Feeds runs, and records what segments cost at least.
-class AllRuns final : public TraceVisitor {
+template <int Dim>
+class AllRuns final : public TraceVisitor<Dim> {
  public:
   AllRuns(const Placer& placer, std::vector<VirtualRun>& runs) : placer_(placer), runs_(runs) {}
-  void roots(Tables& tables) override {
+  void roots(Tables<Dim>& tables) override {
     for (VirtualRun& run : runs_) run.place_roots(table(tables));
   }
-  void segment(const amr::Mesh<3>& mesh, std::int64_t stages) override {
-    for (VirtualRun& run : runs_) run.work(mesh, stages);
+  void segment(const amr::Mesh<Dim>& mesh, std::span<const double> costs, std::int64_t stages) override {
+    for (VirtualRun& run : runs_) run.work(mesh, costs, stages);
     ++segments;
   }
   void begin(const amr::RunPosition& position, bool /*changes*/) override {
     for (VirtualRun& run : runs_) run.begin(position);
     ++refinements;
   }
-  void ahead(Tables& tables) override {
+  void ahead(Tables<Dim>& tables) override {
     for (VirtualRun& run : runs_) run.ahead(table(tables));
   }
   void follow(std::span<const std::int32_t> origin) override {
     for (VirtualRun& run : runs_) run.follow(origin);
   }
-  void conclude(Tables& tables, bool /*changes*/) override {
+  void conclude(Tables<Dim>& tables, bool /*changes*/) override {
     for (VirtualRun& run : runs_) run.conclude(table(tables));
   }
   void look() override {
     for (VirtualRun& run : runs_) run.look();
   }
+  [[nodiscard]] bool measures() const override { return placer_.model().measures(); }
   int refinements = 0, segments = 0;
 
  private:
-  const BlockTable& table(Tables& tables) const {
+  const BlockTable& table(Tables<Dim>& tables) const {
     return tables.of(placer_.strategy().balance.weights, placer_.model(), placer_.needs_centres(),
                      placer_.needs_graph());
   }
@@ -90,6 +91,27 @@ Machine random_machine(std::uint64_t seed) {
   return m;
 }
 
+/// Of a trace with at most four refinements.
+template <int Dim>
+void expect_best(const std::string& file, const Strategy& strategy, const Machine& machine) {
+  const Placer placer(strategy, TraceReader(file).header(), machine);
+  std::vector<VirtualRun> runs;
+  for (std::uint64_t script = 0; script < 256; ++script) runs.emplace_back(placer, std::make_unique<Scripted>(script));
+  AllRuns<Dim> all(placer, runs);
+  follow_trace<Dim>(file, key_curve(strategy.partition), all, {});
+  ASSERT_LE(all.refinements, 4);
+  ASSERT_GE(all.refinements, 2);
+  double least = std::numeric_limits<double>::infinity();
+  for (const VirtualRun& run : runs) least = std::min(least, run.times().total());
+  // Without a bound, and with one that leaves just the best.
+  const std::vector<double> nothing(static_cast<std::size_t>(all.segments), 0.0);
+  for (const double bound : {std::numeric_limits<double>::infinity(), least * (1.0 + 1e-9)}) {
+    BestSchedule<Dim> best(placer, bound, nothing);
+    follow_trace<Dim>(file, key_curve(strategy.partition), best, {});
+    EXPECT_NEAR(best.seconds(), least, 1e-9 * least);
+  }
+}
+
 TEST(BestSchedule, IsTheBestOfAllSchedules) {
   if (!is_first()) return;
   const tests::TemporaryFolder folder;
@@ -105,21 +127,32 @@ TEST(BestSchedule, IsTheBestOfAllSchedules) {
       strategy.balance.weights = set % 2 == 0 ? "level" : "uniform";
       const auto seed = std::uint64_t{100} * static_cast<unsigned>(set) + static_cast<unsigned>(ranks);
       SCOPED_TRACE("seed " + std::to_string(seed));
-      const Placer placer(strategy, TraceReader(file).header(), random_machine(seed));
-      std::vector<VirtualRun> runs;
-      for (std::uint64_t script = 0; script < 256; ++script)
-        runs.emplace_back(placer, std::make_unique<Scripted>(script));
-      AllRuns all(placer, runs);
-      follow_trace(file, key_curve(strategy.partition), all, {});
-      ASSERT_LE(all.refinements, 4);
-      double least = std::numeric_limits<double>::infinity();
-      for (const VirtualRun& run : runs) least = std::min(least, run.times().total());
-      // Without a bound, and with one that leaves just the best.
-      const std::vector<double> nothing(static_cast<std::size_t>(all.segments), 0.0);
-      for (const double bound : {std::numeric_limits<double>::infinity(), least * (1.0 + 1e-9)}) {
-        BestSchedule best(placer, bound, nothing);
-        follow_trace(file, key_curve(strategy.partition), best, {});
-        EXPECT_NEAR(best.seconds(), least, 1e-9 * least);
+      expect_best<3>(file, strategy, random_machine(seed));
+    }
+  }
+}
+
+TEST(BestSchedule, IsTheBestWhereBlocksDifferInCostAndMeshesStay) {
+  if (!is_first()) return;
+  const auto self = support::Communicator::duplicate(MPI_COMM_SELF);
+  const tests::TemporaryFolder folder;
+  for (const bool frozen : {false, true}) {
+    apps::Config config =
+        workloads::checks::make_config(frozen ? "walled_dam_break" : "bowl_planar", {8, 8, 1}, 2, 5e-3);
+    config.mesh.frozen = frozen;
+    config.run.steps = 60;
+    config.run.refine_every = 20;
+    config.balance.weights = "workload";
+    const std::string file = folder.path(frozen ? "frozen" : "t");
+    checks::run_traced<2>(self, config, file);
+    for (const int ranks : {2, 7, 16}) {
+      for (const char* weights : {"workload", "uniform"}) {
+        Strategy strategy{ranks, config.partition, config.balance};
+        strategy.partition.method = ranks == 7 ? "kd_parts" : "hilbert";
+        strategy.balance.weights = weights;
+        if (frozen && strategy.balance.weights == "uniform") continue;  // one refinement, the first
+        SCOPED_TRACE(std::string(weights) + ", " + std::to_string(ranks) + " ranks" + (frozen ? ", frozen" : ""));
+        expect_best<2>(file, strategy, random_machine(static_cast<unsigned>(ranks)));
       }
     }
   }
@@ -150,8 +183,8 @@ TEST(BestSchedule, NoPolicyIsBelowItAndStatesAreFew) {
       optimum = row.optimum_s;
     }
     const Placer placer(request.strategies[0], TraceReader(file).header(), request.machine);
-    BestSchedule best(placer, std::numeric_limits<double>::infinity(), {});
-    follow_trace(file, "morton", best, {});
+    BestSchedule<3> best(placer, std::numeric_limits<double>::infinity(), {});
+    follow_trace<3>(file, "morton", best, {});
     EXPECT_NEAR(best.seconds(), optimum, 1e-9 * optimum);
     // At most a few for each refinement: cuts at the same one leave the same owners but for how their passes went.
     EXPECT_LE(best.states_max(), static_cast<std::size_t>(4 * told.refinements));

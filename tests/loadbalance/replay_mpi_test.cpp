@@ -2,65 +2,16 @@
 // ranks as the test has.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "amr/random_runs.hpp"
-#include "loadbalance/balancer.hpp"
-#include "loadbalance/replay/replay.hpp"
-#include "loadbalance/replay/trace_recorder.hpp"
+#include "loadbalance/replayed_run.hpp"
+#include "partitioners/partitioner.hpp"
 #include "support/error.hpp"
-#include "temporary_folder.hpp"
-#include "workloads/averages/averages.hpp"
 
 namespace amrbench::loadbalance {
 namespace {
 
 using amr::checks::random_config;
 using support::Communicator;
-
-struct Ran {
-  BalanceTotals totals;
-  std::int64_t degree_max, edge_cut_max, bytes_max, blocks;
-};
-
-/// One run with its trace. Collective.
-Ran run_traced(const Communicator& world, const apps::Config& config, const std::string& file) {
-  Balancer balancer(config.balance, config.partition, config.work);
-  TraceRecorder recorder(world, balancer, file, config);
-  support::Metrics metrics;
-  workloads::Averages workload(config);
-  amr::Simulation simulation(world, config, make_key_space<3>(config.mesh, config.partition), workload, recorder,
-                             metrics);
-  simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
-  recorder.finish(world, simulation.totals().steps, simulation.totals().stages);
-  const amr::HaloSize halo = simulation.stage().halo_size();
-  return {balancer.totals(world), support::all_max(world, std::int64_t{halo.neighbors}),
-          support::all_max(world, halo.pieces), support::all_max(world, halo.bytes_sent), simulation.totals().blocks};
-}
-
-void expect_replayed(const Communicator& world, const apps::Config& config) {
-  const tests::TemporaryFolder folder(world);
-  const std::string file = folder.path("run.trace");
-  const Ran ran = run_traced(world, config, file);
-  ReplayRequest request;
-  request.strategies = {{world.size(), config.partition, config.balance}};
-  const ReplayRow row = replay(file, request).at(0);
-  EXPECT_EQ(row.totals.rebalances, ran.totals.rebalances);
-  EXPECT_EQ(row.totals.blocks_migrated, ran.totals.blocks_migrated);
-  EXPECT_EQ(row.totals.decisions, ran.totals.decisions);
-  EXPECT_EQ(row.totals.imbalance_mean(), ran.totals.imbalance_mean());
-  EXPECT_EQ(row.totals.imbalance_max, ran.totals.imbalance_max);
-  EXPECT_EQ(row.last_halo.degree_max, ran.degree_max);
-  EXPECT_EQ(row.last_halo.edge_cut_max, ran.edge_cut_max);
-  EXPECT_EQ(row.last_halo.bytes_max, ran.bytes_max);
-  EXPECT_EQ(row.totals.bytes_migrated, ran.totals.bytes_migrated);
-  EXPECT_EQ(row.totals.bytes_migrated_least, ran.totals.bytes_migrated_least);
-  EXPECT_LE(row.totals.bytes_migrated_least, row.totals.bytes_migrated);
-  EXPECT_GE(row.times.total(), row.ideal_s);
-  EXPECT_LE(row.optimum_s, row.times.total());
-  EXPECT_GE(row.optimum_s, row.ideal_s);
-  support::barrier(world);  // all have read the file
-}
 
 TEST(Replay, IsTheRunForEveryPlacing) {
   const Communicator world = Communicator::world();
@@ -76,7 +27,7 @@ TEST(Replay, IsTheRunForEveryPlacing) {
       config.balance.weights = set % 3 == 0 ? "uniform" : "level";
       config.partition.rename = set % 2 == 1;
       SCOPED_TRACE(std::string(method) + ", " + splitter + ", set " + std::to_string(set));
-      expect_replayed(world, config);
+      checks::expect_replayed<3>(world, config);
     }
   }
 }
@@ -90,7 +41,7 @@ TEST(Replay, IsTheRunForPartitionersOfGraphs) {
     config.partition.method = method.name;
     config.partition.rename = tried % 2 == 0;
     SCOPED_TRACE(method.name);
-    expect_replayed(world, config);
+    checks::expect_replayed<3>(world, config);
   }
   if (tried == 0) GTEST_SKIP() << "no partitioner of graphs in this build";
 }
@@ -106,7 +57,7 @@ TEST(Replay, IsTheRunForEveryPolicyThatLooksAtLoads) {
       config.balance.threshold = 0.4;
       config.balance.weights = weights;
       SCOPED_TRACE(std::string(policy) + ", " + weights);
-      expect_replayed(world, config);
+      checks::expect_replayed<3>(world, config);
     }
   }
 }
@@ -121,7 +72,7 @@ TEST(Replay, IsTheRunWithGentleCuts) {
       config.partition.group_blocks = method == std::string("hilbert");
       config.balance.limit_move = limited ? 20.0 : 0.0;
       SCOPED_TRACE(std::string(method) + (limited ? ", limited" : ""));
-      expect_replayed(world, config);
+      checks::expect_replayed<3>(world, config);
     }
   }
 }
@@ -135,7 +86,7 @@ TEST(Replay, IsTheRunWhereRegionsWeighMore) {
     config.balance.weights = "region";
     config.partition.method = set == 3 ? "orb" : "hilbert";
     SCOPED_TRACE("set " + std::to_string(set));
-    expect_replayed(world, config);
+    checks::expect_replayed<3>(world, config);
   }
 }
 
@@ -144,7 +95,7 @@ TEST(Replay, TheMeshAloneMakesTheTraceOfARun) {
   for (const int set : {2, 3}) {
     const apps::Config config = random_config(set);
     const tests::TemporaryFolder folder(world);
-    const Ran ran = run_traced(world, config, folder.path("run.trace"));
+    const checks::Ran ran = checks::run_traced<3>(world, config, folder.path("run.trace"));
     if (!world.is_root()) continue;
     const TraceSummary told = record_mesh(config, folder.path("mesh.trace"));
     EXPECT_EQ(told.blocks_final, ran.blocks);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cmath>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -28,6 +29,13 @@ std::vector<TraceRefinement> some_refinements(std::uint64_t seed) {
     r.stages = 20 * step;
     r.passes.resize(random() % 4);
     for (TracePass& pass : r.passes) {
+      for (auto* costs : {&r.costs, &r.costs_after}) {
+        costs->resize(random() % 4);
+        for (auto& [blocks, cost] : *costs) {
+          blocks = 1 + random() % 300;
+          cost = static_cast<double>(random() % 100) * 0.03;
+        }
+      }
       for (auto* codes : {&pass.splits, &pass.merges}) {
         codes->resize(5);
         for (auto& level : *codes) {
@@ -84,6 +92,8 @@ TEST(Trace, WhatIsWrittenIsRead) {
       ASSERT_TRUE(reader.next(got));
       EXPECT_EQ(got.step, r.step);
       EXPECT_EQ(got.stages, r.stages);
+      EXPECT_EQ(got.costs, r.costs);
+      EXPECT_EQ(got.costs_after, r.costs_after);
       ASSERT_EQ(got.passes.size(), r.passes.size());
       for (std::size_t p = 0; p < r.passes.size(); ++p) {
         EXPECT_EQ(got.passes[p].splits, r.passes[p].splits);
@@ -93,6 +103,28 @@ TEST(Trace, WhatIsWrittenIsRead) {
     EXPECT_FALSE(reader.next(got));
     EXPECT_EQ(reader.steps(), 100);
     EXPECT_EQ(reader.stages(), 2000);
+  }
+}
+
+TEST(Trace, HeadersOfTwoDimensionsAreRead) {
+  const tests::TemporaryFolder folder;
+  const std::string file = folder.path("t");
+  TraceHeader header{{3, 2, 1}, 4, {4, 6, 1}, 7, 20, "flat", {}, 2, {4, 2}};
+  { TraceWriter(file, header).finish(0, 0); }
+  EXPECT_NE(bytes_of(file).find("\"root\":[3,2]"), std::string::npos);
+  const TraceReader reader(file);
+  EXPECT_EQ(reader.header().dim, 2);
+  EXPECT_EQ(reader.header().root, header.root);
+  EXPECT_EQ(reader.header().block, header.block);
+  EXPECT_EQ(reader.header().halo.variables, 4);
+  EXPECT_EQ(reader.header().halo.layers, 2);
+}
+
+TEST(Trace, CostsThatAreNoneAreNotWritten) {
+  const tests::TemporaryFolder folder;
+  for (const double cost : {-1.0, std::nan(""), 1e7}) {
+    TraceWriter writer(folder.path("t"), some_header());
+    EXPECT_THROW(writer.write({0, 0, {}, {{1, cost}}}), support::RunError) << cost;
   }
 }
 
@@ -131,7 +163,7 @@ TEST(Trace, RefusalsNameTheFileAndWhatIsWrong) {
   };
   says("", "is no trace");
   says("PK\x03\x04", "is no trace");
-  says("amrbench-trace 2\n{}\n", "version 2");
+  says("amrbench-trace 3\n{}\n", "version 3");
   says("amrbench-trace 1\n{}\n", "header is damaged");
   says("amrbench-trace 1\nnull\n", "header is damaged");
   const std::string head = "amrbench-trace 1\n{\"root\":[1,1,1],\"max_level\":";
@@ -142,6 +174,12 @@ TEST(Trace, RefusalsNameTheFileAndWhatIsWrong) {
   // What a cast would make a small number.
   for (const char* value : {"4294967296", "2.5", "true", "1e300", "18446744073709551615", "\"2\"", "[2]", "null"})
     says(head + value + tail, "no whole number");
+  for (const char* dim : {"1", "4", "2.0", "\"2\""})
+    says("amrbench-trace 2\n{\"dim\":" + std::string(dim) + ",\"root\"" + (head + "2" + tail).substr(head.find(":[1")),
+         "header is wrong");
+  says("amrbench-trace 2\n{\"dim\":2,\"root\"" + (head + "2" + tail).substr(head.find(":[1")), "2 integers");
+  const std::string halo = ",\"halo\":{\"variables\":2,\"layers\":1}}\n";
+  says(head + "2" + tail.substr(0, tail.size() - 2) + halo, "halo");
   says("amrbench-trace 1\n{\"root\":[1,1]" + (head + "2" + tail).substr(head.find(",\"max")), "3 integers");
   // A frame that promises gigabytes.
   says(head + "2" + tail + "R\xff\xff\xff\x1f\xff\xff\xff\x7f" + "abcd", "cut off after refinement 0");

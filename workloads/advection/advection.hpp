@@ -17,6 +17,7 @@ class Advection final : public amr::Workload<Dim> {
   Advection(const amr::Config& config, const AdvectionConfig& advection);
 
   [[nodiscard]] amr::Backend<Dim> make_backend(const support::Communicator& comm) override;
+  [[nodiscard]] amr::HaloShape halo_shape() const override { return advection::kHalo; }
   [[nodiscard]] amr::PlotInfo plot_info() const override { return {{"tracer"}, false}; }
   void set_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields) override;
   void fill_initial(const amr::Mesh<Dim>& mesh, amr::Fields& fields, std::span<const std::int32_t> blocks) override;

@@ -8,11 +8,15 @@
 #include <cstdint>
 
 #include "amr/config.hpp"
+#include "amr/halo_shape.hpp"
 #include "amr/mesh.hpp"
 #include "kernels/layout.hpp"
 #include "workloads/advection/config.hpp"
 
 namespace amrbench::workloads::advection {
+
+/// What travels across a face.
+inline constexpr amr::HaloShape kHalo{1, 2};
 
 /// Immutable; may be asked by several threads.
 template <int Dim>

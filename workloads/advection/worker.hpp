@@ -12,7 +12,7 @@ namespace amrbench::workloads::advection {
 template <int Dim>
 class Halo final : public amr::LayerHalo<Dim> {
  public:
-  explicit Halo(const Problem<Dim>& problem) : amr::LayerHalo<Dim>(problem.layout(), 1, 2) {}
+  explicit Halo(const Problem<Dim>& problem) : amr::LayerHalo<Dim>(problem.layout(), kHalo.variables, kHalo.layers) {}
 };
 
 /// Memory of one thread.

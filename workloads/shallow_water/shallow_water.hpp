@@ -21,6 +21,7 @@ class ShallowWater final : public amr::Workload<2> {
   ShallowWater(const amr::Config& config, const WorkloadConfig& more);
 
   [[nodiscard]] amr::Backend<2> make_backend(const support::Communicator& comm) override;
+  [[nodiscard]] amr::HaloShape halo_shape() const override { return shallow_water::StripHalo::kShape; }
   [[nodiscard]] amr::PlotInfo plot_info() const override;
   void set_initial(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
   void fill_initial(const amr::Mesh<2>& mesh, amr::Fields& fields, std::span<const std::int32_t> blocks) override;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "amr/field_store.hpp"
+#include "amr/halo_shape.hpp"
 #include "amr/layer_halo.hpp"
 #include "amr/mesh.hpp"
 #include "kernels/shallow_water/block.hpp"
@@ -35,9 +36,12 @@ class StripSet {
 
 class StripHalo {
  public:
-  /// Blocks of cells x cells. Roughness behind a face is not read, so it does not travel.
+  /// Roughness behind a face is not read, so it does not travel.
+  static constexpr amr::HaloShape kShape{swe::kVariables - 1, 2};
+  /// Blocks of cells x cells.
   explicit StripHalo(int cells)
-      : cells_(cells), layers_(kernels::make_layout({cells, cells, 1}, swe::kVariables), swe::kVariables - 1, 2) {}
+      : cells_(cells),
+        layers_(kernels::make_layout({cells, cells, 1}, swe::kVariables), kShape.variables, kShape.layers) {}
 
   /// Buffers and lists for `mesh`, which must outlive the next call. Local.
   void rebuild(const amr::Mesh<2>& mesh) { layers_.rebuild(mesh); }
