@@ -6,14 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/config_check.hpp"
-#include "apps/config_toml.hpp"
 #include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
 #include "apps/text_file.hpp"
 #include "apps/thread_count.hpp"
 #include "loadbalance/replay/lbaf_export.hpp"
 #include "loadbalance/replay/replay.hpp"
-#include "loadbalance/replay/trace_recorder.hpp"
 #include "support/atomic_file.hpp"
 #include "support/csv_cells.hpp"
 #include "support/error.hpp"
@@ -28,10 +26,6 @@ using loadbalance::ReplayRow;
 using loadbalance::Strategy;
 using support::InputError;
 using support::Json;
-
-void need_one_process(const MpiSession& mpi, std::string_view command) {
-  if (mpi.size() > 1) throw InputError(fmt::format("{}: works in one process; start it without mpiexec", command));
-}
 
 std::vector<Strategy> strategies_of(const ReplayArguments& a) {
   std::vector<Strategy> strategies;
@@ -138,23 +132,8 @@ int export_command(const ReplayArguments& arguments, const loadbalance::ReplayRe
 
 }  // namespace
 
-int trace_command(const TraceArguments& arguments, const MpiSession& mpi) {
-  need_one_process(mpi, "trace");
-  Config config = parse_toml(read_text_file(arguments.config_path, "configuration"), arguments.config_path);
-  for (const std::string& setting : arguments.settings) apply_setting(config, setting);
-  for (const std::string& note : check_config(config)) fmt::print(stderr, "amrbench: note: {}\n", note);
-  check_output_files(std::array{NamedFile{"-o", arguments.file}},
-                     std::array{NamedFile{"CONFIG", arguments.config_path}}, arguments.force);
-  const auto comm = support::Communicator::world();
-  set_threads_and_tell(comm, config.device.threads);
-  support::Progress progress(comm);
-  const auto told = loadbalance::record_mesh(config, arguments.file, [&](std::int64_t step) {
-    if (progress.due()) progress.update(fmt::format("step {} of {}", step, config.run.steps), false);
-  });
-  progress.finish(fmt::format("step {} of {}", told.steps, config.run.steps));
-  fmt::print("{} refinements, {} blocks at the end, {} at most\n{}\n", told.refinements, told.blocks_final,
-             told.blocks_max, arguments.file);
-  return 0;
+void need_one_process(const MpiSession& mpi, std::string_view command) {
+  if (mpi.size() > 1) throw InputError(fmt::format("{}: works in one process; start it without mpiexec", command));
 }
 
 int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {

@@ -14,7 +14,11 @@ struct TraceArguments {
   bool force = false;  ///< the file may be replaced
 };
 
-/// Refines the configuration's mesh alone and records it. One process. Returns the exit status.
+/// Throws support::InputError where there are several.
+void need_one_process(const MpiSession& mpi, std::string_view command);
+
+/// Refines the configuration's mesh alone and records it; where the mesh follows values, runs it. One process. Returns
+/// the exit status.
 int trace_command(const TraceArguments& arguments, const MpiSession& mpi);
 
 struct ReplayArguments {

@@ -9,18 +9,22 @@ Standard library only. As a program it prints a line a refinement: amrbench_trac
 """
 
 import dataclasses
+import itertools
 import json
+import math
 import struct
 import sys
 import zlib
 
-MAGIC = b"amrbench-trace 1\n"
+MAGICS = (b"amrbench-trace 1\n", b"amrbench-trace 2\n")  # of the versions that are read
 FRAME = struct.Struct("<cIII")
+COST = struct.Struct("<d")
 MOST_HEADER = 1 << 16
 MOST_PAYLOAD = 1 << 29
 MOST_BITS = 64  # of a number in a record
 MOST_ROOTS = 1 << 24  # root blocks that are listed, one by one
 MOST_LEVELS = 20
+MOST_COST = 1e6
 
 
 class TraceError(Exception):
@@ -29,7 +33,7 @@ class TraceError(Exception):
 
 @dataclasses.dataclass
 class Pass:
-    """Blocks that split, and parents that eight blocks become: (level, (x, y, z)) each."""
+    """Blocks that split, and parents that a family becomes: (level, (x, y, z)) each, in 2-D (level, (x, y))."""
 
     splits: list
     merges: list
@@ -40,14 +44,18 @@ class Refinement:
     step: int
     stages: int
     passes: list
+    # What blocks cost before the passes and, where there are any, after them: (so many blocks, cost of each), blocks in order
+    # of levels, then Morton codes. Empty: all cost 1.
+    costs: list = dataclasses.field(default_factory=list)
+    costs_after: list = dataclasses.field(default_factory=list)
 
 
-def decode_morton(code):
+def decode_morton(code, dim=3):
     """Coordinates of a Morton code, x in the lowest bit."""
-    coord = [0, 0, 0]
+    coord = [0] * dim
     bit = 0
     while code:
-        for axis in range(3):
+        for axis in range(dim):
             coord[axis] |= (code & 1) << bit
             code >>= 1
         bit += 1
@@ -82,14 +90,30 @@ class _Payload:
             codes.append(code)
         return codes
 
+    def costs(self):
+        runs = []
+        for _ in range(self.number()):
+            blocks = self.number()
+            if self.at + COST.size > len(self.data):
+                raise TraceError("a record ends too early")
+            cost, = COST.unpack_from(self.data, self.at)
+            if not 0 <= cost <= MOST_COST:
+                raise TraceError("a cost that is none")
+            runs.append((blocks, cost))
+            self.at += COST.size
+        return runs
+
 
 class Trace:
-    """`header` is a dictionary: root, max_level, block, variables, steps, name; work, where there is artificial work."""
+    """`header` is a dictionary: dim, root, max_level, block, variables, steps, name; halo, where raw cells travel; work, where
+    there is artificial work."""
 
     def __init__(self, file):
         self._file = file
-        if file.readline(len(MAGIC)) != MAGIC:
-            raise TraceError("is no trace of this version")
+        magic = file.readline(len(MAGICS[0]))
+        if magic not in MAGICS:
+            raise TraceError("is no trace of these versions")
+        self._has_costs = magic != MAGICS[0]
         self.header = _header(file.readline(MOST_HEADER))
 
     def _frame(self):
@@ -120,17 +144,19 @@ class Trace:
             for _ in range(payload.number()):
                 one = Pass([], [])
                 for level in range(self.header["max_level"] + 1):
-                    one.splits += [(level, decode_morton(code)) for code in payload.codes()]
-                    one.merges += [(level, decode_morton(code)) for code in payload.codes()]
+                    one.splits += [(level, decode_morton(code, self.header["dim"])) for code in payload.codes()]
+                    one.merges += [(level, decode_morton(code, self.header["dim"])) for code in payload.codes()]
                 refinement.passes.append(one)
+            if self._has_costs:
+                refinement.costs, refinement.costs_after = payload.costs(), payload.costs()
             yield refinement
 
     def meshes(self):
         """(refinement, set of blocks after it); the same set every time, changed in place."""
         root = self.header["root"]
-        if root[0] * root[1] * root[2] > MOST_ROOTS:
-            raise TraceError(f"{root[0] * root[1] * root[2]} root blocks are too many for this reader")
-        blocks = {(0, (x, y, z)) for x in range(root[0]) for y in range(root[1]) for z in range(root[2])}
+        if math.prod(root) > MOST_ROOTS:
+            raise TraceError(f"{math.prod(root)} root blocks are too many for this reader")
+        blocks = {(0, coord) for coord in itertools.product(*map(range, root))}
         for refinement in self.refinements():
             for one in refinement.passes:
                 for level, coord in one.splits:
@@ -151,7 +177,8 @@ def _header(line):
     try:
         header = json.loads(line)
         root, levels = header["root"], header["max_level"]
-        fits = len(root) == 3 and all(type(n) is int and 1 <= n <= 1 << MOST_LEVELS for n in root)
+        dim = header.setdefault("dim", 3)
+        fits = type(dim) is int and dim in (2, 3) and len(root) == dim and all(type(n) is int and 1 <= n <= 1 << MOST_LEVELS for n in root)
         if not fits or type(levels) is not int or not 0 <= levels <= MOST_LEVELS:
             raise ValueError("root or max_level")
         return header
@@ -160,7 +187,7 @@ def _header(line):
 
 
 def _children(level, coord):
-    return [(level + 1, tuple(2 * c + (k >> axis & 1) for axis, c in enumerate(coord))) for k in range(8)]
+    return [(level + 1, tuple(2 * c + (k >> axis & 1) for axis, c in enumerate(coord))) for k in range(1 << len(coord))]
 
 
 def main():

@@ -37,6 +37,28 @@ velocity = [0.03, 0.0, 0.02]
 [partition]
 method = "hilbert"
 """
+WATER = """
+[mesh]
+dim = 2
+root = [4, 4, 1]
+block = 8
+max_level = 2
+frozen = {}
+[run]
+name = "water"
+workload = "shallow_water"
+steps = 60
+refine_every = 6
+[shallow_water]
+problem = "walled_dam_break"
+refine_above = 0.05
+coarsen_below = 0.01
+[partition]
+method = "slabs"
+[balance]
+policy = "every"
+weights = "workload"
+"""
 
 
 class Replay(unittest.TestCase):
@@ -82,6 +104,43 @@ class Replay(unittest.TestCase):
         self.assertEqual(sizes[-1], totals["blocks_final"])
         self.assertEqual(max(sizes), totals["blocks_max"])
         self.assertEqual(len(sizes), totals["refine_steps"])
+
+    def test_water_is_traced_with_what_its_blocks_cost(self):
+        """Alone and on ranks alike, and replayed as it ran, on a mesh that stays too."""
+        names = ["rebalances", "blocks_migrated", "bytes_migrated", "imbalance_mean", "imbalance_max"]
+        for frozen in ("false", "true"):
+            config, trace, out = (self.path(f"{name}-{frozen}") for name in ("water.toml", "trace", "out"))
+            with open(config, "w", encoding="utf-8") as file:
+                file.write(WATER.format(frozen))
+            status, _, err = run("trace", config, "-o", trace)
+            self.assertEqual(status, 0, err)
+            status, _, err = run("run", config, "--trace", trace + "-run", "--out", out, "--quiet", ranks=3)
+            self.assertEqual(status, 0, err)
+            with open(trace, "rb") as a, open(trace + "-run", "rb") as b:
+                self.assertEqual(a.read(), b.read())
+            with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+                record = json.load(file)
+            sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+            import amrbench_trace
+            with open(trace, "rb") as file:
+                reader = amrbench_trace.Trace(file)
+                self.assertEqual((reader.header["dim"], reader.header["root"]), (2, [4, 4]))
+                for refinement, blocks in reader.meshes():
+                    costs = refinement.costs_after if refinement.passes else refinement.costs
+                    self.assertEqual(sum(count for count, _ in costs), len(blocks))
+                    self.assertEqual({cost for _, cost in costs} | {1.0}, {0.03, 1.0})
+            self.assertEqual(len(blocks), record["totals"]["blocks_final"])
+            status, _, err = run("replay", trace, "--ranks", "3", "--partition", "slabs", "--policy", "every", "--weights",
+                                 "workload", "--json", self.path(f"r-{frozen}.json"))
+            self.assertEqual((status, err), (0, ""))
+            with open(self.path(f"r-{frozen}.json"), encoding="utf-8") as file:
+                row, = json.load(file)["rows"]
+            self.assertEqual({name: row[name] for name in names}, {name: record["balance"][name] for name in names})
+            self.assertGreater(row["rebalances"], 1)
+            self.assertGreaterEqual(row["regret"], -1e-9)
+            status, out, err = run("replay", trace, "--ranks", "3", "--partition", "slabs", "--policy", "every", "--export", "lbaf",
+                                   self.path(f"data-{frozen}"))
+            self.assertEqual((status, err), (0, ""))
 
     def test_a_run_overwrites_no_trace(self):
         trace, out = self.trace(), self.path("out")

@@ -29,9 +29,11 @@ def frame(kind, payload, size=None):
     return amrbench_trace.FRAME.pack(kind, len(payload) if size is None else size, len(packed), zlib.crc32(packed)) + packed
 
 
-def trace(*frames, root=(1, 1, 1)):
-    header = {"root": list(root), "max_level": 1, "block": [2, 2, 2], "variables": 1, "steps": 1, "name": "x"}
-    return amrbench_trace.MAGIC + json.dumps(header).encode() + b"\n" + b"".join(frames)
+def trace(*frames, root=(1, 1, 1), version=1):
+    header = {"root": list(root), "max_level": 1, "block": [2] * len(root), "variables": 1, "steps": 1, "name": "x"}
+    if version > 1:
+        header["dim"] = len(root)
+    return amrbench_trace.MAGICS[version - 1] + json.dumps(header).encode() + b"\n" + b"".join(frames)
 
 
 @st.composite
@@ -66,10 +68,10 @@ def test_damaged_traces(data):
 
 
 @settings(max_examples=200)
-@given(st.binary(max_size=40))
-def test_whatever_a_sound_frame_holds(payload):
+@given(st.binary(max_size=40), st.sampled_from([1, 2]))
+def test_whatever_a_sound_frame_holds(payload, version):
     try:
-        refinements(trace(frame(b"R", payload), frame(b"E", b"\0\0")))
+        refinements(trace(frame(b"R", payload), frame(b"E", b"\0\0"), version=version))
     except amrbench_trace.TraceError as error:
         assert "\n" not in str(error)
 
@@ -79,7 +81,22 @@ def test_a_sound_trace_is_read():
     assert refinements(trace(frame(b"R", split), frame(b"E", b"\0\0"))) == [(0, 8)]
 
 
+def cost(value):
+    return amrbench_trace.COST.pack(value)
+
+
+def test_costs_of_a_flat_mesh_are_read():
+    split = bytes([0, 0, 1, 1, 0, 0, 0, 0])
+    data = trace(frame(b"R", split + b"\0" + b"\2\1" + cost(0.25) + b"\3" + cost(1.0)), frame(b"E", b"\0\0"), root=(1, 1), version=2)
+    (one, blocks), = amrbench_trace.Trace(io.BytesIO(data)).meshes()
+    assert sorted(blocks) == [(1, (0, 0)), (1, (0, 1)), (1, (1, 0)), (1, (1, 1))]
+    assert (one.costs, one.costs_after) == ([], [(1, 0.25), (3, 1.0)])
+
+
 @pytest.mark.parametrize("data, said", [
+    (trace(frame(b"R", bytes([0, 0, 0, 1, 1]) + cost(-1.0) + b"\0"), version=2), "cost that is none"),
+    (trace(frame(b"R", bytes([0, 0, 0, 1, 1, 0])), version=2), "ends too early"),
+    (trace(version=1, root=(1, 1)), "its header is none"),
     (trace(frame(b"R", b"\0" * 4096, size=8)), "another size"),
     (trace(frame(b"R", b"\xff" * 64)), "64 bits"),
     (trace(frame(b"E", b""), root=(1024, 1024, 1024)), "too many"),
