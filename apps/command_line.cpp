@@ -297,7 +297,7 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
 
 std::shared_ptr<TraceArguments> add_trace(CLI::App& app) {
   auto arguments = std::make_shared<TraceArguments>();
-  CLI::App* command = app.add_subcommand("trace", "Refine a configuration's mesh alone and record it for replay");
+  CLI::App* command = app.add_subcommand("trace", "Record for replay how a configuration's mesh changes");
   command->add_option("CONFIG", arguments->config_path, "Configuration file (TOML, docs/config.md)")->required();
   add_word(*command, "-o,--output", arguments->file, "FILE", "The trace")->required();
   command->add_option("--set", arguments->settings, "Change one key: table.key=value (repeatable)")

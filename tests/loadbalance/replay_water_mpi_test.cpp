@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "loadbalance/replay/trace_mesh.hpp"
 #include "loadbalance/replayed_run.hpp"
 #include "support/error.hpp"
 #include "workloads/water_runs.hpp"
@@ -63,6 +64,21 @@ TEST(ReplayOfWater, IsTheRunForEveryPolicyThatLooksAtLoads) {
   }
 }
 
+TEST(ReplayOfWater, IsTheRunWherePassesFollowEachOther) {
+  const Communicator world = Communicator::world();
+  for (const char* problem : {"bowl_radial", "dam_break_dry"}) {
+    SCOPED_TRACE(problem);
+    const bool is_dam = std::string(problem) == "dam_break_dry";
+    apps::Config config = workloads::checks::make_config(problem, is_dam ? std::array{6, 1, 1} : std::array{3, 3, 1}, 4,
+                                                         is_dam ? 1e-3 : 5e-3);
+    config.mesh.block_change = 0;
+    config.run.steps = 80;
+    config.run.refine_every = 10;
+    config.balance.weights = "workload";
+    checks::expect_replayed<2>(world, config);
+  }
+}
+
 TEST(ReplayOfWater, IsTheRunOnAMeshThatStays) {
   const Communicator world = Communicator::world();
   for (const char* method : {"hilbert", "slabs", "kd_parts"}) {
@@ -104,6 +120,57 @@ TEST(ReplayOfWater, EvenSharesOfWorkTakeLessThanEvenSharesOfBlocks) {
   config.balance.weights = "measured";
   request.strategies = {{8, config.partition, config.balance}};
   EXPECT_THROW(replay(file, request), support::InputError);
+}
+
+TEST(ReplayOfCosts, StagesTakeWhatBlocksCostOnAverageOfBeginAndEnd) {
+  const tests::TemporaryFolder folder;
+  const TraceHeader header{{1, 1, 1}, 0, {4, 4, 1}, 1, 3, "one block", {}, 2, {1, 2}};
+  TraceWriter writer(folder.path("t"), header);
+  writer.write({0, 0, {}, {{1, 1.0}}});
+  writer.write({1, 10, {}, {{1, 0.5}}});
+  writer.finish(3, 30);
+  ReplayRequest request;
+  request.machine.update_s = 1.0;
+  request.strategies = {{1, {}, {}}, {1, {}, {}}};
+  request.strategies[1].balance.weights = "workload";
+  for (const ReplayRow& row : replay(folder.path("t"), request)) {
+    EXPECT_DOUBLE_EQ(row.times.stencil_s, 16.0 * (10.0 * 0.75 + 20.0 * 0.5));
+    EXPECT_DOUBLE_EQ(row.ideal_s, row.times.stencil_s);
+    EXPECT_LE(row.optimum_s, row.times.total());
+  }
+}
+
+TEST(ReplayOfCosts, ChildrenCostWhatTheirParentDoesAndParentsTheMean) {
+  const TraceHeader header{{2, 1, 1}, 1, {4, 4, 1}, 1, 3, "flat", {}, 2, {1, 2}};
+  for (const char* curve : {"morton", "hilbert"}) {
+    TraceMesh<2> mesh(header, curve);
+    const auto costs_after = [&](const TracePass& pass) {
+      mesh.apply(mesh.changes(pass));
+      return std::vector<double>(mesh.mesh().weights().begin(), mesh.mesh().weights().end());
+    };
+    mesh.set_costs(mesh.costs({{1, 0.25}, {1, 3.0}}));
+    EXPECT_EQ(costs_after({{{0}, {}}, {{}, {}}}), (std::vector{0.25, 0.25, 0.25, 0.25, 3.0}));
+    EXPECT_EQ(mesh.costs({}), std::vector<double>(5, 1.0));
+    for (const CostRuns& other : {CostRuns{{4, 1.0}}, CostRuns{{6, 1.0}}, CostRuns{{5, 1.0}, {1, 1.0}}})
+      EXPECT_THROW(static_cast<void>(mesh.costs(other)), support::InputError);
+    // In order of levels, then Morton codes: the coarse block comes first.
+    mesh.set_costs(mesh.costs({{1, 5.0}, {1, 1.0}, {1, 0.5}, {2, 0.25}}));
+    EXPECT_EQ(costs_after({{{}, {}}, {{0}, {}}}), (std::vector{0.5, 5.0}));
+  }
+}
+
+TEST(ReplayOfCosts, FamiliesOfFourAreCountedAsOneBlockMade) {
+  const TraceHeader header{{2, 1, 1}, 2, {4, 4, 1}, 1, 3, "flat", {}, 2, {1, 2}};
+  Machine machine;
+  machine.node_latency_s = machine.latency_s = machine.refine_pass_s = machine.refine_block_s = 0.0;
+  machine.change_byte_s = 1.0;
+  const Placer placer({1, {}, {}}, header, machine);
+  const auto made = [&](const Owners& origin) {
+    return placer.refine_seconds(Owners(origin.size(), 0), origin) / static_cast<double>(header.block_bytes());
+  };
+  EXPECT_EQ(made({0, 1, 2}), 0.0);        // nothing
+  EXPECT_EQ(made({0, 4, 5}), 1.0);        // four merge
+  EXPECT_EQ(made({0, 0, 0, 0, 1}), 4.0);  // one splits
 }
 
 TEST(ReplayOfAdvection, IsTheRunInTwoAndThreeDimensions) {
