@@ -165,7 +165,9 @@ class Distributor {
     std::vector<std::size_t> begin(ranks * mine.size() + 1);
     std::partial_sum(sizes_.begin(), sizes_.end(), begin.begin() + 1);
     places_.resize(received_.size());
-    const bool many = mine.size() >= 2 * static_cast<std::size_t>(threads_);
+    // Trees of few points one by one with all threads take longer than with one.
+    const bool many =
+        mine.size() >= 2 * static_cast<std::size_t>(threads_) || received_.size() <= mine.size() * kd::Team::kChunk;
 #pragma omp parallel for num_threads(many ? threads_ : 1) schedule(dynamic)
     for (std::size_t k = 0; k < mine.size(); ++k) {
       std::vector<std::size_t> source;  // places in received_

@@ -186,7 +186,10 @@ TEST(ShallowWater, SharesOutBlocksThatHoldWaterOnAMeshThatStays) {
       std::printf("%s: busiest rank %.3g above the mean with even blocks, %.3g with blocks that hold water\n", method,
                   even.computed_imbalance, shared.computed_imbalance);
     if (world.size() == 1) continue;
-    EXPECT_GT(even.computed_imbalance, 0.3);
+    // Two parts may happen to be alike: the upper and the lower half.
+    if (world.size() > 2) {
+      EXPECT_GT(even.computed_imbalance, 0.3);
+    }
     EXPECT_LT(shared.computed_imbalance, 0.1);
   }
 }
