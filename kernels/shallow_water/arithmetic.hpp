@@ -35,6 +35,11 @@ template <class Real>
   return std::abs(a) < std::abs(b) ? a : b;
 }
 
+template <class Real>
+struct Two {
+  Real first, second;
+};
+
 /// 1/x, a/b and two square roots, rounded as IEEE 754 says. GPUs pay for the ends of the range: they need 1e-30 <= x, b
 /// <= 1e30 here, and either a = 0 or as large; both roots share one look at their range. Steps as in CUDA's own.
 #if defined(__CUDA_ARCH__)
@@ -72,15 +77,10 @@ __device__ inline float root_inside(float x) {
   return fmaf(fmaf(-s, s, x), 0.5F * y, s);
 }
 template <class Real>
-__device__ inline void roots(Real a, Real b, Real& root_a, Real& root_b) {
+__device__ inline Two<Real> roots(Real a, Real b) {
   constexpr Real kLeast = Real(1e-30), kMost = Real(1e30);
-  if (smaller(a, b) > kLeast && larger(a, b) < kMost) {
-    root_a = root_inside(a);
-    root_b = root_inside(b);
-  } else {
-    root_a = std::sqrt(a);
-    root_b = std::sqrt(b);
-  }
+  if (smaller(a, b) > kLeast && larger(a, b) < kMost) return {root_inside(a), root_inside(b)};
+  return {std::sqrt(a), std::sqrt(b)};
 }
 #else
 template <class Real>
@@ -92,9 +92,8 @@ template <class Real>
   return a / b;
 }
 template <class Real>
-inline void roots(Real a, Real b, Real& root_a, Real& root_b) {
-  root_a = std::sqrt(a);
-  root_b = std::sqrt(b);
+[[nodiscard]] inline Two<Real> roots(Real a, Real b) {
+  return {std::sqrt(a), std::sqrt(b)};
 }
 #endif
 

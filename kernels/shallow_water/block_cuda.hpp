@@ -51,7 +51,8 @@ struct StageMemory {
   int *computed = nullptr, *copied = nullptr;
 };
 
-/// Real: double or float; values of blocks lie in their slots as Real, from the slot's first byte.
+/// Real: double, the one instance there is; float compiles. Values of blocks lie in their slots as Real, from the
+/// slot's first byte.
 template <class Real>
 struct StageJob {
   const BlockWork* blocks = nullptr;

@@ -65,8 +65,7 @@ template <class Real, class Outflow>
   const Real hl = smaller(l.w - bed, l.h);
   const Real hr = smaller(r.w - bed, r.h);
   // Speeds of the outer waves: two-rarefaction estimate, and Ritter's where one side is dry.
-  Real cl, cr;
-  roots(gravity * hl, gravity * hr, cl, cr);
+  const auto [cl, cr] = roots(gravity * hl, gravity * hr);
   const Real middle = Real(0.5) * (l.u + r.u) + (cl - cr);
   const Real c = Real(0.5) * (cl + cr) + Real(0.25) * (l.u - r.u);
   const Real slow = smaller(l.u - cl, middle - c), fast = larger(r.u + cr, middle + c);

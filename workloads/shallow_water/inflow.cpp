@@ -106,15 +106,6 @@ void Inflows::find_cells(const amr::Mesh<2>& mesh) {
   }
 }
 
-std::vector<double> Inflows::values(const amr::Fields& fields) const {
-  const std::size_t block = fields.layout().block_values();
-  std::vector<double> all(blocks_.size() * block);
-  const auto reading = fields.make_reading();
-  fields.read(blocks_, *reading);
-  for (std::size_t k = 0; k < blocks_.size(); ++k) std::copy_n(reading->values(k), block, all.data() + k * block);
-  return all;
-}
-
 void Inflows::pour(const amr::Mesh<2>& mesh, double t0, double t1, std::vector<double>& values) const {
   if (blocks_.empty()) return;
   const std::size_t block = values.size() / blocks_.size();
@@ -126,8 +117,7 @@ void Inflows::pour(const amr::Mesh<2>& mesh, double t0, double t1, std::vector<d
   }
 }
 
-double Inflows::stable_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double t0, double step,
-                            double cfl) const {
+double Inflows::stable_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double t0, double step, double cfl) {
   if (blocks_.empty()) return step;
   // In a dry cell waves are made by what comes in: g (Q dt / dx dy) = (cfl dx / dt)^2.
   for (const Cell& cell : cells_) {
@@ -136,21 +126,24 @@ double Inflows::stable_step(const amr::Mesh<2>& mesh, const amr::Fields& fields,
     const double width = cfl * std::min(shape.dx, shape.dy);
     if (rise > 0.0) step = std::min(step, std::cbrt(width * width / (problem_.physics().gravity * rise)));
   }
-  std::vector<double> after = values(fields);
+  const std::size_t block = fields.layout().block_values();
+  const auto reading = fields.make_reading();
+  fields.read(blocks_, *reading);
+  values_.resize(blocks_.size() * block);
+  for (std::size_t k = 0; k < blocks_.size(); ++k) std::copy_n(reading->values(k), block, values_.data() + k * block);
+  std::vector<double> after = values_;
   pour(mesh, t0, t0 + step, after);
   double fastest = 0.0;
   for (std::size_t k = 0; k < blocks_.size(); ++k)
-    fastest = std::max(fastest,
-                       kernels::shallow_water::measure_block(problem_.shape(mesh.level(blocks_[k])), problem_.physics(),
-                                                             after.data() + k * fields.layout().block_values())
-                           .fastest);
+    fastest = std::max(fastest, kernels::shallow_water::measure_block(problem_.shape(mesh.level(blocks_[k])),
+                                                                      problem_.physics(), after.data() + k * block)
+                                    .fastest);
   return fastest > 0.0 ? std::min(step, cfl / fastest) : step;
 }
 
-void Inflows::add(const amr::Mesh<2>& mesh, amr::Fields& fields, double t0, double t1) const {
-  std::vector<double> after = values(fields);
-  pour(mesh, t0, t1, after);
-  write_blocks(fields, blocks_, after.data());
+void Inflows::add(const amr::Mesh<2>& mesh, amr::Fields& fields, double t0, double t1) {
+  pour(mesh, t0, t1, values_);
+  write_blocks(fields, blocks_, values_.data());
 }
 
 }  // namespace amrbench::workloads::shallow_water

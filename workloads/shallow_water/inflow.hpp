@@ -30,11 +30,12 @@ class Inflows {
   void find_cells(const amr::Mesh<2>& mesh);
   /// The blocks that hold some, ascending.
   [[nodiscard]] std::span<const std::int32_t> blocks() const { return blocks_; }
-  /// The longest step from t0, at most `step`, after which a wave crosses at most `cfl` of a cell there. Local.
+  /// The longest step from t0, at most `step`, after which a wave crosses at most `cfl` of a cell there. Keeps what the
+  /// blocks hold. Local.
   [[nodiscard]] double stable_step(const amr::Mesh<2>& mesh, const amr::Fields& fields, double t0, double step,
-                                   double cfl) const;
-  /// Puts the water of a step there. Local.
-  void add(const amr::Mesh<2>& mesh, amr::Fields& fields, double t0, double t1) const;
+                                   double cfl);
+  /// Puts the water of a step there; the fields as stable_step() found them. Local.
+  void add(const amr::Mesh<2>& mesh, amr::Fields& fields, double t0, double t1);
 
  private:
   struct Line {
@@ -49,7 +50,6 @@ class Inflows {
     double share;
   };
   void find_cells_of(const amr::Mesh<2>& mesh, std::int32_t i, std::vector<Cell>& found) const;
-  [[nodiscard]] std::vector<double> values(const amr::Fields& fields) const;
   /// Depths after the step in `values`.
   void pour(const amr::Mesh<2>& mesh, double t0, double t1, std::vector<double>& values) const;
 
@@ -57,6 +57,7 @@ class Inflows {
   std::vector<Line> lines_;
   std::vector<std::int32_t> blocks_;
   std::vector<Cell> cells_;
+  std::vector<double> values_;  ///< of the blocks, one after another
 };
 
 }  // namespace amrbench::workloads::shallow_water

@@ -80,11 +80,12 @@ std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const Shall
   return make_raster_problem(water, {cells(0), cells(1)});
 }
 
-Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w)
+Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w, bool has_sources)
     : solution_(make_solution(config.mesh, w)),
       cells_(config.mesh.block[0]),
       root_{config.mesh.root[0], config.mesh.root[1]},
-      max_level_(config.mesh.max_level) {
+      max_level_(config.mesh.max_level),
+      has_sources_(has_sources) {
   if (config.mesh.block[0] != config.mesh.block[1] || cells_ < 4)
     throw support::InputError(
         fmt::format("mesh.block = [{}, {}]: blocks of the shallow-water equations are square, 4 "

@@ -28,11 +28,12 @@ inline constexpr std::string_view kRasterProblem = "raster";
 /// The problem that a configuration names. Throws support::InputError.
 [[nodiscard]] std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const ShallowWaterConfig& water);
 
-/// Immutable, but for set_sources(); may be asked by several threads.
+/// Immutable; may be asked by several threads.
 class Problem {
  public:
-  /// Throws support::InputError where config.problem is unknown, or the mesh's blocks are not square.
-  Problem(const amr::Config& config, const ShallowWaterConfig& water);
+  /// has_sources: water comes in besides, through no side. Throws support::InputError where config.problem is unknown,
+  /// or the mesh's blocks are not square.
+  Problem(const amr::Config& config, const ShallowWaterConfig& water, bool has_sources = false);
 
   [[nodiscard]] const Solution& solution() const { return *solution_; }
   [[nodiscard]] const kernels::shallow_water::Physics<double>& physics() const { return physics_; }
@@ -40,8 +41,6 @@ class Problem {
   [[nodiscard]] const std::array<double, 2>& extent() const { return extent_; }
   /// Do all sides keep the water in?
   [[nodiscard]] bool has_walls() const;
-  /// Does water come in otherwise? Then totals change.
-  void set_sources(bool has_sources) { has_sources_ = has_sources; }
   /// Is there as much water at all times?
   [[nodiscard]] bool is_closed() const { return has_walls() && !has_sources_; }
 
@@ -91,7 +90,7 @@ class Problem {
   std::array<int, 2> root_;
   int max_level_;
   std::array<double, 2> extent_;
-  bool has_sources_ = false;
+  bool has_sources_;
 };
 
 }  // namespace amrbench::workloads::shallow_water

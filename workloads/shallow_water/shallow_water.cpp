@@ -25,10 +25,9 @@ namespace water = kernels::shallow_water;
 ShallowWater::ShallowWater(const amr::Config& config, const WorkloadConfig& more)
     : config_(config),
       water_(more.shallow_water),
-      problem_(config, more.shallow_water),
+      problem_(config, more.shallow_water, !more.inflow.empty()),
       inflows_(more.inflow, problem_),
       gauges_(more.gauge, problem_, more.shallow_water.gauge_interval) {
-  problem_.set_sources(!inflows_.empty());
   if (config.run.stages_per_step != 2)
     throw support::InputError("run.stages_per_step = " + std::to_string(config.run.stages_per_step) +
                               ": a step of run.workload \"shallow_water\" has 2 stages");

@@ -70,7 +70,7 @@ void ShallowWaterStage::update_maps(const amr::Mesh<2>& mesh, amr::Fields& base,
   amr::FieldStore& fields = amr::host_fields(base);
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.size(); ++i)
-    shallow_water::update_maps(problem_.cells(), arrival_depth, time, fields.block(i));
+    if (had_water_[std::size_t(i)]) shallow_water::update_maps(problem_.cells(), arrival_depth, time, fields.block(i));
 }
 
 void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
