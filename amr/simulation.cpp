@@ -35,7 +35,7 @@ Simulation<Dim>::Simulation(const support::Communicator& comm, const Config& con
     go_on(*restart);
   } else {
     workload_.set_initial(mesh_, fields_);
-    check_.emplace(statistics(), stage_.conserved_variables(true), config.run.tolerance);
+    check_.emplace(statistics(), stage_.conserved_variables(true), tolerance());
   }
   if (!restart || !restart->is_placed) rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_.mesh_changed(mesh_);
@@ -45,7 +45,7 @@ Simulation<Dim>::Simulation(const support::Communicator& comm, const Config& con
 template <int Dim>
 void Simulation<Dim>::go_on(const Restart& restart) {
   is_restarted_ = true;
-  check_.emplace(restart.state.check, config_.run.tolerance);
+  check_.emplace(restart.state.check, tolerance());
   workload_.load(restart.state);
   totals_ = restart.state.totals;
   time_ = restart.state.time;
@@ -179,7 +179,7 @@ void Simulation<Dim>::run(const StepObserver& observer) {
   if (!is_restarted_) {
     if (levels > 0) refine(levels, true);
     if (levels > 0 && workload_.knows_initial_state())
-      check_.emplace(statistics(), stage_.conserved_variables(is_uniform(totals_)), config_.run.tolerance);
+      check_.emplace(statistics(), stage_.conserved_variables(is_uniform(totals_)), tolerance());
     workload_.observe(mesh_, fields_, 0.0);
     observer(0, 0.0, totals_);
   }

@@ -107,6 +107,7 @@ class Simulation final : public SimulationBase {
   bool checks_pass();
   [[nodiscard]] bool more_steps();
   [[nodiscard]] double longest_step() const;
+  [[nodiscard]] double tolerance() const { return std::max(config_.run.tolerance, stage_.rounding_drift()); }
   [[nodiscard]] bool adapts() const {
     return config_.mesh.max_level > 0 && !config_.mesh.uniform && !config_.mesh.frozen;
   }

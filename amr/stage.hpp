@@ -72,6 +72,8 @@ class Stage {
   [[nodiscard]] virtual std::size_t memory_bytes() const = 0;
   /// Variables [0, n) whose totals a stage conserves: on a mesh whose blocks all have one level, or on any other.
   [[nodiscard]] virtual int conserved_variables(bool mesh_is_uniform) const = 0;
+  /// How far rounding may take these totals, relative to the first: a run's tolerance is this at least.
+  [[nodiscard]] virtual double rounding_drift() const { return 0.0; }
 };
 
 /// How a stage works, whatever its stencil.

@@ -122,6 +122,7 @@ std::vector<Table> make_tables() {
        {key<&C::shallow_water, &ShallowWaterConfig::problem>(choice("problem", shallow_water_problems())),
         key<&C::shallow_water, &ShallowWaterConfig::cfl>(number("cfl", 1e-3, 0.5)),
         key<&C::shallow_water, &ShallowWaterConfig::limiter>(choice("limiter", shallow_water_limiters())),
+        key<&C::shallow_water, &ShallowWaterConfig::precision>(choice("precision", precisions())),
         key<&C::shallow_water, &ShallowWaterConfig::dry_depth>(number("dry_depth", 1e-12, 1.0)),
         key<&C::shallow_water, &ShallowWaterConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax)),

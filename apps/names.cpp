@@ -28,6 +28,10 @@ constexpr Choice kWaterSides[] = {
     {"wall", "nothing passes"},
     {"open", "waves leave"},
 };
+constexpr Choice kPrecisions[] = {
+    {"double", "64 bits a value"},
+    {"single", "32 bits a value"},
+};
 
 constexpr Choice kSplitters[] = {
     {"octree", "the blocks' own tree: morton, hilbert and gensfc are then slices of the mesh's keys"},
@@ -124,6 +128,9 @@ std::span<const Choice> shallow_water_limiters() {
 }
 std::span<const Choice> water_sides() {
   return kWaterSides;
+}
+std::span<const Choice> precisions() {
+  return kPrecisions;
 }
 std::span<const Choice> stencils() {
   static const std::vector<Choice> choices = choices_of(amr::stencil_registry());

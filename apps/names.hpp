@@ -29,6 +29,7 @@ std::span<const Choice> stencils();
 std::span<const Choice> shallow_water_problems();
 std::span<const Choice> shallow_water_limiters();
 std::span<const Choice> water_sides();
+std::span<const Choice> precisions();
 std::span<const Choice> initial_fields();
 std::span<const Choice> object_shapes();
 std::span<const Choice> bounce_modes();

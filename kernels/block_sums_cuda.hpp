@@ -8,7 +8,8 @@
 namespace amrbench::kernels {
 
 /// Adds all values of slots 0 .. count - 1 to the words of `sums`; with `measures`, in device memory, those of slot i
-/// times measures[i].
+/// times measures[i]. Real: of values in slots, from the first byte on; floats for layouts of one lane.
+template <class Real = double>
 void launch_block_sums(const BlockLayout& layout, int count, const support::DeviceSlots& blocks,
                        const DeviceSumView& sums, const support::CudaStream& stream, const double* measures = nullptr);
 

@@ -1,6 +1,7 @@
 #include "amr/cuda/cuda_fields.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -38,6 +39,25 @@ class CudaReading final : public BlockReading {
   support::DeviceBuffer<double> device_;
   support::PinnedBuffer<double> host_;
 };
+
+/// How values of a layout lie in slots, in doubles.
+kernels::BlockLayout stored_layout(const kernels::BlockLayout& layout, bool is_single) {
+  if (!is_single) return layout;
+  auto half = layout.cells;
+  if (layout.lanes != 1 || half[1] % 2 != 0) throw std::logic_error("no single precision for these blocks");
+  half[1] /= 2;
+  return kernels::make_layout(half, layout.variables);
+}
+
+/// `count` floats, from the first byte on, become as many doubles in their place.
+void widen(double* values, std::size_t count) {
+  const auto* const bytes = reinterpret_cast<const char*>(values);
+  for (std::size_t i = count; i-- > 0;) {
+    float x = 0.0F;
+    std::memcpy(&x, bytes + i * sizeof(x), sizeof(x));
+    values[i] = x;
+  }
+}
 
 /// Keys, weights and changes of the blocks that move; values travel apart.
 void move_lists(const support::Communicator& comm, std::span<const BlockMessage> sends,
@@ -83,12 +103,14 @@ std::string blocks_text(std::int64_t blocks) {
 }  // namespace
 
 CudaFields::CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device,
-                       std::shared_ptr<const LevelTransfer> transfer)
+                       std::shared_ptr<const LevelTransfer> transfer, bool is_single)
     : Fields(layout),
       device_(std::move(device)),
       transfer_(std::move(transfer)),
-      in_(layout.block_values()),
-      out_(layout.block_values()) {}
+      is_single_(is_single),
+      stored_(stored_layout(layout, is_single)),
+      in_(stored_.block_values()),
+      out_(stored_.block_values()) {}
 
 void CudaFields::make_room(std::int64_t slots) {
   const std::size_t more = in_.growth_bytes(slots);
@@ -115,7 +137,7 @@ void CudaFields::put_in_order() {
   prepare_output();
   std::vector<kernels::CopyJob> jobs;
   for (std::int32_t i = 0; i < size(); ++i) jobs.push_back({static_cast<std::int32_t>(slot(i)), i});
-  kernels::launch_copies(layout(), copy_list_.store(jobs, *device_), launch_count(jobs.size()), input(), output(),
+  kernels::launch_copies(stored_, copy_list_.store(jobs, *device_), launch_count(jobs.size()), input(), output(),
                          device_->main());
   swap_buffers();
 }
@@ -124,19 +146,29 @@ void CudaFields::fetch(std::span<const std::int64_t> slots, std::vector<double>&
   values.resize(slots.size() * layout().block_values());
   if (slots.empty()) return;
   support::DeviceBuffer<double> buffer;
-  buffer.resize_discard(values.size());
-  kernels::launch_gather(layout(), upload_slots(slots), launch_count(slots.size()), input(), buffer.data(),
-                         device_->main());
-  support::copy_to_host(values.data(), buffer.data(), values.size(), device_->main());
+  buffer.resize_discard(slots.size() * stored_.block_values());
+  gather(slots, buffer.data(), values.data());
+}
+
+void CudaFields::gather(std::span<const std::int64_t> slots, double* buffer, double* values) const {
+  kernels::launch_gather(stored_, upload_slots(slots), launch_count(slots.size()), input(), buffer, device_->main());
+  support::copy_to_host(values, buffer, slots.size() * stored_.block_values(), device_->main());
   device_->main().synchronize();
+  if (is_single_) widen(values, slots.size() * layout().block_values());
 }
 
 void CudaFields::store(std::span<const std::int64_t> slots, const double* values) {
   if (slots.empty()) return;
-  const std::size_t n = slots.size() * layout().block_values();
+  const std::size_t n = slots.size() * stored_.block_values();
   device_->reserve(coming_, n);
-  support::copy_to_device(coming_.data(), values, n, device_->main());
-  kernels::launch_scatter(layout(), upload_slots(slots), launch_count(slots.size()), input(), coming_.data(),
+  std::vector<float> narrow;
+  if (is_single_) {
+    narrow.assign(values, values + slots.size() * layout().block_values());
+    support::copy_to_device(reinterpret_cast<float*>(coming_.data()), narrow.data(), narrow.size(), device_->main());
+  } else {
+    support::copy_to_device(coming_.data(), values, n, device_->main());
+  }
+  kernels::launch_scatter(stored_, upload_slots(slots), launch_count(slots.size()), input(), coming_.data(),
                           device_->main());
   device_->main().synchronize();  // the caller's memory goes
 }
@@ -154,6 +186,7 @@ const std::int32_t* CudaFields::upload_slots(std::span<const std::int64_t> slots
 }
 
 void CudaFields::set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) {
+  if (is_single_) throw std::logic_error("these values are made on the host");
   reset(mesh.size());
   std::vector<kernels::RootBlock> roots;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
@@ -220,7 +253,7 @@ void CudaFields::move(const support::Communicator& comm, std::span<const BlockMe
 
 /// Both ranks of a pair count rounds of as many blocks, so their rounds meet.
 void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives) {
-  const std::size_t values = layout().block_values();
+  const std::size_t values = stored_.block_values();
   const std::size_t blocks = std::max<std::size_t>(1, kRoundBytes / (values * sizeof(double)));
   const support::CudaStream& stream = device_->main();
   for (std::size_t number = 0;; ++number) {
@@ -229,11 +262,11 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
     if (leaving.pieces.empty() && coming.pieces.empty()) break;
     device_->reserve(leaving_, leaving.slots.size() * values);
     device_->reserve(coming_, coming.slots.size() * values);
-    kernels::launch_gather(layout(), upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
+    kernels::launch_gather(stored_, upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
                            leaving_.data(), stream);
     device_->link().start(leaving_.data(), leaving.pieces, coming_.data(), coming.pieces, stream);
     device_->link().finish();
-    kernels::launch_scatter(layout(), upload_slots(coming.slots), launch_count(coming.slots.size()), input(),
+    kernels::launch_scatter(stored_, upload_slots(coming.slots), launch_count(coming.slots.size()), input(),
                             coming_.data(), stream);
     device_->count_launches(2);
   }
@@ -241,7 +274,7 @@ void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<cons
 
 std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uint64_t> hashes,
                                                         std::span<const double> measures) const {
-  if (!measures.empty()) {
+  if (!measures.empty() || is_single_) {
     // On the host, a batch at a time: meant for the start and the end of a run.
     constexpr std::int32_t kBatch = 4096;
     FieldStore batch(layout());
@@ -253,7 +286,8 @@ std::vector<support::FieldStats> CudaFields::statistics(std::span<const std::uin
       fetch(slots().subspan(from, n), values);
       batch.reset(count);
       batch.write(0, count, values.data());
-      const auto some = batch.statistics(hashes.subspan(from, n), measures.subspan(from, n));
+      const auto some =
+          batch.statistics(hashes.subspan(from, n), measures.empty() ? measures : measures.subspan(from, n));
       for (std::size_t v = 0; v < all.size(); ++v) all[v].merge(some[v]);
     }
     return all;
@@ -274,10 +308,7 @@ void CudaFields::read(std::span<const std::int32_t> blocks, BlockReading& readin
   if (blocks.empty()) return;
   std::vector<std::int64_t> slots;
   for (const std::int32_t i : blocks) slots.push_back(slot(i));
-  kernels::launch_gather(layout(), upload_slots(slots), launch_count(slots.size()), input(), to.device(),
-                         device_->main());
-  support::copy_to_host(to.host(), to.device(), slots.size() * values, device_->main());
-  device_->main().synchronize();
+  gather(slots, to.device(), to.host());
 }
 
 void CudaFields::write(std::int32_t first, std::int32_t count, const double* values) {

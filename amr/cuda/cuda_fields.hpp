@@ -25,8 +25,10 @@ class CudaFields final : public Fields {
  public:
   /// Owns the device; it must be current.
   /// `transfer`: as FieldStore's; splits and merges then pass through the host.
+  /// is_single: values lie as floats, from the first byte of each slot, which is half as long; what the host reads and
+  /// writes are doubles all the same. For layouts of one lane and an even number of cells along y, with a transfer.
   CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device,
-             std::shared_ptr<const LevelTransfer> transfer = nullptr);
+             std::shared_ptr<const LevelTransfer> transfer = nullptr, bool is_single = false);
 
   [[nodiscard]] CudaDevice& device() { return *device_; }
   /// The input buffer for kernels in the main stream, good until slots are taken or buffers swapped.
@@ -60,11 +62,16 @@ class CudaFields final : public Fields {
   void move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives);
   /// Values of slots, block after block, to and from the host. Waits.
   void fetch(std::span<const std::int64_t> slots, std::vector<double>& values) const;
+  /// The same, by way of `buffer` on the device, which has room for the slots.
+  void gather(std::span<const std::int64_t> slots, double* buffer, double* values) const;
   void store(std::span<const std::int64_t> slots, const double* values);
   [[nodiscard]] const std::int32_t* upload_slots(std::span<const std::int64_t> slots) const;
 
   std::unique_ptr<CudaDevice> device_;
   std::shared_ptr<const LevelTransfer> transfer_;
+  bool is_single_;
+  /// Of slots as doubles: what kernels that only move values are told.
+  kernels::BlockLayout stored_;
   mutable support::DeviceSlotArray in_;
   support::DeviceSlotArray out_;
   mutable DeviceList<std::int32_t> slot_list_;

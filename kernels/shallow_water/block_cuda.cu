@@ -144,5 +144,9 @@ template void launch_stage<double>(const StageJob<double>&, const support::CudaS
 template void launch_measure<double>(const StageJob<double>&, const support::CudaStream&);
 template void launch_strips<double>(const StripJob*, int, int, const support::DeviceSlots&, double*,
                                     const support::CudaStream&);
+template void launch_stage<float>(const StageJob<float>&, const support::CudaStream&);
+template void launch_measure<float>(const StageJob<float>&, const support::CudaStream&);
+template void launch_strips<float>(const StripJob*, int, int, const support::DeviceSlots&, float*,
+                                   const support::CudaStream&);
 
 }  // namespace amrbench::kernels::shallow_water

@@ -51,7 +51,7 @@ struct StageMemory {
   int *computed = nullptr, *copied = nullptr;
 };
 
-/// Real: double, the one instance there is; float compiles. Values of blocks lie in their slots as Real, from the
+/// Real: double or float. Values of blocks lie in their slots as Real, from the
 /// slot's first byte.
 template <class Real>
 struct StageJob {

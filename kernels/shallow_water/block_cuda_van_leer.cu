@@ -3,5 +3,6 @@
 namespace amrbench::kernels::shallow_water::detail {
 
 template void launch_limited<double, Limiter::van_leer>(const StageJob<double>&, int, const support::CudaStream&);
+template void launch_limited<float, Limiter::van_leer>(const StageJob<float>&, int, const support::CudaStream&);
 
 }  // namespace amrbench::kernels::shallow_water::detail

@@ -34,16 +34,16 @@ template <class Real>
   return face < 2 ? std::size_t(m) * n + across : std::size_t(across) * n + m;
 }
 
-/// The cell in `layer` behind cell `m` of a face: its five values.
-template <class Real>
+/// The cell in `layer` behind cell `m` of a face: its five values. Stored: of the block's values.
+template <class Real, class Stored>
 AMRBENCH_HD inline void boundary_value(const Boundary<Real>& boundary, int n, int face, const Physics<Real>& physics,
-                                       const Real* block, int m, int layer, Real (&value)[kVariables]) {
+                                       const Stored* block, int m, int layer, Real (&value)[kVariables]) {
   const std::size_t plane = std::size_t(n) * n;
   const int normal = face < 2 ? kDischargeX : kDischargeY;
   const int transverse = face < 2 ? kDischargeY : kDischargeX;
   // A mirror shows the second cell second; all other conditions repeat the first.
   const std::size_t from = cell_at_face(n, face, boundary.kind == BoundaryKind::wall ? layer : 0, m);
-  for (int v = 0; v < kVariables; ++v) value[v] = block[v * plane + from];
+  for (int v = 0; v < kVariables; ++v) value[v] = static_cast<Real>(block[v * plane + from]);
   if (boundary.kind == BoundaryKind::wall) {
     value[normal] = -value[normal];
   } else if (boundary.kind == BoundaryKind::inflow) {
@@ -56,9 +56,9 @@ AMRBENCH_HD inline void boundary_value(const Boundary<Real>& boundary, int n, in
 }
 
 /// Fills the two layers behind one cell of a face; `strip` as in Strip, [5][2][n].
-template <class Real>
+template <class Real, class Stored>
 AMRBENCH_HD inline void fill_boundary_cell(const Boundary<Real>& boundary, int n, int face,
-                                           const Physics<Real>& physics, const Real* block, int m, Real* strip) {
+                                           const Physics<Real>& physics, const Stored* block, int m, Stored* strip) {
   for (int layer = 0; layer < 2; ++layer) {
     Real value[kVariables];
     boundary_value(boundary, n, face, physics, block, m, layer, value);
@@ -67,9 +67,9 @@ AMRBENCH_HD inline void fill_boundary_cell(const Boundary<Real>& boundary, int n
 }
 
 /// The whole strip of a face of the block `block` of n x n cells.
-template <class Real>
+template <class Real, class Stored>
 inline void fill_boundary(const Boundary<Real>& boundary, int n, int face, const Physics<Real>& physics,
-                          const Real* block, Real* strip) {
+                          const Stored* block, Stored* strip) {
   for (int m = 0; m < n; ++m) fill_boundary_cell(boundary, n, face, physics, block, m, strip);
 }
 

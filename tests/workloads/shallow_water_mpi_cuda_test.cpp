@@ -31,7 +31,9 @@ TEST_F(ShallowWaterOnGpus, SameBitsAsOnTheHost) {
                                           "lake",        "vortex_drifting", "bump_shock",    "channel"};
   const std::vector<std::string> limiters{"monotonized", "minmod", "van_leer"};
   const std::vector<std::string> methods{"morton", "hilbert", "orb"};
-  for (const std::string& problem : problems) {
+  for (std::size_t k = 0; k < 2 * problems.size(); ++k) {
+    const std::string& problem = problems[k / 2];
+    const std::string precision = k % 2 == 0 ? "double" : "single";
     const bool narrow = problem.starts_with("dam") || problem.starts_with("bump") || problem == "channel";
     const bool along_y = problem.back() == 'y';
     apps::Config config = make_config(problem,
@@ -46,8 +48,10 @@ TEST_F(ShallowWaterOnGpus, SameBitsAsOnTheHost) {
     config.shallow_water.limiter = limiters[random() % limiters.size()];
     config.partition.method = methods[random() % methods.size()];
     config.run.overlap = random() % 2 != 0;
-    SCOPED_TRACE(problem + ", edge " + std::to_string(edge) + ", " + config.shallow_water.limiter + ", " +
-                 config.partition.method + ", seed " + std::to_string(kSeed));
+    config.shallow_water.maps = random() % 2 != 0;
+    config.shallow_water.precision = precision;
+    SCOPED_TRACE(problem + ", " + precision + ", edge " + std::to_string(edge) + ", " + config.shallow_water.limiter +
+                 ", " + config.partition.method + ", seed " + std::to_string(kSeed));
     Result wanted = run(self, config);
     config.device.backend = "cuda";
     Result result = run(world, config);

@@ -6,6 +6,7 @@
 
 #include "kernels/block_sums_cuda.hpp"
 #include "kernels/shallow_water/maps_cuda.hpp"
+#include "workloads/shallow_water/single.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -34,28 +35,37 @@ bool is_given(const SideCondition& side) {
   return side.kind == Side::exact || side.kind == Side::periodic;
 }
 
+/// Messages are of doubles: so many values fit into one.
+template <class Real>
+inline constexpr std::size_t kInDouble = sizeof(double) / sizeof(Real);
+
+/// In doubles.
+template <class Real>
 amr::PieceSizes strip_sizes(std::size_t n) {
   amr::PieceSizes sizes{};
   for (std::size_t axis = 0; axis < 2; ++axis) {
-    sizes[std::size_t(amr::Transfer::whole)][axis] = kTravelling * 2 * n;
-    sizes[std::size_t(amr::Transfer::quarter)][axis] = kTravelling * n;
-    sizes[std::size_t(amr::Transfer::restricted)][axis] = kTravelling * 2 * n;
+    sizes[std::size_t(amr::Transfer::whole)][axis] = kTravelling * 2 * n / kInDouble<Real>;
+    sizes[std::size_t(amr::Transfer::quarter)][axis] = kTravelling * n / kInDouble<Real>;
+    sizes[std::size_t(amr::Transfer::restricted)][axis] = kTravelling * 2 * n / kInDouble<Real>;
   }
   return sizes;
 }
 
 }  // namespace
 
-CudaShallowWaterStage::CudaShallowWaterStage(amr::CudaFields& fields, const Problem& problem, double cfl, bool overlap)
+template <class Real>
+CudaShallowWaterStage<Real>::CudaShallowWaterStage(amr::CudaFields& fields, const Problem& problem, double cfl,
+                                                   bool overlap)
     : WaterStage(cfl), problem_(problem), device_(fields.device()), overlap_(overlap), sums_(fields.layout()) {
   found_.resize_discard(kFound);
   found_host_.resize_discard(kFound);
 }
 
-void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
+template <class Real>
+void CudaShallowWaterStage<Real>::mesh_changed(const amr::Mesh<2>& mesh) {
   WaterStage::mesh_changed(mesh);
   device_.main().synchronize();
-  const amr::HaloPlan plan = amr::make_halo_plan(mesh, strip_sizes(std::size_t(problem_.cells())));
+  const amr::HaloPlan plan = amr::make_halo_plan(mesh, strip_sizes<Real>(std::size_t(problem_.cells())));
   halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
                 static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
   sends_ = amr::link_pieces(mesh, plan.sends);
@@ -66,12 +76,12 @@ void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
     const int count = p.transfer == amr::Transfer::quarter ? problem_.cells() / 2 : problem_.cells();
     const int begin = p.transfer == amr::Transfer::quarter ? p.part * count : 0;
     packs[k] = {p.block, p.face, static_cast<std::int16_t>(begin), static_cast<std::int16_t>(count),
-                static_cast<std::int64_t>(p.at)};
+                static_cast<std::int64_t>(p.at * kInDouble<Real>)};
   }
   pack_count_ = packs.size();
   packs_.send(device_);
-  device_.reserve(send_, plan.sends.values + 1);
-  device_.reserve(packed_, plan.receives.values + 1);
+  device_.reserve(send_, plan.sends.values * kInDouble<Real> + 1);
+  device_.reserve(packed_, plan.receives.values * kInDouble<Real> + 1);
   list_blocks(mesh, plan);
   const auto n = static_cast<std::size_t>(mesh.size());
   std::vector<double> measures;
@@ -86,14 +96,15 @@ void CudaShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
 }
 
 /// Blocks without remote neighbours come first.
-void CudaShallowWaterStage::list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan) {
+template <class Real>
+void CudaShallowWaterStage<Real>::list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan) {
   const amr::BlockLists lists = amr::list_blocks(mesh);
   interior_ = lists.interior.size();
   blocks_ = static_cast<std::size_t>(mesh.size());
   std::vector<std::array<std::array<std::int32_t, 2>, 4>> received(blocks_);
   for (const amr::HaloPiece& p : plan.receives.pieces) {
     const std::size_t part = p.transfer == amr::Transfer::restricted ? std::size_t(p.part) : 0;
-    received[std::size_t(p.block)][std::size_t(p.face)][part] = static_cast<std::int32_t>(p.at);
+    received[std::size_t(p.block)][std::size_t(p.face)][part] = static_cast<std::int32_t>(p.at * kInDouble<Real>);
   }
   given_.clear();
   const std::size_t strip = 2 * std::size_t(problem_.cells()) * water::kVariables;
@@ -141,31 +152,41 @@ void CudaShallowWaterStage::list_blocks(const amr::Mesh<2>& mesh, const amr::Hal
 }
 
 /// Strips of the solution at a time.
-void CudaShallowWaterStage::fill_given(const amr::Mesh<2>& mesh, double time) {
+template <class Real>
+void CudaShallowWaterStage<Real>::fill_given(const amr::Mesh<2>& mesh, double time) {
   if (given_.empty()) return;
   const std::size_t strip = 2 * std::size_t(problem_.cells()) * water::kVariables;
   const auto to = given_strips_.prepare(given_.size() * strip, device_);
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < given_.size(); ++k)
-    problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, to.data() + k * strip);
+  for (std::size_t k = 0; k < given_.size(); ++k) {
+    if constexpr (sizeof(Real) == sizeof(double)) {
+      problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, to.data() + k * strip);
+    } else {
+      std::vector<double> values(strip);
+      problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, values.data());
+      std::copy(values.begin(), values.end(), to.data() + k * strip);
+    }
+  }
   given_strips_.send(device_);
 }
 
-water::StageJob<double> CudaShallowWaterStage::make_job(amr::CudaFields& fields) {
-  water::StageJob<double> job;
+template <class Real>
+water::StageJob<Real> CudaShallowWaterStage<Real>::make_job(amr::CudaFields& fields) {
+  water::StageJob<Real> job;
   job.blocks = work_.data();
   job.count = static_cast<int>(blocks_);
   job.cells = problem_.cells();
-  const auto shape = problem_.shape(0);
-  job.dt = step();
+  const auto shape = shape_in<Real>(problem_.shape(0));
+  job.dt = static_cast<Real>(step());
   job.dt_over_dx = job.dt / shape.dx;
   job.dt_over_dy = job.dt / shape.dy;
   job.dx_over_dt = shape.dx / job.dt;
   job.dy_over_dt = shape.dy / job.dt;
-  job.inverse_dx = 1.0 / shape.dx;
-  job.inverse_dy = 1.0 / shape.dy;
-  job.physics = problem_.physics();
-  for (std::size_t face = 0; face < 4; ++face) job.sides[face] = boundary_of(problem_.solution().setup().sides[face]);
+  job.inverse_dx = Real(1) / shape.dx;
+  job.inverse_dy = Real(1) / shape.dy;
+  job.physics = physics_in<Real>(problem_.physics());
+  for (std::size_t face = 0; face < 4; ++face)
+    job.sides[face] = boundary_in<Real>(boundary_of(problem_.solution().setup().sides[face]));
   job.in = fields.input();
   job.memory = {packed_.data(),  given_strips_.data(), had_water_.data(), has_water_.data(),
                 is_same_.data(), found_.data(),        nullptr,           nullptr,
@@ -173,19 +194,22 @@ water::StageJob<double> CudaShallowWaterStage::make_job(amr::CudaFields& fields)
   return job;
 }
 
-void CudaShallowWaterStage::start_found() {
+template <class Real>
+void CudaShallowWaterStage<Real>::start_found() {
   static constexpr std::array<unsigned long long, kFound> kNothing{0, std::bit_cast<unsigned long long>(1e300)};
   support::copy_to_device(found_.data(), kNothing.data(), kNothing.size(), device_.main());
 }
 
-void CudaShallowWaterStage::fetch_found() {
+template <class Real>
+void CudaShallowWaterStage<Real>::fetch_found() {
   support::copy_to_host(found_host_.data(), static_cast<const unsigned long long*>(found_.data()), kFound,
                         device_.main());
   found_there_.record(device_.main());
   is_fetched_ = false;
 }
 
-std::int64_t CudaShallowWaterStage::computed() {
+template <class Real>
+std::int64_t CudaShallowWaterStage<Real>::computed() {
   if (!is_fetched_) {
     found_there_.synchronize();
     is_fetched_ = true;
@@ -195,13 +219,14 @@ std::int64_t CudaShallowWaterStage::computed() {
   return computed_;
 }
 
-double CudaShallowWaterStage::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields& base) {
+template <class Real>
+double CudaShallowWaterStage<Real>::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields& base) {
   static_cast<void>(computed());
   if (is_new_) {
     amr::CudaFields& fields = amr::cuda_fields(base);
     fields.put_in_order();
     start_found();
-    water::StageJob<double> job = make_job(fields);
+    water::StageJob<Real> job = make_job(fields);
     water::launch_measure(job, device_.main());
     fetch_found();
     found_there_.synchronize();
@@ -212,22 +237,25 @@ double CudaShallowWaterStage::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields&
   return std::bit_cast<double>(found_host_[0]);
 }
 
-void CudaShallowWaterStage::wetted(std::span<const std::int32_t> blocks) {
+template <class Real>
+void CudaShallowWaterStage<Real>::wetted(std::span<const std::int32_t> blocks) {
   for (const std::int32_t i : blocks) {
     support::cuda_check(cudaMemsetAsync(had_water_.data() + i, 1, 1, device_.main().get()), "flags of blocks");
     support::cuda_check(cudaMemsetAsync(is_same_.data() + i, 0, 1, device_.main().get()), "flags of blocks");
   }
 }
 
-void CudaShallowWaterStage::update_maps(const amr::Mesh<2>& mesh, amr::Fields& base, double arrival_depth,
-                                        double time) {
+template <class Real>
+void CudaShallowWaterStage<Real>::update_maps(const amr::Mesh<2>& mesh, amr::Fields& base, double arrival_depth,
+                                              double time) {
   amr::CudaFields& fields = amr::cuda_fields(base);
   fields.put_in_order();
-  water::launch_maps(fields.input(), mesh.size(), problem_.cells(), arrival_depth, time, device_.main());
+  water::launch_maps<Real>(fields.input(), mesh.size(), problem_.cells(), arrival_depth, time, device_.main());
 }
 
-void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
-                                    const support::FixedPointScale* scale, support::Metrics& metrics) {
+template <class Real>
+void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
+                                          const support::FixedPointScale* scale, support::Metrics& metrics) {
   amr::CudaFields& fields = amr::cuda_fields(base);
   static_cast<void>(computed());
   const bool second = stage % 2 == 1;
@@ -240,12 +268,13 @@ void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base,
     if (!sends_.empty()) {
       water::launch_strips(packs_.data(), static_cast<int>(pack_count_), problem_.cells(), blocks, send_.data(),
                            device_.side());
-      device_.link().start(send_.data(), sends_, packed_.data(), receives_, device_.side());
+      device_.link().start(reinterpret_cast<const double*>(send_.data()), sends_,
+                           reinterpret_cast<double*>(packed_.data()), receives_, device_.side());
     }
     fill_given(mesh, second ? time() + step() : time());
   }
   start_found();
-  water::StageJob<double> job = make_job(fields);
+  water::StageJob<Real> job = make_job(fields);
   job.out = fields.output();
   job.second = second;
   job.copies_bed = copies_bed_;
@@ -272,8 +301,8 @@ void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base,
   fields.swap_buffers();
   if (scale != nullptr) {
     const kernels::DeviceSumView sums = sums_.start(*scale, device_.main());
-    kernels::launch_block_sums(fields.layout(), static_cast<int>(blocks_), fields.input(), sums, device_.main(),
-                               measures_.data());
+    kernels::launch_block_sums<Real>(fields.layout(), static_cast<int>(blocks_), fields.input(), sums, device_.main(),
+                                     measures_.data());
     sums_.fetch(static_cast<std::int64_t>(blocks_ * fields.layout().block_cells()), device_.main());
   }
   std::swap(had_water_, has_water_);
@@ -283,16 +312,26 @@ void CudaShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base,
   metrics.count_max("device_memory_bytes", static_cast<std::int64_t>(fields.memory_bytes() + memory_bytes()));
 }
 
-void CudaShallowWaterStage::settle(support::Metrics& metrics) {
+template <class Real>
+void CudaShallowWaterStage<Real>::settle(support::Metrics& metrics) {
   const support::PhaseTimer timer(metrics, support::Phase::stencil);
   device_.main().synchronize();
   device_.clock().collect(metrics, true);
   device_.report(metrics);
 }
 
-std::size_t CudaShallowWaterStage::memory_bytes() const {
+template <class Real>
+std::size_t CudaShallowWaterStage<Real>::memory_bytes() const {
   return work_.bytes() + packs_.bytes() + measures_.bytes() + given_strips_.bytes() + send_.bytes() + packed_.bytes() +
          had_water_.bytes() + has_water_.bytes() + is_same_.bytes() + sums_.memory_bytes();
+}
+
+template class CudaShallowWaterStage<double>;
+template class CudaShallowWaterStage<float>;
+
+std::unique_ptr<WaterStage> make_cuda_stage(amr::CudaFields& fields, const Problem& problem, double cfl, bool overlap) {
+  if (problem.is_single()) return std::make_unique<CudaShallowWaterStage<float>>(fields, problem, cfl, overlap);
+  return std::make_unique<CudaShallowWaterStage<double>>(fields, problem, cfl, overlap);
 }
 
 }  // namespace amrbench::workloads::shallow_water

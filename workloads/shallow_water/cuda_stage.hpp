@@ -5,6 +5,7 @@
 // and travel in the side stream while blocks without remote neighbours are computed. The time step needs the fastest
 // wave of the stage before, which is the one number the host waits for in a step.
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "amr/cuda/cuda_face_stage.hpp"
@@ -17,6 +18,8 @@
 
 namespace amrbench::workloads::shallow_water {
 
+/// Real: of values in the fields' slots, double or float.
+template <class Real>
 class CudaShallowWaterStage final : public WaterStage {
  public:
   /// Both must outlive it.
@@ -33,13 +36,14 @@ class CudaShallowWaterStage final : public WaterStage {
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override {
     return problem_.is_closed() ? 1 : 0;
   }
+  [[nodiscard]] double rounding_drift() const override { return problem_.rounding_drift(); }
   [[nodiscard]] std::int64_t computed() override;
   void wetted(std::span<const std::int32_t> blocks) override;
   void update_maps(const amr::Mesh<2>& mesh, amr::Fields& fields, double arrival_depth, double time) override;
 
  private:
   [[nodiscard]] double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
-  [[nodiscard]] kernels::shallow_water::StageJob<double> make_job(amr::CudaFields& fields);
+  [[nodiscard]] kernels::shallow_water::StageJob<Real> make_job(amr::CudaFields& fields);
   void list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan);
   void fill_given(const amr::Mesh<2>& mesh, double time);
   void start_found();
@@ -62,9 +66,9 @@ class CudaShallowWaterStage final : public WaterStage {
     int face;
   };
   std::vector<Given> given_;
-  amr::DeviceList<double> given_strips_;
+  amr::DeviceList<Real> given_strips_;
   std::vector<support::LinkPiece> sends_, receives_;
-  support::DeviceBuffer<double> send_, packed_;
+  support::DeviceBuffer<Real> send_, packed_;
   support::DeviceBuffer<unsigned char> had_water_, has_water_, is_same_;
   support::DeviceBuffer<int> lists_;  ///< blocks computed, blocks copied
   support::DeviceBuffer<unsigned long long> found_;
@@ -73,5 +77,9 @@ class CudaShallowWaterStage final : public WaterStage {
   bool is_fetched_ = true;
   std::int64_t computed_ = 0;
 };
+
+/// Of the problem's precision, which is the fields'.
+[[nodiscard]] std::unique_ptr<WaterStage> make_cuda_stage(amr::CudaFields& fields, const Problem& problem, double cfl,
+                                                          bool overlap);
 
 }  // namespace amrbench::workloads::shallow_water

@@ -7,6 +7,7 @@
 
 #include "support/error.hpp"
 #include "workloads/host_copy.hpp"
+#include "workloads/shallow_water/single.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -143,6 +144,7 @@ double Inflows::stable_step(const amr::Mesh<2>& mesh, const amr::Fields& fields,
 
 void Inflows::add(const amr::Mesh<2>& mesh, amr::Fields& fields, double t0, double t1) {
   pour(mesh, t0, t1, values_);
+  if (problem_.is_single()) round_to_single(values_);
   write_blocks(fields, blocks_, values_.data());
 }
 

@@ -10,6 +10,7 @@
 #include "support/registry.hpp"
 #include "workloads/shallow_water/make.hpp"
 #include "workloads/shallow_water/raster_problem.hpp"
+#include "workloads/shallow_water/single.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -83,6 +84,7 @@ std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const Shall
 Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w, bool has_sources)
     : solution_(make_solution(config.mesh, w)),
       cells_(config.mesh.block[0]),
+      is_single_(w.precision == "single"),
       root_{config.mesh.root[0], config.mesh.root[1]},
       max_level_(config.mesh.max_level),
       has_sources_(has_sources) {
@@ -171,6 +173,7 @@ void Problem::fill_initial(const amr::Mesh<2>& mesh, std::int32_t i, double* blo
     block[water::kBed * plane + at] = s.bed;
     block[water::kRoughness * plane + at] = s.roughness;
   });
+  if (is_single_) round_to_single({block, water::kVariables * plane});
 }
 
 std::array<double, 3> Problem::exact(const amr::Mesh<2>& mesh, std::int32_t i, int x, int y, double time) const {
@@ -185,6 +188,7 @@ void Problem::fill_bed(const amr::Mesh<2>& mesh, std::int32_t i, double* block) 
     block[water::kBed * plane + at] = s.bed;
     block[water::kRoughness * plane + at] = s.roughness;
   });
+  if (is_single_) round_to_single({block + water::kBed * plane, 2 * plane});
 }
 
 void Problem::fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, double* strip) const {
@@ -220,7 +224,10 @@ void Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, 
       boundary.kind = water::BoundaryKind::level;
       break;
   }
-  water::fill_boundary(boundary, cells_, face, physics_, block, strip);
+  if (is_single_)
+    water::fill_boundary(boundary_in<float>(boundary), cells_, face, physics_in<float>(physics_), block, strip);
+  else
+    water::fill_boundary(boundary, cells_, face, physics_, block, strip);
 }
 
 }  // namespace amrbench::workloads::shallow_water

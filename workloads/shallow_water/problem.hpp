@@ -38,6 +38,10 @@ class Problem {
   [[nodiscard]] const Solution& solution() const { return *solution_; }
   [[nodiscard]] const kernels::shallow_water::Physics<double>& physics() const { return physics_; }
   [[nodiscard]] int cells() const { return cells_; }
+  /// Are values and stages floats (single.hpp)? All that is filled in here is rounded then.
+  [[nodiscard]] bool is_single() const { return is_single_; }
+  /// amr::Stage::rounding_drift(): a stage rounds each cell's change, to 2^-24 of its depth, up or down.
+  [[nodiscard]] double rounding_drift() const { return is_single_ ? 1e-5 : 0.0; }
   [[nodiscard]] const std::array<double, 2>& extent() const { return extent_; }
   /// Do all sides keep the water in?
   [[nodiscard]] bool has_walls() const;
@@ -87,6 +91,7 @@ class Problem {
   std::unique_ptr<Solution> solution_;
   kernels::shallow_water::Physics<double> physics_;
   int cells_;
+  bool is_single_;
   std::array<int, 2> root_;
   int max_level_;
   std::array<double, 2> extent_;

@@ -14,6 +14,7 @@
 #include "support/superaccumulator.hpp"
 #include "workloads/host_copy.hpp"
 #include "workloads/shallow_water/maps.hpp"
+#include "workloads/shallow_water/single.hpp"
 #include "workloads/shallow_water/stage.hpp"
 #include "workloads/shallow_water/transfer.hpp"
 #include "workloads/shallow_water/unrest.hpp"
@@ -44,13 +45,13 @@ ShallowWater::ShallowWater(const amr::Config& config, const WorkloadConfig& more
 amr::Backend<2> ShallowWater::make_backend([[maybe_unused]] const support::Communicator& comm) {
   const kernels::BlockLayout layout = kernels::make_layout(
       {problem_.cells(), problem_.cells(), 1}, water_.maps ? shallow_water::kVariablesWithMaps : water::kVariables);
-  auto transfer = std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth);
+  auto transfer = std::make_shared<shallow_water::WaterTransfer>(water_.dry_depth, problem_.is_single());
 #if defined(AMRBENCH_CUDA)
   if (config_.device.backend == "cuda") {
-    auto fields = std::make_unique<amr::CudaFields>(
-        layout, std::make_unique<amr::CudaDevice>(comm, config_.device.transport), std::move(transfer));
-    auto stage =
-        std::make_unique<shallow_water::CudaShallowWaterStage>(*fields, problem_, water_.cfl, config_.run.overlap);
+    auto fields =
+        std::make_unique<amr::CudaFields>(layout, std::make_unique<amr::CudaDevice>(comm, config_.device.transport),
+                                          std::move(transfer), problem_.is_single());
+    auto stage = shallow_water::make_cuda_stage(*fields, problem_, water_.cfl, config_.run.overlap);
     return {std::move(fields), std::move(stage)};
   }
 #endif
@@ -80,7 +81,7 @@ void ShallowWater::fill_initial(const amr::Mesh<2>& mesh, amr::Fields& fields, s
     for (std::size_t k = 0; k < some.size(); ++k) {
       double* const block = batch.data() + k * values;
       problem_.fill_initial(mesh, some[k], block);
-      if (water_.maps) shallow_water::start_maps(problem_.cells(), water_.arrival_depth, 0.0, block);
+      if (water_.maps) shallow_water::start_maps(problem_.cells(), held(water_.arrival_depth), 0.0, block);
     }
     write_blocks(fields, some, batch.data());
   }
@@ -202,13 +203,17 @@ std::vector<double> ShallowWater::block_costs(const amr::Mesh<2>& mesh, const am
   return costs;
 }
 
+double ShallowWater::held(double x) const {
+  return problem_.is_single() ? shallow_water::rounded_to_single(x) : x;
+}
+
 double ShallowWater::measure(int level) const {
   return std::ldexp(1.0, -2 * level);
 }
 
 void ShallowWater::observe(const amr::Mesh<2>& mesh, amr::Fields& fields, double time) {
   if (time == 0.0 && !inflows_.empty()) first_volume_ = volume(mesh, HostCopy(fields).get());
-  if (water_.maps && stage_ != nullptr) stage_->update_maps(mesh, fields, water_.arrival_depth, time);
+  if (water_.maps && stage_ != nullptr) stage_->update_maps(mesh, fields, held(water_.arrival_depth), held(time));
   gauges_.observe(mesh, fields, last_time_, time);
   last_time_ = time;
 }

@@ -46,6 +46,8 @@ class ShallowWater final : public amr::Workload<2> {
  private:
   /// Cells behind the faces of all blocks. Collective over neighbours.
   static void exchange(const amr::Mesh<2>& mesh, const amr::FieldStore& store, shallow_water::StripHalo& halo);
+  /// As blocks hold it.
+  [[nodiscard]] double held(double x) const;
   /// Of all ranks [m^3].
   [[nodiscard]] double volume(const amr::Mesh<2>& mesh, const amr::FieldStore& store) const;
   void add_errors(const amr::Mesh<2>& mesh, const amr::FieldStore& store, double time,

@@ -5,17 +5,22 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "workloads/shallow_water/maps.hpp"
+#include "workloads/shallow_water/single.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
 /// Memory and findings of a thread.
 struct ShallowWaterStage::Worker {
-  explicit Worker(int cells) : strips(cells), scratch(cells) {}
+  Worker(int cells, bool is_single) : strips(cells), scratch(cells) {
+    if (is_single) single.emplace(cells);
+  }
   StripSet strips;
   swe::Scratch<double> scratch;
+  std::optional<SingleBlock> single;
   double fastest = 0.0;
   std::int64_t computed = 0;
   std::vector<support::FixedPointSum> sums;
@@ -38,7 +43,7 @@ void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
   same_.assign(n, 0);
   if (measures_) block_seconds_.assign(n, 0.0);
   while (workers_.size() < static_cast<std::size_t>(omp_get_max_threads()))
-    workers_.push_back(std::make_unique<Worker>(problem_.cells()));
+    workers_.push_back(std::make_unique<Worker>(problem_.cells(), problem_.is_single()));
   is_new_ = copies_bed_ = true;
 }
 
@@ -46,7 +51,10 @@ void ShallowWaterStage::measure_state(const amr::Mesh<2>& mesh, const amr::Field
   double fastest = 0.0;
 #pragma omp parallel for schedule(static) reduction(max : fastest)
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    const auto found = swe::measure_block(problem_.shape(mesh.level(i)), problem_.physics(), fields.block(i));
+    const auto shape = problem_.shape(mesh.level(i));
+    auto& single = workers_[std::size_t(omp_get_thread_num())]->single;
+    const auto found = single ? single->measure(shape, problem_.physics(), fields.block(i))
+                              : swe::measure_block(shape, problem_.physics(), fields.block(i));
     had_water_[std::size_t(i)] = found.largest_depth > 0.0;
     fastest = std::max(fastest, found.fastest);
   }
@@ -143,8 +151,11 @@ void ShallowWaterStage::compute_block(const Pass& pass, std::int32_t i, Worker& 
     same = 1;
   } else {
     if (copies_bed_) std::copy_n(in + swe::kBed * plane, 2 * plane, out + swe::kBed * plane);
-    const auto found = swe::advance_block(shape, problem_.physics(), in, worker.strips.strips,
-                                          pass.second ? out : nullptr, step(), out, worker.scratch);
+    const double* const old = pass.second ? out : nullptr;
+    const auto& strips = worker.strips.strips;
+    const auto found =
+        worker.single ? worker.single->advance(shape, problem_.physics(), in, strips, old, step(), out)
+                      : swe::advance_block(shape, problem_.physics(), in, strips, old, step(), out, worker.scratch);
     has_water_[std::size_t(i)] = found.largest_depth > 0.0;
     same = 0;
     worker.fastest = std::max(worker.fastest, found.fastest);

@@ -34,6 +34,7 @@ class ShallowWaterStage final : public WaterStage {
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override {
     return problem_.is_closed() ? 1 : 0;
   }
+  [[nodiscard]] double rounding_drift() const override { return problem_.rounding_drift(); }
 
   [[nodiscard]] std::int64_t computed() override { return computed_; }
   void wetted(std::span<const std::int32_t> blocks) override;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "workloads/shallow_water/maps.hpp"
+#include "workloads/shallow_water/single.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -83,6 +84,7 @@ void WaterTransfer::merge(const kernels::BlockLayout& layout, std::span<const do
       }
     }
   }
+  if (is_single_) round_to_single(whole);
   std::copy(whole.begin(), whole.end(), parent);
 }
 
@@ -125,6 +127,7 @@ void WaterTransfer::split(const kernels::BlockLayout& layout, const double* pare
       }
     }
   }
+  if (is_single_) round_to_single(whole);
   std::copy(whole.begin(), whole.end(), child);
 }
 
@@ -163,6 +166,7 @@ void settle_bed(const Problem& problem, const amr::Mesh<2>& mesh, std::int32_t i
       }
     }
   }
+  if (problem.is_single()) round_to_single({block, water::kMoving * plane});
 }
 
 }  // namespace amrbench::workloads::shallow_water

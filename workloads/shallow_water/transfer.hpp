@@ -10,13 +10,14 @@ namespace amrbench::workloads::shallow_water {
 /// beside it is dry they are even.
 class WaterTransfer final : public amr::LevelTransfer {
  public:
-  explicit WaterTransfer(double dry_depth) : dry_depth_(dry_depth) {}
+  WaterTransfer(double dry_depth, bool single) : dry_depth_(dry_depth), is_single_(single) {}
   void merge(const kernels::BlockLayout& layout, std::span<const double* const> children,
              double* parent) const override;
   void split(const kernels::BlockLayout& layout, const double* parent, int octant, double* child) const override;
 
  private:
   double dry_depth_;
+  bool is_single_;  ///< results are rounded (single.hpp)
 };
 
 /// Puts the bed of the problem under a block that was split off, whose cells hold the bed of their parents. Each four
