@@ -48,7 +48,7 @@ TEST_F(ShallowWaterOnGpus, SameBitsAsOnTheHost) {
     config.shallow_water.limiter = limiters[random() % limiters.size()];
     config.partition.method = methods[random() % methods.size()];
     config.run.overlap = random() % 2 != 0;
-    config.shallow_water.maps = random() % 2 != 0;
+    config.shallow_water.maps = !narrow && random() % 2 != 0;  // of square cells
     config.shallow_water.precision = precision;
     SCOPED_TRACE(problem + ", " + precision + ", edge " + std::to_string(edge) + ", " + config.shallow_water.limiter +
                  ", " + config.partition.method + ", seed " + std::to_string(kSeed));
