@@ -26,10 +26,10 @@ template <class Real>
   return {{rows.row[0] + by, rows.row[1] + by, rows.row[2] + by, rows.row[3] + by}};
 }
 
-/// `count` up to whole vectors of 32 bytes.
+/// `count` up to whole vectors: of 4 doubles, or of 16 floats, whose loops' ends compilers leave in single values.
 template <class Real>
 [[nodiscard]] constexpr int whole_vectors(int count) {
-  constexpr int kWidth = 32 / int(sizeof(Real));
+  constexpr int kWidth = sizeof(Real) == 4 ? 16 : 4;
   return (count + kWidth - 1) / kWidth * kWidth;
 }
 
