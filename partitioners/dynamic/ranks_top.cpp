@@ -79,8 +79,13 @@ class LevelCutter {
     std::vector<Window> windows;
     for (std::size_t c = 0; c < cuts.size(); ++c)
       windows.push_back({ordered_bits(cuts[c].low), ordered_bits(cuts[c].high), 0, counts[c] / 2 - 1, counts[c]});
+    std::vector<std::vector<std::uint64_t>> keys(cuts.size());
+    for (std::size_t c = 0; c < cuts.size(); ++c) {
+      keys[c].resize(cuts[c].end - cuts[c].begin);
+      for (std::size_t i = 0; i < keys[c].size(); ++i) keys[c][i] = ordered_bits(x(cuts[c].begin + i, cuts[c].axis));
+    }
     const auto open = [](const Window& w) { return w.low < w.high; };
-    while (std::any_of(windows.begin(), windows.end(), open)) narrow(cuts, windows);
+    while (std::any_of(windows.begin(), windows.end(), open)) narrow(keys, windows);
     for (std::size_t c = 0; c < cuts.size(); ++c) {
       const std::uint64_t bits = windows[c].low;
       constexpr std::uint64_t kSign = std::uint64_t{1} << 63U;
@@ -99,19 +104,17 @@ class LevelCutter {
   }
 
  private:
-  /// One reduction: each window becomes the one of its bins that has the median's place.
-  void narrow(const std::vector<Cutting>& cuts, std::vector<Window>& windows) const {
-    std::vector<std::uint64_t> bins(256 * cuts.size());
-    for (std::size_t c = 0; c < cuts.size(); ++c) {
+  /// One reduction: each window becomes the one of its bins that has the median's place. keys: this rank's in each
+  /// window.
+  void narrow(std::vector<std::vector<std::uint64_t>>& keys, std::vector<Window>& windows) const {
+    std::vector<std::uint64_t> bins(256 * keys.size());
+    for (std::size_t c = 0; c < keys.size(); ++c) {
       const Window& w = windows[c];
       const int shift = w.shift();
-      for (std::size_t i = cuts[c].begin; i < cuts[c].end; ++i) {
-        const std::uint64_t key = ordered_bits(x(i, cuts[c].axis));
-        if (key >= w.low && key <= w.high) ++bins[256 * c + ((key - w.low) >> shift)];
-      }
+      for (const std::uint64_t key : keys[c]) ++bins[256 * c + ((key - w.low) >> shift)];
     }
     support::all_sum(comm_, std::span(bins));
-    for (std::size_t c = 0; c < cuts.size(); ++c) {
+    for (std::size_t c = 0; c < keys.size(); ++c) {
       Window& w = windows[c];
       if (w.low == w.high) continue;
       const int shift = w.shift();
@@ -120,6 +123,7 @@ class LevelCutter {
       w.inside = bins[256 * c + bin];
       w.low += bin << shift;
       w.high = std::min(w.high, w.low + ((std::uint64_t{1} << shift) - 1));
+      std::erase_if(keys[c], [&](std::uint64_t key) { return key < w.low || key > w.high; });
     }
   }
 
