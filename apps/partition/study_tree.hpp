@@ -3,6 +3,7 @@
 // all points of the study, passes its share of each batch to the tree, and gets the parts of all points.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "partitioners/dynamic/ranks_tree.hpp"

@@ -65,24 +65,19 @@ void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool
   });
 }
 
-/// Sends the entries of a batch that are chosen (none given: all) to the ranks of their points' domains.
-auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to, std::span<const std::uint8_t> chosen)
-    -> Rows {
+/// Sends the entries of a batch to the ranks of their points' domains. to: of moves, else empty.
+auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Rows {
   const auto d = static_cast<std::size_t>(dim_);
   const auto ranks = static_cast<std::size_t>(comm_.size());
   const std::size_t words = 1 + d + (to.data.empty() ? 0 : d);
-  std::vector<int> target(batch.ids.size(), -1);
+  std::vector<int> target(batch.ids.size());
   std::vector<std::size_t> counts(ranks), at(ranks);
 #pragma omp parallel for num_threads(team_size(options_.tree.threads)) schedule(static) if (target.size() >= 4096)
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    if (chosen.empty() || chosen[i] != 0) target[i] = owner_[top_.domain_of(batch.points[i])];
-  }
-  for (const int rank : target)
-    if (rank >= 0) counts[static_cast<std::size_t>(rank)] += words;
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = owner_[top_.domain_of(batch.points[i])];
+  for (const int rank : target) counts[static_cast<std::size_t>(rank)] += words;
   for (std::size_t r = 1; r < ranks; ++r) at[r] = at[r - 1] + counts[r - 1];
   Words out(at[ranks - 1] + counts[ranks - 1]), in;
   for (std::size_t i = 0; i < target.size(); ++i) {
-    if (target[i] < 0) continue;
     std::uint64_t* row = out.data() + at[static_cast<std::size_t>(target[i])];
     at[static_cast<std::size_t>(target[i])] += words;
     row[0] = batch.ids[i];
@@ -97,7 +92,12 @@ auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to, std::
     std::vector<std::size_t> received;
     exchange_in_rounds<std::uint64_t>(comm_, out, counts, options_.message_bytes, in, received);
   }
-  // By domain, entries of one in the order of ranks and of their batches.
+  return by_domain(in, width);
+}
+
+/// Entries of `width` words by domain, those of one in the order of ranks and of their batches.
+auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Rows {
+  const auto d = static_cast<std::size_t>(dim_);
   const std::size_t n = width == 0 ? 0 : in.size() / width;
   const bool moves = width > 1 + d;
   Rows rows;
@@ -134,14 +134,14 @@ void DynamicRanksTree::insert(const PointBatch& batch) {
   if (size_ == 0) {
     build({batch.ids.begin(), batch.ids.end()}, {batch.points.data.begin(), batch.points.data.end()});
   } else {
-    insert_rows(send(batch, {{}, dim_}, {}));
+    insert_rows(send(batch, {{}, dim_}));
     size_ += more;
   }
 }
 
 std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
   check(batch, batch.points, false, false);
-  const Rows rows = send(batch, {{}, dim_}, {});
+  const Rows rows = send(batch, {{}, dim_});
   std::size_t taken = 0;
   for (std::size_t k = 0; k < trees_.size(); ++k)
     if (rows.count(k) > 0) taken += trees_[k]->erase(rows.batch(k, dim_));
@@ -152,9 +152,8 @@ std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
 
 std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to) {
   check(batch, to, true, true);
-  const Rows rows = send(batch, to, {});
+  const Rows rows = send(batch, to);
   const auto d = static_cast<std::size_t>(dim_);
-  PointBatch left_batch;
   std::vector<std::uint64_t> left;
   std::vector<double> left_to;
   std::size_t moved = 0;
@@ -179,8 +178,7 @@ std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to
                      towards[1].begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
     }
   }
-  left_batch = {left, {left_to, dim_}};
-  insert_rows(send(left_batch, {{}, dim_}, {}));
+  insert_rows(send({left, {left_to, dim_}}, {{}, dim_}));
   return support::all_sum(comm_, moved);
 }
 
@@ -258,7 +256,7 @@ void DynamicRanksTree::build(std::vector<std::uint64_t> ids, std::vector<double>
     trees_.push_back(make_dynamic_tree(dim_, tree));
     trees_.back()->enter(top_.entrance(static_cast<std::size_t>(at - owner_.begin())));
   }
-  insert_rows(send({ids, {x, dim_}}, {{}, dim_}, {}));
+  insert_rows(send({ids, {x, dim_}}, {{}, dim_}));
   for (const auto& one : trees_) one->rebuild();
   count();
 }

@@ -70,7 +70,7 @@ class DynamicRanksTree {
 
   /// Over all ranks, as of the last collective call. Not collective.
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Points on this rank, in leaf order of its domains; bytes that this rank holds. Not collective.
+  /// Points on this rank; bytes that it holds. Not collective.
   [[nodiscard]] std::size_t points_here() const;
   [[nodiscard]] std::size_t memory_bytes() const;
   /// Domains of all ranks, and how often the upper tree was built. Not collective.
@@ -85,7 +85,8 @@ class DynamicRanksTree {
   struct Rows;
   using Words = std::vector<std::uint64_t>;
   void check(const PointBatch& batch, PointView<double> to, bool moves, bool finite) const;
-  [[nodiscard]] Rows send(const PointBatch& batch, PointView<double> to, std::span<const std::uint8_t> chosen);
+  [[nodiscard]] Rows send(const PointBatch& batch, PointView<double> to);
+  [[nodiscard]] Rows by_domain(const Words& in, std::size_t width) const;
   void insert_rows(const Rows& rows);
   void build(std::vector<std::uint64_t> ids, std::vector<double> x);
   [[nodiscard]] bool outgrown() const;
