@@ -10,7 +10,9 @@
 #include "apps/output_file.hpp"
 #include "apps/partition/memory.hpp"
 #include "apps/partition/run.hpp"
+#include "apps/partition/study_tree.hpp"
 #include "apps/thread_count.hpp"
+#include "partitioners/check_together.hpp"
 #include "partitioners/dynamic/neighbour_graph.hpp"
 #include "partitioners/dynamic/rebuild_policy.hpp"
 #include "partitioners/quality.hpp"
@@ -23,18 +25,9 @@ namespace amrbench::apps {
 
 namespace {
 
-using partitioners::DynamicTree;
 using partitioners::TreeCurve;
 using support::InputError;
 using support::Json;
-
-/// Seconds that `work` takes.
-template <class Work>
-double timed(Work&& work) {
-  const double start = support::Metrics::steady_seconds();
-  work();
-  return support::Metrics::steady_seconds() - start;
-}
 
 /// A row of the record.
 struct DynamicRow {
@@ -99,8 +92,7 @@ TreeCurve curve_of(const PartitionArguments& arguments) {
   throw InputError("--dynamic keeps parts along one curve: --method must be morton, hilbert or gensfc");
 }
 
-void check_dynamic(const PartitionArguments& arguments, const support::Communicator& comm) {
-  if (comm.size() > 1) throw InputError(fmt::format("--dynamic works on one rank, not on {}", comm.size()));
+void check_dynamic(const PartitionArguments& arguments) {
   if (arguments.parts.size() != 1) throw InputError("--dynamic takes one part count in --parts");
   const NamedFile others[] = {
       {"--graph", arguments.graph}, {"--weights", arguments.weights},       {"--previous", arguments.previous},
@@ -117,8 +109,9 @@ void check_dynamic(const PartitionArguments& arguments, const support::Communica
 /// The dynamic tree and its parts from round to round.
 class DynamicStudy {
  public:
-  DynamicStudy(const PartitionArguments& arguments, ChangingPoints points)
-      : arguments_(arguments),
+  DynamicStudy(const support::Communicator& comm, const PartitionArguments& arguments, ChangingPoints points)
+      : comm_(comm),
+        arguments_(arguments),
         curve_(curve_of(arguments)),
         rule_(partitioners::slice_rule_from_name(arguments.slices, "--slices")),
         points_(std::move(points)),
@@ -129,7 +122,7 @@ class DynamicStudy {
     options_.balance = arguments.balance;
     options_.threads = arguments.threads;
     std::iota(ids_.begin(), ids_.end(), std::uint64_t{0});
-    tree_ = partitioners::make_dynamic_tree(points_.points().dim, options_);
+    tree_ = std::make_unique<StudyTree>(comm_, points_.points().dim, options_, curve_);
   }
 
   /// The tree of the input: round 0.
@@ -168,11 +161,20 @@ class DynamicStudy {
   }
 
  private:
-  void cut(DynamicTree& tree, double& seconds, std::vector<std::int32_t>& part) {
+  /// Seconds that `work` takes on the slowest rank, the same on all.
+  template <class Work>
+  double timed(Work&& work) const {
+    support::barrier(comm_);
+    const double start = support::Metrics::steady_seconds();
+    work();
+    return support::all_max(comm_, support::Metrics::steady_seconds() - start);
+  }
+
+  void cut(StudyTree& tree, double& seconds, std::vector<std::int32_t>& part) {
     part.resize(points_.size());
     std::vector<std::int64_t> cuts;
-    seconds += timed([&] { cuts = tree.part_cuts(curve_, arguments_.parts[0].parts, rule_); });
-    tree.write_parts(curve_, cuts, part);  // for measures: who only wants parts has them as stretches of leaves
+    seconds += timed([&] { cuts = tree.part_cuts(arguments_.parts[0].parts, rule_); });
+    tree.write_parts(cuts, part);  // for measures: who only wants parts has them as stretches of leaves
   }
 
   void maybe_rebuild(DynamicRow& row) {
@@ -184,8 +186,22 @@ class DynamicStudy {
     cut(*tree_, row.cut_s, part_);
   }
 
+  /// A tree over ranks of the points, made anew, and its parts.
+  double new_spread_seconds() {
+    new_before_.swap(new_part_);
+    std::unique_ptr<StudyTree> tree;
+    double cut_s = 0;
+    const double seconds = timed([&] {
+      tree = std::make_unique<StudyTree>(comm_, points_.points().dim, options_, curve_);
+      tree->insert({ids_, points_.points()});
+    });
+    cut(*tree, cut_s, new_part_);
+    return seconds + cut_s;
+  }
+
   /// A static tree of the points and its leaves along the curve.
   double new_tree_seconds() {
+    if (comm_.size() > 1) return new_spread_seconds();
     partitioners::KdTreeOptions options;
     options.rule.below = options_.splitter;
     options.bucket = options_.bucket;
@@ -229,7 +245,7 @@ class DynamicStudy {
 
   void finish(DynamicRow& row) {
     row.depth = tree_->depth();
-    row.depth_bound = partitioners::median_levels(tree_->size(), options_.bucket) + 2;
+    row.depth_bound = tree_->depth_bound();
     row.leaves = tree_->leaf_count();
     row.memory_bytes = tree_->memory_bytes();
     row.quality = partitioners::measure_quality(part_, arguments_.parts[0].parts, {}, nullptr, arguments_.threads);
@@ -244,13 +260,14 @@ class DynamicStudy {
     return all;
   }
 
+  const support::Communicator& comm_;
   const PartitionArguments& arguments_;
   TreeCurve curve_;
   partitioners::SliceRule rule_;
   ChangingPoints points_;
   std::vector<std::uint64_t> ids_;
   partitioners::DynamicTreeOptions options_;
-  std::unique_ptr<DynamicTree> tree_;
+  std::unique_ptr<StudyTree> tree_;
   partitioners::RebuildPolicy policy_;
   double rebuild_cost_ = -1;  ///< seconds; -1: not known yet
   std::vector<std::int32_t> part_, new_part_, new_before_;
@@ -301,13 +318,15 @@ void print_summary(std::span<const DynamicRow> rows) {
 
 int dynamic_command(const PartitionArguments& arguments) {
   const auto comm = support::Communicator::world();
-  check_dynamic(arguments, comm);
+  check_dynamic(arguments);
   (void)curve_of(arguments);
   (void)partitioners::splitter_from_name(arguments.splitter);
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
   const NamedFile outputs[] = {{"--csv", arguments.csv}};
   const NamedFile inputs[] = {{"--input", spec.path}};
-  check_output_files(outputs, inputs, arguments.force);
+  partitioners::check_together(comm, [&] {
+    if (comm.is_root()) check_output_files(outputs, inputs, arguments.force);
+  });
   set_threads_and_tell(comm, arguments.threads);
   std::vector<double> start;
   int dim = 0;
@@ -315,24 +334,26 @@ int dynamic_command(const PartitionArguments& arguments) {
     PartitionInput size;
     size.spec = spec;
     if (spec.n > 0) check_partition_size(comm, arguments, spec.n, size);
-    const auto input = partitioners::load_slice<double>(comm, spec, arguments.threads);
+    const auto input = partitioners::load_slice<double>(support::Communicator(), spec, arguments.threads);
     if (input.dim == 0) throw InputError(fmt::format("--dynamic works on points, and {} has none", input.name));
     if (input.weighted)
       throw InputError(
           fmt::format("--dynamic counts every point as 1, and {} has weights: use points without", input.name));
-    for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
+    if (comm.is_root())
+      for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
     start.assign(input.points.begin(), input.points.end());
     dim = input.dim;
   }
-  DynamicStudy study(arguments, ChangingPoints(std::move(start), dim, arguments.batch, arguments.shift));
+  DynamicStudy study(comm, arguments, ChangingPoints(std::move(start), dim, arguments.batch, arguments.shift));
   std::vector<DynamicRow> rows{study.start()};
-  print_rows(rows);
+  if (comm.is_root()) print_rows(rows);
   for (int round = 1; round <= arguments.dynamic_rounds; ++round) {
     const bool measured =
         round == arguments.dynamic_rounds || (arguments.cut_every > 0 && round % arguments.cut_every == 0);
     rows.push_back(study.round(round, measured));
-    print_rows(rows);
+    if (comm.is_root()) print_rows(rows);
   }
+  if (!comm.is_root()) return 0;
   print_summary(rows);
   if (arguments.csv.empty()) return 0;
   std::vector<Json> lines;

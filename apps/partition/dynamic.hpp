@@ -49,7 +49,8 @@ class ChangingPoints {
 };
 
 /// Runs the study, prints a line a round and writes --csv. Throws support::InputError for what does not go with
-/// --dynamic. One rank. Returns the exit status.
+/// --dynamic. Times are those of the slowest rank; rank 0 prints and writes. Every rank holds all points of the study.
+/// Collective over the job. Returns the exit status.
 int dynamic_command(const PartitionArguments& arguments);
 
 }  // namespace amrbench::apps

@@ -68,8 +68,9 @@ class PoolWalker {
   }
 
   /// Cells of at most `most` points where they can be, in curve order.
-  [[nodiscard]] std::vector<State> pieces(std::uint32_t most) const {
-    std::vector<State> done, stack{{0, 0, static_cast<std::uint8_t>(pool_.nodes[0].axis)}};
+  [[nodiscard]] std::vector<State> pieces(std::uint32_t most, const CurveEntrance& entrance) const {
+    const auto axis = static_cast<std::uint8_t>(pool_.nodes[0].axis);
+    std::vector<State> done, stack{{0, entrance.corner, entrance.travel.value_or(axis)}};
     while (!stack.empty()) {
       const State s = stack.back();
       stack.pop_back();
@@ -91,10 +92,11 @@ class PoolWalker {
 
 }  // namespace
 
-std::vector<std::uint32_t> leaves_along(const NodePool& pool, int dim, TreeCurve curve, int threads) {
+std::vector<std::uint32_t> leaves_along(const NodePool& pool, int dim, TreeCurve curve, int threads,
+                                        const CurveEntrance& entrance) {
   check_curve(dim, curve);
   const PoolWalker walker(pool, dim, curve);
-  const auto pieces = walker.pieces(std::max<std::uint32_t>(pool.info[0].count / 64, 4096));
+  const auto pieces = walker.pieces(std::max<std::uint32_t>(pool.info[0].count / 64, 4096), entrance);
   std::vector<std::vector<std::uint32_t>> found(pieces.size());
 #pragma omp parallel for num_threads(threads) schedule(dynamic)
   for (std::size_t p = 0; p < pieces.size(); ++p) walker.walk(pieces[p], found[p]);

@@ -11,7 +11,8 @@
 
 namespace amrbench::partitioners::dynamic {
 
-/// Numbers of leaves in curve order. O(leaves), by `threads`.
-std::vector<std::uint32_t> leaves_along(const NodePool& pool, int dim, TreeCurve curve, int threads);
+/// Numbers of leaves in curve order, from where the curve enters the root. O(leaves), by `threads`.
+std::vector<std::uint32_t> leaves_along(const NodePool& pool, int dim, TreeCurve curve, int threads,
+                                        const CurveEntrance& entrance = {});
 
 }  // namespace amrbench::partitioners::dynamic

@@ -30,14 +30,14 @@ Tree<R>::Tree(int dim, const DynamicTreeOptions& options, int threads)
 template <class R>
 std::span<const std::uint32_t> Tree<R>::leaves(TreeCurve curve) {
   if (order_curve_ != curve) {
-    order_ = leaves_along(pool_, dim_, curve, team(size_));
+    order_ = leaves_along(pool_, dim_, curve, team(size_), entrance_);
     order_curve_ = curve;
   }
   return order_;
 }
 
 template <class R>
-std::vector<std::int64_t> Tree<R>::part_cuts(TreeCurve curve, int parts, SliceRule rule) {
+std::vector<std::uint64_t> Tree<R>::leaf_loads(TreeCurve curve) {
   const auto order = leaves(curve);
   std::vector<std::uint64_t> weight(order.size());
 #pragma omp parallel for num_threads(team(size_)) schedule(static)
@@ -45,7 +45,13 @@ std::vector<std::int64_t> Tree<R>::part_cuts(TreeCurve curve, int parts, SliceRu
     const Leaf<R>& leaf = leaves_[order[i]];
     weight[i] = R::kWeighted && options_.weighted ? leaf.weight : leaf.count;
   }
-  return slice_on_ranks(support::Communicator(), weight, weight.size(), parts, rule);
+  return weight;
+}
+
+template <class R>
+std::vector<std::int64_t> Tree<R>::part_cuts(TreeCurve curve, int parts, SliceRule rule) {
+  const std::vector<std::uint64_t> loads = leaf_loads(curve);
+  return slice_on_ranks(support::Communicator(), loads, loads.size(), parts, rule);
 }
 
 template <class R>

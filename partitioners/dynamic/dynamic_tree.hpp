@@ -94,6 +94,12 @@ class DynamicTree {
 
   /// Leaves along the curve, by number (of at()). O(leaves), kept until leaves change.
   virtual std::span<const std::uint32_t> leaves(TreeCurve curve) = 0;
+  /// Where curves enter the root from now on, for a tree that is a part of another one.
+  virtual void enter(const CurveEntrance& entrance) = 0;
+  /// Points of each leaf along the curve, or their weights in weighted trees. O(leaves).
+  virtual std::vector<std::uint64_t> leaf_loads(TreeCurve curve) = 0;
+  /// Appends the identities of a leaf's points. O(points of it).
+  virtual void append_ids(std::uint32_t leaf, std::vector<std::uint64_t>& ids) const = 0;
   /// Where parts begin in leaves(curve): part p has the leaves [cuts[p], cuts[p + 1]), so a part exceeds the mean by a
   /// leaf. By weight in weighted trees, else by points. O(leaves + parts); no points are looked at.
   virtual std::vector<std::int64_t> part_cuts(TreeCurve curve, int parts, SliceRule rule) = 0;

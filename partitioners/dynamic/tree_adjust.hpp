@@ -18,6 +18,7 @@ void Tree<R>::mark_changed() {
       at = pool_.info[at].parent;
     }
   }
+  changed_.clear();
 }
 
 template <class R>

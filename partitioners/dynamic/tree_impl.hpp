@@ -42,6 +42,14 @@ class Tree final : public DynamicTree {
   void rebuild() override;
 
   std::span<const std::uint32_t> leaves(TreeCurve curve) override;
+  void enter(const CurveEntrance& entrance) override {
+    entrance_ = entrance;
+    order_curve_.reset();
+  }
+  std::vector<std::uint64_t> leaf_loads(TreeCurve curve) override;
+  void append_ids(std::uint32_t leaf, std::vector<std::uint64_t>& ids) const override {
+    for (const R& r : leaves_[leaf].points()) ids.push_back(r.id);
+  }
   std::vector<std::int64_t> part_cuts(TreeCurve curve, int parts, SliceRule rule) override;
   void write_parts(TreeCurve curve, std::span<const std::int64_t> cuts, std::span<std::int32_t> part) override;
 
@@ -143,6 +151,7 @@ class Tree final : public DynamicTree {
   std::vector<std::uint32_t> unused_leaves_;
   std::vector<std::uint32_t> changed_;  ///< leaves that batches wrote since the last adjust()
 
+  CurveEntrance entrance_;
   std::optional<TreeCurve> order_curve_;  ///< of order_; empty: to be found again
   std::vector<std::uint32_t> order_;
 

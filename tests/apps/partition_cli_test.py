@@ -44,8 +44,8 @@ class Partition(unittest.TestCase):
             file.write(content if isinstance(content, bytes) else content.encode())
         return name
 
-    def done(self, *args):
-        status, out, err = run("partition", *args, cwd=self.folder)
+    def done(self, *args, ranks=0):
+        status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
         self.assertEqual((status, err), (0, ""))
         return out
 
@@ -362,9 +362,9 @@ class Partition(unittest.TestCase):
     # Times, and room taken by threads.
     VARYING = {"erase_s", "insert_s", "move_s", "adjust_s", "rebuild_s", "cut_s", "updates_per_s", "new_tree_s", "memory_bytes"}
 
-    def dynamic_study(self, name, *more):
+    def dynamic_study(self, name, *more, **how):
         out = self.done("--input", "cluster:3000:3:2", "--method", "gensfc", "--parts", "8", "--splitter", "selection",
-                        "--bucket", "16", "--dynamic", "12", "--batch", "0.1", "--shift", "0.05", "--csv", name, *more)
+                        "--bucket", "16", "--dynamic", "12", "--batch", "0.1", "--shift", "0.05", "--csv", name, *more, **how)
         with open(self.path(name), newline="", encoding="utf-8") as file:
             return out, list(csv.DictReader(file))
 
@@ -391,12 +391,25 @@ class Partition(unittest.TestCase):
             kept.append([{key: row[key] for key in row if key not in self.VARYING} for row in rows])
         self.assertEqual(kept[0], kept[1])
 
+    def test_dynamic_over_ranks_a_row_a_round_and_the_same_on_any(self):
+        kept = []
+        for ranks in (2, 3):
+            out, rows = self.dynamic_study(f"r{ranks}.csv", "--compare", "--cut-every", "5", ranks=ranks)
+            self.assertEqual([row["round"] for row in rows], [str(i) for i in range(13)])
+            for row in rows[1:]:
+                self.assertEqual((row["erased"], row["inserted"], row["moved"]), ("300", "300", "300"))
+                self.assertLessEqual(int(row["depth"]), int(row["depth_bound"]))
+                for load in (row["load_max"], row["new_load_max"]):
+                    self.assertLessEqual(float(load), 375 + 16)
+            self.assertIn("of 12 rounds compared", out)
+            kept.append([{key: row[key] for key in row if key not in self.VARYING} for row in rows])
+        self.assertEqual(kept[0], kept[1])
+
     def test_dynamic_refuses_what_does_not_go_with_it(self):
         base = ("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2")
         self.refused(*base, "--json", "x.json", says="--json does not go with --dynamic")
         self.refused(*base, "--weights", "random:1", says="--weights does not go with --dynamic")
         self.refused(*base, "--splitter", "sampled_median", says="takes midpoint, median or selection")
-        self.refused(*base, says="works on one rank", ranks=2)
         self.refused("--input", "uniform:500", "--method", "orb", "--parts", "4", "--dynamic", "2",
                      says="--method must be morton, hilbert or gensfc")
         self.refused("--input", "uniform:500", "--method", "morton", "--parts", "4,5", "--dynamic", "2",

@@ -1,0 +1,314 @@
+#include "partitioners/dynamic/ranks_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "partitioners/bounded_exchange.hpp"
+#include "partitioners/check_together.hpp"
+#include "partitioners/threads.hpp"
+#include "support/error.hpp"
+
+namespace amrbench::partitioners {
+
+/// Points that came to this rank, by domain: those of domain first_ + k are [start[k], start[k + 1]).
+struct DynamicRanksTree::Rows {
+  std::vector<std::size_t> start;
+  std::vector<std::uint64_t> ids;
+  std::vector<double> x, to;  ///< dim a point; to: of moves
+
+  [[nodiscard]] std::size_t count(std::size_t k) const { return start[k + 1] - start[k]; }
+  [[nodiscard]] PointBatch batch(std::size_t k, int dim) const {
+    return {std::span(ids).subspan(start[k], count(k)), view(x, k, dim)};
+  }
+  [[nodiscard]] PointView<double> view(const std::vector<double>& from, std::size_t k, int dim) const {
+    const auto d = static_cast<std::size_t>(dim);
+    return {std::span(from).subspan(start[k] * d, count(k) * d), dim};
+  }
+};
+
+DynamicRanksTree::DynamicRanksTree(const support::Communicator& comm, int dim, const RanksTreeOptions& options)
+    : comm_(comm), dim_(dim), options_(options), owner_(1, 0), counts_(1, 0) {
+  using support::InputError;
+  if (options.tree.weighted) throw InputError("a dynamic tree over ranks takes points without weights");
+  if (options.domains < 1 || options.domains > std::size_t{1} << 20 || !std::has_single_bit(options.domains))
+    throw InputError("domains is " + std::to_string(options.domains) + ": must be a power of two from 1 to 2^20");
+  if (options.message_bytes < 1) throw InputError("message_bytes is 0: must be at least 1");
+  auto first = make_dynamic_tree(dim, options.tree);  // on every rank, for its checks
+  if (dim > 3) options_.curve = TreeCurve::morton;
+  if (comm.rank() == 0) trees_.push_back(std::move(first));
+}
+
+void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool moves, bool finite) const {
+  using support::InputError;
+  std::size_t all = 0;
+  if (!moves && finite) all = size_ + support::all_sum(comm_, batch.ids.size());
+  check_together(comm_, [&] {
+    const auto d = static_cast<std::size_t>(dim_);
+    for (const PointView<double>& points : {batch.points, moves ? to : batch.points}) {
+      if (points.dim != dim_)
+        throw InputError("a batch has points of " + std::to_string(points.dim) + " dimensions, the tree of " +
+                         std::to_string(dim_));
+      if (points.data.size() != batch.ids.size() * d)
+        throw InputError("a batch has " + std::to_string(batch.ids.size()) + " identities and " +
+                         std::to_string(points.data.size()) + " coordinates: give " + std::to_string(dim_) +
+                         " a point");
+    }
+    if (!batch.weights.empty()) throw InputError("a dynamic tree over ranks takes points without weights");
+    if (all >= std::numeric_limits<std::uint32_t>::max() / 2)
+      throw InputError(std::to_string(all) + " points are too many: a dynamic tree holds fewer than 2^31 - 1");
+    const std::span<const double> put = moves ? to.data : batch.points.data;
+    if (finite && !std::all_of(put.begin(), put.end(), [](double v) { return std::isfinite(v); }))
+      throw InputError("a batch has a coordinate that is not finite");
+  });
+}
+
+/// Sends the entries of a batch to the ranks of their points' domains. to: of moves, else empty.
+auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Rows {
+  const auto d = static_cast<std::size_t>(dim_);
+  const auto ranks = static_cast<std::size_t>(comm_.size());
+  const std::size_t words = 1 + d + (to.data.empty() ? 0 : d);
+  std::vector<int> target(batch.ids.size());
+  std::vector<std::size_t> counts(ranks), at(ranks);
+#pragma omp parallel for num_threads(team_size(options_.tree.threads)) schedule(static) if (target.size() >= 4096)
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = owner_[top_.domain_of(batch.points[i])];
+  for (const int rank : target) counts[static_cast<std::size_t>(rank)] += words;
+  for (std::size_t r = 1; r < ranks; ++r) at[r] = at[r - 1] + counts[r - 1];
+  Words out(at[ranks - 1] + counts[ranks - 1]), in;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    std::uint64_t* row = out.data() + at[static_cast<std::size_t>(target[i])];
+    at[static_cast<std::size_t>(target[i])] += words;
+    row[0] = batch.ids[i];
+    for (std::size_t k = 0; k < d; ++k) row[1 + k] = std::bit_cast<std::uint64_t>(batch.points[i][k]);
+    for (std::size_t k = d + 1; k < words; ++k) row[k] = std::bit_cast<std::uint64_t>(to[i][k - d - 1]);
+  }
+  // A rank without entries does not know whether the others' are moves: rows say it by their length.
+  const std::size_t width = support::all_max(comm_, out.empty() ? std::size_t{0} : words);
+  if (comm_.size() == 1) {
+    in = std::move(out);
+  } else {
+    std::vector<std::size_t> received;
+    exchange_in_rounds<std::uint64_t>(comm_, out, counts, options_.message_bytes, in, received);
+  }
+  return by_domain(in, width);
+}
+
+/// Entries of `width` words by domain, those of one in the order of ranks and of their batches.
+auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Rows {
+  const auto d = static_cast<std::size_t>(dim_);
+  const std::size_t n = width == 0 ? 0 : in.size() / width;
+  const bool moves = width > 1 + d;
+  Rows rows;
+  rows.start.assign(trees_.size() + 1, 0);
+  std::vector<std::uint32_t> place(n);
+  std::vector<double> x(d);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t k = 0; k < d; ++k) x[k] = std::bit_cast<double>(in[i * width + 1 + k]);
+    place[i] = static_cast<std::uint32_t>(top_.domain_of(x.data()) - first_);
+    ++rows.start[place[i] + 1];
+  }
+  for (std::size_t k = 0; k < trees_.size(); ++k) rows.start[k + 1] += rows.start[k];
+  std::vector<std::size_t> next = rows.start;
+  rows.ids.resize(n);
+  rows.x.resize(n * d);
+  rows.to.resize(moves ? n * d : 0);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t j = next[place[i]]++;
+    rows.ids[j] = in[i * width];
+    for (std::size_t k = 0; k < d; ++k) rows.x[j * d + k] = std::bit_cast<double>(in[i * width + 1 + k]);
+    for (std::size_t k = 0; moves && k < d; ++k) rows.to[j * d + k] = std::bit_cast<double>(in[i * width + 1 + d + k]);
+  }
+  return rows;
+}
+
+void DynamicRanksTree::insert_rows(const Rows& rows) {
+  for (std::size_t k = 0; k < trees_.size(); ++k)
+    if (rows.count(k) > 0) trees_[k]->insert(rows.batch(k, dim_));
+}
+
+void DynamicRanksTree::insert(const PointBatch& batch) {
+  check(batch, batch.points, false, true);
+  const std::size_t more = support::all_sum(comm_, batch.ids.size());
+  if (size_ == 0) {
+    build({batch.ids.begin(), batch.ids.end()}, {batch.points.data.begin(), batch.points.data.end()});
+  } else {
+    insert_rows(send(batch, {{}, dim_}));
+    size_ += more;
+  }
+}
+
+std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
+  check(batch, batch.points, false, false);
+  const Rows rows = send(batch, {{}, dim_});
+  std::size_t taken = 0;
+  for (std::size_t k = 0; k < trees_.size(); ++k)
+    if (rows.count(k) > 0) taken += trees_[k]->erase(rows.batch(k, dim_));
+  taken = support::all_sum(comm_, taken);
+  size_ -= taken;
+  return taken;
+}
+
+std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to) {
+  check(batch, to, true, true);
+  const Rows rows = send(batch, to);
+  const auto d = static_cast<std::size_t>(dim_);
+  std::vector<std::uint64_t> left;
+  std::vector<double> left_to;
+  std::size_t moved = 0;
+  for (std::size_t k = 0; k < trees_.size(); ++k) {
+    std::vector<std::uint64_t> ids[2];  // of those that stay, and of those that leave
+    std::vector<double> from[2], towards[2];
+    for (std::size_t i = rows.start[k]; i < rows.start[k + 1]; ++i) {
+      const double* x = rows.to.data() + i * d;
+      const int leaves = top_.domain_of(x) == first_ + k ? 0 : 1;
+      ids[leaves].push_back(rows.ids[i]);
+      from[leaves].insert(from[leaves].end(), rows.x.begin() + static_cast<std::ptrdiff_t>(i * d),
+                          rows.x.begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
+      towards[leaves].insert(towards[leaves].end(), x, x + d);
+    }
+    std::vector<std::uint8_t> found(ids[1].size());
+    moved += trees_[k]->erase({ids[1], {from[1], dim_}}, found);
+    moved += trees_[k]->move({ids[0], {from[0], dim_}}, {towards[0], dim_});
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (found[i] == 0) continue;
+      left.push_back(ids[1][i]);
+      left_to.insert(left_to.end(), towards[1].begin() + static_cast<std::ptrdiff_t>(i * d),
+                     towards[1].begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
+    }
+  }
+  insert_rows(send({left, {left_to, dim_}}, {{}, dim_}));
+  return support::all_sum(comm_, moved);
+}
+
+/// Counts of all domains.
+void DynamicRanksTree::count() {
+  counts_.assign(top_.domains(), 0);
+  for (std::size_t k = 0; k < trees_.size(); ++k) counts_[first_ + k] = trees_[k]->size();
+  support::all_sum(comm_, std::span(counts_));
+}
+
+bool DynamicRanksTree::outgrown() const {
+  const std::uint64_t share = (size_ + options_.domains - 1) / options_.domains;
+  const std::uint64_t most = std::max({share, static_cast<std::uint64_t>(options_.tree.bucket), largest_});
+  if (*std::max_element(counts_.begin(), counts_.end()) > 2 * most) return true;
+  // Few points are left of many: the upper tree would be deeper than one of them.
+  return top_.depth() > median_levels(size_, options_.tree.bucket) + 1 && largest_ == 0;
+}
+
+Adjustments DynamicRanksTree::adjust() {
+  count();
+  const bool anew = outgrown();
+  Adjustments done;
+  if (anew) {
+    rebuild();
+    if (comm_.rank() == 0) done.rebuilds = 1;
+    if (comm_.rank() == 0) done.rebuilt_points = size_;
+  } else {
+    for (const auto& tree : trees_) {
+      const Adjustments one = tree->adjust();
+      done.splits += one.splits;
+      done.merges += one.merges;
+      done.lifts += one.lifts;
+      done.rebuilds += one.rebuilds;
+      done.rebuilt_points += one.rebuilt_points;
+    }
+  }
+  std::uint64_t sums[] = {done.splits, done.merges, done.lifts, done.rebuilds, done.rebuilt_points};
+  support::all_sum(comm_, std::span<std::uint64_t>(sums));
+  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
+}
+
+void DynamicRanksTree::rebuild() {
+  std::vector<std::uint64_t> ids;
+  std::vector<double> x;
+  for (auto& tree : trees_) {
+    const DynamicSnapshot shot = tree->snapshot();
+    ids.insert(ids.end(), shot.ids.begin(), shot.ids.end());
+    x.insert(x.end(), shot.coordinates.begin(), shot.coordinates.end());
+    tree.reset();
+  }
+  trees_.clear();
+  build(std::move(ids), std::move(x));
+}
+
+/// The upper tree and all domains of these points of this rank and those of the others.
+void DynamicRanksTree::build(std::vector<std::uint64_t> ids, std::vector<double> x) {
+  const auto& tree = options_.tree;
+  top_.build(comm_, {x, dim_}, {tree.splitter == Splitter::midpoint, tree.bucket, options_.domains}, options_.curve);
+  size_ = 0;
+  for (std::size_t d = 0; d < top_.domains(); ++d) size_ += top_.built(d);
+  ++builds_;
+  largest_ = 0;
+  // Stretches of domains by points: the rank in whose share a domain's middle falls.
+  owner_.assign(top_.domains(), 0);
+  std::uint64_t before = 0;
+  for (std::size_t d = 0; d < top_.domains(); ++d) {
+    if (size_ > 0) owner_[d] = slice_at(2 * static_cast<Mass>(before) + top_.built(d), size_, comm_.size());
+    before += top_.built(d);
+    if (top_.tied() || tree.splitter == Splitter::midpoint) largest_ = std::max(largest_, top_.built(d));
+  }
+  const auto range = std::equal_range(owner_.begin(), owner_.end(), comm_.rank());
+  first_ = static_cast<std::size_t>(range.first - owner_.begin());
+  trees_.clear();
+  for (auto at = range.first; at != range.second; ++at) {
+    trees_.push_back(make_dynamic_tree(dim_, tree));
+    trees_.back()->enter(top_.entrance(static_cast<std::size_t>(at - owner_.begin())));
+  }
+  insert_rows(send({ids, {x, dim_}}, {{}, dim_}));
+  for (const auto& one : trees_) one->rebuild();
+  count();
+}
+
+std::vector<std::int64_t> DynamicRanksTree::part_cuts(int parts, SliceRule rule) {
+  std::vector<std::uint64_t> loads;
+  for (const auto& tree : trees_) {
+    const std::vector<std::uint64_t> more = tree->leaf_loads(options_.curve);
+    loads.insert(loads.end(), more.begin(), more.end());
+  }
+  return slice_on_ranks(comm_, loads, loads.size(), parts, rule);
+}
+
+RankParts DynamicRanksTree::parts_here(std::span<const std::int64_t> cuts) {
+  std::size_t leaves = 0;
+  for (const auto& tree : trees_) leaves += tree->leaf_count();
+  auto leaf = static_cast<std::int64_t>(support::exclusive_sum(comm_, leaves));
+  RankParts result;
+  std::size_t part = 0;
+  for (const auto& tree : trees_) {
+    for (const std::uint32_t number : tree->leaves(options_.curve)) {
+      while (part + 2 < cuts.size() && leaf >= cuts[part + 1]) ++part;
+      tree->append_ids(number, result.ids);
+      result.part.resize(result.ids.size(), static_cast<std::int32_t>(part));
+      ++leaf;
+    }
+  }
+  return result;
+}
+
+std::size_t DynamicRanksTree::points_here() const {
+  std::size_t points = 0;
+  for (const auto& tree : trees_) points += tree->size();
+  return points;
+}
+
+std::size_t DynamicRanksTree::memory_bytes() const {
+  std::size_t bytes = top_.domains() * 64;
+  for (const auto& tree : trees_) bytes += tree->memory_bytes();
+  return bytes;
+}
+
+std::size_t DynamicRanksTree::leaf_count() const {
+  std::size_t leaves = 0;
+  for (const auto& tree : trees_) leaves += tree->leaf_count();
+  return support::all_sum(comm_, leaves);
+}
+
+int DynamicRanksTree::depth() const {
+  int depth = 0;
+  for (std::size_t k = 0; k < trees_.size(); ++k) depth = std::max(depth, top_.level(first_ + k) + trees_[k]->depth());
+  return support::all_max(comm_, depth);
+}
+
+}  // namespace amrbench::partitioners

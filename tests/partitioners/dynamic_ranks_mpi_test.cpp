@@ -1,0 +1,235 @@
+// Dynamic trees over ranks: the points of a plain reference, the parts of one rank, the invariants.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+
+#include "partitioners/dynamic/ranks_tree.hpp"
+#include "support/error.hpp"
+#include "support/mpi.hpp"
+#include "tests/partitioners/point_sets.hpp"
+
+namespace amrbench::partitioners {
+namespace {
+
+using support::Communicator;
+using Place = std::vector<double>;
+
+/// A batch, the same on every rank, of which each rank passes its share.
+struct SharedBatch {
+  int dim = 3;
+  std::vector<std::uint64_t> ids;
+  std::vector<double> x, to;
+
+  void add(std::uint64_t id, const Place& at) {
+    ids.push_back(id);
+    x.insert(x.end(), at.begin(), at.end());
+  }
+  [[nodiscard]] Place at(const std::vector<double>& from, std::size_t i) const {
+    const auto d = static_cast<std::ptrdiff_t>(dim), first = static_cast<std::ptrdiff_t>(i) * d;
+    return {from.begin() + first, from.begin() + first + d};
+  }
+  [[nodiscard]] PointView<double> slice(const std::vector<double>& from, std::size_t begin, std::size_t end) const {
+    const auto d = static_cast<std::size_t>(dim);
+    return {std::span(from).subspan(begin * d, (end - begin) * d), dim};
+  }
+  [[nodiscard]] PointBatch slice(std::size_t begin, std::size_t end) const {
+    return {std::span(ids).subspan(begin, end - begin), slice(x, begin, end)};
+  }
+};
+
+/// The tree over all ranks beside that of this rank alone, and what both must hold.
+struct Pair {
+  Pair(const Communicator& world, const Communicator& alone, int dimension, const RanksTreeOptions& options)
+      : comm(world), dim(dimension), spread(world, dimension, options), whole(alone, dimension, options) {}
+
+  /// Shares of a batch: by ranks, or all on the last one.
+  std::pair<std::size_t, std::size_t> mine(std::size_t n, bool even) const {
+    const auto ranks = static_cast<std::size_t>(comm.size()), rank = static_cast<std::size_t>(comm.rank());
+    if (!even) return rank + 1 == ranks ? std::pair{std::size_t{0}, n} : std::pair{n, n};
+    return {n * rank / ranks, n * (rank + 1) / ranks};
+  }
+
+  void insert(const SharedBatch& b, bool even) {
+    const auto [begin, end] = mine(b.ids.size(), even);
+    spread.insert(b.slice(begin, end));
+    whole.insert(b.slice(0, b.ids.size()));
+    for (std::size_t i = 0; i < b.ids.size(); ++i) held.emplace(b.ids[i], b.at(b.x, i));
+  }
+
+  void erase(const SharedBatch& b, bool even) {
+    const auto [begin, end] = mine(b.ids.size(), even);
+    std::size_t expected = 0;
+    for (std::size_t i = 0; i < b.ids.size(); ++i) expected += take(b.ids[i], b.at(b.x, i)) ? 1U : 0U;
+    EXPECT_EQ(spread.erase(b.slice(begin, end)), expected);
+    EXPECT_EQ(whole.erase(b.slice(0, b.ids.size())), expected);
+  }
+
+  void move(const SharedBatch& b, bool even) {
+    const auto [begin, end] = mine(b.ids.size(), even);
+    std::vector<std::size_t> taken;
+    for (std::size_t i = 0; i < b.ids.size(); ++i)
+      if (take(b.ids[i], b.at(b.x, i))) taken.push_back(i);
+    for (const std::size_t i : taken) held.emplace(b.ids[i], b.at(b.to, i));
+    EXPECT_EQ(spread.move(b.slice(begin, end), b.slice(b.to, begin, end)), taken.size());
+    EXPECT_EQ(whole.move(b.slice(0, b.ids.size()), b.slice(b.to, 0, b.ids.size())), taken.size());
+  }
+
+  bool take(std::uint64_t id, const Place& at) {
+    const auto [first, last] = held.equal_range(id);
+    const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == at; });
+    if (found == last) return false;
+    held.erase(found);
+    return true;
+  }
+
+  const Communicator& comm;
+  int dim;
+  DynamicRanksTree spread, whole;
+  std::multimap<std::uint64_t, Place> held;
+};
+
+struct IdPart {
+  std::uint64_t id;
+  std::int32_t part;
+  auto operator<=>(const IdPart&) const = default;
+};
+
+std::vector<IdPart> sorted_parts(const RankParts& parts) {
+  std::vector<IdPart> result;
+  for (std::size_t i = 0; i < parts.ids.size(); ++i) result.push_back({parts.ids[i], parts.part[i]});
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+void expect_alike(Pair& p, const RanksTreeOptions& options, bool bounded) {
+  ASSERT_EQ(p.spread.size(), p.held.size());
+  ASSERT_EQ(p.whole.size(), p.held.size());
+  ASSERT_EQ(support::all_sum(p.comm, p.spread.points_here()), p.held.size());
+  ASSERT_EQ(p.spread.leaf_count(), p.whole.leaf_count());
+  ASSERT_EQ(p.spread.depth(), p.whole.depth());
+  ASSERT_EQ(p.spread.builds(), p.whole.builds());
+  if (bounded) {
+    ASSERT_LE(p.spread.depth(), median_levels(p.held.size(), options.tree.bucket) + 4);
+  }
+  for (const SliceRule rule : {SliceRule::midpoint, SliceRule::exact}) {
+    const int parts = 7;
+    const auto cuts = p.spread.part_cuts(parts, rule);
+    ASSERT_EQ(cuts, p.whole.part_cuts(parts, rule));
+    const std::vector<IdPart> here = sorted_parts(p.spread.parts_here(cuts));
+    std::vector<IdPart> all = support::all_gather_v<IdPart>(p.comm, here);
+    std::sort(all.begin(), all.end());
+    ASSERT_EQ(all, sorted_parts(p.whole.parts_here(cuts)));
+    std::vector<std::size_t> load(parts);
+    auto next = p.held.begin();
+    for (const IdPart& point : all) {
+      ASSERT_EQ(point.id, (next++)->first);
+      ++load[static_cast<std::size_t>(point.part)];
+    }
+    if (bounded) {
+      ASSERT_LE(*std::max_element(load.begin(), load.end()), all.size() / parts + 1 + options.tree.bucket);
+    }
+  }
+}
+
+SharedBatch picked(const std::multimap<std::uint64_t, Place>& held, int dim, std::size_t wanted, Kind kind,
+                   std::mt19937_64& rng) {
+  SharedBatch batch{dim, {}, {}, {}};
+  for (const auto& [id, at] : held) {
+    if (rng() % held.size() >= wanted) continue;
+    batch.add(id, at);
+    if (rng() % 8 == 0) batch.add(id + 1'000'000, at);  // is not there
+  }
+  batch.to = make_points<double>(kind, batch.ids.size(), dim, rng());
+  return batch;
+}
+
+TEST(DynamicRanksTree, EqualsOneRankAfterEachRandomBatch) {
+  const Communicator comm = Communicator::world();
+  const Communicator alone = comm.split(comm.rank());
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    std::mt19937_64 rng(seed);
+    const Kind kind = kKinds[seed % std::size(kKinds)];
+    const int dims[] = {2, 3, 3, 5};
+    const int dim = dims[rng() % 4];
+    RanksTreeOptions options;
+    options.tree.bucket = 1 + rng() % 30;
+    options.tree.threads = static_cast<int>(1 + seed % 2);
+    options.tree.splitter = rng() % 3 == 0 ? Splitter::midpoint : Splitter::selection;
+    options.curve = dim > 3 ? TreeCurve::morton : static_cast<TreeCurve>(rng() % 3);
+    options.domains = std::size_t{1} << rng() % 7;
+    options.message_bytes = rng() % 2 == 0 ? 1U << 20U : 1 + rng() % 400;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + kind_name(kind) + ", dim " + std::to_string(dim) +
+                 ", domains " + std::to_string(options.domains));
+    const bool ties = kind == Kind::lattice || kind == Kind::coincident || kind == Kind::extreme;
+    const bool bounded = options.tree.splitter == Splitter::selection && !ties;
+    Pair pair(comm, alone, dim, options);
+    std::uint64_t next_id = 0;
+    for (int step = 0; step < 14; ++step) {
+      const std::uint64_t what = step == 10 ? 4 : rng() % 4;
+      const std::size_t n = 1 + rng() % 400;
+      if (what <= 1) {
+        SharedBatch batch{dim, {}, make_points<double>(kind, n, dim, rng()), {}};
+        for (std::size_t i = 0; i < n; ++i) batch.ids.push_back(next_id++);
+        pair.insert(batch, rng() % 3 != 0);
+      } else if (what == 3) {
+        pair.move(picked(pair.held, dim, n, kind, rng), rng() % 3 != 0);
+      } else {  // 4: all of them
+        pair.erase(picked(pair.held, dim, what == 4 ? pair.held.size() : n, kind, rng), rng() % 3 != 0);
+      }
+      if (rng() % 6 == 0) {
+        pair.spread.rebuild();
+        pair.whole.rebuild();
+      } else if (rng() % 4 == 0) {
+        continue;
+      } else {
+        const Adjustments a = pair.spread.adjust(), b = pair.whole.adjust();
+        ASSERT_EQ(a.splits, b.splits);
+        ASSERT_EQ(a.rebuilt_points, b.rebuilt_points);
+      }
+      ASSERT_NO_FATAL_FAILURE(expect_alike(pair, options, bounded)) << "step " << step;
+    }
+  }
+}
+
+TEST(DynamicRanksTree, CoincidentPointsOneDomainAndNothing) {
+  const Communicator comm = Communicator::world();
+  const Communicator alone = comm.split(comm.rank());
+  const RanksTreeOptions options{.tree = {.bucket = 8}, .domains = 16};
+  Pair pair(comm, alone, 3, options);
+  pair.spread.adjust();
+  pair.whole.adjust();
+  ASSERT_NO_FATAL_FAILURE(expect_alike(pair, options, true));
+  SharedBatch twins{3, {}, {}, {}};
+  for (std::uint64_t i = 0; i < 300; ++i) twins.add(i / 2, {1, -2, 3});
+  pair.insert(twins, true);
+  ASSERT_NO_FATAL_FAILURE(expect_alike(pair, options, false));
+  EXPECT_EQ(pair.spread.leaf_count(), 1U);
+  pair.erase(twins, false);
+  pair.erase(twins, true);
+  pair.spread.adjust();
+  pair.whole.adjust();
+  ASSERT_NO_FATAL_FAILURE(expect_alike(pair, options, true));
+  EXPECT_EQ(pair.spread.size(), 0U);
+}
+
+TEST(DynamicRanksTree, RefusesOnEveryRankWhatOneRankGetsWrong) {
+  const Communicator comm = Communicator::world();
+  EXPECT_THROW(DynamicRanksTree(comm, 3, {.tree = {}, .domains = 3}), support::InputError);
+  EXPECT_THROW(DynamicRanksTree(comm, 3, {.tree = {.weighted = true}}), support::InputError);
+  EXPECT_THROW(DynamicRanksTree(comm, 1, {}), support::InputError);
+  DynamicRanksTree tree(comm, 2, {});
+  const std::vector<std::uint64_t> ids{7};
+  const std::vector<double> good{1, 2}, bad{1, std::numeric_limits<double>::infinity()};
+  const bool wrong = comm.rank() + 1 == comm.size();
+  EXPECT_THROW(tree.insert({ids, {wrong ? bad : good, 2}}), support::InputError);
+  EXPECT_EQ(tree.size(), 0U);
+  tree.insert({ids, {good, 2}});
+  EXPECT_THROW(tree.move({ids, {good, 2}}, {wrong ? bad : good, 2}), support::InputError);
+  EXPECT_EQ(tree.erase({ids, {good, 2}}), static_cast<std::size_t>(comm.size()));
+}
+
+}  // namespace
+}  // namespace amrbench::partitioners
