@@ -9,7 +9,17 @@
 
 namespace amrbench::apps {
 
-MemoryEstimate estimate_memory(const amr::Config& config, int ranks) {
+namespace {
+
+/// Of a value where fields lie: GPUs hold floats in single precision, the host never does.
+std::size_t value_bytes(const Config& config) {
+  const bool is_single = config.run.workload == "shallow_water" && config.shallow_water.precision == "single";
+  return is_single && config.device.backend == "cuda" ? sizeof(float) : sizeof(double);
+}
+
+}  // namespace
+
+MemoryEstimate estimate_memory(const Config& config, int ranks) {
   MemoryEstimate estimate;
   constexpr double kBuffers = 2;
   estimate.initial_blocks = 1;
@@ -18,7 +28,7 @@ MemoryEstimate estimate_memory(const amr::Config& config, int ranks) {
   }
   const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
   estimate.variables_padded = layout.lanes * layout.chunks;
-  estimate.block_bytes = static_cast<double>(layout.block_values() * sizeof(double)) * kBuffers;
+  estimate.block_bytes = static_cast<double>(layout.block_values() * value_bytes(config)) * kBuffers;
   estimate.bound_blocks = std::ldexp(estimate.initial_blocks, config.mesh.dim * config.mesh.max_level);
   estimate.initial_bytes = estimate.initial_blocks * estimate.block_bytes;
   estimate.bound_bytes = estimate.bound_blocks * estimate.block_bytes;
@@ -27,7 +37,7 @@ MemoryEstimate estimate_memory(const amr::Config& config, int ranks) {
   return estimate;
 }
 
-std::string describe_memory(const amr::Config& config, int ranks, const std::string& prefix) {
+std::string describe_memory(const Config& config, int ranks, const std::string& prefix) {
   const MemoryEstimate e = estimate_memory(config, ranks);
   const auto& b = config.mesh.block;
   std::string text =

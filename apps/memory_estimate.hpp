@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "amr/config.hpp"
+#include "apps/config.hpp"
 
 namespace amrbench::apps {
 
@@ -19,10 +19,10 @@ struct MemoryEstimate {
 };
 
 /// ranks >= 1; more ranks than blocks is legal. Not collective. O(1).
-MemoryEstimate estimate_memory(const amr::Config& config, int ranks);
+MemoryEstimate estimate_memory(const Config& config, int ranks);
 
 /// The estimate in a few lines for --dry-run, each starting with `prefix`.
-std::string describe_memory(const amr::Config& config, int ranks, const std::string& prefix);
+std::string describe_memory(const Config& config, int ranks, const std::string& prefix);
 
 /// "1.5 GiB": three digits, binary unit.
 std::string format_bytes(double bytes);

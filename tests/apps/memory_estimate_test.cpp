@@ -8,7 +8,7 @@ namespace amrbench::apps {
 namespace {
 
 TEST(MemoryEstimate, OfTheReadmeCase) {
-  amr::Config config;  // 2 x 2 x 2 roots, 8^3 cells, 40 variables, 4 levels
+  Config config;  // 2 x 2 x 2 roots, 8^3 cells, 40 variables, 4 levels
   const MemoryEstimate e = estimate_memory(config, 2);
   EXPECT_EQ(e.variables_padded, 40);
   EXPECT_EQ(e.block_bytes, 512.0 * 40 * 8 * 2);
@@ -20,7 +20,7 @@ TEST(MemoryEstimate, OfTheReadmeCase) {
 }
 
 TEST(MemoryEstimate, RanksShareUnevenlyAndMayBeMoreThanBlocks) {
-  amr::Config config;
+  Config config;
   config.mesh.root = {5, 1, 1};
   config.mesh.max_level = 0;
   EXPECT_EQ(estimate_memory(config, 2).initial_bytes_per_rank, 3 * estimate_memory(config, 1).block_bytes);
@@ -29,7 +29,7 @@ TEST(MemoryEstimate, RanksShareUnevenlyAndMayBeMoreThanBlocks) {
 }
 
 TEST(MemoryEstimate, PaddingIsSmall) {
-  amr::Config config;
+  Config config;
   for (int variables = 1; variables <= 256; ++variables) {
     config.fields.variables = variables;
     const int padded = estimate_memory(config, 1).variables_padded;
@@ -40,8 +40,20 @@ TEST(MemoryEstimate, PaddingIsSmall) {
   EXPECT_EQ(estimate_memory(config, 1).variables_padded, 12);
 }
 
+TEST(MemoryEstimate, SinglePrecisionTakesHalfOfAGpu) {
+  Config config;
+  config.shallow_water.precision = "single";
+  const double whole = estimate_memory(config, 1).block_bytes;
+  config.run.workload = "shallow_water";
+  EXPECT_EQ(estimate_memory(config, 1).block_bytes, whole);
+  config.device.backend = "cuda";
+  EXPECT_EQ(estimate_memory(config, 1).block_bytes, 0.5 * whole);
+  config.shallow_water.precision = "double";
+  EXPECT_EQ(estimate_memory(config, 1).block_bytes, whole);
+}
+
 TEST(MemoryEstimate, TheLargestMeshDoesNotOverflow) {
-  amr::Config config;
+  Config config;
   config.mesh.root = {1, 1, 1};
   config.mesh.block = {32, 32, 32};
   config.mesh.max_level = 20;
@@ -62,7 +74,7 @@ TEST(FormatBytes, ThreeDigits) {
 }
 
 TEST(DescribeMemory, NamesBothMeshes) {
-  amr::Config config;
+  Config config;
   const std::string text = describe_memory(config, 2, "# ");
   EXPECT_NE(text.find("# memory of a block: 320 KiB"), std::string::npos) << text;
   EXPECT_NE(text.find("# root mesh: 8 blocks, 2.50 MiB; 1.25 MiB a rank on 2 ranks\n"), std::string::npos) << text;
