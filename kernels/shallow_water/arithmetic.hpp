@@ -18,9 +18,21 @@ template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real larger(Real a, Real b) {
   return a > b ? a : b;
 }
+/// larger(x, bound) where the bound is +0 or above, smaller(x, bound) where one of both is above 0: GPUs have these of
+/// floats in one operation, which tells zeros apart by their signs.
 template <class Real>
-[[nodiscard]] AMRBENCH_HD inline Real magnitude(Real a) {
-  return a < Real(0) ? -a : a;
+[[nodiscard]] AMRBENCH_HD inline Real at_least(Real x, Real bound) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) return fmaxf(x, bound);
+#endif
+  return larger(x, bound);
+}
+template <class Real>
+[[nodiscard]] AMRBENCH_HD inline Real at_most(Real x, Real bound) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) return fminf(x, bound);
+#endif
+  return smaller(x, bound);
 }
 
 /// Have both the same sign?

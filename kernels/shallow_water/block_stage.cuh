@@ -101,7 +101,8 @@ class Stage {
     Prim left = read(), right = read();
     Difference d = difference(before, left), e = difference(left, right);
     Prim below = sum(left, half_slopes(d, e, left.h));
-#pragma unroll 1
+    constexpr int kFacesAtOnce = sizeof(Real) == 4 ? 2 : 1;  // more registers than doubles leave
+#pragma unroll kFacesAtOnce
     for (int face = begin; face < end; ++face) {
       const Prim next = read();
       d = e;

@@ -73,9 +73,9 @@ class BlockView {
     const Real u = hu * inverse, v = hv * inverse, c = std::sqrt(job_.physics.gravity * h);
     hu = h < dry() ? h * u : hu;
     hv = h < dry() ? h * v : hv;
-    const Real x = (magnitude(u) + c) * (job_.inverse_dx * finer), y = (magnitude(v) + c) * (job_.inverse_dy * finer);
-    fastest = larger(larger(x, y), fastest);
-    least = smaller(h, least);
+    const Real x = (std::abs(u) + c) * (job_.inverse_dx * finer), y = (std::abs(v) + c) * (job_.inverse_dy * finer);
+    fastest = at_least(at_least(x, y), fastest);
+    least = at_most(h, least);
   }
 
  private:

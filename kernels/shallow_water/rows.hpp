@@ -174,7 +174,7 @@ template <class Real>
     const Real u = hu[i] * inverse, v = hv[i] * inverse, c = std::sqrt(gravity * h[i]);
     hu[i] = h[i] < dry ? h[i] * u : hu[i];
     hv[i] = h[i] < dry ? h[i] * v : hv[i];
-    const Real x = (magnitude(u) + c) * inverse_dx, y = (magnitude(v) + c) * inverse_dy;
+    const Real x = (std::abs(u) + c) * inverse_dx, y = (std::abs(v) + c) * inverse_dy;
     fastest = larger(larger(x, y), fastest);
     least = smaller(h[i], least);
     most = larger(h[i], most);
