@@ -101,7 +101,8 @@ class Stage {
     Prim left = read(), right = read();
     Difference d = difference(before, left), e = difference(left, right);
     Prim below = sum(left, half_slopes(d, e, left.h));
-    constexpr int kFacesAtOnce = sizeof(Real) == 4 ? 2 : 1;  // more registers than doubles leave
+    // Two need registers that doubles, divisions and many small blocks do not leave.
+    constexpr int kFacesAtOnce = sizeof(Real) == 4 && kLimiter != Limiter::van_leer && kN >= 16 ? 2 : 1;
 #pragma unroll kFacesAtOnce
     for (int face = begin; face < end; ++face) {
       const Prim next = read();
