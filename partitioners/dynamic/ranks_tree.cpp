@@ -41,10 +41,9 @@ DynamicRanksTree::DynamicRanksTree(const support::Communicator& comm, int dim, c
   if (comm.rank() == 0) trees_.push_back(std::move(first));
 }
 
-void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool moves, bool finite) const {
+void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool moves, bool finite,
+                             std::size_t more) const {
   using support::InputError;
-  std::size_t all = 0;
-  if (!moves && finite) all = size_ + support::all_sum(comm_, batch.ids.size());
   check_together(comm_, [&] {
     const auto d = static_cast<std::size_t>(dim_);
     for (const PointView<double>& points : {batch.points, moves ? to : batch.points}) {
@@ -57,8 +56,8 @@ void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool
                          " a point");
     }
     if (!batch.weights.empty()) throw InputError("a dynamic tree over ranks takes points without weights");
-    if (all >= std::numeric_limits<std::uint32_t>::max() / 2)
-      throw InputError(std::to_string(all) + " points are too many: a dynamic tree holds fewer than 2^31 - 1");
+    if (size_ + more >= std::numeric_limits<std::uint32_t>::max() / 2)
+      throw InputError(std::to_string(size_ + more) + " points are too many: a dynamic tree holds fewer than 2^31 - 1");
     const std::span<const double> put = moves ? to.data : batch.points.data;
     if (finite && !std::all_of(put.begin(), put.end(), [](double v) { return std::isfinite(v); }))
       throw InputError("a batch has a coordinate that is not finite");
@@ -129,8 +128,8 @@ void DynamicRanksTree::insert_rows(const Rows& rows) {
 }
 
 void DynamicRanksTree::insert(const PointBatch& batch) {
-  check(batch, batch.points, false, true);
   const std::size_t more = support::all_sum(comm_, batch.ids.size());
+  check(batch, batch.points, false, true, more);
   if (size_ == 0) {
     build({batch.ids.begin(), batch.ids.end()}, {batch.points.data.begin(), batch.points.data.end()});
   } else {
@@ -140,7 +139,7 @@ void DynamicRanksTree::insert(const PointBatch& batch) {
 }
 
 std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
-  check(batch, batch.points, false, false);
+  check(batch, batch.points, false, false, 0);
   const Rows rows = send(batch, {{}, dim_});
   std::size_t taken = 0;
   for (std::size_t k = 0; k < trees_.size(); ++k)
@@ -151,7 +150,7 @@ std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
 }
 
 std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to) {
-  check(batch, to, true, true);
+  check(batch, to, true, true, 0);
   const Rows rows = send(batch, to);
   const auto d = static_cast<std::size_t>(dim_);
   std::vector<std::uint64_t> left;

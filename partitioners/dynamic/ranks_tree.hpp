@@ -84,7 +84,8 @@ class DynamicRanksTree {
  private:
   struct Rows;
   using Words = std::vector<std::uint64_t>;
-  void check(const PointBatch& batch, PointView<double> to, bool moves, bool finite) const;
+  /// more: points that all ranks want to add. Throws support::InputError.
+  void check(const PointBatch& batch, PointView<double> to, bool moves, bool finite, std::size_t more) const;
   [[nodiscard]] Rows send(const PointBatch& batch, PointView<double> to);
   [[nodiscard]] Rows by_domain(const Words& in, std::size_t width) const;
   void insert_rows(const Rows& rows);

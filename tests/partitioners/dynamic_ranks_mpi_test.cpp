@@ -215,6 +215,25 @@ TEST(DynamicRanksTree, CoincidentPointsOneDomainAndNothing) {
   EXPECT_EQ(pair.spread.size(), 0U);
 }
 
+/// What one adjust() was told of is forgotten by the next.
+TEST(DynamicRanksTree, TakesNoMoreMemoryWhereBatchesRepeat) {
+  const Communicator comm = Communicator::world();
+  const std::size_t n = 2000;
+  DynamicRanksTree tree(comm, 2, {.tree = {.bucket = 16}, .domains = 4});
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < n; ++i) ids.push_back(i);
+  const std::vector<double> x = make_points<double>(Kind::uniform, n, 2, 77);
+  const PointBatch batch = comm.rank() == 0 ? PointBatch{ids, {x, 2}} : PointBatch{{}, {{}, 2}};
+  tree.insert(batch);
+  std::size_t before = 0;
+  for (int round = 0; round < 60; ++round) {
+    ASSERT_EQ(tree.move(batch, batch.points), n);
+    tree.adjust();
+    if (round == 9) before = tree.memory_bytes();
+  }
+  EXPECT_EQ(tree.memory_bytes(), before);
+}
+
 TEST(DynamicRanksTree, RefusesOnEveryRankWhatOneRankGetsWrong) {
   const Communicator comm = Communicator::world();
   EXPECT_THROW(DynamicRanksTree(comm, 3, {.tree = {}, .domains = 3}), support::InputError);

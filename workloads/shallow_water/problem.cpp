@@ -202,6 +202,7 @@ void Problem::fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, dou
       for (int v = 0; v < water::kVariables; ++v) strip[(v * 2 + layer) * n + m] = values[std::size_t(v)];
     }
   }
+  if (is_single_) round_to_single({strip, std::size_t(water::kVariables) * 2 * std::size_t(n)});
 }
 
 void Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, const double* block,
