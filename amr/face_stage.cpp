@@ -44,7 +44,6 @@ FaceStage::~FaceStage() = default;
 
 void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh, layout_);
-  neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(mesh.size());
   std::iota(all_.begin(), all_.end(), 0);
   if (options_.overlap) first_rounds_ = work_rounds(mesh, options_.work, halo_.interior());
@@ -214,7 +213,7 @@ std::vector<support::FixedPointSum> FaceStage::sums() {
 }
 
 HaloSize FaceStage::halo_size() const {
-  return {halo_.bytes_sent_each(), halo_.pieces(), neighbors_};
+  return halo_.size();
 }
 
 std::size_t FaceStage::memory_bytes() const {

@@ -49,7 +49,6 @@ class FaceStage final : public Stage<3> {
   kernels::FlatRows rows_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
-  int neighbors_ = 0;
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
   StagePasses passes_;
   bool streaming_ = false;  ///< stores of results go past the caches

@@ -34,10 +34,12 @@ class Halo {
   [[nodiscard]] const std::vector<std::int32_t>& interior() const { return blocks_.interior; }
   [[nodiscard]] const std::vector<std::int32_t>& border() const { return blocks_.border; }
 
-  [[nodiscard]] std::int64_t bytes_sent_each() const {
-    return static_cast<std::int64_t>(plan_.sends.values * sizeof(double));
+  /// Of one exchange of this rank.
+  [[nodiscard]] HaloSize size() const {
+    HaloSize size;
+    add_sends(plan_.sends, size);
+    return size;
   }
-  [[nodiscard]] std::int64_t pieces() const { return static_cast<std::int64_t>(plan_.sends.pieces.size()); }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

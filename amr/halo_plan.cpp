@@ -154,6 +154,21 @@ HaloPlan make_halo_plan(const Mesh<Dim>& mesh, const PieceSizes& sizes, int axis
                   sizes, neighbors.size())};
 }
 
+void add_sends(const HaloMessages& sends, HaloSize& size) {
+  size.messages.resize(sends.counts.size());
+  size.neighbors = static_cast<int>(sends.counts.size());
+  size.bytes_sent += static_cast<std::int64_t>(sends.values * sizeof(double));
+  size.pieces += static_cast<std::int64_t>(sends.pieces.size());
+  auto piece = sends.pieces.begin();
+  for (std::size_t k = 0; k < sends.counts.size(); ++k) {
+    const std::size_t end = sends.starts[k] + sends.counts[k];
+    const auto next = std::find_if(piece, sends.pieces.end(), [&](const HaloPiece& p) { return p.at >= end; });
+    size.messages[k].bytes += static_cast<std::int64_t>(sends.counts[k] * sizeof(double));
+    size.messages[k].pieces += next - piece;
+    piece = next;
+  }
+}
+
 template <int Dim>
 BlockLists list_blocks(const Mesh<Dim>& mesh) {
   BlockLists lists{{}, {mesh.border().begin(), mesh.border().end()}};

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "amr/halo_size.hpp"
 #include "amr/mesh.hpp"
 #include "kernels/tile.hpp"
 
@@ -54,6 +55,9 @@ template <int Dim>
 template <int Dim>
 [[nodiscard]] HaloPlan make_halo_plan(const Mesh<Dim>& mesh, const PieceSizes& sizes, int axis_begin = 0,
                                       int axis_end = Dim);
+
+/// Adds what one exchange of these messages sends; of plans for the axes of one mesh, one after another.
+void add_sends(const HaloMessages& sends, HaloSize& size);
 
 /// Blocks without and with ghost neighbours, ascending.
 struct BlockLists {

@@ -61,10 +61,11 @@ class LayerHalo {
   /// Blocks without and with ghost neighbours, ascending.
   [[nodiscard]] const BlockLists& blocks() const { return blocks_; }
   /// Of one exchange of this rank.
-  [[nodiscard]] std::int64_t bytes_sent_each() const {
-    return static_cast<std::int64_t>(plan_.sends.values * sizeof(double));
+  [[nodiscard]] HaloSize size() const {
+    HaloSize size;
+    add_sends(plan_.sends, size);
+    return size;
   }
-  [[nodiscard]] std::int64_t pieces() const { return static_cast<std::int64_t>(plan_.sends.pieces.size()); }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

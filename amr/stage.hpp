@@ -13,18 +13,12 @@
 
 #include "amr/config.hpp"
 #include "amr/fields.hpp"
+#include "amr/halo_size.hpp"
 #include "amr/mesh.hpp"
 #include "support/fixed_point_sum.hpp"
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
-
-/// What a stage's halo exchange costs this rank on the present mesh.
-struct HaloSize {
-  std::int64_t bytes_sent = 0;  ///< a stage
-  std::int64_t pieces = 0;      ///< faces that cross to other ranks
-  int neighbors = 0;            ///< ranks exchanged with
-};
 
 /// Counts what an exchange on the host waited for.
 inline void count_wait(support::Metrics& metrics, double seconds) {
@@ -66,6 +60,7 @@ class Stage {
   /// before the first stage. Local.
   [[nodiscard]] virtual std::span<const double> block_seconds() const { return {}; }
 
+  /// Of the present mesh. Local.
   [[nodiscard]] virtual HaloSize halo_size() const = 0;
   [[nodiscard]] virtual StageDevice device() const { return {}; }
   /// Bytes of plans, buffers and scratch on this rank.

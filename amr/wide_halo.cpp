@@ -131,16 +131,10 @@ double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool ov
   return waited;
 }
 
-std::int64_t WideHalo::bytes_sent_each() const {
-  std::size_t values = 0;
-  for (const Axis& axis : axes_) values += axis.pieces.sends.values;
-  return static_cast<std::int64_t>(values * sizeof(double));
-}
-
-std::int64_t WideHalo::pieces() const {
-  std::size_t count = 0;
-  for (const Axis& axis : axes_) count += axis.pieces.sends.pieces.size();
-  return static_cast<std::int64_t>(count);
+HaloSize WideHalo::size() const {
+  HaloSize size;
+  for (const Axis& axis : axes_) add_sends(axis.pieces.sends, size);
+  return size;
 }
 
 std::size_t WideHalo::memory_bytes() const {

@@ -35,8 +35,7 @@ class WideHalo {
   [[nodiscard]] kernels::Surroundings around(const FieldStore& fields, std::int32_t i) const;
 
   /// Per exchange, all axes together.
-  [[nodiscard]] std::int64_t bytes_sent_each() const;
-  [[nodiscard]] std::int64_t pieces() const;
+  [[nodiscard]] HaloSize size() const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:

@@ -41,7 +41,6 @@ WideStage::~WideStage() = default;
 
 void WideStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh);
-  neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(static_cast<std::size_t>(mesh.size()));
   std::iota(all_.begin(), all_.end(), 0);
   rounds_ = work_rounds(mesh, options_.work);
@@ -152,7 +151,7 @@ std::vector<support::FixedPointSum> WideStage::sums() {
 }
 
 HaloSize WideStage::halo_size() const {
-  return {halo_.bytes_sent_each(), halo_.pieces(), neighbors_};
+  return halo_.size();
 }
 
 std::size_t WideStage::memory_bytes() const {

@@ -61,7 +61,6 @@ class WideStage final : public Stage<3> {
   kernels::TileLayout tile_;  ///< of `mixed`
   kernels::MixedConstants constants_;
   WideHalo halo_;
-  int neighbors_ = 0;
   StagePasses passes_;
   bool streaming_ = false;
   std::vector<std::int32_t> all_;

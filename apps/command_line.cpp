@@ -15,6 +15,7 @@
 #include "apps/orb_command.hpp"
 #include "apps/partition/command.hpp"
 #include "apps/replay_command.hpp"
+#include "loadbalance/config.hpp"
 #include "partitioners/orb/orb.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
@@ -327,6 +328,15 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
   names("--slices", arguments->slices, "Rules of slices, with commas");
   add_word(*command, "--splitter", arguments->splitter, "NAME", "How methods on a tree split nodes");
   command->add_flag("--rename", arguments->rename, "Parts take the numbers of the ranks where most of them is");
+  command
+      ->add_option("--nodes", arguments->nodes,
+                   "Nodes that blocks are placed over first, with commas; 0 = one level, "
+                   "-1 = those of the machine")
+      ->type_name("N")
+      ->delimiter(',')
+      ->check(whole(loadbalance::kNodesOfRun, 1 << 20));
+  add_number(*command, "--ranks-per-node", arguments->ranks_per_node, "N", whole(1, 1 << 20),
+             "Of the machine, in place of its model's");
   add_number(*command, "--threshold", arguments->threshold, "X", real(0.0, std::numeric_limits<double>::max()),
              "Of policy threshold");
   add_number(*command, "--every", arguments->every, "N", whole(1, 1 << 30), "Of policy every_n");

@@ -188,7 +188,14 @@ std::vector<std::string> check_config(const Config& config) {
     notes.push_back(fmt::format("[[object]] has no effect: run.workload is \"{}\"", config.run.workload));
   if (config.mesh.uniform && !config.objects.empty())
     notes.emplace_back("mesh.uniform = true: the objects have no effect");
-  if (loadbalance::Placement(config.partition).gathers())
+  const loadbalance::Placement placement(config.partition);
+  if (config.partition.nodes != 0 && placement.follows_keys())
+    notes.push_back(
+        fmt::format("partition.nodes = {}: parts are slices of the keys, and the slices of a node's ranks follow one "
+                    "another anyway; "
+                    "blocks are placed as with 0",
+                    config.partition.nodes));
+  if (placement.gathers())
     notes.push_back(fmt::format("partition.method {}: gathered on one rank, all blocks whenever they are placed",
                                 config.partition.method));
   if (config.balance.weights == "region" && config.work.empty())

@@ -33,19 +33,21 @@ std::vector<Strategy> strategies_of(const ReplayArguments& a) {
     for (const std::string& partition : a.partitions)
       for (const std::string& slices : a.slices)
         for (const std::string& weights : a.weights)
-          for (const std::string& policy : a.policies) {
-            Strategy s;
-            s.ranks = ranks;
-            s.partition.method = partition;
-            s.partition.splitter = a.splitter;
-            s.partition.slices = slices;
-            s.partition.rename = a.rename;
-            s.balance.policy = policy;
-            s.balance.weights = weights;
-            s.balance.threshold = a.threshold;
-            s.balance.every = a.every;
-            strategies.push_back(s);
-          }
+          for (const std::string& policy : a.policies)
+            for (const int nodes : a.nodes) {
+              Strategy s;
+              s.ranks = ranks;
+              s.partition.method = partition;
+              s.partition.splitter = a.splitter;
+              s.partition.slices = slices;
+              s.partition.rename = a.rename;
+              s.partition.nodes = nodes;
+              s.balance.policy = policy;
+              s.balance.weights = weights;
+              s.balance.threshold = a.threshold;
+              s.balance.every = a.every;
+              strategies.push_back(s);
+            }
   return strategies;
 }
 
@@ -58,6 +60,8 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"policy", row.strategy.balance.policy},
           {"weights", row.strategy.balance.weights},
           {"machine", machine},
+          {"levels", row.strategy.partition.nodes == 0 ? 1 : 2},
+          {"nodes", row.halo.nodes.nodes},
           {"time_s", row.times.total()},
           {"stencil_s", row.times.stencil_s},
           {"halo_s", row.times.halo_s},
@@ -75,6 +79,14 @@ Json to_json(const ReplayRow& row, const std::string& machine) {
           {"degree_max", row.halo.degree_max},
           {"edge_cut_max", row.halo.edge_cut_max},
           {"comm_bytes_max", row.halo.bytes_max},
+          {"node_degree_max", row.halo.nodes.degree_max},
+          {"node_messages_max", row.halo.nodes.messages_max},
+          {"node_edge_cut_max", row.halo.nodes.edge_cut_max},
+          {"node_edge_cut_total", row.halo.nodes.edge_cut_total},
+          {"node_comm_bytes_max", row.halo.nodes.bytes_max},
+          {"node_comm_bytes_total", row.halo.nodes.bytes_total},
+          {"halo_bytes", row.halo_bytes},
+          {"node_halo_bytes", row.node_halo_bytes},
           {"ideal_s", row.ideal_s},
           {"optimum_s", searched ? Json(row.optimum_s) : none},
           {"optimum_cuts", searched ? Json(row.optimum_cuts) : none},
@@ -92,6 +104,7 @@ std::string series_csv(const std::vector<ReplayRow>& rows) {
                        {"slices", row.strategy.partition.slices},
                        {"policy", row.strategy.balance.policy},
                        {"weights", row.strategy.balance.weights},
+                       {"levels", row.strategy.partition.nodes == 0 ? 1 : 2},
                        {"step", s.step},
                        {"blocks", s.blocks},
                        {"imbalance", s.imbalance},
@@ -148,6 +161,7 @@ int replay_command(const ReplayArguments& arguments, const MpiSession& mpi) {
   request.strategies = strategies_of(arguments);
   request.optimum = !arguments.no_optimum;
   if (!arguments.machine.empty()) request.machine = read_machine(arguments.machine);
+  if (arguments.ranks_per_node > 0) request.machine.ranks_per_node = arguments.ranks_per_node;
   if (!arguments.exported.empty()) return export_command(arguments, request);
   support::Progress progress(comm);
   const double start = support::Metrics::steady_seconds();

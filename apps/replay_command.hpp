@@ -30,6 +30,8 @@ struct ReplayArguments {
   std::vector<std::string> slices{"midpoint"};
   std::string splitter = "octree";
   bool rename = false;
+  std::vector<int> nodes{0};  ///< loadbalance::PartitionConfig::nodes; kNodesOfRun: the machine's
+  int ranks_per_node = 0;     ///< of the machine; 0: as its model says
   double threshold = 0.1;
   int every = 4;
   int threads = 0;      ///< 0: all

@@ -19,6 +19,7 @@
 #include "apps/run_simulation.hpp"
 #include "apps/text_file.hpp"
 #include "apps/thread_count.hpp"
+#include "loadbalance/nodes.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/inputs/memory_check.hpp"
 #include "support/atomic_file.hpp"
@@ -151,6 +152,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
       fmt::print("{}\n{}", write_toml(resolved.config), describe_memory(resolved.config, mpi.size(), "# "));
     return 0;
   }
+  (void)loadbalance::resolve_nodes(comm, resolved.config.partition.nodes);  // throws where they are none of this run's
   mpi.watch().set_hang_limit(resolved.config.run.hang_after);
   check_room(resolved.config, mpi.size());
   // Before anything is made: a rank without a usable GPU ends the run here.

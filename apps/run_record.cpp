@@ -64,7 +64,14 @@ Json to_json(const std::string& method, const RunPartition& p) {
           {"degree_max", p.degree_max},
           {"edge_cut_max", p.edge_cut_max},
           {"edge_cut_total", p.edge_cut_total},
-          {"comm_bytes_max", p.comm_bytes_max}};
+          {"comm_bytes_max", p.comm_bytes_max},
+          {"nodes", p.nodes.nodes},
+          {"node_degree_max", p.nodes.degree_max},
+          {"node_messages_max", p.nodes.messages_max},
+          {"node_edge_cut_max", p.nodes.edge_cut_max},
+          {"node_edge_cut_total", p.nodes.edge_cut_total},
+          {"node_comm_bytes_max", p.nodes.bytes_max},
+          {"node_comm_bytes_total", p.nodes.bytes_total}};
 }
 
 Json to_json(const RunDevice& d) {

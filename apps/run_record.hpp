@@ -14,6 +14,7 @@
 #include "amr/workload.hpp"
 #include "apps/run_series.hpp"
 #include "loadbalance/balancer.hpp"
+#include "loadbalance/nodes.hpp"
 #include "support/atomic_file.hpp"
 #include "support/csv_cells.hpp"
 #include "support/metrics.hpp"
@@ -38,6 +39,7 @@ struct RunPartition {
   std::int64_t edge_cut_max = 0;    ///< most faces between ranks of any rank
   std::int64_t edge_cut_total = 0;  ///< all faces between ranks
   std::int64_t comm_bytes_max = 0;  ///< most bytes a rank sends in one exchange
+  loadbalance::NodeTraffic nodes;   ///< and between nodes
 };
 
 /// What computed; zeros but for the back end's name on the CPU.

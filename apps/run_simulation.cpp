@@ -17,6 +17,7 @@
 #include "apps/run_progress.hpp"
 #include "apps/run_record.hpp"
 #include "loadbalance/balancer.hpp"
+#include "loadbalance/nodes.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
 #include "support/disk_speed.hpp"
 #include "support/error.hpp"
@@ -55,12 +56,19 @@ ProgressState progress_state(const Config& config, const amr::RunTotals& totals,
   return state;
 }
 
-RunPartition record_partition(const support::Communicator& comm, const amr::HaloSize& halo) {
+/// nodes: that blocks were placed over; else traffic is between those that the run really has. Collective.
+RunPartition record_partition(const support::Communicator& comm, const amr::SimulationBase& simulation, int nodes) {
+  const amr::HaloSize halo = simulation.halo_size();
   RunPartition p;
   p.degree_max = support::all_max(comm, std::int64_t{halo.neighbors});
   p.edge_cut_max = support::all_max(comm, halo.pieces);
   p.edge_cut_total = support::all_sum(comm, halo.pieces) / 2;  // each face was counted by both its ranks
   p.comm_bytes_max = support::all_max(comm, halo.bytes_sent);
+  const std::vector<std::int32_t> node_of_rank =
+      nodes > 0 ? loadbalance::even_nodes(comm.size(), nodes) : loadbalance::find_nodes(comm);
+  p.nodes = std::visit(
+      [&](const auto* mesh) { return loadbalance::node_traffic(comm, halo, mesh->neighbors(), node_of_rank); },
+      simulation.any_mesh());
   return p;
 }
 
@@ -87,7 +95,7 @@ RunRecord make_record(const support::Communicator& comm, const Config& config, c
   record.policy = config.balance.policy;
   record.balance = balancer.totals(comm);
   record.method = config.partition.method;
-  record.partition = record_partition(comm, simulation.halo_size());
+  record.partition = record_partition(comm, simulation, loadbalance::resolve_nodes(comm, config.partition.nodes));
   const std::vector<support::FieldStats> stats = simulation.statistics();
   simulation.check_end(stats);
   record.fields = record_fields(stats);
@@ -193,7 +201,9 @@ int run_workload(const Config& config, const RunOptions& options) {
   metrics.publish(options.heartbeat);
   const std::unique_ptr<amr::Workload<Dim>> workload =
       workloads::make_workload<Dim>(config.run.workload, config, config);
-  loadbalance::Balancer<Dim> balancer(config.balance, config.partition, config.work);
+  loadbalance::PartitionConfig partition = config.partition;
+  partition.nodes = loadbalance::resolve_nodes(comm, partition.nodes);
+  loadbalance::Balancer<Dim> balancer(config.balance, partition, config.work);
   std::optional<loadbalance::TraceRecorder<Dim>> recorder;
   if (!config.output.trace.empty())
     recorder.emplace(comm, balancer, config.output.trace, config, workload->halo_shape());

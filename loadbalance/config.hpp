@@ -23,7 +23,12 @@ struct PartitionConfig {
   /// Methods whose parts are no slices of the keys: parts take the numbers of the ranks on which most of them lies
   /// (partitioners/rename_parts.hpp), so that fewer blocks move.
   bool rename = false;
+  /// Methods whose parts are no slices of the keys: blocks go to so many nodes of consecutive ranks first, then to the
+  /// ranks of each (partitioners/two_level.hpp). 0: one level; kNodesOfRun: the nodes that the ranks really are on.
+  int nodes = 0;
 };
+
+inline constexpr int kNodesOfRun = -1;
 
 /// [balance]: when blocks move, and what each weighs.
 struct BalanceConfig {

@@ -8,6 +8,7 @@
 #include "partitioners/rename_parts.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/splitter.hpp"
+#include "partitioners/two_level.hpp"
 #include "partitioners/weights.hpp"
 #include "support/error.hpp"
 
@@ -34,14 +35,15 @@ partitioners::PartitionOptions options_of(const PartitionConfig& config) {
   return options;
 }
 
-/// Parts under the numbers of the ranks where most of their blocks are. Collective.
-void rename(const support::Communicator& comm, std::span<const std::int32_t> owners, int parts,
+/// Parts under the numbers of the ranks where most of their blocks are: of nodes of `tasks` ranks first, then in each
+/// node of its ranks. Collective.
+void rename(const support::Communicator& comm, std::span<const std::int32_t> owners, int parts, int tasks,
             std::vector<std::int32_t>& part) {
   std::vector<partitioners::Overlap> overlaps(part.size());
   for (std::size_t i = 0; i < part.size(); ++i) overlaps[i] = {part[i], owners[i], 1};
   partitioners::add_up(overlaps);
   if (comm && comm.size() > 1) overlaps = support::all_gather_v<partitioners::Overlap>(comm, overlaps);
-  const std::vector<std::int32_t> names = partitioners::rename_parts(std::move(overlaps), parts);
+  const std::vector<std::int32_t> names = partitioners::rename_in_nodes(std::move(overlaps), parts, tasks);
   for (std::int32_t& p : part) p = names[static_cast<std::size_t>(p)];
 }
 
@@ -52,7 +54,8 @@ Placement::Placement(const PartitionConfig& config)
       partitioner_(partitioners::make_partitioner(config.method)),
       follows_keys_(config.splitter == partitioners::kOctree && is_curve(config.method)),
       renames_(config.rename),
-      groups_(config.group_blocks) {
+      groups_(config.group_blocks),
+      nodes_(config.nodes) {
   if (groups_ && !follows_keys_)
     throw support::InputError(
         "partition.group_blocks: keeps families together where parts are slices of the keys: partition.method morton, "
@@ -65,11 +68,18 @@ Destinations Placement::place(const support::Communicator& comm, const BlockTabl
   const std::vector<double> loads = table.loads();
   const partitioners::Problem problem{
       {table.centre, table.grid.dim}, loads, comm.is_root() ? graph : nullptr, &table.grid};
+  Destinations to{{}, assign(comm, problem, parts)};
+  if (renames_) rename(comm, owners, parts, in_levels() ? parts / nodes_ : 1, to.ranks);
+  return to;
+}
+
+std::vector<std::int32_t> Placement::assign(const support::Communicator& comm, const partitioners::Problem& problem,
+                                            int parts) const {
   partitioners::PartitionOptions options = options_;
   options.parts = parts;
-  Destinations to{{}, partitioners::assign(comm, *partitioner_, problem, options).part};
-  if (renames_) rename(comm, owners, parts, to.ranks);
-  return to;
+  if (!in_levels()) return partitioners::assign(comm, *partitioner_, problem, options).part;
+  partitioners::TwoLevelPartitioner two_level(*partitioner_, nodes_);
+  return partitioners::assign(comm, two_level, problem, options).part;
 }
 
 Destinations Placement::slice(const support::Communicator& comm, const BlockTable& table, int parts, double heaviest,

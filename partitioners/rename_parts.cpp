@@ -49,4 +49,24 @@ std::vector<std::int32_t> rename_parts(std::vector<Overlap> overlaps, int parts)
   return kept_weight(overlaps, names) > kept_weight(overlaps, same) ? names : same;
 }
 
+std::vector<std::int32_t> rename_in_nodes(std::vector<Overlap> overlaps, int parts, int tasks) {
+  if (tasks == 1) return rename_parts(std::move(overlaps), parts);
+  const int nodes = parts / tasks;
+  std::vector<Overlap> of_nodes = overlaps;
+  for (Overlap& o : of_nodes) o = {o.part / tasks, o.rank / tasks, o.weight};
+  const std::vector<std::int32_t> node_names = rename_parts(std::move(of_nodes), nodes);
+  std::vector<std::vector<Overlap>> within(static_cast<std::size_t>(nodes));
+  for (const Overlap& o : overlaps) {
+    const auto node = static_cast<std::size_t>(o.part / tasks);
+    if (node_names[node] == o.rank / tasks) within[node].push_back({o.part % tasks, o.rank % tasks, o.weight});
+  }
+  std::vector<std::int32_t> names;
+  for (std::size_t node = 0; node < within.size(); ++node)
+    for (const std::int32_t task : rename_parts(std::move(within[node]), tasks))
+      names.push_back(node_names[node] * tasks + task);
+  std::vector<std::int32_t> same(static_cast<std::size_t>(parts));
+  std::iota(same.begin(), same.end(), 0);
+  return kept_weight(overlaps, names) > kept_weight(overlaps, same) ? names : same;
+}
+
 }  // namespace amrbench::partitioners

@@ -27,6 +27,11 @@ void add_up(std::vector<Overlap>& overlaps);
 /// are. Entries of one pair add up. O(n log n). Local.
 std::vector<std::int32_t> rename_parts(std::vector<Overlap> overlaps, int parts);
 
+/// The same where nodes have `tasks` ranks each, and so many parts that follow one another belong together: a node takes
+/// all parts of another one, by rename_parts() of nodes, then its ranks take those, by rename_parts() in each node. Never
+/// keeps less on the ranks than the numbers as they are. O(n log n). Local.
+std::vector<std::int32_t> rename_in_nodes(std::vector<Overlap> overlaps, int parts, int tasks);
+
 /// What stays where it is under these names.
 std::int64_t kept_weight(std::span<const Overlap> overlaps, std::span<const std::int32_t> names);
 

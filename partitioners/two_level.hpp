@@ -5,6 +5,9 @@
 // then, on its own, the points of each node into its tasks. So a node is one part of the method, compact as such, and
 // what crosses nodes is what that one cut costs, whatever the tasks do. A method that knows nodes itself
 // (Partitioner::serves_nodes) does both at once.
+//
+// Over ranks: each node's points go to its share of the ranks, or, with fewer ranks than nodes, each rank gets a few
+// nodes whole; all nodes are cut at the same time, and the parts go back.
 // Source: document 001, section 3.2.3.
 #include <cstdint>
 #include <functional>
@@ -25,13 +28,25 @@ class TwoLevelPartitioner final : public Partitioner {
 
   [[nodiscard]] bool needs_graph() const override { return inner_.needs_graph(); }
   [[nodiscard]] bool order_costs() const override { return inner_.order_costs(); }
+  /// Where the method does, unless it serves nodes itself or something happens to nodes in between.
+  [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
+    return !after_nodes_ && !inner_.serves_nodes() && inner_.runs_on_ranks(options);
+  }
+  /// As partition() on all points. Memory besides the method's: the points of a rank's share of the nodes, with weights
+  /// and numbers, 16 bytes a point and 32 a node. Collective; errors are the same on every rank.
+  RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
+                                const PartitionOptions& options) override;
 
-  /// options.parts must be a multiple of the nodes; errors otherwise as of the method. Orders of nodes follow one
+  /// options.parts must be a multiple of the nodes; other errors as of the method. Orders of nodes follow one
   /// another; there is none where the method has none. Time as of two calls of the method; memory besides those: a
   /// copy of the largest node's points, weights and, for graph methods, graph, and 8 bytes a point.
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override;
 
  private:
+  [[nodiscard]] int tasks_of(const PartitionOptions& options) const;
+  RankResult cut_nodes(const support::Communicator& comm, const Problem& mine, std::span<const std::int32_t> node,
+                       const PartitionOptions& options);
+
   Partitioner& inner_;
   int nodes_;
   AfterNodes after_nodes_;

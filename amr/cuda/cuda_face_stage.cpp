@@ -35,8 +35,8 @@ void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   blocks_ = tables.blocks();
   sends_ = link_pieces(mesh, plan.sends);
   receives_ = link_pieces(mesh, plan.receives);
-  halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
-                static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
+  halo_size_ = {};
+  add_sends(plan.sends, halo_size_);
   tables.write_packs(prepare(packs_, tables.packs()));
   const std::span<kernels::BlockEntry> entries = prepare(entries_, tables.blocks());
   tables.write(entries, prepare(local_, tables.local()), prepare(arrived_, tables.arrived()));

@@ -30,7 +30,7 @@ void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& l
 void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   sources_.rebuild(mesh);
   around_.sources = table_.store(sources_.sources(), device_);
-  halo_size_ = {0, 0, static_cast<int>(mesh.neighbors().size())};
+  halo_size_ = {};
   for (int axis = 0; axis < 3; ++axis) plan_axis(mesh, axis);
   blocks_ = mesh.size();
   rounds_.clear();
@@ -53,8 +53,7 @@ void CudaWideStage::plan_axis(const Mesh<3>& mesh, int axis) {
   store(a.unpacks, tables.unpacks);
   a.sends = link_pieces(mesh, plan.sends);
   a.receives = link_pieces(mesh, plan.receives);
-  halo_size_.bytes_sent += static_cast<std::int64_t>(plan.sends.values * sizeof(double));
-  halo_size_.pieces += static_cast<std::int64_t>(plan.sends.pieces.size());
+  add_sends(plan.sends, halo_size_);
   device_.reserve(send_, plan.sends.values);
   device_.reserve(receive_, plan.receives.values);
   const std::size_t values = sources_.crossings(axis).size() * sources_.tiles(axis).values();

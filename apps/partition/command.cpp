@@ -239,10 +239,12 @@ Found run_all(const support::Communicator& comm, const PartitionArguments& argum
   const bool several = arguments.methods.size() * arguments.parts.size() > 1;
   for (std::size_t m = 0; m < makers.size(); ++m) {
     const std::string& method = arguments.methods[m];
-    const bool in_two_levels =
+    // Between the levels refinement works on rank 0, and methods that serve nodes do both levels there.
+    const bool gathers_levels =
+        (arguments.refine > 0 || makers[m]->serves_nodes()) &&
         std::any_of(arguments.parts.begin(), arguments.parts.end(), [](const PartCount& c) { return c.nodes > 0; });
     if (comm.size() > 1 && comm.is_root() && input.points.dim > 0 &&
-        (in_two_levels || !makers[m]->runs_on_ranks(options_of(arguments, 1))))
+        (gathers_levels || !makers[m]->runs_on_ranks(options_of(arguments, 1))))
       fmt::print(stderr, "amrbench: note: method {}: works on one rank; all points are gathered on rank 0\n", method);
     for (const PartCount& count : arguments.parts) {
       try {

@@ -226,9 +226,11 @@ PartitionRow run_row(const Communicator& comm, const PartitionArguments& argumen
   if (partitioner.needs_graph()) need_graph(comm, arguments, input);
   RowRefinement refinement(comm, arguments, input);
   std::optional<partitioners::TwoLevelPartitioner> two_level;
-  if (count.nodes > 0)
+  if (count.nodes > 0 && refinement.asked())
     two_level.emplace(partitioner, count.nodes,
                       [&](std::span<std::int32_t> node) { refinement.refine_nodes(count.nodes, node); });
+  else if (count.nodes > 0)
+    two_level.emplace(partitioner, count.nodes);
   Partitioner& used = two_level ? *two_level : partitioner;
   if (comm.size() > 1 && input.points.dim > 0)
     run_on_ranks(comm, arguments, input, used, options, refinement, row, found);

@@ -32,10 +32,10 @@ partitioners::PartitionOptions options_of(const PartitionArguments& arguments, i
 
 /// Runs `partitioner` for one part count, in two levels where that has nodes, `arguments.repetitions` times, refines
 /// the parts if that is asked for, and measures the last result, which is left in `found`. Times are those of the
-/// slowest rank, memory is that of the largest. A method that works on one rank, or in two levels, gets all points on
-/// rank 0, where refinement works too. What needs a graph is measured on rank 0, for which the graph is made after the
-/// method's first run where nothing needs it before. The row is rank 0's alone. Throws support::InputError, the same on
-/// every rank. Collective over `comm`.
+/// slowest rank, memory is that of the largest. A method that works on one rank gets all points on rank 0, where
+/// refinement works too, and so does one in two levels where nodes are refined. What needs a graph is measured on rank
+/// 0, for which the graph is made after the method's first run where nothing needs it before. The row is rank 0's
+/// alone. Throws support::InputError, the same on every rank. Collective over `comm`.
 PartitionRow run_row(const support::Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,
                      const std::string& method, partitioners::Partitioner& partitioner, const PartCount& count,
                      FoundParts& found);

@@ -19,8 +19,8 @@ std::string placing_of(const Strategy& s) {
   std::string name = std::to_string(s.ranks);
   for (const std::string& part :
        {p.method, p.splitter, p.slices, std::to_string(p.bucket), std::to_string(p.side_tolerance),
-        std::to_string(p.rename), std::to_string(p.group_blocks), std::to_string(s.balance.limit_move),
-        s.balance.weights})
+        std::to_string(p.rename), std::to_string(p.group_blocks), std::to_string(p.nodes),
+        std::to_string(s.balance.limit_move), s.balance.weights})
     name += ' ' + part;
   return name;
 }
@@ -146,6 +146,8 @@ class Replay {
     row.totals = run.totals();
     row.halo = run.halo();
     row.last_halo = run.last_halo();
+    row.halo_bytes = run.halo_bytes();
+    row.node_halo_bytes = run.node_halo_bytes();
     row.series = run.series();
     for (const double ideal : ideal_of(row.strategy.ranks, work_stages)) row.ideal_s += ideal;
   }

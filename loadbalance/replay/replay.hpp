@@ -29,8 +29,9 @@ struct ReplayRow {
   ReplayTimes times;
   double stencil_max_s = 0.0, halo_max_s = 0.0;  ///< as in a run's record (VirtualRun)
   BalanceTotals totals;
-  ReplayHalo halo;                 ///< largest of any segment
-  ReplayHalo last_halo;            ///< of the last one
+  ReplayHalo halo;                                 ///< largest of any segment
+  ReplayHalo last_halo;                            ///< of the last one
+  double halo_bytes = 0.0, node_halo_bytes = 0.0;  ///< of all ranks and stages (VirtualRun)
   double ideal_s = 0.0;            ///< computation spread evenly, nothing else: what no strategy can go below
   double optimum_s = 0.0;          ///< time of the best schedule for this partition and these weights; 0: not searched
   std::int64_t optimum_cuts = 0;   ///< refinements at which it places blocks anew

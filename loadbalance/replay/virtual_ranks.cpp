@@ -30,11 +30,12 @@ struct ByRank {
 
 /// Messages and bytes of one rank, within its node and beyond.
 struct Traffic {
-  std::int64_t near_messages = 0, near_bytes = 0, far_messages = 0, far_bytes = 0, pieces = 0;
+  std::int64_t near_messages = 0, near_bytes = 0, far_messages = 0, far_bytes = 0, pieces = 0, far_pieces = 0;
   void add(bool near, bool is_new, std::int64_t bytes) {
     (near ? near_messages : far_messages) += is_new ? 1 : 0;
     (near ? near_bytes : far_bytes) += bytes;
     ++pieces;
+    far_pieces += near ? 0 : 1;
   }
   [[nodiscard]] double seconds(const Machine& m, std::int64_t cell_bytes) const {
     const std::int64_t cells = (near_bytes + far_bytes) / cell_bytes;
@@ -106,13 +107,16 @@ HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> own
   if (ranks == 1) return cost;
   const FaceBytes bytes(header);
   const ByRank by_rank(owners, ranks);
-  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0;
-#pragma omp parallel reduction(max : degree_max, edge_cut_max, bytes_max)
+  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0, bytes_total = 0;
+  std::vector<RankTraffic> far(static_cast<std::size_t>(ranks));
+#pragma omp parallel reduction(max : degree_max, edge_cut_max, bytes_max) reduction(+ : bytes_total)
   {
     std::vector<std::int32_t> seen(static_cast<std::size_t>(ranks), -1);  // the last rank that met this neighbour
+    std::vector<std::int32_t> seen_nodes(seen);                           // or this node
 #pragma omp for schedule(dynamic, 16)
     for (int rank = 0; rank < ranks; ++rank) {
       Traffic traffic;
+      std::vector<std::int32_t> nodes;
       const int node = rank / machine.ranks_per_node;
       for (std::int64_t at = by_rank.begin[static_cast<std::size_t>(rank)];
            at < by_rank.begin[static_cast<std::size_t>(rank) + 1]; ++at) {
@@ -125,9 +129,15 @@ HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> own
           for (std::size_t part = 0; part < parts; ++part) {
             const std::int32_t other = owners[static_cast<std::size_t>(links.index[face][part])];
             if (other == rank) continue;
+            const int other_node = other / machine.ranks_per_node;
             std::int32_t& last = seen[static_cast<std::size_t>(other)];
-            traffic.add(other / machine.ranks_per_node == node, last != rank, size);
+            traffic.add(other_node == node, last != rank, size);
             last = rank;
+            if (std::int32_t& last_to = seen_nodes[static_cast<std::size_t>(other_node)];
+                other_node != node && last_to != rank) {
+              last_to = rank;
+              nodes.push_back(other_node);
+            }
           }
         }
       }
@@ -135,11 +145,18 @@ HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> own
       degree_max = std::max(degree_max, traffic.near_messages + traffic.far_messages);
       edge_cut_max = std::max(edge_cut_max, traffic.pieces);
       bytes_max = std::max(bytes_max, traffic.near_bytes + traffic.far_bytes);
+      bytes_total += traffic.near_bytes + traffic.far_bytes;
+      far[static_cast<std::size_t>(rank)] = {traffic.far_messages, traffic.far_pieces, traffic.far_bytes,
+                                             std::move(nodes)};
     }
   }
   cost.degree_max = degree_max;
   cost.edge_cut_max = edge_cut_max;
   cost.bytes_max = bytes_max;
+  cost.bytes_total = bytes_total;
+  std::vector<std::int32_t> node_of_rank(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) node_of_rank[static_cast<std::size_t>(rank)] = rank / machine.ranks_per_node;
+  cost.nodes = add_up(far, node_of_rank);
   return cost;
 }
 

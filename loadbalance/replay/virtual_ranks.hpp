@@ -8,6 +8,7 @@
 #include "amr/mesh.hpp"
 #include "amr/migrate.hpp"
 #include "loadbalance/block_table.hpp"
+#include "loadbalance/nodes.hpp"
 #include "loadbalance/policy.hpp"
 #include "loadbalance/replay/machine.hpp"
 #include "loadbalance/replay/trace.hpp"
@@ -47,6 +48,8 @@ struct HaloCost {
   std::int64_t degree_max = 0;    ///< neighbour ranks
   std::int64_t edge_cut_max = 0;  ///< faces, or quarters where levels differ, that a rank sends
   std::int64_t bytes_max = 0;     ///< that a rank sends
+  std::int64_t bytes_total = 0;   ///< that all ranks send
+  NodeTraffic nodes;              ///< between nodes of machine.ranks_per_node ranks; the last may have fewer
 };
 /// Of the mesh as it is. O(blocks), threads.
 template <int Dim>

@@ -79,14 +79,33 @@ double heaviest_row(const BlockTable& table) {
   return heaviest;
 }
 
+/// With the number of nodes, where it is the machine's.
+Strategy with_nodes(const Strategy& strategy, const Machine& machine) {
+  Strategy with = strategy;
+  int& nodes = with.partition.nodes;
+  const int ranks = strategy.ranks;
+  if (nodes == kNodesOfRun) {
+    const int on_one = std::min(ranks, machine.ranks_per_node);
+    if (ranks % on_one != 0)
+      throw support::InputError(fmt::format(
+          "{} ranks, {} on a node of the machine: parts in two levels need as many on each", ranks, on_one));
+    nodes = ranks / on_one;
+  } else if (nodes > 0 && ranks % nodes != 0) {
+    throw support::InputError(
+        fmt::format("{} nodes do not divide {} ranks: parts in two levels need as many on each", nodes, ranks));
+  }
+  return with;
+}
+
 }  // namespace
 
 Placer::Placer(const Strategy& strategy, const TraceHeader& header, const Machine& machine)
-    : strategy_(strategy),
+    : strategy_(with_nodes(strategy, machine)),
       header_(header),
       machine_(machine),
       model_(make_cost_model(strategy.balance, header.work)),
-      placement_(strategy.partition) {
+      placement_(strategy_.partition) {
+  if (strategy_.partition.nodes > 0) machine_.ranks_per_node = strategy_.ranks / strategy_.partition.nodes;
   if (model_->remembers() && !model_->wants_costs())
     throw support::InputError(
         fmt::format("balance.weights {}: a run measures them, a trace does not hold them; \"region\" knows the work of "
@@ -206,7 +225,7 @@ Placer::Work Placer::work(const amr::Mesh<Dim>& mesh, std::span<const double> co
   }
   work.stencil_s = times * compute;
   work.halo_s = times * ((machine_.overlap ? both - compute : send) + machine_.wait_fraction * compute);
-  work.halo = {halo.degree_max, halo.edge_cut_max, halo.bytes_max};
+  work.halo = {halo.degree_max, halo.edge_cut_max, halo.bytes_max, halo.bytes_total, halo.nodes};
   return work;
 }
 
@@ -249,9 +268,24 @@ void VirtualRun::work(const amr::Mesh<Dim>& mesh, std::span<const double> costs,
   for (std::size_t r = 0; r < compute_.size(); ++r) compute_[r] += work.rank_compute[r];
   for (std::size_t r = 0; r < rank_seconds_.size(); ++r) rank_seconds_[r] += work.rank_seconds[r];
   last_halo_ = work.halo;
-  halo_.degree_max = std::max(halo_.degree_max, work.halo.degree_max);
-  halo_.edge_cut_max = std::max(halo_.edge_cut_max, work.halo.edge_cut_max);
-  halo_.bytes_max = std::max(halo_.bytes_max, work.halo.bytes_max);
+  halo_.raise_to(work.halo);
+  halo_bytes_ += static_cast<double>(stages) * static_cast<double>(work.halo.bytes_total);
+  node_halo_bytes_ += static_cast<double>(stages) * static_cast<double>(work.halo.nodes.bytes_total);
+}
+
+void ReplayHalo::raise_to(const ReplayHalo& other) {
+  const auto raise = [](auto& mine, auto its) { mine = std::max(mine, its); };
+  raise(degree_max, other.degree_max);
+  raise(edge_cut_max, other.edge_cut_max);
+  raise(bytes_max, other.bytes_max);
+  raise(bytes_total, other.bytes_total);
+  raise(nodes.nodes, other.nodes.nodes);
+  raise(nodes.degree_max, other.nodes.degree_max);
+  raise(nodes.messages_max, other.nodes.messages_max);
+  raise(nodes.edge_cut_max, other.nodes.edge_cut_max);
+  raise(nodes.edge_cut_total, other.nodes.edge_cut_total);
+  raise(nodes.bytes_max, other.nodes.bytes_max);
+  raise(nodes.bytes_total, other.nodes.bytes_total);
 }
 
 template void VirtualRun::work(const amr::Mesh<2>&, std::span<const double>, std::int64_t);

@@ -38,9 +38,12 @@ struct ReplayTimes {
   [[nodiscard]] double total() const { return stencil_s + halo_s + refine_s + balance_s + migrate_s; }
 };
 
-/// The largest of any segment.
+/// What a stage of a segment exchanges; the largest of any of them, each number by itself.
 struct ReplayHalo {
-  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0;
+  std::int64_t degree_max = 0, edge_cut_max = 0, bytes_max = 0, bytes_total = 0;
+  NodeTraffic nodes;
+
+  void raise_to(const ReplayHalo& other);
 };
 
 /// A refinement that changed the mesh, and the segment that led to it.
@@ -56,7 +59,8 @@ struct ReplayStep {
 /// Which rank owns each block under one rule of placing: shared by policies and by the search for the best schedule.
 class Placer {
  public:
-  /// Throws support::InputError for a strategy that cannot be replayed: weights that a run measures.
+  /// Throws support::InputError for a strategy that cannot be replayed: weights that a run measures, or nodes that do
+  /// not divide the ranks. partition.nodes: kNodesOfRun has the machine's ranks_per_node, a number of nodes its own.
   Placer(const Strategy& strategy, const TraceHeader& header, const Machine& machine);
 
   [[nodiscard]] const Strategy& strategy() const { return strategy_; }
@@ -143,6 +147,9 @@ class VirtualRun {
   [[nodiscard]] const BalanceTotals& totals() const { return decider_.totals(); }
   [[nodiscard]] const ReplayHalo& halo() const { return halo_; }
   [[nodiscard]] const ReplayHalo& last_halo() const { return last_halo_; }
+  /// Bytes that all ranks send in all stages, and those of them that go to other nodes.
+  [[nodiscard]] double halo_bytes() const { return halo_bytes_; }
+  [[nodiscard]] double node_halo_bytes() const { return node_halo_bytes_; }
   [[nodiscard]] const std::vector<ReplayStep>& series() const { return series_; }
 
  private:
@@ -153,6 +160,7 @@ class VirtualRun {
   Owners owners_;
   ReplayTimes times_;
   ReplayHalo halo_, last_halo_;
+  double halo_bytes_ = 0.0, node_halo_bytes_ = 0.0;
   std::vector<ReplayStep> series_;
   double segment_s_ = 0.0;
   std::vector<double> rank_seconds_;  ///< worked since the last refinement

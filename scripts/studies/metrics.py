@@ -5,7 +5,8 @@ DEFAULTS = {"run": ("totals.time_s", "rates.cell_updates_per_s"), "benchmark": (
 HIGHER = ("_per_s", "_per_second", "roofline_fraction", "copy_share", "efficiency")
 LOWER = ("bytes", "memory_bytes_max_rank", "memory_growth_bytes_max_rank", "imbalance", "imbalance_mean",
          "imbalance_max", "regret", "degree_max", "degree_mean", "edge_cut_max", "edge_cut_total", "comm_volume_max",
-         "comm_volume_total", "comm_bytes_max", "boundary_max", "boundary_total", "pieces_max", "pieces_total",
+         "comm_volume_total", "comm_bytes_max", "node_comm_bytes_max", "node_comm_bytes_total", "halo_bytes",
+         "node_halo_bytes", "boundary_max", "boundary_total", "pieces_max", "pieces_total",
          "load_max", "empty_parts", "moved_weight", "node_load_max", "node_degree_max", "node_messages_max",
          "node_edge_cut_max", "node_edge_cut_total", "node_comm_volume_max", "node_comm_volume_total", "curve_length",
          "curve_jumps", "blocks_migrated", "bytes_migrated", "bytes_migrated_least", "bytes_sent", "link_bytes",

@@ -199,6 +199,27 @@ TEST(FaceStage, HaloSizeCountsTheFacesThatCross) {
   EXPECT_EQ(size.pieces, pieces);
   EXPECT_EQ(size.bytes_sent, values * 8);
   EXPECT_EQ(size.neighbors, static_cast<int>(mesh.neighbors().size()));
+  // Of each neighbour: counted from its ghosts.
+  ASSERT_EQ(size.messages.size(), mesh.neighbors().size());
+  for (std::size_t k = 0; k < size.messages.size(); ++k) {
+    const NeighborRank& neighbor = mesh.neighbors()[k];
+    std::int64_t to_it = 0, values_to_it = 0;
+    for (std::int32_t i = 0; i < mesh.size(); ++i) {
+      for (int face = 0; face < 6; ++face) {
+        const auto& links = mesh.links(i);
+        const int parts = links.kind[face] == FaceKind::boundary ? 0 : links.kind[face] == FaceKind::fine ? 4 : 1;
+        for (int q = 0; q < parts; ++q) {
+          const std::int32_t ghost = links.index[face][q] - mesh.size();
+          if (ghost < neighbor.ghosts_begin || ghost >= neighbor.ghosts_end) continue;
+          ++to_it;
+          const std::size_t whole = layout.face_values(face / 2);
+          values_to_it += static_cast<std::int64_t>(links.kind[face] == FaceKind::same ? whole : whole / 4);
+        }
+      }
+    }
+    EXPECT_EQ(size.messages[k].pieces, to_it);
+    EXPECT_EQ(size.messages[k].bytes, values_to_it * 8);
+  }
 }
 
 TEST(StencilRegistry, NamesAreKnownAndOthersRefused) {

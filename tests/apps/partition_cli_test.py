@@ -311,6 +311,18 @@ class Partition(unittest.TestCase):
             with open(self.path("n.txt"), encoding="utf-8") as file:
                 seen.append((file.read(), self.load("n.json")["rows"][0]["node_edge_cut_total"]))
         self.assertEqual(seen[0], seen[1])
+        # Methods that work on ranks do both levels there, with the parts and the curve of one rank.
+        for name in ("kd_parts", "hilbert", "linear", "orb"):
+            seen = []
+            for ranks in (0, 2, 3):
+                words = ("--input", "grid:24x18x10:7", "--method", name, "--parts", "5x3", "--force", "--json", "n.json",
+                         "--parts-file", "n.txt", "--weights", "random:4")
+                status, _, err = run("partition", *words, ranks=ranks, cwd=self.folder)
+                self.assertEqual((status, "gathered" in err), (0, False), err)
+                with open(self.path("n.txt"), encoding="utf-8") as file:
+                    row = self.load("n.json")["rows"][0]
+                    seen.append((file.read(), row["node_edge_cut_total"], round(row["curve_length"], 6)))
+            self.assertEqual(seen[1:], seen[:1] * 2, name)
         ok = ("--input", "grid:24x18x10:7", "--method", "linear")
         self.refused(*ok, "--parts", "6x4", "--nodes", "5", says="--nodes 5: --parts 6x4 has 6 nodes")
         for wrong in ("6x", "x4", "6x4x2", "6x0", "40000x40000"):

@@ -14,9 +14,11 @@ import program
 from program import run
 
 SOURCE = ""
-COLUMNS = ["ranks", "partition", "slices", "policy", "weights", "machine", "time_s", "stencil_s", "halo_s", "refine_s",
+COLUMNS = ["ranks", "partition", "slices", "policy", "weights", "machine", "levels", "nodes", "time_s", "stencil_s", "halo_s", "refine_s",
            "balance_s", "migrate_s", "stencil_max_s", "halo_max_s", "rebalances", "blocks_migrated", "bytes_migrated",
-           "bytes_migrated_least", "imbalance_mean", "imbalance_max", "degree_max", "edge_cut_max", "comm_bytes_max", "ideal_s", "optimum_s", "optimum_cuts",
+           "bytes_migrated_least", "imbalance_mean", "imbalance_max", "degree_max", "edge_cut_max", "comm_bytes_max",
+           "node_degree_max", "node_messages_max", "node_edge_cut_max", "node_edge_cut_total", "node_comm_bytes_max",
+           "node_comm_bytes_total", "halo_bytes", "node_halo_bytes", "ideal_s", "optimum_s", "optimum_cuts",
            "optimum_exact", "regret"]
 CONFIG = """
 [mesh]
@@ -186,6 +188,63 @@ class Replay(unittest.TestCase):
                         balance = self.expect_agreement(ranks, [config, *case[1:], *shape], *strategy)
                         print(case[0], ranks, *strategy, balance["rebalances"], balance["blocks_migrated"],
                               round(balance["imbalance_mean"], 4), file=sys.stderr)
+
+    def test_nodes_of_a_replay_are_those_of_a_run(self):
+        """Blocks placed over 2 nodes of 2 ranks: the same traffic between them in the run's record and its replay."""
+        names = ["degree_max", "edge_cut_max", "comm_bytes_max", "nodes", "node_degree_max", "node_messages_max",
+                 "node_edge_cut_max", "node_edge_cut_total", "node_comm_bytes_max", "node_comm_bytes_total"]
+        trace, digests = self.path("run.trace"), set()
+        for nodes in (0, 2, -1):
+            out = self.path(f"out{nodes}")
+            status, _, err = run("run", self.config, "--quiet", "--out", out, "--set", "partition.method=orb", "--set",
+                                 f"partition.nodes={nodes}", "--set", "run.steps=2", "--set", "run.refine_every=0",
+                                 *(() if os.path.exists(trace) else ("--trace", trace)), ranks=4)
+            self.assertEqual(status, 0, err)
+            with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+                record = json.load(file)
+            self.assertEqual(record["config"]["partition"]["nodes"], nodes)
+            digests.add((record["mesh_crc_hex"], tuple(field["checksum_hex"] for field in record["fields"])))
+            if nodes == 2:
+                # The mesh never changes after the first refinement, so its halo is the largest of any segment.
+                status, _, err = run("replay", trace, "--ranks", "4", "--partition", "orb", "--policy", "every", "--nodes",
+                                     "2", "--json", self.path("nodes.json"))
+                self.assertEqual((status, err), (0, ""))
+                with open(self.path("nodes.json"), encoding="utf-8") as file:
+                    row, = json.load(file)["rows"]
+                self.assertEqual({name: row[name] for name in names}, {name: record["partition"][name] for name in names})
+                self.assertEqual((row["levels"], row["nodes"]), (2, 2))
+                self.assertGreater(row["node_comm_bytes_total"], 0)
+                self.assertLess(row["node_halo_bytes"], row["halo_bytes"])
+        self.assertEqual(len(digests), 1)
+        for nodes, says in ((3, "partition.nodes = 3: does not divide the 4 ranks"), (8, "more than the 4 ranks"),
+                            (-2, "partition.nodes must be")):
+            self.refused("run", self.config, "--quiet", "--out", self.path("none"), "--set", f"partition.nodes={nodes}",
+                         ranks=4, says=says)
+        self.assertFalse(os.path.exists(self.path("none")))
+        status, _, err = run("run", self.config, "--out", self.path("keys"), "--set", "partition.nodes=2", ranks=2)
+        self.assertEqual(status, 0, err)
+        self.assertIn("note: partition.nodes = 2: parts are slices of the keys", err)
+
+    def test_levels_of_a_replay(self):
+        trace = self.trace()
+        words = ("replay", trace, "--ranks", "12", "--partition", "orb,hilbert", "--policy", "every", "--no-optimum")
+        status, _, err = run(*words, "--nodes", "0,-1,3", "--ranks-per-node", "4", "--csv", self.path("n.csv"), "--series",
+                             self.path("s.csv"))
+        self.assertEqual((status, err), (0, ""))
+        with open(self.path("n.csv"), encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(row["partition"], row["levels"], row["nodes"]) for row in rows],
+                         [(name, levels, "3") for name in ("orb", "hilbert") for levels in "122"])
+        for k in (1, 4):  # the machine's nodes are the three that were asked for
+            self.assertEqual(rows[k], rows[k + 1])
+        one, two = ({name: value for name, value in row.items() if name != "levels"} for row in rows[3:5])
+        self.assertEqual(one, two, "slices of keys are as they are without nodes")
+        with open(self.path("s.csv"), encoding="utf-8") as file:
+            self.assertEqual({row["levels"] for row in csv.DictReader(file)}, {"1", "2"})
+        self.refused(*words, "--nodes", "5", says="5 nodes do not divide 12 ranks")
+        self.refused(*words, "--nodes", "-1", "--ranks-per-node", "5", says="12 ranks, 5 on a node of the machine")
+        self.refused(*words, "--nodes", "-2", says="--nodes")
+        self.refused(*words, "--ranks-per-node", "0", says="--ranks-per-node")
 
     def test_rows_have_their_columns_and_follow_from_the_model(self):
         trace = self.trace()

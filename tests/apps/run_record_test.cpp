@@ -40,7 +40,7 @@ RunRecord sample() {
   record.policy = "every";
   record.balance = {3, 12, 4096, 2048, 4.2, 1.25, 4};
   record.method = "hilbert";
-  record.partition = {1, 20, 30, 8192};
+  record.partition = {1, 20, 30, 8192, {2, 1, 3, 12, 15, 4096, 8000}};
   record.fields = {{0, 512.0, 0.1, -1.0, 1.0, "0x1p+9"}, {1, 2.0, 3.0, 4.0, 5.0, "0x1p+1"}};
   record.mesh_crc_hex = "00ff";
   return record;
@@ -101,7 +101,9 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(keys(json["balance"]), (Names{"policy", "rebalances", "blocks_migrated", "bytes_migrated",
                                           "bytes_migrated_least", "imbalance_mean", "imbalance_max"}));
   EXPECT_EQ(keys(json["partition"]),
-            (Names{"method", "degree_max", "edge_cut_max", "edge_cut_total", "comm_bytes_max"}));
+            (Names{"method", "degree_max", "edge_cut_max", "edge_cut_total", "comm_bytes_max", "nodes",
+                   "node_degree_max", "node_messages_max", "node_edge_cut_max", "node_edge_cut_total",
+                   "node_comm_bytes_max", "node_comm_bytes_total"}));
   EXPECT_EQ(keys(json["fields"][1]), (Names{"variable", "sum", "sum_squares", "min", "max", "checksum_hex"}));
   EXPECT_EQ(keys(json["device"]), (Names{"backend", "transport", "gpus", "launches_per_step", "stencil_s", "faces_s",
                                          "wait_s", "between_s", "link_bytes", "memory_bytes_max_rank"}));
@@ -127,6 +129,11 @@ TEST(RunRecord, HasTheNamesOfSchema1InOrder) {
   EXPECT_EQ(json["balance"]["imbalance_max"], 1.25);
   EXPECT_EQ(json["partition"]["method"], "hilbert");
   EXPECT_EQ(json["partition"]["comm_bytes_max"], 8192);
+  EXPECT_EQ(json["partition"]["nodes"], 2);
+  EXPECT_EQ(json["partition"]["node_messages_max"], 3);
+  EXPECT_EQ(json["partition"]["node_edge_cut_total"], 15);
+  EXPECT_EQ(json["partition"]["node_comm_bytes_max"], 4096);
+  EXPECT_EQ(json["partition"]["node_comm_bytes_total"], 8000);
   EXPECT_EQ(json["fields"][0]["checksum_hex"], "0x1p+9");
 }
 

@@ -107,6 +107,28 @@ TEST(Invariance, TheAnswerDoesNotDependOnRanksThreadsPartitionerAndPolicy) {
                 world.size(), drawn.problems.size(), drawn.methods.size(), drawn.policies.size());
 }
 
+TEST(Invariance, TheAnswerDoesNotDependOnNodes) {
+  const Communicator world = Communicator::world();
+  const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
+  const std::uint64_t seed = drawn_seed(world);
+  const Draw drawn = draw(seed, in_full());
+  for (std::size_t p = 0; p < drawn.problems.size(); ++p) {
+    Result expected;
+    if (world.is_root()) expected = run(self, drawn.problems[p], {});
+    expected = support::broadcast(world, expected);
+    for (const partitioners::PartitionerEntry& method : partitioners::partitioner_registry())
+      for (int nodes = 1; nodes <= world.size(); ++nodes) {
+        if (world.size() % nodes != 0) continue;
+        apps::Config config = drawn.problems[p];
+        config.partition.nodes = nodes;
+        config.partition.rename = (static_cast<std::size_t>(nodes) + p) % 2 == 0;
+        const Way way{.method = std::string(method.name), .policy = "every", .splitter = "median"};
+        EXPECT_TRUE(run(world, config, way) == expected)
+            << "AMRBENCH_SEED=" << seed << ", problem " << p << ", " << nodes << " nodes, " << name_of(way);
+      }
+  }
+}
+
 TEST(Invariance, TheSeedDrawsTheProblems) {
   const Communicator self = Communicator::duplicate(MPI_COMM_SELF);
   const Draw one = draw(1, false), again = draw(1, false), other = draw(2, false);

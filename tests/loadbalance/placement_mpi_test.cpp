@@ -8,6 +8,7 @@
 #include "amr/random_mesh.hpp"
 #include "loadbalance/block_graph.hpp"
 #include "loadbalance/placement.hpp"
+#include "partitioners/two_level.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::loadbalance {
@@ -107,6 +108,85 @@ TEST(Placement, GivesThePartsOfThePartitionerOnTheSameCentres) {
       }
     }
   }
+}
+
+TEST(Placement, InTwoLevelsGivesThePartsOfTheTwoLevelPartitioner) {
+  const Communicator world = Communicator::world();
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    std::mt19937_64 random(seed);
+    const sfc::Coord<3> root = amr::checks::random_root<3>(random, 6);
+    for (const auto& entry : partitioners::partitioner_registry()) {
+      const bool has_tree = entry.name == "morton" || entry.name == "hilbert" || entry.name == "gensfc";
+      for (const bool on_keys : {false, true}) {
+        if (on_keys && !has_tree) continue;
+        PartitionConfig config{.method = std::string(entry.name), .splitter = on_keys ? "octree" : "median"};
+        config.slices = seed == 3 ? "midpoint" : "exact";
+        const int tasks = 1 + static_cast<int>(random() % 4);
+        config.nodes = 1 + static_cast<int>(random() % 5);
+        const int parts = config.nodes * tasks;
+        SCOPED_TRACE(config.method + ", " + config.splitter + ", seed " + std::to_string(seed) + ", " +
+                     std::to_string(config.nodes) + " nodes of " + std::to_string(tasks));
+        amr::MeshConfig mesh_config;
+        for (int d = 0; d < 3; ++d) mesh_config.root[d] = static_cast<int>(root[d]);
+        mesh_config.max_level = 1 + static_cast<int>(seed % 3);
+        const Meshes meshes(make_key_space<3>(mesh_config, config), seed);
+        const Placement placement(config);
+        EXPECT_EQ(placement.in_levels(), !on_keys);
+        BlockTable mine, all;
+        fill_block_table(meshes.mesh, {}, mine);
+        fill_block_table(meshes.whole, {}, all);
+        weigh(mine, Loads::random, seed);
+        weigh(all, Loads::random, seed);
+        const double heaviest = *std::max_element(all.weight.begin(), all.weight.end());
+        fill_centres(meshes.mesh, mine);
+        fill_centres(meshes.whole, all);
+        const partitioners::Graph gathered = gather_block_graph(meshes.mesh), graph = gather_block_graph(meshes.whole);
+        const auto got =
+            parts_of(meshes.mesh, placement.place(meshes.mesh.comm(), mine, parts, heaviest, mine.owner, &gathered));
+        // Slices of keys are those of one level.
+        const partitioners::BlockGrid grid{3, {root[0], root[1], root[2]}, mesh_config.max_level};
+        const partitioners::PartitionOptions options{
+            .parts = parts,
+            .splitter = config.splitter,
+            .slices = partitioners::slice_rule_from_name(config.slices, "slices")};
+        const auto method = partitioners::make_partitioner(entry.name);
+        partitioners::TwoLevelPartitioner two_level(*method, config.nodes);
+        partitioners::Partitioner& reference = on_keys ? *method : two_level;
+        const auto expected = reference.partition({{all.centre, 3}, all.weight, &graph, &grid}, options).part;
+        const auto first = expected.begin() + meshes.mesh.global_begin();
+        EXPECT_EQ(got, std::vector<std::int32_t>(first, first + meshes.mesh.size()));
+      }
+    }
+  }
+}
+
+TEST(Placement, NodesKeepTheirRanksWhenPartsAreRenamed) {
+  const Communicator world = Communicator::world();
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Meshes meshes({sfc::Curve::morton, {4, 3, 2}, 2}, seed);
+    BlockTable mine;
+    fill_block_table(meshes.mesh, {}, mine);
+    fill_centres(meshes.mesh, mine);
+    // Owners on 3 nodes of 4 ranks: those of a placement whose nodes and tasks have other numbers.
+    PartitionConfig config{.method = "orb"};
+    config.nodes = 3;
+    std::vector<std::int32_t> owners = Placement(config).place(world, mine, 12, 1.0, {}).ranks;
+    for (std::int32_t& o : owners) o = (o / 4 + 1) % 3 * 4 + (o % 4 + 1) % 4;
+    config.rename = true;
+    EXPECT_EQ(Placement(config).place(world, mine, 12, 1.0, owners).ranks, owners);
+  }
+}
+
+TEST(Placement, RefusesNodesThatDoNotDivide) {
+  const Communicator world = Communicator::world();
+  const Meshes meshes({sfc::Curve::morton, {4, 3, 2}, 1}, 1);
+  BlockTable mine;
+  fill_block_table(meshes.mesh, {}, mine);
+  fill_centres(meshes.mesh, mine);
+  PartitionConfig config{.method = "kd_parts"};
+  config.nodes = 4;
+  EXPECT_THROW((void)Placement(config).place(world, mine, 10, 1.0, mine.owner), support::InputError);
 }
 
 TEST(Placement, SlicesFollowTheOrderOfTheRanks) {

@@ -46,6 +46,55 @@ TEST(Replay, IsTheRunForPartitionersOfGraphs) {
   if (tried == 0) GTEST_SKIP() << "no partitioner of graphs in this build";
 }
 
+TEST(Replay, IsTheRunInTwoLevels) {
+  const Communicator world = Communicator::world();
+  int set = 0;
+  for (const partitioners::PartitionerEntry& method : partitioners::partitioner_registry()) {
+    for (int nodes = 1; nodes <= world.size(); ++nodes) {
+      if (world.size() % nodes != 0) continue;
+      set = set % 6 + 1;
+      apps::Config config = random_config(set);
+      config.partition.method = method.name;
+      config.partition.splitter = set % 2 == 0 ? "median" : "octree";
+      config.partition.nodes = nodes;
+      config.balance.weights = set % 3 == 0 ? "uniform" : "level";
+      config.partition.rename = set % 4 == 1;
+      SCOPED_TRACE(std::string(method.name) + ", " + std::to_string(nodes) + " nodes, set " + std::to_string(set));
+      const ReplayRow row = checks::expect_replayed<3>(world, config);
+      EXPECT_EQ(row.last_halo.nodes.nodes, nodes);
+      EXPECT_EQ(row.node_halo_bytes > 0.0, nodes > 1);
+      EXPECT_EQ(row.node_halo_bytes == row.halo_bytes, nodes == world.size());
+    }
+  }
+}
+
+TEST(Replay, NodesAreTheMachinesWhereThatIsAskedFor) {
+  const tests::TemporaryFolder folder(Communicator::world());
+  if (!Communicator::world().is_root()) return;
+  const std::string file = folder.path("mesh.trace");
+  (void)record_mesh(random_config(3), file);
+  const auto row_of = [&](int ranks, int nodes, int ranks_per_node) {
+    ReplayRequest request;
+    Strategy strategy;
+    strategy.ranks = ranks;
+    strategy.partition.method = "kd_parts";
+    strategy.partition.nodes = nodes;
+    request.strategies = {strategy};
+    request.machine.ranks_per_node = ranks_per_node;
+    request.optimum = false;
+    return replay(file, request).at(0);
+  };
+  const ReplayRow asked = row_of(12, 3, 1), machine = row_of(12, kNodesOfRun, 4), one_level = row_of(12, 0, 4);
+  EXPECT_EQ(asked.halo.nodes, machine.halo.nodes);
+  EXPECT_EQ(asked.times.total(), machine.times.total());
+  EXPECT_EQ(one_level.halo.nodes.nodes, 3);
+  EXPECT_EQ(row_of(12, kNodesOfRun, 100).halo.nodes.nodes, 1);
+  EXPECT_EQ(row_of(12, 0, 5).halo.nodes.nodes, 3);  // the last has two ranks
+  EXPECT_THROW(row_of(12, kNodesOfRun, 5), support::InputError);
+  EXPECT_THROW(row_of(12, 5, 1), support::InputError);
+  EXPECT_THROW(row_of(12, 24, 1), support::InputError);
+}
+
 TEST(Replay, IsTheRunForEveryPolicyThatLooksAtLoads) {
   const Communicator world = Communicator::world();
   for (const char* policy : {"every", "every_n", "threshold", "never"}) {

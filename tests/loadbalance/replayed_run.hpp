@@ -8,6 +8,7 @@
 #include "amr/simulation.hpp"
 #include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
+#include "loadbalance/nodes.hpp"
 #include "loadbalance/replay/replay.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
 #include "temporary_folder.hpp"
@@ -18,6 +19,7 @@ namespace amrbench::loadbalance::checks {
 struct Ran {
   BalanceTotals totals;
   std::int64_t degree_max, edge_cut_max, bytes_max, blocks;
+  NodeTraffic nodes;  ///< each rank is a node where blocks are placed over none
 };
 
 /// One run with its trace. Collective.
@@ -33,8 +35,13 @@ Ran run_traced(const support::Communicator& world, const apps::Config& config, c
   simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
   recorder.finish(world, simulation.totals().steps, simulation.totals().stages);
   const amr::HaloSize halo = simulation.stage().halo_size();
-  return {balancer.totals(world), support::all_max(world, std::int64_t{halo.neighbors}),
-          support::all_max(world, halo.pieces), support::all_max(world, halo.bytes_sent), simulation.totals().blocks};
+  return {balancer.totals(world),
+          support::all_max(world, std::int64_t{halo.neighbors}),
+          support::all_max(world, halo.pieces),
+          support::all_max(world, halo.bytes_sent),
+          simulation.totals().blocks,
+          node_traffic(world, halo, simulation.mesh().neighbors(),
+                       even_nodes(world.size(), config.partition.nodes > 0 ? config.partition.nodes : world.size()))};
 }
 
 /// Returns the replay's row.
@@ -54,6 +61,7 @@ ReplayRow expect_replayed(const support::Communicator& world, const apps::Config
   EXPECT_EQ(row.last_halo.degree_max, ran.degree_max);
   EXPECT_EQ(row.last_halo.edge_cut_max, ran.edge_cut_max);
   EXPECT_EQ(row.last_halo.bytes_max, ran.bytes_max);
+  EXPECT_EQ(row.last_halo.nodes, ran.nodes);
   EXPECT_EQ(row.totals.bytes_migrated, ran.totals.bytes_migrated);
   EXPECT_EQ(row.totals.bytes_migrated_least, ran.totals.bytes_migrated_least);
   EXPECT_LE(row.totals.bytes_migrated_least, row.totals.bytes_migrated);

@@ -11,6 +11,7 @@
 
 #include "partitioners/partitioner.hpp"
 #include "partitioners/slices.hpp"
+#include "partitioners/two_level.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"
 #include "tests/partitioners/point_sets.hpp"
@@ -104,6 +105,37 @@ TEST(Assign, GivesThePartsOfOneRankByEveryMethod) {
       ASSERT_EQ(assigned.gathered, comm.size() > 1 && !method->runs_on_ranks(c.options));
       if (!method->runs_on_ranks(c.options)) continue;
       const RankResult result = method->partition_on_ranks(comm, mine_of(comm, c), c.options);
+      ASSERT_EQ(result.part, expected);
+      ASSERT_EQ(result.position.size(), expected.size());
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_EQ(one.order[result.position[i]], static_cast<std::size_t>(begin) + i);
+    }
+  }
+}
+
+TEST(Assign, GivesThePartsOfOneRankInTwoLevels) {
+  const Communicator comm = Communicator::world();
+  std::mt19937_64 random(77);
+  for (std::uint64_t seed = 1; seed <= 36; ++seed) {
+    Case c = random_case(seed, comm.size());
+    // As many nodes as ranks, fewer and more.
+    const int nodes = 1 + static_cast<int>(random() % (2 * static_cast<std::uint64_t>(comm.size()) + 2));
+    c.options.parts = nodes * (1 + static_cast<int>(random() % 5));
+    SCOPED_TRACE(c.name + ", then " + std::to_string(c.options.parts) + " parts on " + std::to_string(nodes) +
+                 " nodes");
+    const auto begin = static_cast<std::ptrdiff_t>(c.cuts[static_cast<std::size_t>(comm.rank())]);
+    const auto end = static_cast<std::ptrdiff_t>(c.cuts[static_cast<std::size_t>(comm.rank()) + 1]);
+    for (const PartitionerEntry& entry : partitioner_registry()) {
+      SCOPED_TRACE(entry.name);
+      const auto method = entry.make();
+      if (method->needs_graph() && c.graph.vertices() > 2000) continue;
+      TwoLevelPartitioner two_level(*method, nodes);
+      const PartitionResult one = two_level.partition(all_of(c), c.options);
+      const std::vector<std::int32_t> expected(one.part.begin() + begin, one.part.begin() + end);
+      ASSERT_EQ(assign(comm, two_level, mine_of(comm, c), c.options).part, expected);
+      ASSERT_EQ(two_level.runs_on_ranks(c.options), method->runs_on_ranks(c.options));
+      if (!two_level.runs_on_ranks(c.options)) continue;
+      const RankResult result = two_level.partition_on_ranks(comm, mine_of(comm, c), c.options);
       ASSERT_EQ(result.part, expected);
       ASSERT_EQ(result.position.size(), expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i)

@@ -51,6 +51,40 @@ TEST(RenameParts, KeepsNearlyWhatTheBestNamingKeeps) {
   EXPECT_GT(kept_sum, 0.93 * best_sum);
 }
 
+TEST(RenameParts, NodesStayTogether) {
+  std::mt19937_64 random(815);
+  int renamed_nodes = 0;
+  for (int number = 0; number < 500; ++number) {
+    SCOPED_TRACE("seed 815, case " + std::to_string(number));
+    const int nodes = 1 + static_cast<int>(random() % 4), tasks = 1 + static_cast<int>(random() % 4);
+    const int parts = nodes * tasks;
+    const auto overlaps = random_overlaps(random, parts);
+    const auto names = rename_in_nodes(overlaps, parts, tasks);
+    auto sorted = names;
+    std::ranges::sort(sorted);
+    for (int r = 0; r < parts; ++r) ASSERT_EQ(sorted[static_cast<std::size_t>(r)], r);
+    for (int p = 0; p < parts; ++p) {
+      const auto first = static_cast<std::size_t>(p / tasks * tasks);
+      EXPECT_EQ(names[static_cast<std::size_t>(p)] / tasks, names[first] / tasks) << "part " << p;
+      renamed_nodes += tasks > 1 && names[static_cast<std::size_t>(p)] / tasks != p / tasks ? 1 : 0;
+    }
+    std::vector<std::int32_t> same(static_cast<std::size_t>(parts));
+    std::iota(same.begin(), same.end(), 0);
+    EXPECT_GE(kept_weight(overlaps, names), kept_weight(overlaps, same));
+    if (tasks == 1) {
+      EXPECT_EQ(names, rename_parts(overlaps, parts));
+    }
+  }
+  EXPECT_GT(renamed_nodes, 0);
+}
+
+TEST(RenameParts, ANodeAndItsTasksThatWereOnlyRenamedStay) {
+  // Nodes 0 and 1 changed places, and so did two tasks of one of them.
+  const std::vector<std::int32_t> names =
+      rename_in_nodes({{0, 4, 9}, {1, 3, 9}, {2, 5, 9}, {3, 0, 9}, {4, 1, 9}}, 6, 3);
+  EXPECT_EQ(names, (std::vector<std::int32_t>{4, 3, 5, 0, 1, 2}));
+}
+
 TEST(RenameParts, PartsThatWereOnlyRenamedStay) {
   std::mt19937_64 random(5);
   for (const int parts : {1, 2, 17, 1000}) {

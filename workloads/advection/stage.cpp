@@ -27,7 +27,6 @@ AdvectionStage<Dim>::~AdvectionStage() = default;
 template <int Dim>
 void AdvectionStage<Dim>::mesh_changed(const amr::Mesh<Dim>& mesh) {
   halo_.rebuild(mesh);
-  neighbors_ = static_cast<int>(mesh.neighbors().size());
   all_.resize(std::size_t(mesh.size()));
   std::iota(all_.begin(), all_.end(), 0);
   if (measures_) block_seconds_.assign(all_.size(), 0.0);

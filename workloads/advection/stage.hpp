@@ -27,9 +27,7 @@ class AdvectionStage final : public amr::Stage<Dim> {
   [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
   void measure_blocks() override { measures_ = true; }
   [[nodiscard]] std::span<const double> block_seconds() const override { return block_seconds_; }
-  [[nodiscard]] amr::HaloSize halo_size() const override {
-    return {halo_.bytes_sent_each(), halo_.pieces(), neighbors_};
-  }
+  [[nodiscard]] amr::HaloSize halo_size() const override { return halo_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   /// The tracer, until it reaches a side of the domain.
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override { return is_inside_ ? 1 : 0; }
@@ -56,7 +54,6 @@ class AdvectionStage final : public amr::Stage<Dim> {
   const Problem<Dim>& problem_;
   bool overlap_;
   Halo<Dim> halo_;
-  int neighbors_ = 0;
   std::vector<std::int32_t> all_;
   double time_ = 0.0, step_ = 0.0;
   bool is_inside_ = true;

@@ -66,8 +66,8 @@ void CudaShallowWaterStage<Real>::mesh_changed(const amr::Mesh<2>& mesh) {
   WaterStage::mesh_changed(mesh);
   device_.main().synchronize();
   const amr::HaloPlan plan = amr::make_halo_plan(mesh, strip_sizes<Real>(std::size_t(problem_.cells())));
-  halo_size_ = {static_cast<std::int64_t>(plan.sends.values * sizeof(double)),
-                static_cast<std::int64_t>(plan.sends.pieces.size()), static_cast<int>(mesh.neighbors().size())};
+  halo_size_ = {};
+  amr::add_sends(plan.sends, halo_size_);
   sends_ = amr::link_pieces(mesh, plan.sends);
   receives_ = amr::link_pieces(mesh, plan.receives);
   const auto packs = packs_.prepare(plan.sends.pieces.size(), device_);

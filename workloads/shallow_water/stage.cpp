@@ -34,7 +34,6 @@ ShallowWaterStage::~ShallowWaterStage() = default;
 void ShallowWaterStage::mesh_changed(const amr::Mesh<2>& mesh) {
   WaterStage::mesh_changed(mesh);
   halo_.rebuild(mesh);
-  neighbors_ = static_cast<int>(mesh.neighbors().size());
   const auto n = static_cast<std::size_t>(mesh.size());
   all_.resize(n);
   std::iota(all_.begin(), all_.end(), 0);

@@ -26,9 +26,7 @@ class ShallowWaterStage final : public WaterStage {
   [[nodiscard]] std::vector<support::FixedPointSum> sums() override;
   void measure_blocks() override { measures_ = true; }
   [[nodiscard]] std::span<const double> block_seconds() const override { return block_seconds_; }
-  [[nodiscard]] amr::HaloSize halo_size() const override {
-    return {halo_.bytes_sent_each(), halo_.pieces(), neighbors_};
-  }
+  [[nodiscard]] amr::HaloSize halo_size() const override { return halo_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   /// The depth, where no side lets water through.
   [[nodiscard]] int conserved_variables(bool /*mesh_is_uniform*/) const override {
@@ -59,7 +57,6 @@ class ShallowWaterStage final : public WaterStage {
   const Problem& problem_;
   bool overlap_;
   StripHalo halo_;
-  int neighbors_ = 0;
   std::vector<std::int32_t> all_;
   bool is_new_ = true;           ///< the mesh, since the last stage: nothing is known of its blocks
   bool copies_bed_ = true;       ///< to the output, in the next stage

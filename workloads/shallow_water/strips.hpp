@@ -57,8 +57,7 @@ class StripHalo {
 
   /// Blocks without and with ghost neighbours, ascending.
   [[nodiscard]] const amr::BlockLists& blocks() const { return layers_.blocks(); }
-  [[nodiscard]] std::int64_t bytes_sent_each() const { return layers_.bytes_sent_each(); }
-  [[nodiscard]] std::int64_t pieces() const { return layers_.pieces(); }
+  [[nodiscard]] amr::HaloSize size() const { return layers_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const { return layers_.memory_bytes(); }
 
  private:
