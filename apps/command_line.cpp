@@ -17,6 +17,7 @@
 #include "apps/replay_command.hpp"
 #include "loadbalance/config.hpp"
 #include "partitioners/orb/orb.hpp"
+#include "partitioners/partitioner.hpp"
 #include "support/error.hpp"
 #include "support/provenance.hpp"
 
@@ -187,6 +188,8 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   add_number(command, "--threads", arguments.threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
   add_number(command, "--repetitions", arguments.repetitions, "N", whole(1, 100000),
              "Calls of each method; time_s is their median");
+  add_number(command, "--message-bytes", arguments.message_bytes, "N", whole(1, 1 << 30),
+             "Methods on trees and keys over ranks: longest message of the transfer of points");
   add_number(command, "--nodes", arguments.nodes, "N", whole(1, kMostParts),
              "Group parts into so many nodes and measure between nodes");
   add_number(command, "--refine", arguments.refine, "ROUNDS", whole(0, 1000000),
@@ -248,6 +251,7 @@ void add_dynamic(CLI::App& command, PartitionArguments& arguments) {
 std::shared_ptr<PartitionArguments> add_partition(CLI::App& app) {
   auto arguments = std::make_shared<PartitionArguments>();
   arguments->side_tolerance = partitioners::kOrbSideTolerance;
+  arguments->message_bytes = partitioners::kMessageBytes;
   CLI::App* command = app.add_subcommand("partition", "Cut points or a graph into parts and measure them");
   add_inputs(*command, *arguments);
   add_dynamic(*command, *arguments);

@@ -20,7 +20,7 @@ using Index = std::uint32_t;
 
 RankResult on_ranks(const support::Communicator& comm, const Problem& mine, const DistributedTreeOptions& options) {
   DistributedTree tree = distributed_tree(comm, mine.points, mine.weights, options);
-  return {std::move(tree.part), std::move(tree.position), tree.memory_bytes};
+  return {std::move(tree.part), std::move(tree.position), tree.memory_bytes, tree.stages};
 }
 
 class CurveMethod : public Partitioner {
@@ -45,6 +45,7 @@ class CurveMethod : public Partitioner {
     tree.curve = curve_;
     tree.slices = options.parts;
     tree.slice_rule = options.slices;
+    tree.message_bytes = options.message_bytes;
     return on_ranks(comm, mine, tree);
   }
 
@@ -95,6 +96,7 @@ class PartsTreeMethod : public Partitioner {
     tree.tree.parts = options.parts;
     tree.tree.threads = options.threads;
     tree.curve = curve_;
+    tree.message_bytes = options.message_bytes;
     return on_ranks(comm, mine, tree);
   }
 

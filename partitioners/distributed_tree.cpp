@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "partitioners/bounded_exchange.hpp"
 #include "partitioners/check_together.hpp"
@@ -16,6 +17,7 @@
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
 #include "support/error.hpp"
+#include "support/metrics.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
@@ -32,6 +34,18 @@ struct Cell {
   std::uint64_t weight_before;  ///< of the points before it
   std::int32_t first_part;      ///< parts-aware: that of its first leaf
   int rank;                     ///< that orders it
+};
+
+/// A clock that tells the time since it was asked last.
+class Laps {
+ public:
+  double next() {
+    const double now = support::Metrics::steady_seconds();
+    return now - std::exchange(start_, now);
+  }
+
+ private:
+  double start_ = support::Metrics::steady_seconds();
 };
 
 /// What returns to a point's rank.
@@ -66,17 +80,25 @@ class Distributor {
     const auto ranks = static_cast<std::uint64_t>(comm_.size());
     const std::uint64_t cell_points =
         options_.cell_points > 0 ? options_.cell_points : std::max<std::uint64_t>(count_ / ranks / 32, 4096);
+    Laps laps;
     kd::TopBuilder<R> top(comm_, records_, options_.tree, threads_, cell_points);
     top.build(count_, total_weight());
+    result.stages.top_nodes_s = laps.next();
     assign(top, cell_points);
+    result.stages.balancing_s = laps.next();
     result.upper_nodes = top.nodes.size();
     result.cells = cells_.size();
     result.passes = top.passes;
     move(top, result);
     result.points_here = received_.size();
-    order_cells(top);
+    result.stages.transfer_s = laps.next();
+    const double subtrees = order_cells(top);
     slice_exactly();
+    const double below = laps.next();
+    result.stages.subtrees_s = subtrees * below;
+    result.stages.traversal_s = (1.0 - subtrees) * below;
     return_places(result);
+    result.stages.return_s = laps.next();
     result.memory_bytes = peak_bytes_;
     return result;
   }
@@ -148,14 +170,16 @@ class Distributor {
     records_ = {};
     sent_.resize(send.size());
     for (std::size_t i = 0; i < send.size(); ++i) sent_[i] = send[i].id - first_;
-    result.rounds = exchange_in_rounds<R>(comm_, send, counts, options_.message_bytes, received_, received_counts_);
+    result.stages.transfer_rounds =
+        exchange_in_rounds<R>(comm_, send, counts, options_.message_bytes, received_, received_counts_, threads_);
     peak_bytes_ = (send.size() + received_.size()) * sizeof(R) + sent_.size() * sizeof(sent_[0]);
     support::all_to_all_v<std::uint64_t>(comm_, sizes, cells_of, sizes_);
   }
 
-  /// Orders the cells of this rank. received_ has the records of rank 0, by cell, then those of rank 1, and so on, so a
-  /// cell's records stand by number when its pieces are put together.
-  void order_cells(const kd::TopBuilder<R>& top) {
+  /// Orders the cells of this rank; returns the part of its threads' time that building trees took. received_ has the
+  /// records of rank 0, by cell, then those of rank 1, and so on, so a cell's records stand by number when its pieces
+  /// are put together.
+  double order_cells(const kd::TopBuilder<R>& top) {
     std::vector<const Cell*> mine;
     for (const Cell& cell : cells_) {
       if (cell.rank == comm_.rank()) mine.push_back(&cell);
@@ -168,17 +192,25 @@ class Distributor {
     // Trees of few points one by one with all threads take longer than with one.
     const bool many =
         mine.size() >= 2 * static_cast<std::size_t>(threads_) || received_.size() <= mine.size() * kd::Team::kChunk;
-#pragma omp parallel for num_threads(many ? threads_ : 1) schedule(dynamic)
+    double building = 0.0, walking = 0.0;
+#pragma omp parallel for num_threads(many ? threads_ : 1) schedule(dynamic) reduction(+ : building, walking)
     for (std::size_t k = 0; k < mine.size(); ++k) {
       std::vector<std::size_t> source;  // places in received_
       for (std::size_t r = 0; r < ranks; ++r) {
         for (std::size_t i = begin[r * mine.size() + k]; i < begin[r * mine.size() + k + 1]; ++i) source.push_back(i);
       }
-      order_cell(*mine[k], top.top[mine[k]->state.node], source, many ? 1 : threads_);
+      const CellSeconds took = order_cell(*mine[k], top.top[mine[k]->state.node], source, many ? 1 : threads_);
+      building += took.building;
+      walking += took.walking;
     }
+    return building > 0.0 ? building / (building + walking) : 0.0;
   }
 
-  void order_cell(const Cell& cell, const kd::TopNode& node, std::span<const std::size_t> source, int threads) {
+  struct CellSeconds {
+    double building, walking;
+  };
+  CellSeconds order_cell(const Cell& cell, const kd::TopNode& node, std::span<const std::size_t> source, int threads) {
+    Laps laps;
     const std::size_t n = source.size();
     const auto dim = static_cast<std::size_t>(dim_);
     std::vector<T> x(n * dim);
@@ -192,6 +224,7 @@ class Distributor {
     options.rule.top_levels = std::max(0, options.rule.top_levels - node.level);
     options.parts = options_.tree.parts > 0 ? node.parts : 0;
     const auto tree = build_kd_tree<std::uint32_t>(PointView<T>{x, dim_}, weights, options);
+    const double building = laps.next();
     CurveState<std::uint32_t> start{0, cell.state.entry, cell.state.travel};
     if (cell.state.node == 0) start = curve_start(tree.node_span());
     if (options_.tree.parts > 0) {
@@ -199,6 +232,7 @@ class Distributor {
     } else {
       place_slices(cell, tree, start, source, weights);
     }
+    return {building, laps.next()};
   }
 
   /// Leaves are parts.
@@ -250,7 +284,7 @@ class Distributor {
     std::vector<std::size_t> counts;
     peak_bytes_ = std::max(peak_bytes_, received_.size() * (sizeof(R) + sizeof(Place)));
     received_ = {};
-    exchange_in_rounds<Place>(comm_, places_, received_counts_, options_.message_bytes, back, counts);
+    exchange_in_rounds<Place>(comm_, places_, received_counts_, options_.message_bytes, back, counts, threads_);
     for (std::size_t i = 0; i < back.size(); ++i) {
       result.part[sent_[i]] = back[i].part;
       result.position[sent_[i]] = back[i].position;

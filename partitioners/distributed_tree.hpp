@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "partitioners/kd_tree.hpp"
+#include "partitioners/partitioner.hpp"
 #include "partitioners/points.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/traversal.hpp"
@@ -36,7 +37,7 @@ struct DistributedTreeOptions {
   int slices = 1;                       ///< tree.parts == 0: slices of the order (slices.hpp)
   SliceRule slice_rule = SliceRule::midpoint;
   std::uint64_t cell_points = 0;  ///< >= 1: most points of a cell that moves; 0: 1/32 of a rank's mean, at least 4096
-  std::size_t message_bytes = 1U << 20U;  ///< most from one rank to another at once, but one record
+  std::size_t message_bytes = kMessageBytes;  ///< most from one rank to another at once, but one record
 };
 
 struct DistributedTree {
@@ -46,7 +47,7 @@ struct DistributedTree {
   std::uint64_t upper_nodes = 0;
   std::uint64_t cells = 0;
   int passes = 0;                ///< reductions of bins in step 1
-  std::size_t rounds = 0;        ///< of step 3
+  RankStages stages;             ///< seconds of the steps, and rounds of step 3
   std::size_t memory_bytes = 0;  ///< most held at once on this rank besides input and result
 };
 

@@ -40,6 +40,8 @@ struct Problem {
   const BlockGrid* blocks = nullptr;  ///< needed by splitter "octree" only; the same on every rank
 };
 
+inline constexpr std::size_t kMessageBytes = std::size_t{1} << 20U;
+
 struct PartitionOptions {
   int parts = 1;                           ///< >= 1; more parts than points leaves parts empty
   int threads = 0;                         ///< 0: all that OpenMP offers
@@ -48,8 +50,9 @@ struct PartitionOptions {
   SliceRule slices = SliceRule::midpoint;  ///< methods along a curve, and linear: how the order is cut
   double side_tolerance = kOrbSideTolerance;  ///< orb: sides this near to a box's longest count as equally long
   Chart chart = Chart::none;                  ///< methods along a curve: what its plane is (chart.hpp)
-  int nodes = 0;      ///< methods that serve nodes: parts lie on so many, in runs of parts / nodes; 0: on no nodes
-  bool order = true;  ///< false: `order` or `position` may stay empty where that saves work
+  int nodes = 0;  ///< methods that serve nodes: parts lie on so many, in runs of parts / nodes; 0: on no nodes
+  std::size_t message_bytes = kMessageBytes;  ///< points over ranks: most from one rank to another at once
+  bool order = true;                          ///< false: `order` or `position` may stay empty where that saves work
 };
 
 struct PartitionResult {
@@ -58,11 +61,25 @@ struct PartitionResult {
   std::size_t memory_bytes = 0;      ///< most held at once besides the input and this result
 };
 
+/// What a method on a tree took over ranks, stage by stage, on this rank; waiting for other ranks included. All zero:
+/// the method does not tell.
+struct RankStages {
+  double top_nodes_s = 0;  ///< upper nodes, decided by all ranks together
+  double balancing_s = 0;  ///< the walk of the curve through them, cells dealt out to ranks
+  double transfer_s = 0;   ///< packing points and moving them to the ranks of their cells
+  double subtrees_s = 0;   ///< trees below the cells
+  double traversal_s = 0;  ///< the walk of the curve through those, and slices
+  double return_s = 0;     ///< places and parts back to where points came from
+  std::uint64_t transfer_rounds = 0;
+  [[nodiscard]] bool known() const { return top_nodes_s > 0; }
+};
+
 /// What a rank gets back for its own points.
 struct RankResult {
   std::vector<std::int32_t> part;       ///< of each of this rank's points
   std::vector<std::uint64_t> position;  ///< their places along the method's curve, over all ranks
   std::size_t memory_bytes = 0;         ///< most held at once on this rank besides the input and this result
+  RankStages stages;
 };
 
 class Partitioner {

@@ -7,6 +7,7 @@
 
 #include "partitioners/baselines.hpp"
 #include "partitioners/curve_methods.hpp"
+#include "partitioners/keys/morton_keys.hpp"
 #include "partitioners/linear.hpp"
 #include "partitioners/orb/orb_partitioner.hpp"
 #include "partitioners/partitioner.hpp"
@@ -23,6 +24,8 @@ constexpr PartitionerEntry kEntries[] = {
     {"hilbert", "kd-tree along Hilbert's curve, cut into runs of equal weight", &make_curve_method<TreeCurve::hilbert>},
     {"gensfc", "kd-tree along the generalised curve GenSFC, cut into runs of equal weight",
      &make_curve_method<TreeCurve::gensfc>},
+    {"morton_keys", "bits of coordinates interleaved into keys of 64 bits, sorted, cut into runs of equal weight",
+     &make_morton_keys},
     {"kd_parts", "parts-aware kd-tree: a node cuts its weight by the parts it serves; numbered along GenSFC",
      &make_parts_tree_method<TreeCurve::gensfc>},
     {"kd_parts_hilbert", "the same, numbered along Hilbert's curve", &make_parts_tree_method<TreeCurve::hilbert>},

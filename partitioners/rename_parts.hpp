@@ -27,9 +27,9 @@ void add_up(std::vector<Overlap>& overlaps);
 /// are. Entries of one pair add up. O(n log n). Local.
 std::vector<std::int32_t> rename_parts(std::vector<Overlap> overlaps, int parts);
 
-/// The same where nodes have `tasks` ranks each, and so many parts that follow one another belong together: a node takes
-/// all parts of another one, by rename_parts() of nodes, then its ranks take those, by rename_parts() in each node. Never
-/// keeps less on the ranks than the numbers as they are. O(n log n). Local.
+/// The same where nodes have `tasks` ranks each, and so many parts that follow one another belong together: a node
+/// takes all parts of another one, by rename_parts() of nodes, then its ranks take those, by rename_parts() in each
+/// node. Never keeps less on the ranks than the numbers as they are. O(n log n). Local.
 std::vector<std::int32_t> rename_in_nodes(std::vector<Overlap> overlaps, int parts, int tasks);
 
 /// What stays where it is under these names.

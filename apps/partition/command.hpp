@@ -28,6 +28,7 @@ struct PartitionArguments {
   int dim = 0;                ///< 0: as the input tells, else 3
   int threads = 0;            ///< 0: all
   int repetitions = 1;
+  std::size_t message_bytes = 0;    ///< of methods on trees over ranks; the command line sets its default
   int nodes = 0;                    ///< 0: no two-level form
   int refine = 0;                   ///< rounds; 0: parts stay as the method made them
   std::string refine_goal = "cut";  ///< or "volume"

@@ -40,6 +40,41 @@ void add_refinement(const PartitionRow& row, Json& json) {
   json["unrefined_comm_volume_total"] = or_null(refined && r.volumes, r.result.before.volume_total);
 }
 
+using partitioners::RankStages;
+struct Stage {
+  std::string_view column, words;
+  double RankStages::*seconds;
+};
+constexpr Stage kStages[] = {
+    {"top_nodes_s", "top nodes", &RankStages::top_nodes_s}, {"balancing_s", "balancing", &RankStages::balancing_s},
+    {"transfer_s", "transfer", &RankStages::transfer_s},    {"subtrees_s", "subtrees", &RankStages::subtrees_s},
+    {"traversal_s", "traversal", &RankStages::traversal_s}, {"return_s", "return", &RankStages::return_s}};
+
+bool has_stages(const PartitionRow& row) {
+  return !row.stages.empty() && row.stages.front().known();
+}
+
+/// Median over repetitions.
+double stage_seconds(const PartitionRow& row, const Stage& stage) {
+  std::vector<double> seconds;
+  for (const RankStages& s : row.stages) seconds.push_back(s.*stage.seconds);
+  return median(seconds);
+}
+
+void add_stages(const PartitionRow& row, Json& json) {
+  const bool known = has_stages(row);
+  for (const Stage& stage : kStages) json[std::string(stage.column)] = or_null(known, stage_seconds(row, stage));
+  json["transfer_rounds"] = known ? Json(row.stages.back().transfer_rounds) : Json(nullptr);
+}
+
+/// A line under a row of the table.
+std::string stages_line(const PartitionRow& row) {
+  if (!has_stages(row)) return "";
+  std::string line = "  ";
+  for (const Stage& stage : kStages) line += fmt::format("{} {:.4g} s, ", stage.words, stage_seconds(row, stage));
+  return line + fmt::format("{} rounds\n", row.stages.back().transfer_rounds);
+}
+
 }  // namespace
 
 Json to_json(const PartitionRow& row) {
@@ -81,6 +116,7 @@ Json to_json(const PartitionRow& row) {
   json["time_min_s"] = row.times_s.empty() ? 0 : *std::min_element(row.times_s.begin(), row.times_s.end());
   json["time_max_s"] = row.times_s.empty() ? 0 : *std::max_element(row.times_s.begin(), row.times_s.end());
   json["repetitions"] = row.times_s.size();
+  add_stages(row, json);
   json["memory_bytes"] = row.memory_bytes;
   json["resident_growth_bytes"] = row.resident_growth_bytes;
   return json;
@@ -103,6 +139,7 @@ std::string to_table(std::span<const PartitionRow> rows) {
                         fmt::format("{:.8g}", q.load_mean), count(q.degree_max), count(q.edge_cut_max),
                         count(q.edge_cut_total), count(q.comm_volume_max), count(q.pieces_max),
                         fmt::format("{:.4g}", median(row.times_s)), row.memory_bytes);
+    text += stages_line(row);
   }
   return text;
 }

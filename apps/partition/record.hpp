@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "partitioners/partitioner.hpp"
 #include "partitioners/quality.hpp"
 #include "partitioners/refine/refine.hpp"
 #include "support/provenance.hpp"
@@ -25,7 +26,9 @@ struct PartitionRow {
   std::optional<partitioners::NodeQuality> nodes;
   std::optional<RefinedRow> refined;
   std::optional<double> moved_weight;
-  std::vector<double> times_s;            ///< one a repetition
+  std::vector<double> times_s;  ///< one a repetition
+  /// Over ranks: the slowest rank of each stage, one a repetition; empty or unknown where the method does not tell.
+  std::vector<partitioners::RankStages> stages;
   std::size_t memory_bytes = 0;           ///< as the method counts it: most held besides input and result
   std::size_t resident_growth_bytes = 0;  ///< rise of the process's resident memory during the first call
   /// Along the method's order: sum of the distances between successive points, and steps longer than 1.5 times the

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -132,6 +133,14 @@ void run_on_root(const Communicator& comm, const PartitionArguments& arguments, 
   found.part = std::move(result.part);
 }
 
+/// The longest of any rank, stage by stage.
+partitioners::RankStages slowest(const Communicator& comm, const partitioners::RankStages& mine) {
+  std::array<double, 6> s{mine.top_nodes_s, mine.balancing_s, mine.transfer_s,
+                          mine.subtrees_s,  mine.traversal_s, mine.return_s};
+  support::all_max(comm, std::span<double>(s));
+  return {s[0], s[1], s[2], s[3], s[4], s[5], mine.transfer_rounds};
+}
+
 void run_on_ranks(const Communicator& comm, const PartitionArguments& arguments, const PartitionInput& input,
                   Partitioner& partitioner, const PartitionOptions& options, RowRefinement& refinement,
                   PartitionRow& row, FoundParts& found) {
@@ -140,8 +149,12 @@ void run_on_ranks(const Communicator& comm, const PartitionArguments& arguments,
     PartitionOptions parts_alone = options;
     parts_alone.order = false;
     partitioners::RankResult here;
-    time_calls(comm, arguments.repetitions, refinement, row,
-               [&] { here = partitioner.partition_on_ranks(comm, mine, parts_alone); });
+    std::vector<partitioners::RankStages> stages;
+    time_calls(comm, arguments.repetitions, refinement, row, [&] {
+      here = partitioner.partition_on_ranks(comm, mine, parts_alone);
+      stages.push_back(here.stages);
+    });
+    for (const partitioners::RankStages& s : stages) row.stages.push_back(slowest(comm, s));
     row.memory_bytes = support::all_max(comm, static_cast<std::uint64_t>(here.memory_bytes));
     if (support::any_of_ranks(comm, here.position.size() != here.part.size()))
       here = partitioner.partition_on_ranks(comm, mine, options);
@@ -213,7 +226,8 @@ PartitionOptions options_of(const PartitionArguments& arguments, int parts) {
           .splitter = arguments.splitter,
           .slices = partitioners::slice_rule_from_name(arguments.slices, "--slices"),
           .side_tolerance = arguments.side_tolerance,
-          .chart = partitioners::chart_from_name(arguments.chart, "--chart")};
+          .chart = partitioners::chart_from_name(arguments.chart, "--chart"),
+          .message_bytes = arguments.message_bytes};
 }
 
 PartitionRow run_row(const Communicator& comm, const PartitionArguments& arguments, PartitionInput& input,
