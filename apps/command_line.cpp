@@ -192,6 +192,15 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
              "Methods on trees and keys over ranks: longest message of the transfer of points");
   add_number(command, "--nodes", arguments.nodes, "N", whole(1, kMostParts),
              "Group parts into so many nodes and measure between nodes");
+  add_word(command, "--machine", arguments.machine, "FILE",
+           "Model of a machine (TOML, docs/replay.md): seconds of a stage by update_s, latency_s and byte_s");
+  add_number(command, "--edge-bytes", arguments.edge_bytes, "X", real(0.0, 1e12),
+             "Of it: bytes sent across a cut edge");
+  command.add_option("--phases", arguments.phases, "Of it: phases of computing, of communicating, of both at once")
+      ->type_name("A,B,R")
+      ->delimiter(',')
+      ->expected(3)
+      ->check(whole(0, 1 << 30));
   add_number(command, "--refine", arguments.refine, "ROUNDS", whole(0, 1000000),
              "Rounds of boundary refinement after the method; 0 = none");
   command.add_option("--refine-goal", arguments.refine_goal, "What refinement lowers: cut or volume")

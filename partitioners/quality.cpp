@@ -146,7 +146,9 @@ void check_sizes(std::span<const std::int32_t> part, int parts, std::span<const 
     throw InputError(fmt::format("a graph of {} vertices for {} points", graph->vertices(), part.size()));
 }
 
-void measure_loads(const PartLists& lists, std::span<const double> weights, int threads, PartitionQuality& quality) {
+/// Fills in the loads and returns each part's.
+std::vector<double> measure_loads(const PartLists& lists, std::span<const double> weights, int threads,
+                                  PartitionQuality& quality) {
   const auto parts = static_cast<std::size_t>(quality.parts);
   std::vector<double> loads(parts);
   ExactSum total;
@@ -172,11 +174,12 @@ void measure_loads(const PartLists& lists, std::span<const double> weights, int 
   quality.load_max = *std::max_element(loads.begin(), loads.end());
   quality.load_min = *std::min_element(loads.begin(), loads.end());
   quality.load_mean = total.to_double() / quality.parts;
+  return loads;
 }
 
-void measure_graph(std::span<const std::int32_t> part, const PartLists& lists, const Graph& graph, int threads,
-                   PartitionQuality& quality) {
-  const auto parts = static_cast<std::size_t>(quality.parts);
+std::vector<PartCounts> count_parts(std::span<const std::int32_t> part, const PartLists& lists, const Graph& graph,
+                                    int threads) {
+  const std::size_t parts = lists.first.size() - 1;
   std::vector<PartCounts> counts(parts);
   std::vector<char> visited(part.size(), 0);
 #pragma omp parallel num_threads(team_size(threads))
@@ -185,6 +188,12 @@ void measure_graph(std::span<const std::int32_t> part, const PartLists& lists, c
 #pragma omp for schedule(dynamic, 4)
     for (std::size_t p = 0; p < parts; ++p) counts[p] = counter.count(static_cast<std::int32_t>(p), lists.of(p));
   }
+  return counts;
+}
+
+void measure_graph(std::span<const std::int32_t> part, const PartLists& lists, const Graph& graph, int threads,
+                   PartitionQuality& quality) {
+  const std::vector<PartCounts> counts = count_parts(part, lists, graph, threads);
   std::int64_t degrees = 0;
   for (const PartCounts& c : counts) {
     quality.degree_max = std::max(quality.degree_max, c.degree);
@@ -233,6 +242,36 @@ PartitionQuality measure_quality(std::span<const std::int32_t> part, int parts, 
   measure_loads(lists, weights, threads, quality);
   if (graph != nullptr) measure_graph(part, lists, *graph, threads, quality);
   return quality;
+}
+
+std::vector<PartShare> measure_shares(std::span<const std::int32_t> part, int parts, std::span<const double> weights,
+                                      const Graph& graph, int threads) {
+  check_sizes(part, parts, weights, &graph);
+  const PartLists lists = make_lists(part, parts);
+  PartitionQuality quality;
+  quality.parts = parts;
+  const std::vector<double> loads = measure_loads(lists, weights, threads, quality);
+  const std::vector<PartCounts> counts = count_parts(part, lists, graph, threads);
+  std::vector<PartShare> shares;
+  for (std::size_t p = 0; p < loads.size(); ++p) shares.push_back({loads[p], counts[p].degree, counts[p].edge_cut});
+  return shares;
+}
+
+ModelledCost modelled_cost(std::span<const PartShare> parts, const CostRates& rates) {
+  ModelledCost cost;
+  double both = 0;
+  for (const PartShare& p : parts) {
+    const double comp = rates.work_s * p.load;
+    const double comm = rates.latency_s * static_cast<double>(p.degree) +
+                        rates.byte_s * rates.edge_bytes * static_cast<double>(p.edge_cut);
+    cost.comp_s = std::max(cost.comp_s, comp);
+    cost.comm_s = std::max(cost.comm_s, comm);
+    both = std::max(both, std::max(comp, comm));
+  }
+  cost.bsp_s = rates.comp_phases * cost.comp_s + rates.comm_phases * cost.comm_s;
+  cost.overlap_s = rates.overlap_phases * both;
+  cost.total_s = cost.bsp_s + cost.overlap_s;
+  return cost;
 }
 
 std::vector<std::int32_t> group_parts(int parts, int nodes) {

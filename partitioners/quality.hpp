@@ -46,6 +46,34 @@ struct PartitionQuality {
 PartitionQuality measure_quality(std::span<const std::int32_t> part, int parts, std::span<const double> weights,
                                  const Graph* graph, int threads = 0);
 
+/// What one part computes and sends.
+struct PartShare {
+  double load = 0;
+  std::int64_t degree = 0, edge_cut = 0;
+};
+/// Of every part; otherwise as measure_quality(). graph must not be null.
+std::vector<PartShare> measure_shares(std::span<const std::int32_t> part, int parts, std::span<const double> weights,
+                                      const Graph& graph, int threads = 0);
+
+/// What computing and sending cost, in the model of document 001, section 2.2.
+struct CostRates {
+  double work_s = 0;                                         ///< C: a unit of weight
+  double latency_s = 0;                                      ///< alpha: a message, one to each neighbour part
+  double byte_s = 0;                                         ///< beta: a byte
+  double edge_bytes = 8;                                     ///< sent across a cut edge
+  int comp_phases = 1, comm_phases = 1, overlap_phases = 1;  ///< a, b and r
+};
+/// Seconds, equations 2.1 to 2.5.
+struct ModelledCost {
+  double comp_s = 0;     ///< the most that a part computes in a phase
+  double comm_s = 0;     ///< the most that a part sends in a phase
+  double bsp_s = 0;      ///< a phases of the one, then b of the other, each as long as its slowest part
+  double overlap_s = 0;  ///< r phases in which a part does both at once
+  double total_s = 0;    ///< the last two together
+};
+/// O(parts).
+[[nodiscard]] ModelledCost modelled_cost(std::span<const PartShare> parts, const CostRates& rates);
+
 /// The two-level form: parts that share a node speak through its memory, the others by messages.
 struct NodeQuality {
   int nodes = 0;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "apps/machine_file.hpp"
 #include "apps/output_file.hpp"
 #include "apps/partition/dynamic.hpp"
 #include "apps/partition/files.hpp"
@@ -68,6 +69,7 @@ void check_outputs(const PartitionArguments& arguments, const partitioners::Inpu
   const NamedFile inputs[] = {{"--input", spec.path},
                               {"--weights", partitioners::weights_path(arguments.weights)},
                               {"--graph", arguments.graph},
+                              {"--machine", arguments.machine},
                               {"--previous", arguments.previous}};
   check_output_files(outputs, inputs, arguments.force);
   const bool single = arguments.methods.size() == 1 && arguments.parts.size() == 1;
@@ -105,6 +107,21 @@ void make_blocks(const PartitionArguments& arguments, PartitionInput& input) {
     points.blocks->root[axis] = static_cast<std::uint32_t>(points.grid->extent[axis]);
 }
 
+/// --machine FILE. Every rank reads it.
+partitioners::CostRates rates_of(const PartitionArguments& arguments, bool has_graph) {
+  if (!has_graph && arguments.graph.empty())
+    throw InputError(
+        "--machine models what edges between parts cost, and this input has none; --graph FILE gives them");
+  const loadbalance::Machine machine = read_machine(arguments.machine);
+  return {.work_s = machine.update_s,
+          .latency_s = machine.latency_s,
+          .byte_s = machine.byte_s,
+          .edge_bytes = arguments.edge_bytes,
+          .comp_phases = arguments.phases[0],
+          .comm_phases = arguments.phases[1],
+          .overlap_phases = arguments.phases[2]};
+}
+
 PartitionInput load(const support::Communicator& comm, const PartitionArguments& arguments,
                     partitioners::InputSpec spec) {
   using Form = partitioners::InputSpec::Form;
@@ -113,6 +130,7 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   input.has_graph = input.spec.form == Form::grid || input.spec.form == Form::graph || input.spec.mesh();
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
+  if (!arguments.machine.empty()) input.rates = rates_of(arguments, input.has_graph);
   if (arguments.refine > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--refine lowers cuts of a graph, and this input has none; --graph FILE gives one");
   const bool made = input.spec.form == Form::generated || input.spec.form == Form::grid;
@@ -168,7 +186,11 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"dim", arguments.dim > 0 ? Json(arguments.dim) : Json(nullptr)},
                      {"threads", omp_get_max_threads()},
                      {"repetitions", arguments.repetitions},
+                     {"message_bytes", arguments.message_bytes},
                      {"nodes", arguments.nodes > 0 ? Json(arguments.nodes) : Json(nullptr)},
+                     {"machine", arguments.machine.empty() ? Json(nullptr) : Json(arguments.machine)},
+                     {"edge_bytes", arguments.edge_bytes},
+                     {"phases", arguments.phases},
                      {"refine", arguments.refine},
                      {"refine_goal", arguments.refine_goal},
                      {"refine_tolerance", arguments.refine_tolerance},

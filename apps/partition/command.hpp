@@ -28,10 +28,13 @@ struct PartitionArguments {
   int dim = 0;                ///< 0: as the input tells, else 3
   int threads = 0;            ///< 0: all
   int repetitions = 1;
-  std::size_t message_bytes = 0;    ///< of methods on trees over ranks; the command line sets its default
-  int nodes = 0;                    ///< 0: no two-level form
-  int refine = 0;                   ///< rounds; 0: parts stay as the method made them
-  std::string refine_goal = "cut";  ///< or "volume"
+  std::size_t message_bytes = 0;     ///< of methods on trees over ranks; the command line sets its default
+  int nodes = 0;                     ///< 0: no two-level form
+  std::string machine;               ///< model of a machine for modelled costs; empty: none
+  double edge_bytes = 8;             ///< of it: sent across a cut edge
+  std::vector<int> phases{1, 1, 1};  ///< of it: computing, communicating, both at once
+  int refine = 0;                    ///< rounds; 0: parts stay as the method made them
+  std::string refine_goal = "cut";   ///< or "volume"
   double refine_tolerance = 0;
   int dynamic_rounds = 0;  ///< > 0: a study of points that change (dynamic.hpp)
   double batch = 0.01;     ///< share of the points that change in a round

@@ -67,6 +67,17 @@ void add_stages(const PartitionRow& row, Json& json) {
   json["transfer_rounds"] = known ? Json(row.stages.back().transfer_rounds) : Json(nullptr);
 }
 
+/// Of a machine's model; null where there is none.
+void add_model(const PartitionRow& row, Json& json) {
+  const bool known = row.model.has_value();
+  const partitioners::ModelledCost cost = row.model.value_or(partitioners::ModelledCost{});
+  json["model_comp_s"] = or_null(known, cost.comp_s);
+  json["model_comm_s"] = or_null(known, cost.comm_s);
+  json["model_bsp_s"] = or_null(known, cost.bsp_s);
+  json["model_overlap_s"] = or_null(known, cost.overlap_s);
+  json["model_total_s"] = or_null(known, cost.total_s);
+}
+
 /// A line under a row of the table.
 std::string stages_line(const PartitionRow& row) {
   if (!has_stages(row)) return "";
@@ -109,6 +120,7 @@ Json to_json(const PartitionRow& row) {
   json["node_comm_volume_max"] = or_null(two, n.across.comm_volume_max);
   json["node_comm_volume_total"] = or_null(two, n.across.comm_volume_total);
   add_refinement(row, json);
+  add_model(row, json);
   json["moved_weight"] = or_null(row.moved_weight.has_value(), row.moved_weight.value_or(0));
   json["curve_length"] = or_null(row.curve_length.has_value(), row.curve_length.value_or(0));
   json["curve_jumps"] = or_null(row.curve_jumps.has_value(), row.curve_jumps.value_or(0));

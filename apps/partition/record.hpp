@@ -25,6 +25,7 @@ struct PartitionRow {
   partitioners::PartitionQuality quality;
   std::optional<partitioners::NodeQuality> nodes;
   std::optional<RefinedRow> refined;
+  std::optional<partitioners::ModelledCost> model;
   std::optional<double> moved_weight;
   std::vector<double> times_s;  ///< one a repetition
   /// Over ranks: the slowest rank of each stage, one a repetition; empty or unknown where the method does not tell.

@@ -203,6 +203,12 @@ void measure_graph(const Communicator& comm, const PartitionArguments& arguments
     if (nodes > 0)
       row.nodes = partitioners::measure_nodes(part, parts, node_of, nodes, {}, *input.points.graph, arguments.threads);
   }
+  if (!arguments.machine.empty()) {
+    const std::vector<double> weights = partitioners::on_root<double>(comm, input.points.weights);
+    if (comm.is_root())
+      row.model = partitioners::modelled_cost(
+          partitioners::measure_shares(part, parts, weights, *input.points.graph, arguments.threads), input.rates);
+  }
   // Loads are known from the ranks' own points.
   const auto take_loads = [](const partitioners::PartitionQuality& from, partitioners::PartitionQuality& to) {
     to.load_max = from.load_max;

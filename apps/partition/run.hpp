@@ -8,6 +8,7 @@
 #include "apps/partition/record.hpp"
 #include "partitioners/inputs/point_input.hpp"
 #include "partitioners/partitioner.hpp"
+#include "partitioners/quality.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::apps {
@@ -18,6 +19,7 @@ struct PartitionInput {
   partitioners::PointInput points;
   std::vector<std::int32_t> previous;  ///< of each point here; empty: not asked for
   bool has_graph = false;              ///< on rank 0, perhaps still to be made
+  partitioners::CostRates rates;       ///< of the machine that is modelled, if one is
   double unit = 1;                     ///< length of a grid's cell in the coordinates: 2 in half cells
 };
 

@@ -328,6 +328,44 @@ class Partition(unittest.TestCase):
         for wrong in ("6x", "x4", "6x4x2", "6x0", "40000x40000"):
             self.refused(*ok, "--parts", wrong, says="--parts")
 
+    def test_stages_and_messages_over_ranks(self):
+        """Stages stand where a tree is built over ranks; shorter messages take more rounds and give the same parts."""
+        names = ("top_nodes_s", "balancing_s", "transfer_s", "subtrees_s", "traversal_s", "return_s", "transfer_rounds")
+        seen = {}
+        for ranks, size in ((0, 1 << 20), (2, 1 << 20), (2, 4096), (3, 64)):
+            words = ("--input", "uniform:4000:3:2", "--method", "hilbert", "--parts", "7", "--force", "--json", "s.json",
+                     "--parts-file", "s.txt", "--message-bytes", str(size), "--repetitions", "3")
+            status, out, err = run("partition", *words, ranks=ranks, cwd=self.folder)
+            self.assertEqual(status, 0, err)
+            record = self.load("s.json")
+            row = record["rows"][0]
+            self.assertEqual(record["options"]["message_bytes"], size)
+            with open(self.path("s.txt"), encoding="utf-8") as file:
+                seen[ranks, size] = (file.read(), row["transfer_rounds"])
+            self.assertEqual([row[name] is None for name in names], [ranks == 0] * len(names))
+            self.assertEqual("top nodes" in out, ranks > 0)
+            if ranks > 0:
+                self.assertLess(sum(row[name] for name in names[:-1]), 6 * row["time_max_s"])
+        self.assertEqual(len({parts for parts, _ in seen.values()}), 1)
+        self.assertEqual(seen[2, 1 << 20][1], 1)
+        self.assertGreater(seen[2, 4096][1], 5)
+        self.refused("--input", "grid:4x4", "--method", "linear", "--parts", "3", "--message-bytes", "0",
+                     says="--message-bytes")
+
+    def test_costs_of_a_model(self):
+        self.write("m.toml", "update_s = 2.0\nlatency_s = 100.0\nbyte_s = 3.0\n")
+        words = ("--input", "grid:8x1:5", "--method", "linear", "--parts", "4")
+        self.done(*words, "--machine", "m.toml", "--edge-bytes", "5", "--phases", "4,2,3", "--json", "c.json")
+        row = self.load("c.json")["rows"][0]  # 2 cells a part, 2 neighbours across an edge each
+        self.assertEqual([row[f"model_{name}_s"] for name in ("comp", "comm", "bsp", "overlap", "total")],
+                         [4.0, 230.0, 476.0, 690.0, 1166.0])
+        self.done(*words, "--json", "d.json")
+        self.assertIsNone(self.load("d.json")["rows"][0]["model_comp_s"])
+        self.refused("--input", "uniform:9:2:1", "--method", "linear", "--parts", "3", "--machine", "m.toml",
+                     says="--machine models what edges")
+        self.refused(*words, "--machine", "none.toml", says="none.toml")
+        self.refused(*words, "--machine", "m.toml", "--phases", "1,2", says="--phases")
+
     def test_methods_of_one_rank_over_ranks(self):
         """Their points are gathered, which a note says; parts and measures are those of one rank."""
         self.write("p.csv", "# points\nweight x y\n" + "".join(f"{k % 4 + 1} {k * 7 % 31} {k * k % 29}\n" for k in range(301)))

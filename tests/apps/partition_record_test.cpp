@@ -55,6 +55,35 @@ TEST(PartitionRecord, NamesOfTheContract) {
   EXPECT_TRUE(json["node_degree_max"].is_null());
 }
 
+TEST(PartitionRecord, StagesAndModelStandWhereTheyAreKnown) {
+  PartitionRow row = sample();
+  EXPECT_TRUE(to_json(row)["top_nodes_s"].is_null());
+  EXPECT_TRUE(to_json(row)["model_bsp_s"].is_null());
+  row.stages = {{}, {}, {}};  // of a method that does not tell
+  EXPECT_TRUE(to_json(row)["transfer_rounds"].is_null());
+  EXPECT_EQ(to_table({&row, 1}).find("rounds"), std::string::npos);
+  row.stages = {{1, 2, 3, 4, 5, 6, 7}, {3, 2, 9, 4, 5, 6, 7}, {2, 2, 4, 4, 5, 6, 7}};
+  row.model = partitioners::ModelledCost{.comp_s = 1, .comm_s = 2, .bsp_s = 3, .overlap_s = 4, .total_s = 7};
+  const support::Json json = to_json(row);
+  EXPECT_EQ(json["top_nodes_s"], 2.0);
+  EXPECT_EQ(json["balancing_s"], 2.0);
+  EXPECT_EQ(json["transfer_s"], 4.0);
+  EXPECT_EQ(json["subtrees_s"], 4.0);
+  EXPECT_EQ(json["traversal_s"], 5.0);
+  EXPECT_EQ(json["return_s"], 6.0);
+  EXPECT_EQ(json["transfer_rounds"], 7);
+  EXPECT_EQ(json["model_comp_s"], 1.0);
+  EXPECT_EQ(json["model_comm_s"], 2.0);
+  EXPECT_EQ(json["model_bsp_s"], 3.0);
+  EXPECT_EQ(json["model_overlap_s"], 4.0);
+  EXPECT_EQ(json["model_total_s"], 7.0);
+  EXPECT_NE(to_table({&row, 1}).find(
+                "  top nodes 2 s, balancing 2 s, transfer 4 s, subtrees 4 s, traversal 5 s, return 6 s, 7 "
+                "rounds\n"),
+            std::string::npos)
+      << to_table({&row, 1});
+}
+
 TEST(PartitionRecord, WhatIsNotKnownIsNull) {
   PartitionRow row = sample();
   row.quality = {.parts = 2};

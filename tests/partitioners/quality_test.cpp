@@ -170,5 +170,33 @@ TEST(Quality, GroupsAreRunsOfNearlyEqualLength) {
   EXPECT_EQ(group_parts(3, 1), (std::vector<std::int32_t>{0, 0, 0}));
 }
 
+TEST(ModelledCost, IsThatOfTheSlowestPart) {
+  // A path of 6 points in 3 parts: 0 0 1 1 2 2. The middle part has two neighbours, the last one the load.
+  const Graph path{{0, 1, 3, 5, 7, 9, 10}, {1, 0, 2, 1, 3, 2, 4, 3, 5, 4}};
+  const std::vector<std::int32_t> part{0, 0, 1, 1, 2, 2};
+  const std::vector<double> weights{1, 2, 1, 1, 10, 20};
+  const std::vector<PartShare> shares = measure_shares(part, 3, weights, path);
+  ASSERT_EQ(shares.size(), 3U);
+  EXPECT_EQ(shares[0].load, 3.0);
+  EXPECT_EQ(shares[1].degree, 2);
+  EXPECT_EQ(shares[1].edge_cut, 2);
+  EXPECT_EQ(shares[2].load, 30.0);
+  EXPECT_EQ(shares[2].degree, 1);
+  const CostRates rates{.work_s = 2,
+                        .latency_s = 100,
+                        .byte_s = 3,
+                        .edge_bytes = 5,
+                        .comp_phases = 4,
+                        .comm_phases = 2,
+                        .overlap_phases = 3};
+  const ModelledCost cost = modelled_cost(shares, rates);
+  EXPECT_EQ(cost.comp_s, 60.0);   // 2 * 30
+  EXPECT_EQ(cost.comm_s, 230.0);  // 100 * 2 + 3 * 5 * 2
+  EXPECT_EQ(cost.bsp_s, 4 * 60.0 + 2 * 230.0);
+  EXPECT_EQ(cost.overlap_s, 3 * 230.0);
+  EXPECT_EQ(cost.total_s, cost.bsp_s + cost.overlap_s);
+  EXPECT_EQ(modelled_cost({}, rates).total_s, 0.0);
+}
+
 }  // namespace
 }  // namespace amrbench::partitioners
