@@ -3,12 +3,16 @@
 
 usage: scripts/partition_tables.py [--amrbench PROGRAM] [--methods NAMES] [--grids NAMES] [--without METHOD:GRID[:PARTS],...]
                                    [--threads N] [--work DIR] [--seconds N] [--json FILE] [--markdown FILE]
+       scripts/partition_tables.py --trees [RECORD...] [--reference DIR] [--markdown FILE]
 
 The tables are those of A. Sasidharan's dissertation (2018) on structured grids: 3.1 to 3.5 (768x1152, 9 points) and 4.1
 to 4.7 (100^3, 200^3 and 200x100x150, 7 points). A run of the program takes one grid, one method and one part count, or
 all counts where the method is quick. The record of each count stays in DIR (default build/partition_tables) and is not
 made again as long as it lies there and is newer than the program; with --seconds no run is started after N seconds, and
 the next call goes on. A method that the build lacks is named and left out.
+
+With --trees it runs nothing: it puts her tables 2.1 to 2.13, of trees and sorting, beside the records in --reference
+(default results/reference) and beside RECORDs of `mpiexec -n N amrbench partition ... --json RECORD`, which have stages.
 
 "Worse" marks a row where our largest degree or edge cut is above the number of her table for the same method. Exit
 status: 0 done, 1 a run failed, 2 bad input, 3 out of --seconds with runs left.
@@ -19,6 +23,8 @@ import os
 import subprocess
 import sys
 import time
+
+import tree_tables
 
 QUICK = ("morton", "hilbert", "gensfc", "kd_parts")  # one run for all counts of a grid
 METHODS = ("morton", "hilbert", "gensfc", "kd_parts", "metis_kway", "scotch")
@@ -294,6 +300,8 @@ def parse():
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--json", default="")
     parser.add_argument("--markdown", default="")
+    parser.add_argument("--trees", nargs="*", metavar="RECORD")
+    parser.add_argument("--reference", default=os.path.join(here, "../results/reference"))
     arguments = parser.parse_args()
     arguments.methods = arguments.methods.split(",")
     arguments.grids = arguments.grids.split(",")
@@ -305,7 +313,7 @@ def parse():
         arguments.parts = {int(word) for word in arguments.parts.split(",") if word}
     except ValueError:
         fail(2, f"--parts: '{arguments.parts}' must be whole numbers with commas between")
-    if not os.access(arguments.amrbench, os.X_OK):
+    if arguments.trees is None and not os.access(arguments.amrbench, os.X_OK):
         fail(2, f"--amrbench: '{arguments.amrbench}' is no program that can be run")
     for option in ("json", "markdown"):
         path = getattr(arguments, option)
@@ -314,8 +322,22 @@ def parse():
     return arguments
 
 
+def write_trees(arguments):
+    for record in arguments.trees:
+        if not os.path.isfile(record):
+            fail(2, f"--trees: {record}: no such record")
+    text = tree_tables.markdown(arguments.reference, arguments.trees)
+    if arguments.markdown:
+        with open(arguments.markdown, "x", encoding="utf-8") as file:
+            file.write(text)
+    print(text)
+    return 0
+
+
 def main():
     arguments = parse()
+    if arguments.trees is not None:
+        return write_trees(arguments)
     known = known_methods(arguments.amrbench)
     missing = [m for m in arguments.methods if m not in known]
     if missing:
