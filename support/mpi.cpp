@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 
@@ -44,6 +45,9 @@ Environment::Environment(int& argc, char**& argv) {
   int initialized = 0;
   MPI_Initialized(&initialized);
   if (initialized != 0) return;
+  // Open MPI starts a daemon beside a process that no launcher started, for ranks it might spawn. We spawn none, and
+  // the daemon takes longer to start than most commands of one process. Other libraries do not know the variable.
+  setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   int provided = MPI_THREAD_SINGLE;
   mpi_check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   owner_ = true;

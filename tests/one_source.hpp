@@ -1,5 +1,5 @@
 #pragma once
-// A room's tests are one program; --source=mesh_test.cpp runs those that stand in that file.
+// A room's tests are one program; --source=mesh_test.cpp runs those that stand in that file. It may be repeated.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -28,14 +28,21 @@ inline std::string filter_of_source(std::string_view source) {
 inline int run_tests(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   constexpr std::string_view kSource = "--source=";
+  std::string chosen;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (!word.starts_with(kSource)) {
       std::fprintf(stderr, "unknown argument %s: there are --source=FILE and GoogleTest's own\n", argv[i]);
       return 1;
     }
-    testing::GTEST_FLAG(filter) = filter_of_source(word.substr(kSource.size()));
+    const std::string filter = filter_of_source(word.substr(kSource.size()));
+    if (filter.empty()) {
+      std::fprintf(stderr, "no test was run: none stands in %s\n", argv[i] + kSource.size());
+      return 1;
+    }
+    chosen += filter;
   }
+  if (!chosen.empty()) testing::GTEST_FLAG(filter) = chosen;
   const int failed = RUN_ALL_TESTS();
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   if (all.test_to_run_count() == 0 && !testing::GTEST_FLAG(list_tests)) {
