@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels/mixed_cell.hpp"
+#include "kernels/mixed_couple.cuh"
 #include "kernels/mixed_cuda.hpp"
 #include "kernels/mixed_view.cuh"
 
@@ -339,6 +340,13 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
       go(transport<2>, m_ * across(2), kThreads, false);
       break;
     default:
+      if (const CoupleShape shape = couple_shape(layout_, m_, support::current_device_shape().shared_bytes);
+          shape.places > 0) {
+        p.kind == 4 ? launch_couple_planes<false>(p, shape, count, stream)
+                    : launch_couple_planes<true>(p, shape, count, stream);
+        support::cuda_check_launch("mixed");
+        return launches + 1;
+      }
       for (int first = 0; first < kGroups; first += together) {
         const auto kernel = p.kind == 4 ? couple<false> : couple<true>;
         go(kernel, m_ * across(2), kCoupleThreads, whole, first, first + together - 1);
