@@ -5,6 +5,8 @@
 // group g - 1, so that it finds the new values of the groups before it and the old ones of those after it above, below
 // and beside its cells. Each group has a ring of planes with what lies around the block; the next plane comes by small
 // asynchronous copies meanwhile. Every value is read once, where a pass a group would read all four.
+#include <bit>
+
 #include "kernels/mixed_cell.hpp"
 #include "kernels/mixed_view.cuh"
 #include "support/async_copy.cuh"
@@ -45,22 +47,22 @@ inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t sh
 template <bool Wide, int Ring>
 class CoupleWalk {
  public:
-  __device__ CoupleWalk(const MixedParameters& p, const BlockView& block, int places, double* shared)
+  __device__ CoupleWalk(const MixedParameters& p, const BlockView& block, int log_places, double* shared)
       : p_(p),
         block_(block),
-        places_(places),
-        log_places_(31 - __clz(places)),
+        places_(1 << log_places),
+        log_places_(log_places),
         shared_(shared),
         cols_(block.cells(0) + 2),
-        plane_(cols_ * (block.cells(1) + 2) * places) {
+        plane_(cols_ * (block.cells(1) + 2) * places_) {
     const int thread = static_cast<int>(threadIdx.x), part = static_cast<int>(blockIdx.x) % p.parts;
-    place_ = part * places + (thread & (places - 1));
+    place_ = part * places_ + (thread & (places_ - 1));
     is_there_ = place_ < p.m;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) variables_[g] = block.place(g * p.m + (is_there_ ? place_ : 0));
     const int cell = thread >> log_places_, x = cell % block.cells(0), y = cell / block.cells(0);
     is_cell_ = is_there_ && y < block.cells(1);
-    centre_ = is_cell_ ? ((y + 1) * cols_ + x + 1) * places + (thread & (places - 1)) : 0;
+    centre_ = is_cell_ ? ((y + 1) * cols_ + x + 1) * places_ + (thread & (places_ - 1)) : 0;
     out_ = cell * p.layout.lanes;
   }
 
@@ -175,11 +177,11 @@ class CoupleWalk {
 
 template <bool Wide, int Ring, int Threads, int Resident>
 __global__ void __launch_bounds__(Threads, Resident)
-    couple_planes(const __grid_constant__ MixedParameters p, int places) {
+    couple_planes(const __grid_constant__ MixedParameters p, int log_places) {
   extern __shared__ double planes[];
   __shared__ Around pieces[kPieces];
   const BlockView block(p, static_cast<int>(blockIdx.x) / p.parts, pieces);
-  CoupleWalk<Wide, Ring>(p, block, places, planes).run();
+  CoupleWalk<Wide, Ring>(p, block, log_places, planes).run();
 }
 
 template <bool Wide>
@@ -190,7 +192,7 @@ void launch_couple_planes(MixedParameters p, const CoupleShape& shape, int count
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.bytes)),
         "shared memory of the mixed work");
     kernel<<<static_cast<unsigned int>(count) * static_cast<unsigned int>(p.parts), shape.threads, shape.bytes,
-             stream.get()>>>(p, shape.places);
+             stream.get()>>>(p, std::countr_zero(static_cast<unsigned>(shape.places)));
   };
   if (shape.ring == 6) return go(couple_planes<Wide, 6, 1024, 1>);
   if (shape.threads <= 256) return go(couple_planes<Wide, 7, 256, 3>);
