@@ -108,7 +108,8 @@ __device__ inline bool is_inside(Real least, Real most) {
 template <class Real>
 __device__ inline Two<Real> roots(Real a, Real b) {
   if (is_inside(smaller(a, b), larger(a, b))) return {root_inside(a), root_inside(b)};
-  return {std::sqrt(a), std::sqrt(b)};
+  // Beside dry cells; std::sqrt takes long over 0.
+  return {a == Real(0) ? a : std::sqrt(a), b == Real(0) ? b : std::sqrt(b)};
 }
 #else
 template <class Real>

@@ -88,7 +88,7 @@ class BlockView {
       u = hu * inverse, v = hv * inverse, c = root_inside(pressure);
     } else {
       const Real inverse = damped_inverse(h, dry());
-      u = hu * inverse, v = hv * inverse, c = std::sqrt(pressure);
+      u = hu * inverse, v = hv * inverse, c = pressure == Real(0) ? pressure : std::sqrt(pressure);
       if (h < dry()) hu = h * u, hv = h * v;
     }
     hu = no_minus_zero(hu);
