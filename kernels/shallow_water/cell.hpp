@@ -48,7 +48,7 @@ template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real damped_inverse(Real h, Real dry) {
 #if defined(__CUDA_ARCH__)
   if (h > larger(dry, Real(1e-12))) return quotient(h, h * h);  // the same quotient, halved above and below
-  if (h == Real(0) && dry > Real(0)) return Real(0);
+  if (h == Real(0) && dry > Real(1e-12)) return Real(0);
 #endif
   const Real deep = larger(h, dry);
   return (h + h) / (h * h + deep * deep);
