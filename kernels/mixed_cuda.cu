@@ -2,7 +2,9 @@
 #include <vector>
 
 #include "kernels/mixed_cell.hpp"
+#include "kernels/mixed_couple.cuh"
 #include "kernels/mixed_cuda.hpp"
+#include "kernels/mixed_first.cuh"
 #include "kernels/mixed_view.cuh"
 
 namespace amrbench::kernels {
@@ -11,167 +13,222 @@ namespace {
 
 using namespace detail;
 
-constexpr int kThreads = 256, kCoupleThreads = 512;
+constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
 /// Kinds 4 and 5: up to so many cells one thread block does all groups of a block.
 constexpr std::size_t kWholeCells = 512;
 
-/// Calls f(place, a, b) for each column of the thread: a row of cells along an axis, and a place in the groups. a and b
-/// count the cells across, `na` of them along a. Places are beside one another in memory, so they go first.
-template <class F>
-__device__ void each_column(const MixedParameters& p, int na, int nb, const F& f) {
-  const int part = static_cast<int>(blockIdx.x) % p.parts, threads = static_cast<int>(blockDim.x);
-  for (int k = part * threads + static_cast<int>(threadIdx.x); k < p.m * na * nb; k += p.parts * threads)
-    f(k % p.m, k / p.m % na, k / p.m / na);
-}
 __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
 }
 
-/// Variable 0 and those behind the groups, and in stages of kinds 0 to 3 variable 1, on which all others wait. A thread
-/// a column along z.
+/// In stages of kinds 4 and 5, and where there are no groups, all variables that have none. A thread a column along z.
 __global__ void __launch_bounds__(kThreads) first_variables(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
   const BlockView block(p, block_number(p), pieces);
-  const int nx = block.cells(0), n = block.cells(2), step = block.step<2>(), m = p.m;
   const int k = static_cast<int>(blockIdx.x) % p.parts * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
-  if (k >= nx * block.cells(1)) return;
-  const int x = k % nx, y = k / nx;
-  const auto average = [&](int variable) {
-    const Place v = block.place(variable);
-    const double *const xm = block.old(v, x - 1, y, 0), *const xp = block.old(v, x + 1, y, 0);
-    const double *const ym = block.old(v, x, y - 1, 0), *const yp = block.old(v, x, y + 1, 0);
-    const int step_xm = block.plane_step(x - 1, y), step_xp = block.plane_step(x + 1, y);
-    const int step_ym = block.plane_step(x, y - 1), step_yp = block.plane_step(x, y + 1);
-    const double* const own = block.old(v, x, y, 0);
-    double* const to = block.fresh(v, x, y, 0);
-    const double last = *block.old(v, x, y, n);
-    double below = *block.old(v, x, y, -1), centre = *own;
-    for (int z = 0; z < n; ++z) {
-      const double above = z + 1 < n ? own[(z + 1) * step] : last;
-      to[z * step] =
-          average7<double>(xm[z * step_xm], ym[z * step_ym], below, centre, above, yp[z * step_yp], xp[z * step_xp]);
-      below = centre, centre = above;
-    }
-  };
-  average(0);
-  for (int v = max(1, kGroups * m); v < p.layout.variables; ++v) average(v);
-  for (int v = p.layout.variables; v < p.layout.chunks * p.layout.lanes; ++v)
-    for (int z = 0; z < n; ++z) block.fresh(block.place(v), x, y, 0)[z * step] = 0.0;
-  if (p.kind > 3 || m == 0) return;
-  const double a1 = p.constants[0], a0_first = p.constants[1];
-  const double *const first = block.fresh(block.place(0), x, y, 0), *const own = block.old(block.place(1), x, y, 0);
-  const Place from = block.place(p.kind == 0 ? m : 2);
-  double* const to = block.fresh(block.place(1), x, y, 0);
-  for (int z = 0; z < n; ++z) {
-    const double p0 = first[z * step];
-    double u = own[z * step];
-    Place q = from;
-    for (int left = m; left > 0; --left) {
-      // Of one group only, variable 1 is the one that is added, too.
-      u = u + (q.chunk * p.layout.lanes + q.lane == 1 ? u : *block.old(q, x, y, z)) * p0;
-      if (++q.lane == p.layout.lanes) q = {q.chunk + 1, 0};
-    }
-    if (p.kind != 0) u = u / (a1 + u);
-    to[z * step] = in_range(u, a1, a0_first);
-  }
+  if (k >= block.cells(0) * block.cells(1)) return;
+  FirstVariables<2> first(p, block, k % block.cells(0), k / block.cells(0), 0);
+  for (int z = 0; z < block.cells(2); ++z) static_cast<void>(first.next());
 }
 
-/// Kind 0, behind first_variables: cells and places do not depend on one another.
-__global__ void __launch_bounds__(kThreads, 4) react(const __grid_constant__ MixedParameters p) {
-  __shared__ Around pieces[kPieces];
-  const BlockView block(p, block_number(p), pieces);
-  const double a1 = p.constants[0], a0_first = p.constants[1];
-  each_column(p, block.cells(0), block.cells(1), [&](int i, int x, int y) {
-    const double a0 = p.constants[1 + i];
-    const OwnColumn column(block, p.m, i, x, y, 0);
-    const double* from = column.old;
-    double* to = column.fresh;
-    for (int z = 0; z < block.cells(2); ++z) {
-      const double p0 = to[column.first], p1 = to[column.second];
-      const double u0 = from[column.group[0]], u1 = from[column.group[1]], u2 = from[column.group[2]],
-                   u3 = from[column.group[3]];
-      if (i > 1) to[column.group[0]] = in_range(reaction0(u0, p0, p1, a1), a1, a0_first);
-      const double v1 = p.m + i == 1 ? p1 : in_range(reaction1(u1, p0, p1, u2, u3, a1), a1, a0_first);
-      const double v2 = in_range(reaction2(u2, p0, p1, v1, u3, a1, a0), a1, a0_first);
-      const double v3 = in_range(reaction3(u3, p0, p1, v1, v2, a1, a0), a1, a0_first);
-      to[column.group[1]] = v1;
-      to[column.group[2]] = v2;
-      to[column.group[3]] = v3;
-      from += block.step<2>();
-      to += block.step<2>();
-    }
-  });
-}
-
-/// Kinds 1 to 3, behind first_variables: a thread walks along a row of cells. Groups 2 and 3 look at the new values of
-/// group 1 before and behind a cell, so they follow a cell later. What the next cell needs is asked for a cell ahead.
+/// The columns of cells of a thread block along Axis, and its places in the groups. Places are beside one another in
+/// memory, so they go first.
 template <int Axis>
-__global__ void __launch_bounds__(kThreads, 3) transport(const __grid_constant__ MixedParameters p) {
-  __shared__ Around pieces[kPieces];
-  const BlockView block(p, block_number(p), pieces);
-  const double a1 = p.constants[0], a0_first = p.constants[1];
-  const auto in_range = [&](double value) { return detail::in_range(value, a1, a0_first); };
-  each_column(p, block.cells(Axis == 0 ? 1 : 0), block.cells(Axis == 2 ? 1 : 2), [&](int i, int a, int b) {
-    const double a0 = p.constants[1 + i], weight = a1 + a0;
-    const int n = block.cells(Axis), step = block.step<Axis>();
+struct Columns {
+  int na, nb, places, first_place, columns, first_column;  ///< cells across, `na` of them along the first axis
+
+  __device__ Columns(const MixedParameters& p, const BlockView& block)
+      : na(block.cells(Axis == 0 ? 1 : 0)), nb(block.cells(Axis == 2 ? 1 : 2)), places(p.places), columns(p.columns) {
+    const int part = static_cast<int>(blockIdx.x) % p.parts, parts = (p.m + places - 1) / places;
+    first_place = part % parts * places;
+    first_column = part / parts * columns;
+  }
+  [[nodiscard]] __device__ int x(int column) const { return Axis == 0 ? 0 : column % na; }
+  [[nodiscard]] __device__ int y(int column) const { return Axis == 1 ? 0 : Axis == 0 ? column % na : column / na; }
+  [[nodiscard]] __device__ int z(int column) const { return Axis == 2 ? 0 : column / na; }
+};
+
+/// Kind 0 in a column: cells and places do not depend on one another.
+class Reaction {
+ public:
+  __device__ Reaction(const MixedParameters& p, const BlockView& block, int place, int x, int y, int z)
+      : a1_(p.constants[0]),
+        a0_first_(p.constants[1]),
+        a0_(p.constants[1 + place]),
+        has_first_(place > 1),
+        is_second_(p.m + place == 1),
+        step_(block.step<2>()),
+        column_(block, p.m, place, x, y, z),
+        from_(column_.old),
+        to_(column_.fresh) {}
+
+  __device__ void next(double p0, double p1) {
+    const double u0 = from_[column_.group[0]], u1 = from_[column_.group[1]], u2 = from_[column_.group[2]],
+                 u3 = from_[column_.group[3]];
+    if (has_first_) to_[column_.group[0]] = ranged(reaction0(u0, p0, p1, a1_));
+    const double v1 = is_second_ ? p1 : ranged(reaction1(u1, p0, p1, u2, u3, a1_));
+    const double v2 = ranged(reaction2(u2, p0, p1, v1, u3, a1_, a0_));
+    const double v3 = ranged(reaction3(u3, p0, p1, v1, v2, a1_, a0_));
+    to_[column_.group[1]] = v1;
+    to_[column_.group[2]] = v2;
+    to_[column_.group[3]] = v3;
+    from_ += step_;
+    to_ += step_;
+  }
+  __device__ void finish() {}
+
+ private:
+  [[nodiscard]] __device__ double ranged(double value) const { return in_range(value, a1_, a0_first_); }
+  double a1_, a0_first_, a0_;
+  bool has_first_, is_second_;
+  int step_;
+  OwnColumn column_;
+  const double* from_;
+  double* to_;
+};
+
+/// Kinds 1 to 3 in a column along the axis of transport. Groups 2 and 3 look at the new values of group 1 before and
+/// behind a cell, so they follow a cell later. What the next cell needs is asked for a cell ahead.
+template <int Axis>
+class Transport {
+ public:
+  __device__ Transport(const MixedParameters& p, const BlockView& block, int place, int x, int y, int z)
+      : a1_(p.constants[0]),
+        a0_first_(p.constants[1]),
+        a0_(p.constants[1 + place]),
+        has_first_(place > 1),
+        is_second_(p.m + place == 1),
+        cells_(block.cells(Axis)),
+        step_(block.step<Axis>()),
+        column_(block, p.m, place, x, y, z),
+        from_(column_.old),
+        to_(column_.fresh) {
     const auto outside = [&](int group, int c) {
-      const Place v = block.place(group * p.m + i);
-      return *block.old(v, Axis == 0 ? c : a, Axis == 1 ? c : Axis == 0 ? a : b, Axis == 2 ? c : b);
+      const Place v = block.place(group * p.m + place);
+      return *block.old(v, Axis == 0 ? c : x, Axis == 1 ? c : y, Axis == 2 ? c : z);
     };
-    const OwnColumn column(block, p.m, i, Axis == 0 ? 0 : a, Axis == 1 ? 0 : Axis == 0 ? a : b, Axis == 2 ? 0 : b);
-    const double* from = column.old;
-    double* to = column.fresh;
-    double behind_last[kGroups];
-    Triple u[kGroups];
 #pragma unroll
     for (int g = 1; g < kGroups; ++g) {
-      behind_last[g] = outside(g, n);
-      u[g] = {outside(g, -1), 0.0, from[column.group[g]]};
+      behind_last_[g] = outside(g, cells_);
+      u_[g] = {outside(g, -1), 0.0, from_[column_.group[g]]};
     }
-    Triple driver{0.0, 0.0, u[1].before};
-    struct Cell {
-      double p0, p1, u0, behind[kGroups];
-    };
-    // Of cell c: variables 0 and 1 and group 0; of the others the value behind it.
-    const auto load = [&](int c) {
-      Cell cell;
-      cell.p0 = to[column.first], cell.p1 = to[column.second], cell.u0 = from[column.group[0]];
+    driver_ = {0.0, 0.0, u_[1].before};
+    cell_ = load();
+    behind2_ = u_[2].behind;
+    behind3_ = u_[3].behind;
+  }
+
+  __device__ void next(double p0, double p1) {
+    const Cell cell = cell_;
+    double* const here = to_;
+    from_ += step_;
+    to_ += step_;
+    ++c_;
+    if (c_ < cells_) cell_ = load();
+    driver_.before = driver_.here;
+    driver_.here = driver_.behind;
+    if (has_first_) here[column_.group[0]] = ranged(transport0(cell.u0, p0, p1, a1_, a0_));
+    u_[1].here = u_[1].behind;
+    u_[1].behind = cell.behind[1];
+    const double value = limited(u_[1], u_[1], p1) / weight1(u_[1], a1_ + a0_, p0, p1);
+    driver_.behind = is_second_ ? p1 : ranged(value);
+    here[column_.group[1]] = driver_.behind;
+    u_[1].before = value;
+    if (c_ > 1) follow(here - step_);
+    behind2_ = cell.behind[2];
+    behind3_ = cell.behind[3];
+    p1_before_ = p1;
+  }
+  __device__ void finish() {
+    driver_.before = driver_.here;
+    driver_.here = driver_.behind;
+    driver_.behind = behind_last_[1];
+    follow(to_ - step_);
+  }
+
+ private:
+  /// Of a cell: group 0, and of the others the value behind it.
+  struct Cell {
+    double u0, behind[kGroups];
+  };
+  [[nodiscard]] __device__ Cell load() const {
+    Cell cell;
+    cell.u0 = from_[column_.group[0]];
 #pragma unroll
-      for (int g = 1; g < kGroups; ++g) cell.behind[g] = c + 1 < n ? from[column.group[g] + step] : behind_last[g];
-      return cell;
-    };
-    Cell cell = load(0);
-    double p1_before = 0.0, behind2 = u[2].behind, behind3 = u[3].behind;  // of groups 2 and 3, a cell late
-    for (int c = 0; c <= n; ++c) {
-      Cell next = cell;
-      double* const here = to;
-      from += step, to += step;
-      if (c + 1 < n) next = load(c + 1);
-      driver.before = driver.here, driver.here = driver.behind;
-      if (c < n) {
-        if (i > 1) here[column.group[0]] = in_range(transport0(cell.u0, cell.p0, cell.p1, a1, a0));
-        u[1].here = u[1].behind, u[1].behind = cell.behind[1];
-        const double value = limited(u[1], u[1], cell.p1) / weight1(u[1], weight, cell.p0, cell.p1);
-        driver.behind = p.m + i == 1 ? cell.p1 : in_range(value);
-        here[column.group[1]] = driver.behind;
-        u[1].before = value;
-      } else {
-        driver.behind = behind_last[1];
+    for (int g = 1; g < kGroups; ++g)
+      cell.behind[g] = c_ + 1 < cells_ ? from_[column_.group[g] + step_] : behind_last_[g];
+    return cell;
+  }
+  /// Groups 2 and 3 of the cell before.
+  __device__ void follow(double* at) {
+    const double weight = a1_ + a0_;
+    u_[2].here = u_[2].behind;
+    u_[2].behind = behind2_;
+    u_[3].here = u_[3].behind;
+    u_[3].behind = behind3_;
+    const double v2 = limited(u_[2], driver_, p1_before_) / weight23(u_[2], weight, driver_.here, u_[3].here);
+    const double ranged2 = ranged(v2);
+    const double v3 = limited(u_[3], driver_, p1_before_) / weight23(u_[3], weight, ranged2, driver_.here);
+    u_[2].before = v2;
+    u_[3].before = v3;
+    at[column_.group[2]] = ranged2;
+    at[column_.group[3]] = ranged(v3);
+  }
+  [[nodiscard]] __device__ double ranged(double value) const {
+    return in_range(value, a1_, a0_first_);
+  }
+
+  double a1_, a0_first_, a0_;
+  bool has_first_, is_second_;
+  int cells_, step_, c_ = 0;
+  OwnColumn column_;
+  const double* from_;
+  double* to_;
+  double behind_last_[kGroups];
+  Triple u_[kGroups], driver_;
+  Cell cell_;
+  double p1_before_ = 0.0, behind2_, behind3_;  ///< of groups 2 and 3, a cell late
+};
+
+/// All threads of the block meet here, whichever way each came.
+__device__ void meet() {
+  asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+/// Kinds 0 to 3. For each cell of a thread block's columns, its first `leads` threads find variables 0 and 1, a thread
+/// a column, and the others the groups, a thread a column and place; what is read for the one is still at hand for the
+/// other.
+template <int Axis, class Walk>
+__global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constant__ MixedParameters p) {
+  __shared__ Around pieces[kPieces];
+  __shared__ double first[2][2][kThreads];
+  const BlockView block(p, block_number(p), pieces);
+  const Columns<Axis> all(p, block);
+  const int n = block.cells(Axis), across = all.na * all.nb, thread = static_cast<int>(threadIdx.x);
+  const auto there = [&](int column) { return column < across ? column : all.first_column; };
+  if (thread < p.leads) {
+    const bool is_there = thread < all.columns && all.first_column + thread < across;
+    const int column = there(all.first_column + thread);
+    FirstVariables<Axis> leader(p, block, all.x(column), all.y(column), all.z(column));
+    for (int c = 0; c < n; ++c) {
+      if (is_there) {
+        const auto values = leader.next();
+        first[c % 2][0][thread] = values.first;
+        first[c % 2][1][thread] = values.second;
       }
-      if (c > 0) {
-        u[2].here = u[2].behind, u[2].behind = behind2;
-        u[3].here = u[3].behind, u[3].behind = behind3;
-        const double v2 = limited(u[2], driver, p1_before) / weight23(u[2], weight, driver.here, u[3].here);
-        const double ranged = in_range(v2);
-        const double v3 = limited(u[3], driver, p1_before) / weight23(u[3], weight, ranged, driver.here);
-        u[2].before = v2, u[3].before = v3;
-        here[column.group[2] - step] = ranged;
-        here[column.group[3] - step] = in_range(v3);
-      }
-      behind2 = cell.behind[2], behind3 = cell.behind[3], p1_before = cell.p1;
-      cell = next;
+      meet();
     }
-  });
+  } else {
+    const int number = (thread - p.leads) / all.places, place = all.first_place + (thread - p.leads) % all.places;
+    const bool is_there = number < all.columns && all.first_column + number < across && place < p.m;
+    const int column = there(all.first_column + number);
+    Walk walk(p, block, is_there ? place : 0, all.x(column), all.y(column), all.z(column));
+    for (int c = 0; c < n; ++c) {
+      meet();
+      if (is_there) walk.next(first[c % 2][0][number], first[c % 2][1][number]);
+    }
+    if (is_there) walk.finish();
+  }
 }
 
 /// The variables at one place of the four groups as those of `group` see them: partner k is that of the k-th group on,
@@ -284,13 +341,16 @@ __global__ void __launch_bounds__(kCoupleThreads)
   __shared__ Around pieces[kPieces];
   const BlockView block(p, block_number(p), pieces);
   const double a1 = p.constants[0], a0_first = p.constants[1];
+  const int part = static_cast<int>(blockIdx.x) % p.parts, threads = static_cast<int>(blockDim.x), nx = block.cells(0);
   for (int group = first; group <= last; ++group) {
     if (group > first) __syncthreads();
-    each_column(p, block.cells(0), block.cells(1), [&](int i, int x, int y) {
-      if (group == 0 && i == 0) return;  // done by first_variables
-      const Partners from(block, p.m, group, i);
+    for (int k = part * threads + static_cast<int>(threadIdx.x); k < p.m * nx * block.cells(1);
+         k += p.parts * threads) {
+      const int place = k % p.m, x = k / p.m % nx, y = k / p.m / nx;
+      if (group == 0 && place == 0) continue;  // done by first_variables
+      const Partners from(block, p.m, group, place);
       Wide ? couple27(from, x, y, a1, a0_first) : couple7(from, x, y, a1, a0_first);
-    });
+    }
   }
 }
 
@@ -309,41 +369,52 @@ DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& s
 int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, const std::int32_t* blocks, int count,
                         const support::DeviceSlots& out, const support::CudaStream& stream) {
   if (count == 0) return 0;
-  MixedParameters p{layout_, around, blocks, constants_.data(), m_, static_cast<int>(stage % 6), 1, out};
+  MixedParameters p{layout_, around, blocks, constants_.data(), m_, static_cast<int>(stage % 6), 1, 1, 0, 0, out};
   int launches = 0;
-  // A thread a column of the block; `whole`: a thread block has them all.
-  const auto go = [&](auto kernel, int columns, int most, bool whole, auto... more) {
-    const int threads = std::min(most, (columns + 31) / 32 * 32);
-    p.parts = whole ? 1 : (columns + threads - 1) / threads;
-    kernel<<<static_cast<unsigned int>(count) * static_cast<unsigned int>(p.parts), threads, 0, stream.get()>>>(
-        p, more...);
+  const auto go = [&](auto kernel, int parts, int threads, auto... more) {
+    p.parts = parts;
+    kernel<<<static_cast<unsigned int>(count) * static_cast<unsigned int>(parts), threads, 0, stream.get()>>>(p,
+                                                                                                              more...);
     support::cuda_check_launch("mixed");
     ++launches;
   };
   const auto across = [&](int axis) { return static_cast<int>(layout_.face_cells(axis)); };
-  go(first_variables, across(2), kThreads, false);
-  if (m_ == 0) return launches;
-  const bool whole = layout_.block_cells() <= kWholeCells;
-  const int together = whole ? kGroups : 1;
-  switch (p.kind) {
-    case 0:
-      go(react, m_ * across(2), kThreads, false);
-      break;
-    case 1:
-      go(transport<0>, m_ * across(0), kThreads, false);
-      break;
-    case 2:
-      go(transport<1>, m_ * across(1), kThreads, false);
-      break;
-    case 3:
-      go(transport<2>, m_ * across(2), kThreads, false);
-      break;
-    default:
-      for (int first = 0; first < kGroups; first += together) {
-        const auto kernel = p.kind == 4 ? couple<false> : couple<true>;
-        go(kernel, m_ * across(2), kCoupleThreads, whole, first, first + together - 1);
-      }
+  const auto parts_of = [](int all, int of_part) { return (all + of_part - 1) / of_part; };
+  // A thread a column and place, in all thread blocks of a block.
+  const auto walk = [&](auto kernel, int axis) {
+    const int place_parts = parts_of(m_, kMostPlaces);
+    p.places = parts_of(m_, place_parts);
+    p.columns = 0;
+    for (int leads = 32; leads < kThreads; leads += 32) {
+      const int columns = std::min(leads, (kThreads - leads) / p.places);
+      if (columns > p.columns) p.columns = columns, p.leads = leads;
+    }
+    go(kernel, place_parts * parts_of(across(axis), p.columns), kThreads);
+  };
+  if (m_ > 0) {
+    if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
+    if (p.kind == 1) walk(walk_columns<0, Transport<0>>, 0);
+    if (p.kind == 2) walk(walk_columns<1, Transport<1>>, 1);
+    if (p.kind == 3) walk(walk_columns<2, Transport<2>>, 2);
+    if (p.kind < 4) return launches;
   }
+  const int threads = std::min(kThreads, parts_of(across(2), 32) * 32);
+  go(first_variables, parts_of(across(2), threads), threads);
+  if (m_ == 0) return launches;
+  if (const CoupleShape shape = couple_shape(layout_, m_, support::current_device_shape().shared_bytes);
+      shape.places > 0) {
+    p.kind == 4 ? launch_couple_planes<false>(p, shape, count, stream)
+                : launch_couple_planes<true>(p, shape, count, stream);
+    support::cuda_check_launch("mixed");
+    return launches + 1;
+  }
+  // Planes that shared memory does not hold. Small blocks: one thread block does all groups.
+  const bool whole = layout_.block_cells() <= kWholeCells;
+  const int columns = m_ * across(2), most = std::min(kCoupleThreads, parts_of(columns, 32) * 32);
+  const int together = whole ? kGroups : 1;
+  for (int first = 0; first < kGroups; first += together)
+    go(p.kind == 4 ? couple<false> : couple<true>, whole ? 1 : parts_of(columns, most), most, first,
+       first + together - 1);
   return launches;
 }
 

@@ -15,6 +15,8 @@ struct MixedParameters {
   int m;                    ///< variables of a group
   int kind;                 ///< stage % 6
   int parts;                ///< thread blocks a block
+  int places, columns;      ///< of a thread block in stages of kinds 0 to 3
+  int leads;                ///< its threads that find variables 0 and 1
   support::DeviceSlots out;
 };
 
@@ -58,6 +60,12 @@ class BlockView {
   /// A new value of the block.
   [[nodiscard]] __device__ double* fresh(Place v, int x, int y, int z) const {
     return out_ + v.chunk * chunk_ + v.lane + ((z * n_[1] + y) * n_[0] + x) * lanes_;
+  }
+  /// Old values from cell (x, y, z) on along an axis, which may lie beside the block: of chunk 0, lane 0.
+  template <int Axis>
+  [[nodiscard]] __device__ Around column(int x, int y, int z) const {
+    const Around& piece = pieces_[Surroundings::index(side<0>(x), side<1>(y), side<2>(z))];
+    return {old({0, 0}, x, y, z), piece.chunk, Axis == 0 ? lanes_ : Axis == 1 ? piece.row : piece.plane, 0};
   }
   /// From one plane to the next of old values at (x, y), which may lie beside the block.
   [[nodiscard]] __device__ int plane_step(int x, int y) const {

@@ -30,7 +30,7 @@ class CudaFields final : public Fields {
   CudaFields(const kernels::BlockLayout& layout, std::unique_ptr<CudaDevice> device,
              std::shared_ptr<const LevelTransfer> transfer = nullptr, bool is_single = false);
 
-  [[nodiscard]] CudaDevice& device() { return *device_; }
+  [[nodiscard]] CudaDevice& device() const { return *device_; }
   /// The input buffer for kernels in the main stream, good until slots are taken or buffers swapped.
   [[nodiscard]] support::DeviceSlots input() const { return in_.view(device_->main()); }
   [[nodiscard]] support::DeviceSlots output() { return out_.view(device_->main()); }

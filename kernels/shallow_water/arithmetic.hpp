@@ -10,29 +10,42 @@
 
 namespace amrbench::kernels::shallow_water {
 
+/// GPUs have both of floats in one operation. It tells zeros apart by their signs, so signs of zeros within a stage of
+/// floats are not the host's; no_minus_zero() keeps them out of what a stage leaves.
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real smaller(Real a, Real b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) return fminf(a, b);
+#endif
   return a < b ? a : b;
 }
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real larger(Real a, Real b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) return fmaxf(a, b);
+#endif
   return a > b ? a : b;
 }
-/// larger(x, bound) where the bound is +0 or above, smaller(x, bound) where one of both is above 0: GPUs have these of
-/// floats in one operation, which tells zeros apart by their signs.
+
+/// x, and +0 for a float -0. What a stage leaves is x - y of such an x, or half a sum of two: where none of them is -0,
+/// no sign of a zero within the stage shows in it.
 template <class Real>
-[[nodiscard]] AMRBENCH_HD inline Real at_least(Real x, Real bound) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Real) == 4) return fmaxf(x, bound);
-#endif
-  return larger(x, bound);
+[[nodiscard]] AMRBENCH_HD inline Real no_minus_zero(Real x) {
+  return sizeof(Real) == 4 ? x + Real(0) : x;
 }
+
+/// 1 - (min(a, 1/2) + min(b, 1/2)) of two products a and b that are not negative.
 template <class Real>
-[[nodiscard]] AMRBENCH_HD inline Real at_most(Real x, Real bound) {
+[[nodiscard]] AMRBENCH_HD inline Real rest_of_halves(Real a1, Real a2, Real b1, Real b2) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Real) == 4) return fminf(x, bound);
+  if constexpr (sizeof(Real) == 4) {  // twice each, which is exact, cut off at 1 by the multiplication itself
+    float a, b;
+    asm("mul.rn.sat.f32 %0, %1, %2;" : "=f"(a) : "f"(a1), "f"(a2 + a2));
+    asm("mul.rn.sat.f32 %0, %1, %2;" : "=f"(b) : "f"(b1), "f"(b2 + b2));
+    return fmaf(-0.5F, a + b, 1.0F);
+  }
 #endif
-  return smaller(x, bound);
+  return Real(1) - (smaller(a1 * a2, Real(0.5)) + smaller(b1 * b2, Real(0.5)));
 }
 
 /// Have both the same sign?
@@ -89,10 +102,14 @@ __device__ inline float root_inside(float x) {
   return fmaf(fmaf(-s, s, x), 0.5F * y, s);
 }
 template <class Real>
+__device__ inline bool is_inside(Real least, Real most) {
+  return least > Real(1e-30) && most < Real(1e30);
+}
+template <class Real>
 __device__ inline Two<Real> roots(Real a, Real b) {
-  constexpr Real kLeast = Real(1e-30), kMost = Real(1e30);
-  if (smaller(a, b) > kLeast && larger(a, b) < kMost) return {root_inside(a), root_inside(b)};
-  return {std::sqrt(a), std::sqrt(b)};
+  if (is_inside(smaller(a, b), larger(a, b))) return {root_inside(a), root_inside(b)};
+  // Beside dry cells; std::sqrt takes long over 0.
+  return {a == Real(0) ? a : std::sqrt(a), b == Real(0) ? b : std::sqrt(b)};
 }
 #else
 template <class Real>

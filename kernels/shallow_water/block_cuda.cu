@@ -57,32 +57,21 @@ __global__ void list_kernel(const __grid_constant__ StageJob<Real> job) {
 }
 
 template <class Real>
-__global__ void copy_kernel(const __grid_constant__ StageJob<Real> job) {
-  const int values = kVariables * job.cells * job.cells;
-  for (int i = static_cast<int>(blockIdx.x); i < job.memory.counts[1]; i += static_cast<int>(gridDim.x)) {
-    const int number = job.blocks[job.memory.copied[i]].number;
-    const Real* const from = detail::values_of<Real>(job.in, number);
-    Real* const to = detail::values_of<Real>(job.out, number);
-    for (int k = static_cast<int>(threadIdx.x); k < values; k += static_cast<int>(blockDim.x)) to[k] = from[k];
-  }
-}
-
-template <class Real>
 __global__ void __launch_bounds__(kThreads) measure_kernel(const __grid_constant__ StageJob<Real> job) {
   const BlockWork& work = job.blocks[blockIdx.x];
   const detail::BlockView<Real, 0> view(job, work);
   const Real* const in = view.in();
   const int plane = job.cells * job.cells;
-  detail::Figures<Real> figures;
+  Real fastest = Real(0);
   bool is_wet = false;
   for (int c = static_cast<int>(threadIdx.x); c < plane; c += static_cast<int>(blockDim.x)) {
     Real hu = in[plane + c], hv = in[2 * plane + c];
-    view.measure(in[c], hu, hv, figures.fastest, figures.least);
+    view.measure(in[c], hu, hv, fastest);
     is_wet = is_wet || in[c] > Real(0);
   }
   const bool water = __syncthreads_or(is_wet);
   if (threadIdx.x == 0) job.memory.has_water[work.number] = water;
-  detail::report(job, figures);
+  detail::report(job, fastest);
 }
 
 template <class Real>
@@ -110,7 +99,6 @@ void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream) 
   if (job.count == 0) return;
   const int processors = multiprocessors();
   list_kernel<<<(job.count + kThreads - 1) / kThreads, kThreads, 0, stream.get()>>>(job);
-  copy_kernel<<<std::min(job.count, 2 * processors), kThreads, 0, stream.get()>>>(job);
   switch (job.physics.limiter) {
     case Limiter::minmod:
       detail::launch_limited<Real, Limiter::minmod>(job, processors, stream);

@@ -44,7 +44,7 @@ struct StageMemory {
   const unsigned char* had_water = nullptr;  ///< of each block, before
   unsigned char* has_water = nullptr;        ///< and after
   unsigned char* is_same = nullptr;          ///< do both buffers hold the same of a block?
-  /// Bits of two doubles of at least 0: the largest (|u| + c) / dx and the smallest depth.
+  /// Bits of a double of at least 0, after a second stage: the largest (|u| + c) / dx. 0 before.
   unsigned long long* found = nullptr;
   /// How many of the job's blocks are computed and how many copied, 0 before, and which: room for all of them.
   int* counts = nullptr;
@@ -69,7 +69,7 @@ struct StageJob {
   StageMemory<Real> memory;
 };
 
-/// One stage of all blocks of the list, three launches. Asynchronous. Errors: RunError when it cannot be launched.
+/// One stage of all blocks of the list, two launches. Asynchronous. Errors: RunError when it cannot be launched.
 template <class Real>
 void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream);
 

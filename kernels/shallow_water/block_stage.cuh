@@ -52,7 +52,7 @@ class Stage {
   using View = BlockView<Real, kN>;
   using Prim = Primitive<Real>;
 
-  /// `works`: of the blocks, in shared memory.
+  /// `works`: of the blocks, in shared memory; at most as many as the tiling puts together.
   __device__ Stage(const StageJob<Real>& job, const BlockWork* works, int count, Real* shared)
       : job_(job), works_(works), count_(count), shared_(shared), t_(kN > 0 ? kN : job.cells) {}
 
@@ -60,29 +60,28 @@ class Stage {
   __device__ bool fill() const {
     const int n = t_.n, cells = n * n;
     bool jumps = false;
-    for (int k = thread(); k < count_ * 8 * n; k += threads()) {
-      const int b = k / (8 * n), face = k / (2 * n) % 4, layer = k / n % 2, m = k % n;
+    each(8 * n, [&](int b, int k) {
+      const int face = k / (2 * n), layer = k / n % 2, m = k % n;
       const View view = view_of(b);
       jumps = jumps || view.is_jump(face);
       const Prim p = view.ghost(face, layer, m);
       const int across = face % 2 == 0 ? 1 - layer : n + 2 + layer;
       store(b, face < 2 ? (m + 2) * t_.stride() + across : across * t_.stride() + m + 2,
             face < 2 ? p : Prim{p.w, p.h, p.v, p.u});
-    }
-    for (int k = thread(); k < count_ * cells; k += threads()) {
-      const int b = k / cells, c = k % cells;
+    });
+    each(cells, [&](int b, int c) {
       const View view = view_of(b);
       const Real* const in = view.in() + c;
       store(b, (c / n + 2) * t_.stride() + c % n + 2,
             primitive(in[0], in[cells], in[2 * cells], in[3 * cells], view.dry()));
-    }
+    });
     return jumps;
   }
 
   /// This thread walks along its segment: fluxes through the faces before its cells, the last segment's also through
   /// the one behind them, and half slopes of the surface.
   __device__ void walk() const {
-    const int n = t_.n, lines = 2 * n * count_, segment = thread() / lines, line = thread() % lines;
+    const int n = t_.n, lines = 2 * n * count(), segment = thread() / lines, line = thread() % lines;
     if (segment >= t_.segments) return;
     const int b = line / (2 * n), axis = line / n % 2, m = line % n;
     const int begin = segment * t_.length, end = begin + t_.length + (segment + 1 == t_.segments ? 1 : 0);
@@ -127,7 +126,7 @@ class Stage {
   /// Faces at which the level changes; after a barrier behind walk().
   __device__ void find_jumps() const {
     const int n = t_.n;
-    for (int k = thread(); k < count_ * 4 * n; k += threads()) {
+    for (int k = thread(); k < count() * 4 * n; k += threads()) {
       const int b = k / (4 * n), face = k / n % 4, m = k % n;
       const View view = view_of(b);
       if (!view.is_jump(face)) continue;
@@ -136,11 +135,11 @@ class Stage {
     }
   }
 
-  /// The new state of every cell; figures of this thread's cells; is_wet[b] where block b holds water.
-  __device__ void update(Figures<Real>& figures, int* is_wet) const {
+  /// The new state of every cell; in second stages, whose waves bound the next step, the fastest of this thread's
+  /// cells; is_wet[b] where block b holds water.
+  __device__ void update(Real& fastest, int* is_wet) const {
     const int n = t_.n, cells = n * n;
-    for (int k = thread(); k < count_ * cells; k += threads()) {
-      const int b = k / cells, c = k % cells;
+    each(cells, [&](int b, int c) {
       const View view = view_of(b);
       const Real* const in = view.in() + c;
       Real* const out = view.out() + c;
@@ -164,8 +163,10 @@ class Stage {
         nh = Real(0.5) * (out[0] + nh);
         nu = Real(0.5) * (out[cells] + nu);
         nv = Real(0.5) * (out[2 * cells] + nv);
+        view.measure(nh, nu, nv, fastest);
+      } else {
+        view.settle(nh, nu, nv);
       }
-      view.measure(nh, nu, nv, figures.fastest, figures.least);
       if (nh > Real(0)) is_wet[b] = 1;
       out[0] = nh;
       out[cells] = nu;
@@ -174,7 +175,7 @@ class Stage {
         out[3 * cells] = in[3 * cells];
         out[4 * cells] = in[4 * cells];
       }
-    }
+    });
   }
 
   /// Asks for the values of these blocks, soon to be worked on, so that they come from memory meanwhile.
@@ -182,15 +183,33 @@ class Stage {
     constexpr int kLine = 128 / sizeof(Real);
     const int cells = t_.n * t_.n, in = (4 * cells + kLine - 1) / kLine;
     const int lines = in + (job_.second ? (3 * cells + kLine - 1) / kLine : 0);
-    for (int k = thread(); k < count_ * lines; k += threads()) {
-      const View view = view_of(k / lines);
-      const int line = k % lines;
+    for (int k = thread(); k < count() * lines; k += threads()) {
+      const int b = kAlone ? 0 : k / lines, line = k - b * lines;
+      const View view = view_of(b);
       const Real* const at = line < in ? view.in() + line * kLine : view.out() + (line - in) * kLine;
       asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
     }
   }
 
  private:
+  /// Is a thread block always at one block? Then all loops have known lengths.
+  static constexpr bool kAlone = kN > 0 && Tiling(kN > 0 ? kN : 16).together == 1;
+
+  [[nodiscard]] __device__ int count() const {
+    return kAlone ? 1 : count_;
+  }
+  /// Calls f(b, k) for every block b and k = 0 .. values - 1, this thread's share of them.
+  template <class F>
+  __device__ void each(int values, const F& f) const {
+    if constexpr (kAlone) {
+      constexpr int kThreads = Tiling(kN).threads;
+#pragma unroll
+      for (int first = 0; first < values; first += kThreads)
+        if (values % kThreads == 0 || first + thread() < values) f(0, first + thread());
+    } else {
+      for (int k = thread(); k < count_ * values; k += threads()) f(k / values, k % values);
+    }
+  }
   /// Of neighbouring cells, the latter less the former; z: of their beds.
   struct Difference {
     Real w, h, u, v, z;
@@ -262,6 +281,18 @@ struct Fetch {
   }
 };
 
+/// Blocks that change no more are copied once.
+template <class Real>
+__device__ void copy_blocks(const StageJob<Real>& job) {
+  const int values = kVariables * job.cells * job.cells;
+  for (int i = static_cast<int>(blockIdx.x); i < job.memory.counts[1]; i += static_cast<int>(gridDim.x)) {
+    const int number = job.blocks[job.memory.copied[i]].number;
+    const Real* const from = values_of<Real>(job.in, number);
+    Real* const to = values_of<Real>(job.out, number);
+    for (int k = static_cast<int>(threadIdx.x); k < values; k += static_cast<int>(blockDim.x)) to[k] = from[k];
+  }
+}
+
 /// Thread blocks stay and take one group of the list after another: how many there are only the device knows. While
 /// they work on one, the next comes.
 template <class Real, Limiter kLimiter, int kN>
@@ -275,7 +306,7 @@ __global__ void __launch_bounds__(kN == 0 ? kMostThreads : Tiling(kN).threads, r
   const int count = job.memory.counts[0], together = Tiling(kN > 0 ? kN : job.cells).together;
   const int begin = static_cast<int>(blockIdx.x) * together, step = static_cast<int>(gridDim.x) * together;
   const int mine = static_cast<int>(threadIdx.x);
-  Figures<Real> figures;
+  Real fastest = Real(0);
   Fetch<Real> next;
   next.start(job, begin, together, count);
   next.go_on(job);
@@ -294,13 +325,14 @@ __global__ void __launch_bounds__(kN == 0 ? kMostThreads : Tiling(kN).threads, r
       group.find_jumps();
       __syncthreads();
     }
-    Group(job, works[1 - now], max(0, min(together, count - i - step)), values).expect();
-    group.update(figures, is_wet);
+    if (i + step < count) Group(job, works[1 - now], min(together, count - i - step), values).expect();
+    group.update(fastest, is_wet);
     __syncthreads();
     if (mine < min(together, count - i))
       job.memory.has_water[works[now][mine].number] = static_cast<unsigned char>(is_wet[mine]);
   }
-  if (begin < count) report(job, figures);
+  copy_blocks(job);
+  if (begin < count) report(job, fastest);
 }
 
 template <class Real, Limiter kLimiter, int kN>

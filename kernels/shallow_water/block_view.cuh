@@ -8,7 +8,9 @@ namespace amrbench::kernels::shallow_water::detail {
 /// The values of a block.
 template <class Real>
 __device__ Real* values_of(const support::DeviceSlots& slots, int number) {
-  return reinterpret_cast<Real*>(slots.at(number));
+  Real* const values = reinterpret_cast<Real*>(slots.at(number));
+  __builtin_assume(__isGlobal(values));
+  return values;
 }
 
 /// Powers of 2 scale exactly: quotients of a level's sizes have the bits of those of level 0, scaled.
@@ -67,15 +69,32 @@ class BlockView {
             kHalf * (half[0].lower + half[1].lower), kHalf * (half[0].upper + half[1].upper)};
   }
 
-  /// Figures of a cell, whose discharge is damped first where it is all but dry (rows.hpp, measure_row).
-  __device__ void measure(Real h, Real& hu, Real& hv, Real& fastest, Real& least) const {
-    const Real inverse = damped_inverse(h, dry()), finer = exp2_of<Real>(work_.level);
-    const Real u = hu * inverse, v = hv * inverse, c = std::sqrt(job_.physics.gravity * h);
-    hu = h < dry() ? h * u : hu;
-    hv = h < dry() ? h * v : hv;
+  /// The discharge of a cell that is all but dry is damped.
+  __device__ void settle(Real h, Real& hu, Real& hv) const {
+    if (h < dry()) {
+      const Real inverse = damped_inverse(h, dry());
+      hu = h * (hu * inverse);
+      hv = h * (hv * inverse);
+    }
+    hu = no_minus_zero(hu);
+    hv = no_minus_zero(hv);
+  }
+  /// The same, and its fastest wave, in cells a second (rows.hpp, measure_row).
+  __device__ void measure(Real h, Real& hu, Real& hv, Real& fastest) const {
+    const Real pressure = job_.physics.gravity * h, finer = exp2_of<Real>(work_.level);
+    Real u, v, c;
+    if (h > larger(dry(), Real(1e-12)) && is_inside(pressure, pressure)) {  // all at once: most cells are deep
+      const Real inverse = quotient(h, h * h);
+      u = hu * inverse, v = hv * inverse, c = root_inside(pressure);
+    } else {
+      const Real inverse = damped_inverse(h, dry());
+      u = hu * inverse, v = hv * inverse, c = pressure == Real(0) ? pressure : std::sqrt(pressure);
+      if (h < dry()) hu = h * u, hv = h * v;
+    }
+    hu = no_minus_zero(hu);
+    hv = no_minus_zero(hv);
     const Real x = (std::abs(u) + c) * (job_.inverse_dx * finer), y = (std::abs(v) + c) * (job_.inverse_dy * finer);
-    fastest = at_least(at_least(x, y), fastest);
-    least = at_most(h, least);
+    fastest = larger(larger(x, y), fastest);
   }
 
  private:
@@ -135,37 +154,24 @@ class BlockView {
   const Real* in_;
 };
 
-/// The largest and smallest of nothing.
+/// Adds a thread block's fastest wave to that of the launch; bits of doubles that are not negative compare like
+/// numbers.
 template <class Real>
-struct Figures {
-  Real fastest = Real(0), least = sizeof(Real) == 4 ? Real(3e38F) : Real(1e300);
-};
-
-/// Adds a thread block's figures to those of the launch; bits of doubles that are not negative compare like numbers.
-template <class Real>
-__device__ void report(const StageJob<Real>& job, Figures<Real> figures) {
+__device__ void report(const StageJob<Real>& job, Real fastest) {
   constexpr int kWarp = 32;
-  __shared__ Real parts[2][kWarp];
+  __shared__ Real parts[kWarp];
   const auto reduce = [&] {
-    for (int step = kWarp / 2; step > 0; step /= 2) {
-      figures.fastest = larger(figures.fastest, __shfl_xor_sync(0xffffffffU, figures.fastest, step));
-      figures.least = smaller(figures.least, __shfl_xor_sync(0xffffffffU, figures.least, step));
-    }
+    for (int step = kWarp / 2; step > 0; step /= 2)
+      fastest = larger(fastest, __shfl_xor_sync(0xffffffffU, fastest, step));
   };
   const int lane = static_cast<int>(threadIdx.x) % kWarp, warp = static_cast<int>(threadIdx.x) / kWarp;
   reduce();
-  if (lane == 0) {
-    parts[0][warp] = figures.fastest;
-    parts[1][warp] = figures.least;
-  }
+  if (lane == 0) parts[warp] = fastest;
   __syncthreads();
   if (warp != 0) return;
-  const bool is_there = lane < static_cast<int>(blockDim.x) / kWarp;
-  figures = is_there ? Figures<Real>{parts[0][lane], parts[1][lane]} : Figures<Real>{};
+  fastest = lane < static_cast<int>(blockDim.x) / kWarp ? parts[lane] : Real(0);
   reduce();
-  if (lane != 0) return;
-  atomicMax(job.memory.found, static_cast<unsigned long long>(__double_as_longlong(figures.fastest)));
-  atomicMin(reinterpret_cast<long long*>(job.memory.found) + 1, __double_as_longlong(figures.least));
+  if (lane == 0) atomicMax(job.memory.found, static_cast<unsigned long long>(__double_as_longlong(fastest)));
 }
 
 }  // namespace amrbench::kernels::shallow_water::detail

@@ -48,6 +48,7 @@ template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real damped_inverse(Real h, Real dry) {
 #if defined(__CUDA_ARCH__)
   if (h > larger(dry, Real(1e-12))) return quotient(h, h * h);  // the same quotient, halved above and below
+  if (h == Real(0) && dry > Real(1e-12)) return Real(0);
 #endif
   const Real deep = larger(h, dry);
   return (h + h) / (h * h + deep * deep);
@@ -64,6 +65,11 @@ template <class Real>
 template <Limiter kLimiter, class Real>
 [[nodiscard]] AMRBENCH_HD inline Real half_slope(Real a, Real b) {
 #if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4 && kLimiter != Limiter::van_leer) {  // the same, cut off between 0 and the nearer one
+    const Real low = smaller(a, b), high = larger(a, b);
+    if constexpr (kLimiter == Limiter::minmod) return Real(0.5) * (larger(low, Real(0)) + smaller(high, Real(0)));
+    return larger(smaller(Real(0.25) * (a + b), larger(low, Real(0))), smaller(high, Real(0)));
+  }
   // Selecting a double is dear there: the same by signs. + 0: a zero is positive.
   const Real near = nearer(a, b), sum = a + b;
   const bool rises = have_one_sign(a, b);
@@ -89,6 +95,15 @@ template <Limiter kLimiter, class Real>
 #endif
 }
 
+template <class Real>
+[[nodiscard]] AMRBENCH_HD inline Real surface_slope_by_bounds(Real surface, Real depth, Real slack, Real bed_a,
+                                                              Real bed_b) {
+  const Real highest = larger(smaller(bed_a, bed_b), Real(0)) + slack;
+  const Real lowest = smaller(larger(bed_a, bed_b), Real(0)) - slack;
+  const Real wanted = larger(smaller(surface - depth, highest), lowest) + depth;
+  return larger(smaller(wanted, larger(surface, Real(0))), smaller(surface, Real(0)));
+}
+
 /// Half slope of the surface, `surface` before, so that the bed implied at the faces, z = w - h, stays between the beds
 /// of the cells on both sides, give or take half the depth h; `bed_a`, `bed_b` are the differences of bed to either.
 /// Else a film on the edge of a terrace would put a wall before the water behind it. Deep water is left as it is. The
@@ -96,17 +111,16 @@ template <Limiter kLimiter, class Real>
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real surface_slope(Real surface, Real depth, Real h, Real bed_a, Real bed_b) {
   const Real slack = Real(0.5) * h;
-#if defined(__CUDA_ARCH__)  // the same by signs
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Real) == 4) return surface_slope_by_bounds(surface, depth, slack, bed_a, bed_b);
+  // The same by signs.
   const Real bend = surface - depth;
   const bool rises = have_one_sign(bed_a, bed_b) && have_one_sign(bed_a, bend);
   const Real bound = (rises ? nearer(std::abs(bed_a), std::abs(bed_b)) : Real(0)) + slack;
   const Real bent = (std::abs(bend) > bound ? std::copysign(bound, bend) : bend) + depth;
   return (have_one_sign(bent, surface) ? nearer(bent, surface) : Real(0)) + Real(0);
 #else
-  const Real highest = larger(smaller(bed_a, bed_b), Real(0)) + slack;
-  const Real lowest = smaller(larger(bed_a, bed_b), Real(0)) - slack;
-  const Real wanted = larger(smaller(surface - depth, highest), lowest) + depth;
-  return larger(smaller(wanted, larger(surface, Real(0))), smaller(surface, Real(0)));
+  return surface_slope_by_bounds(surface, depth, slack, bed_a, bed_b);
 #endif
 }
 

@@ -38,12 +38,11 @@ template <class Real>
   return sizeof(Real) == 4 ? Real(1 - 0x1p-16) : Real(1 - 0x1p-40);
 }
 
-/// A quarter of the share of a cell's water that its own velocity does not carry away within a time step. Velocities
-/// count up to half a cell a step along each axis, so that this is not negative.
+/// The share of a cell's water that its own velocity does not carry away within a time step; its faces get a quarter
+/// each. Velocities count up to half a cell a step along each axis, so that this is not negative.
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real spare_share(Real u, Real v, Real dt_over_dx, Real dt_over_dy) {
-  const Real x = at_most(std::abs(u) * dt_over_dx, Real(0.5)), y = at_most(std::abs(v) * dt_over_dy, Real(0.5));
-  return Real(0.25) * (Real(1) - (x + y));
+  return rest_of_halves(std::abs(u), dt_over_dx, std::abs(v), dt_over_dy);
 }
 
 /// Most mass that may leave a cell of depth h through one face [m^2/s]: `outward` is its velocity towards that face,
@@ -51,8 +50,8 @@ template <class Real>
 /// half as long.
 template <class Real>
 [[nodiscard]] AMRBENCH_HD inline Real largest_outflow(Real h, Real outward, Real spare, Real dx_over_dt) {
-  const Real carried = at_least(at_most(outward, Real(0.5) * dx_over_dt), Real(0));
-  return all_but_a_hair<Real>() * (h * (carried + spare * dx_over_dt));
+  const Real carried = larger(smaller(outward, Real(0.5) * dx_over_dt), Real(0));
+  return all_but_a_hair<Real>() * (h * (carried + spare * (Real(0.25) * dx_over_dt)));
 }
 
 /// The flux between `l` below and `r` above a face; at most outflow(true) leaves the one and outflow(false) the other
@@ -71,8 +70,8 @@ template <class Real, class Outflow>
   const Real slow = smaller(l.u - cl, middle - c), fast = larger(r.u + cr, middle + c);
   const Real slow_wet = hr > Real(0) ? slow : l.u - cl, fast_wet = hl > Real(0) ? fast : r.u + cr;
   const Real sl = smaller(hl > Real(0) ? slow_wet : r.u - (cr + cr), Real(0));
-  const Real sr = at_least(hr > Real(0) ? fast_wet : l.u + (cl + cl), Real(0));
-  const Real inverse = reciprocal(at_least(sr - sl, Real(1e-30)));
+  const Real sr = larger(hr > Real(0) ? fast_wet : l.u + (cl + cl), Real(0));
+  const Real inverse = reciprocal(larger(sr - sl, Real(1e-30)));
   const Real product = sl * sr;
 
   const Real ml = hl * l.u, mr = hr * r.u;
@@ -84,7 +83,7 @@ template <class Real, class Outflow>
   const bool forward = mass > Real(0);
 #if defined(__CUDA_ARCH__)
   const Real most = outflow(forward);
-  const Real kept = forward ? at_most(mass, most) : larger(mass, -most);
+  const Real kept = forward ? smaller(mass, most) : larger(mass, -most);
 #else  // vectors have both at once
   const Real kept = smaller(larger(mass, -outflow(false)), outflow(true));
 #endif

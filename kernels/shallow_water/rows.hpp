@@ -172,8 +172,8 @@ template <class Real>
   for (int i = 0; i < count; ++i) {
     const Real inverse = damped_inverse(h[i], dry);
     const Real u = hu[i] * inverse, v = hv[i] * inverse, c = std::sqrt(gravity * h[i]);
-    hu[i] = h[i] < dry ? h[i] * u : hu[i];
-    hv[i] = h[i] < dry ? h[i] * v : hv[i];
+    hu[i] = no_minus_zero(h[i] < dry ? h[i] * u : hu[i]);
+    hv[i] = no_minus_zero(h[i] < dry ? h[i] * v : hv[i]);
     const Real x = (std::abs(u) + c) * inverse_dx, y = (std::abs(v) + c) * inverse_dy;
     fastest = larger(larger(x, y), fastest);
     least = smaller(h[i], least);

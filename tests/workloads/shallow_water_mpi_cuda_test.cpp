@@ -66,5 +66,9 @@ TEST_F(ShallowWaterOnGpus, SameBitsAsOnTheHost) {
   }
 }
 
+TEST_F(ShallowWaterOnGpus, BlocksCostWhatTheyDoOnTheHost) {
+  checks::expect_costs_of_one_rank(Communicator::world(), "cuda");
+}
+
 }  // namespace
 }  // namespace amrbench::workloads

@@ -231,6 +231,10 @@ TEST(ShallowWater, SharesOutBlocksThatHoldWaterOnAMeshThatStays) {
   }
 }
 
+TEST(ShallowWater, BlocksCostTheSameOnAnyNumberOfRanks) {
+  checks::expect_costs_of_one_rank(Communicator::world(), "cpu");
+}
+
 TEST(ShallowWater, GoesOnFromACheckpointWithTheSameBits) {
   if (!amr::has_checkpoints()) GTEST_SKIP() << "this build has no checkpoints";
   const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);

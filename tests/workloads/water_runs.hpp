@@ -1,9 +1,14 @@
 #pragma once
 // Whole runs of the shallow-water equations, and what they leave as plain numbers.
+#include <gtest/gtest.h>
+
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "amr/simulation.hpp"
@@ -81,6 +86,47 @@ inline Result run(const support::Communicator& comm, const apps::Config& config,
     if (at_step) at_step(simulation, step);
   });
   return result_of(simulation, history);
+}
+
+/// What every block costs after each step of a run, by step and key; of this rank's blocks.
+using Costs = std::map<std::pair<std::int64_t, amr::Key>, double>;
+
+inline Costs costs_of_run(const support::Communicator& comm, const apps::Config& config) {
+  ShallowWater workload(config, config);
+  Costs costs;
+  static_cast<void>(run(comm, config, nullptr, [&](amr::Simulation<2>& simulation, std::int64_t step) {
+    const amr::Mesh<2>& mesh = simulation.mesh();
+    const std::vector<double> of_blocks = workload.block_costs(mesh, simulation.fields());
+    for (std::int32_t i = 0; i < mesh.size(); ++i) costs[{step, mesh.key_of(i)}] = of_blocks.at(std::size_t(i));
+  }));
+  return costs;
+}
+
+/// Of runs on `comm` beside those of one rank on the host, which has dry blocks as well as wet ones: every block of
+/// every step costs the same.
+inline void expect_costs_of_one_rank(const support::Communicator& comm, const std::string& backend) {
+  for (const char* const problem : {"bowl_planar", "lake_low", "walled_dam_break", "dam_break_dry"}) {
+    for (const char* const precision : {"double", "single"}) {
+      SCOPED_TRACE(std::string(problem) + ", " + precision);
+      const bool is_narrow = std::string(problem) == "dam_break_dry";
+      apps::Config config = make_config(problem, is_narrow ? std::array{12, 1, 1} : std::array{6, 6, 1}, 1, 5e-3);
+      config.run.steps = 20;
+      config.balance.weights = "workload";
+      config.shallow_water.precision = precision;
+      const Costs wanted = costs_of_run(support::Communicator::duplicate(MPI_COMM_SELF), config);
+      std::set<double> kinds;
+      for (const auto& [where, cost] : wanted) kinds.insert(cost);
+      EXPECT_EQ(kinds.size(), 2U);
+      config.device.backend = backend;
+      const Costs found = costs_of_run(comm, config);
+      for (const auto& [where, cost] : found) {
+        const auto same = wanted.find(where);
+        ASSERT_NE(same, wanted.end()) << "step " << where.first;
+        ASSERT_EQ(cost, same->second) << "step " << where.first;
+      }
+      EXPECT_EQ(support::all_sum(comm, found.size()), wanted.size());
+    }
+  }
 }
 
 }  // namespace amrbench::workloads::checks

@@ -15,8 +15,9 @@ namespace {
 namespace water = kernels::shallow_water;
 
 constexpr std::size_t kTravelling = water::kVariables - 1;
-/// Words of what a stage finds: the fastest wave, the smallest depth, and two counts each for its two launches.
-constexpr std::size_t kFound = 4;
+/// Words of what a stage finds: the fastest wave, and two counts each for its two launches.
+constexpr std::size_t kFound = 3;
+constexpr std::size_t kStages = 2;  ///< of a step
 
 water::Boundary<double> boundary_of(const SideCondition& side) {
   switch (side.kind) {
@@ -58,7 +59,7 @@ CudaShallowWaterStage<Real>::CudaShallowWaterStage(amr::CudaFields& fields, cons
                                                    bool overlap)
     : WaterStage(cfl), problem_(problem), device_(fields.device()), overlap_(overlap), sums_(fields.layout()) {
   found_.resize_discard(kFound);
-  found_host_.resize_discard(kFound);
+  found_host_.resize_discard(kStages * kFound);
 }
 
 template <class Real>
@@ -196,45 +197,46 @@ water::StageJob<Real> CudaShallowWaterStage<Real>::make_job(amr::CudaFields& fie
 
 template <class Real>
 void CudaShallowWaterStage<Real>::start_found() {
-  static constexpr std::array<unsigned long long, kFound> kNothing{0, std::bit_cast<unsigned long long>(1e300)};
-  support::copy_to_device(found_.data(), kNothing.data(), kNothing.size(), device_.main());
+  support::cuda_check(cudaMemsetAsync(found_.data(), 0, kFound * sizeof(found_.data()[0]), device_.main().get()),
+                      "what a stage finds");
 }
 
 template <class Real>
 void CudaShallowWaterStage<Real>::fetch_found() {
-  support::copy_to_host(found_host_.data(), static_cast<const unsigned long long*>(found_.data()), kFound,
-                        device_.main());
+  support::copy_to_host(found_host_.data() + fetching_ * kFound, static_cast<const unsigned long long*>(found_.data()),
+                        kFound, device_.main());
   found_there_.record(device_.main());
-  is_fetched_ = false;
+  ++fetching_;
 }
 
 template <class Real>
 std::int64_t CudaShallowWaterStage<Real>::computed() {
-  if (!is_fetched_) {
-    found_there_.synchronize();
-    is_fetched_ = true;
+  if (fetching_ > 0) found_there_.synchronize();
+  for (std::size_t stage = 0; stage < fetching_; ++stage) {
+    const unsigned long long* const found = found_host_.data() + stage * kFound;
     constexpr unsigned long long kLow = 0xffffffff;  // of two counts in a word, the first
-    computed_ += static_cast<std::int64_t>((found_host_[2] & kLow) + (found_host_[3] & kLow));
+    computed_ += static_cast<std::int64_t>((found[1] & kLow) + (found[2] & kLow));
+    fastest_ = std::bit_cast<double>(found[0]);
   }
+  fetching_ = 0;
   return computed_;
 }
 
 template <class Real>
 double CudaShallowWaterStage<Real>::fastest(const amr::Mesh<2>& /*mesh*/, amr::Fields& base) {
-  static_cast<void>(computed());
   if (is_new_) {
+    static_cast<void>(computed());
     amr::CudaFields& fields = amr::cuda_fields(base);
     fields.put_in_order();
     start_found();
     water::StageJob<Real> job = make_job(fields);
     water::launch_measure(job, device_.main());
-    fetch_found();
-    found_there_.synchronize();
-    is_fetched_ = true;  // these were no stages
+    fetch_found();  // nothing is counted: these were no stages
     std::swap(had_water_, has_water_);
     is_new_ = false;
   }
-  return std::bit_cast<double>(found_host_[0]);
+  static_cast<void>(computed());
+  return fastest_;
 }
 
 template <class Real>
@@ -257,7 +259,7 @@ template <class Real>
 void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std::int64_t stage,
                                           const support::FixedPointScale* scale, support::Metrics& metrics) {
   amr::CudaFields& fields = amr::cuda_fields(base);
-  static_cast<void>(computed());
+  if (fetching_ == kStages) static_cast<void>(computed());
   const bool second = stage % 2 == 1;
   fields.prepare_output();
   device_.clock().begin(device_.main());
@@ -282,11 +284,11 @@ void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields&
     const support::PhaseTimer timer(metrics, support::Phase::stencil);
     job.blocks = work_.data() + begin;
     job.count = static_cast<int>(end - begin);
-    job.memory.counts = reinterpret_cast<int*>(found_.data() + (begin == 0 ? 2 : 3));
+    job.memory.counts = reinterpret_cast<int*>(found_.data() + (begin == 0 ? 1 : 2));
     job.memory.computed = lists_.data() + begin;
     job.memory.copied = lists_.data() + blocks_ + begin;
     water::launch_stage(job, device_.main());
-    device_.count_launches(job.count > 0 ? 3 : 0);
+    device_.count_launches(job.count > 0 ? 2 : 0);
     device_.clock().mark(amr::DevicePart::stencil, device_.main());
   };
   if (overlap_) launch(0, interior_);

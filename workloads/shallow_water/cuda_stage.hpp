@@ -1,7 +1,7 @@
 #pragma once
 // A stage of the shallow-water equations on a GPU: the twin of stage.hpp, with its bits. Only in builds with CUDA.
 //
-// The host makes lists when the mesh changes; a stage is two or three launches. Strips that other ranks need are packed
+// The host makes lists when the mesh changes; a stage is two launches, or four. Strips that other ranks need are packed
 // and travel in the side stream while blocks without remote neighbours are computed. The time step needs the fastest
 // wave of the stage before, which is the one number the host waits for in a step.
 #include <cstdint>
@@ -74,7 +74,8 @@ class CudaShallowWaterStage final : public WaterStage {
   support::DeviceBuffer<unsigned long long> found_;
   support::PinnedBuffer<unsigned long long> found_host_;
   support::CudaEvent found_there_;
-  bool is_fetched_ = true;
+  std::size_t fetching_ = 0;  ///< stages whose findings are on their way: the first of a step is not waited for
+  double fastest_ = 0.0;
   std::int64_t computed_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "support/error.hpp"
 #include "support/superaccumulator.hpp"
 #include "workloads/host_copy.hpp"
+#include "workloads/shallow_water/block_water.hpp"
 #include "workloads/shallow_water/maps.hpp"
 #include "workloads/shallow_water/single.hpp"
 #include "workloads/shallow_water/stage.hpp"
@@ -180,27 +181,7 @@ double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, a
 }
 
 std::vector<double> ShallowWater::block_costs(const amr::Mesh<2>& mesh, const amr::Fields& fields) {
-  constexpr double kLeftOut = 0.03;  // a block is looked at, all the same
-  const HostCopy copy(fields);
-  const amr::FieldStore& store = copy.get();
-  const std::size_t plane = std::size_t(problem_.cells()) * std::size_t(problem_.cells());
-  shallow_water::StripHalo halo(problem_.cells());
-  exchange(mesh, store, halo);
-  std::vector<double> costs(static_cast<std::size_t>(mesh.size()));
-#pragma omp parallel
-  {
-    shallow_water::StripSet set(problem_.cells());
-#pragma omp for schedule(static)
-    for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      bool is_dry = std::none_of(store.block(i), store.block(i) + plane, [](double h) { return h > 0.0; });
-      if (is_dry) {
-        halo.gather(mesh, store, problem_, last_time_, i, set);
-        is_dry = set.is_dry;
-      }
-      costs[std::size_t(i)] = is_dry ? kLeftOut : 1.0;
-    }
-  }
-  return costs;
+  return shallow_water::costs_by_water(mesh, problem_, shallow_water::find_water(fields, problem_));
 }
 
 double ShallowWater::held(double x) const {

@@ -3,7 +3,7 @@
 //
 // GPUs hold floats. The host keeps doubles that are floats' values, so that all that is not a stage - refinement,
 // balancing, checks, output - is one code for both; a stage computes in floats there too. Whatever makes values in
-// double precision rounds them once, when they become a block's.
+// double precision rounds them once, when they become a block's; none is -0 then.
 #include <array>
 #include <cstddef>
 #include <span>
@@ -15,7 +15,7 @@
 namespace amrbench::workloads::shallow_water {
 
 [[nodiscard]] inline double rounded_to_single(double x) {
-  return static_cast<double>(static_cast<float>(x));
+  return static_cast<double>(kernels::shallow_water::no_minus_zero(static_cast<float>(x)));
 }
 inline void round_to_single(std::span<double> values) {
   for (double& x : values) x = rounded_to_single(x);
