@@ -15,7 +15,8 @@ struct MeshConfig {
   int dim = 3;
   std::array<int, 3> root{2, 2, 2};   ///< root cells a direction, >= 1; bits(max root - 1) + max_level <= 20
   std::array<int, 3> block{8, 8, 8};  ///< cells of a block a direction, even, 2 to 32
-  int max_level = 4;                  ///< deepest level of refinement, 0 = none
+  std::array<bool, 3> periodic{false, false, false};  ///< directions in which the domain closes on itself
+  int max_level = 4;                                  ///< deepest level of refinement, 0 = none
   int block_change = 0;       ///< levels a block may change in one refinement (the first one: max_level); 0 = max_level
   bool frozen = false;        ///< the mesh stays as the first refinement leaves it; later ones only place blocks anew
   bool uniform = false;       ///< refine every block to max_level at the start, and never again

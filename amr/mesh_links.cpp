@@ -129,7 +129,7 @@ template <int Dim>
 Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
   const int axis = face / 2;
   Coord c = coord(i);
-  c[axis] += face % 2 ? 1U : ~std::uint32_t{0};
+  static_cast<void>(space_.step(level(i), c, face));  // never asked for at the domain's boundary
   int bit = 0;
   for (int d = 0; d < Dim; ++d) {
     // The layer of half-size blocks that touches the face; along the face, the part asked for.

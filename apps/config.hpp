@@ -17,8 +17,8 @@ struct Config : amr::Config, workloads::WorkloadConfig {
 /// The files that a run reads, by the keys that name them.
 [[nodiscard]] inline std::vector<std::string*> input_files(Config& config) {
   auto& water = config.shallow_water;
-  std::vector<std::string*> files{&water.bed_file, &water.depth_file, &water.roughness_file};
-  for (auto& inflow : config.inflow) files.push_back(&inflow.series);
+  std::vector<std::string*> files{&water.bed_file, &water.depth_file, &water.roughness_file, &water.resolution};
+  for (auto& inflow : config.inflow) files.insert(files.end(), {&inflow.series, &inflow.depths});
   return files;
 }
 

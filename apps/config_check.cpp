@@ -50,6 +50,7 @@ void check_mesh(const amr::MeshConfig& mesh) {
           fmt::format("mesh.block = [{}]: must be even in every direction, from 2 to 32", fmt::join(mesh.block, ", ")));
   if (mesh.dim == 2 && (mesh.block[2] != 1 || mesh.root[2] != 1))
     throw InputError("mesh.dim = 2: the third numbers of mesh.root and mesh.block are 1");
+  if (mesh.dim == 2 && mesh.periodic[2]) throw InputError("mesh.dim = 2: the third of mesh.periodic is false");
   const auto widest = static_cast<unsigned>(*std::max_element(mesh.root.begin(), mesh.root.end()));
   const int bits = static_cast<int>(std::bit_width(widest - 1));
   if (bits + mesh.max_level > kPositionBits)
@@ -160,7 +161,8 @@ std::vector<std::string> check_config(const Config& config) {
   Config copy = config;
   for (const std::string* const file : input_files(copy))
     if (!is_plain_utf8(*file))
-      throw InputError("shallow_water.*_file and inflow.series: must be paths in UTF-8 without control characters");
+      throw InputError(
+          "shallow_water.*_file, shallow_water.resolution, inflow.series and depths: must be paths in UTF-8 without control characters");
   const bool saves = config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
   if (saves && !amr::has_checkpoints())
     throw InputError(fmt::format(

@@ -33,7 +33,8 @@ constexpr double kNumberMax = std::numeric_limits<double>::max();
 template <class T>
 Value to_value(const T& member) {
   if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, double> || std::is_same_v<T, std::string> ||
-                std::is_same_v<T, std::array<double, 2>> || std::is_same_v<T, std::array<double, 3>>) {
+                std::is_same_v<T, std::array<double, 2>> || std::is_same_v<T, std::array<double, 3>> ||
+                std::is_same_v<T, std::array<bool, 3>>) {
     return member;
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<std::int64_t>(member);
@@ -73,6 +74,9 @@ Key<ObjectConfig> object_key(KeyInfo info) {
 KeyInfo boolean(std::string_view name) {
   return {.name = name, .kind = Kind::boolean};
 }
+KeyInfo booleans3(std::string_view name) {
+  return {.name = name, .kind = Kind::booleans3};
+}
 KeyInfo text(std::string_view name) {
   return {.name = name, .kind = Kind::text};
 }
@@ -99,6 +103,7 @@ std::vector<Table> make_tables() {
        {key<&C::mesh, &MeshConfig::dim>(integer("dim", 2, 3)),
         key<&C::mesh, &MeshConfig::root>(integer("root", 1, 1 << 20, Kind::integers3)),
         key<&C::mesh, &MeshConfig::block>(integer("block", 1, 32, Kind::integers3_or_one)),
+        key<&C::mesh, &MeshConfig::periodic>(booleans3("periodic")),
         key<&C::mesh, &MeshConfig::max_level>(integer("max_level", 0, 20)),
         key<&C::mesh, &MeshConfig::block_change>(integer("block_change", 0, 20)),
         key<&C::mesh, &MeshConfig::uniform>(boolean("uniform")), key<&C::mesh, &MeshConfig::frozen>(boolean("frozen")),
@@ -127,6 +132,7 @@ std::vector<Table> make_tables() {
         key<&C::shallow_water, &ShallowWaterConfig::refine_above>(number("refine_above", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::coarsen_below>(number("coarsen_below", 0.0, kNumberMax)),
         key<&C::shallow_water, &ShallowWaterConfig::refine_front>(boolean("refine_front")),
+        key<&C::shallow_water, &ShallowWaterConfig::resolution>(text("resolution")),
         key<&C::shallow_water, &ShallowWaterConfig::bed_file>(text("bed_file")),
         key<&C::shallow_water, &ShallowWaterConfig::depth_file>(text("depth_file")),
         key<&C::shallow_water, &ShallowWaterConfig::level>(number("level", -20000.0, 20000.0)),
@@ -196,7 +202,8 @@ std::vector<Key<WorkConfig>> make_work_keys() {
 std::vector<Key<InflowConfig>> make_inflow_keys() {
   using I = InflowConfig;
   return {item_key<I, &I::from>(numbers2("from")), item_key<I, &I::to>(numbers2("to")),
-          item_key<I, &I::series>(text("series"))};
+          item_key<I, &I::series>(text("series")), item_key<I, &I::side>(text("side")),
+          item_key<I, &I::depths>(text("depths"))};
 }
 
 std::vector<Key<GaugeConfig>> make_gauge_keys() {
@@ -298,6 +305,8 @@ std::string describe(const KeyInfo& info) {
       return "2 finite numbers [x, y]";
     case Kind::numbers3:
       return "3 finite numbers [x, y, z]";
+    case Kind::booleans3:
+      return "3 times true or false, [x, y, z]";
   }
   return {};
 }
@@ -329,6 +338,7 @@ std::string format_value(const Value& value) {
           return fmt::format("[{}, {}]", format_number(v[0]), format_number(v[1]));
         if constexpr (std::is_same_v<T, std::array<double, 3>>)
           return fmt::format("[{}, {}, {}]", format_number(v[0]), format_number(v[1]), format_number(v[2]));
+        if constexpr (std::is_same_v<T, std::array<bool, 3>>) return fmt::format("[{}, {}, {}]", v[0], v[1], v[2]);
       },
       value);
 }

@@ -13,11 +13,11 @@
 
 namespace amrbench::apps {
 
-enum class Kind { boolean, integer, number, text, choice, integers3, integers3_or_one, numbers2, numbers3 };
+enum class Kind { boolean, integer, number, text, choice, integers3, integers3_or_one, numbers2, numbers3, booleans3 };
 
 /// A value of any key, as read or to be written.
 using Value = std::variant<bool, std::int64_t, double, std::string, std::array<std::int64_t, 3>, std::array<double, 2>,
-                           std::array<double, 3>>;
+                           std::array<double, 3>, std::array<bool, 3>>;
 
 /// What a key accepts. Integer bounds hold for the integer kinds, number bounds for the number kinds; both inclusive.
 struct KeyInfo {

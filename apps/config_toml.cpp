@@ -86,6 +86,11 @@ std::optional<Value> read_node(const KeyInfo& info, const toml::node& node) {
       return as_several<double, 2>(node, as_number);
     case Kind::numbers3:
       return as_several<double, 3>(node, as_number);
+    case Kind::booleans3:
+      return as_several<bool, 3>(node, [](const toml::node& n) -> std::optional<bool> {
+        if (const auto* v = n.as_boolean()) return v->get();
+        return std::nullopt;
+      });
   }
   return std::nullopt;
 }
@@ -94,13 +99,17 @@ std::optional<Value> read_node(const KeyInfo& info, const toml::node& node) {
 Value convert(const KeyInfo& info, const toml::node& node, const std::string& name) {
   const std::optional<Value> value = read_node(info, node);
   if (!value) {
-    // An array of the right length holds the wrong thing inside: name the first element that is not a number.
+    // An array of the right length holds the wrong thing inside: name the first element that is none of the key's.
     const auto* array = node.as_array();
     std::string got = describe_type(node);
     if (array && array->size() == (info.kind == Kind::numbers2 ? 2 : 3)) {
-      const bool integers = info.kind != Kind::numbers2 && info.kind != Kind::numbers3;
+      const bool numbers = info.kind == Kind::numbers2 || info.kind == Kind::numbers3;
+      const auto fits = [&](const toml::node& element) {
+        if (info.kind == Kind::booleans3) return element.is_boolean();
+        return numbers ? element.is_number() : element.is_integer();
+      };
       for (const toml::node& element : *array)
-        if (integers ? !element.is_integer() : !element.is_number()) {
+        if (!fits(element)) {
           got = "an array with " + describe_type(element);
           break;
         }

@@ -46,7 +46,13 @@ partitioners::Graph gather_block_graph(const amr::Mesh<Dim>& mesh) {
             static_cast<std::int32_t>(j < mesh.size() ? mesh.global_begin() + j : ghosts[j - mesh.size()]));
       }
     }
-    std::sort(adjacent.begin() + static_cast<std::ptrdiff_t>(begin), adjacent.end());
+    // Across periodic sides a block may meet itself, and another one twice.
+    const auto first = adjacent.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::sort(first, adjacent.end());
+    adjacent.erase(std::unique(first, adjacent.end()), adjacent.end());
+    const auto self = static_cast<std::int32_t>(mesh.global_begin() + i);
+    adjacent.erase(std::remove(adjacent.begin() + static_cast<std::ptrdiff_t>(begin), adjacent.end(), self),
+                   adjacent.end());
     degrees.push_back(static_cast<std::int64_t>(adjacent.size() - begin));
   }
   const std::vector<std::int64_t> all = partitioners::on_root<std::int64_t>(mesh.comm(), degrees);

@@ -108,7 +108,11 @@ template <int Dim>
 sfc::KeySpace<Dim> make_key_space(const amr::MeshConfig& mesh, const PartitionConfig& partition) {
   sfc::Coord<Dim> root{};
   for (int d = 0; d < Dim; ++d) root[d] = static_cast<std::uint32_t>(mesh.root[d]);
-  return partitioners::block_keys<Dim>(key_curve(partition), root, mesh.max_level);
+  auto space = partitioners::block_keys<Dim>(key_curve(partition), root, mesh.max_level);
+  std::array<bool, Dim> periodic{};
+  for (int d = 0; d < Dim; ++d) periodic[d] = mesh.periodic[d];
+  space.set_periodic(periodic);
+  return space;
 }
 
 template sfc::KeySpace<2> make_key_space<2>(const amr::MeshConfig&, const PartitionConfig&);

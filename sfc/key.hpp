@@ -76,6 +76,12 @@ class KeySpace {
   /// The order of the root cells; null but for curve gensfc.
   [[nodiscard]] const RootOrder<Dim>* root_order() const { return order_.get(); }
   [[nodiscard]] AMRBENCH_HD int max_level() const { return max_level_; }
+  /// Closes the domain on itself along these axes: behind a side lie the blocks at the opposite one. None at first. No
+  /// key depends on it, only who is whose neighbor. A root extent of 1 makes a block its own neighbor.
+  void set_periodic(const std::array<bool, Dim>& axes) {
+    for (int d = 0; d < Dim; ++d) periodic_ |= static_cast<unsigned>(axes[d]) << d;
+  }
+  [[nodiscard]] AMRBENCH_HD bool is_periodic(int axis) const { return (periodic_ >> axis & 1U) != 0; }
   /// The root grid is embedded in a cube of 2^root_bits root cells a side.
   [[nodiscard]] AMRBENCH_HD int root_bits() const { return root_bits_; }
 
@@ -98,12 +104,21 @@ class KeySpace {
     return inside;
   }
 
+  /// Moves c, the coordinates of a block of a level, to the one behind `face`; false at the domain's boundary, where c
+  /// means nothing then.
+  [[nodiscard]] bool step(int level, Coord<Dim>& c, int face) const {
+    const int axis = face / 2;
+    const std::uint32_t extent = root_[axis] << level;
+    // One below 0 wraps to above every extent, so one comparison finds both ends.
+    c[axis] += face % 2 == 0 ? ~std::uint32_t{0} : 1U;
+    if (c[axis] < extent) return true;
+    c[axis] = face % 2 == 0 ? extent - 1 : 0;
+    return is_periodic(axis);
+  }
   /// Key of the block of the same level behind `face` of block (level, c), or kNone at the domain's boundary.
   [[nodiscard]] std::uint64_t neighbor(int level, const Coord<Dim>& c, int face) const {
     Coord<Dim> n = c;
-    // One below 0 wraps to above every extent, so one comparison finds both ends.
-    n[face / 2] += face % 2 == 0 ? ~std::uint32_t{0} : 1U;
-    return n[face / 2] < root_[face / 2] << level ? key(level, n) : kNone;
+    return step(level, n, face) ? key(level, n) : kNone;
   }
   [[nodiscard]] std::uint64_t neighbor(std::uint64_t key, int face) const {
     return neighbor(level(key), coord(key), face);
@@ -153,6 +168,7 @@ class KeySpace {
   Coord<Dim> root_;
   int root_bits_ = 0;
   int max_level_ = 0;
+  unsigned periodic_ = 0;                        ///< bit d: along axis d
   std::shared_ptr<const RootOrder<Dim>> order_;  ///< of curve gensfc
 };
 
@@ -186,6 +202,9 @@ inline std::array<std::uint64_t, KeySpace<Dim>::kFaces> KeySpace<Dim>::neighbors
       keys[face] = inside[side] ? from_path(level, path) : kNone;
     }
   }
+  if (periodic_ != 0)
+    for (int face = 0; face < kFaces; ++face)
+      if (keys[face] == kNone) keys[face] = neighbor(level, c, face);
   return keys;
 }
 

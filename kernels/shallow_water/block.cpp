@@ -58,6 +58,7 @@ class Stage {
   void find_jump(int face);
   void march();
   void x_rows(int y);
+  void let_in(int side, int m, const RowOf4<Real>& flux) const;
   void update_row(int y, int now);
   void finish_row(int y);
 
@@ -210,6 +211,8 @@ void Stage<kLimiter, Real>::march() {
       flux_row(count, plan_.tile_row(face - 1), plan_.buffers(Plan<Real>::kSlopesY + 4 * (1 - now)), row, slopes, 3, 2,
                plan_.spare_row(face - 1), plan_.spare_row(face), dy_over_dt, physics_.gravity, flux);
     }
+    if (side >= 0 && strips_[side].inflow != nullptr)
+      for (int m = 0; m < n; ++m) let_in(side, m, shifted(flux, m));
     if (face == 0) continue;
     if ((face - 1) % kRowsAtOnce == 0) x_rows(face - 1);
     update_row(face - 1, now);
@@ -231,6 +234,16 @@ void Stage<kLimiter, Real>::x_rows(int y) {
     if (strips_[face].kind != StripKind::same)
       for (int v = 0; v < 4; ++v)
         for (int k = 0; k < rows; ++k) flux.row[v][k * stride + face * n] = plan_.jump(face).row[v][y + k];
+  for (int face = 0; face < 2; ++face)
+    if (strips_[face].inflow != nullptr)
+      for (int k = 0; k < rows; ++k) let_in(face, y + k, shifted(flux, k * stride + face * n));
+}
+
+/// The flux of what comes in at cell m of a side, where there is any.
+template <Limiter kLimiter, class Real>
+void Stage<kLimiter, Real>::let_in(int side, int m, const RowOf4<Real>& flux) const {
+  const Real* const inflow = strips_[side].inflow + m;
+  for (int v = 0; inflow[0] > Real(0) && v < 4; ++v) flux.row[v][0] = inflow[std::ptrdiff_t(v + 1) * shape_.cells];
 }
 
 /// U + dt L(U) of row y. Sums are ordered so that x and y may be exchanged.

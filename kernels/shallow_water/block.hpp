@@ -34,6 +34,8 @@ template <class Real>
 struct Strip {
   const Real* values = nullptr;
   StripKind kind = StripKind::same;
+  /// Where water comes in through a side (inflow.hpp): discharges [n], and fluxes [4][n] which those above 0 go with.
+  const Real* inflow = nullptr;
 };
 
 /// Cells along the face in a strip of a block of n x n cells, and the values in it.

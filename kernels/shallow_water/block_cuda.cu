@@ -85,6 +85,25 @@ __global__ void strip_kernel(const StripJob* jobs, int n, support::DeviceSlots b
   }
 }
 
+/// A thread block a face, a thread a cell.
+template <class Real>
+__global__ void inflow_kernel(const __grid_constant__ StageJob<Real> job, const InflowJob* faces,
+                              const Inflow<Real>* cells, Real* to) {
+  const InflowJob at = faces[blockIdx.x];
+  const int n = job.cells, m = static_cast<int>(threadIdx.x);
+  if (m >= n) return;
+  const Inflow<Real> inflow = cells[blockIdx.x * n + m];
+  const Real* const block = detail::values_of<Real>(job.in, at.block);
+  Real* const strip = to + blockIdx.x * inflow_strip_values(n);
+  Real* const through = strip + kVariables * 2 * n;
+  if (inflow.discharge > Real(0)) {
+    fill_inflow_cell(inflow, n, at.face, job.physics, block, m, strip, through);
+  } else {
+    fill_boundary_cell(job.sides[at.face], n, at.face, job.physics, block, m, strip);
+    through[m] = Real(0);
+  }
+}
+
 int multiprocessors() {
   int device = 0, count = 0;
   support::cuda_check(cudaGetDevice(&device), "cudaGetDevice");
@@ -120,6 +139,15 @@ void launch_measure(const StageJob<Real>& job, const support::CudaStream& stream
 }
 
 template <class Real>
+void launch_inflows(const StageJob<Real>& job, const InflowJob* faces, int count, const Inflow<Real>* cells, Real* to,
+                    const support::CudaStream& stream) {
+  if (count == 0) return;
+  constexpr int kWarp = 32;  // as many cells as a face has at most
+  inflow_kernel<<<count, kWarp, 0, stream.get()>>>(job, faces, cells, to);
+  support::cuda_check_launch("shallow-water inflows");
+}
+
+template <class Real>
 void launch_strips(const StripJob* jobs, int count, int cells, const support::DeviceSlots& blocks, Real* packed,
                    const support::CudaStream& stream) {
   if (count == 0) return;
@@ -131,6 +159,10 @@ void launch_strips(const StripJob* jobs, int count, int cells, const support::De
 template void launch_stage<double>(const StageJob<double>&, const support::CudaStream&);
 template void launch_measure<double>(const StageJob<double>&, const support::CudaStream&);
 template void launch_strips<double>(const StripJob*, int, int, const support::DeviceSlots&, double*,
+                                    const support::CudaStream&);
+template void launch_inflows<double>(const StageJob<double>&, const InflowJob*, int, const Inflow<double>*, double*,
+                                     const support::CudaStream&);
+template void launch_inflows<float>(const StageJob<float>&, const InflowJob*, int, const Inflow<float>*, float*,
                                     const support::CudaStream&);
 template void launch_stage<float>(const StageJob<float>&, const support::CudaStream&);
 template void launch_measure<float>(const StageJob<float>&, const support::CudaStream&);

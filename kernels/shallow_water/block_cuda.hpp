@@ -10,7 +10,7 @@
 #include <array>
 #include <cstdint>
 
-#include "kernels/shallow_water/boundary.hpp"
+#include "kernels/shallow_water/inflow.hpp"
 #include "support/cuda.hpp"
 #include "support/device_slots.hpp"
 
@@ -25,6 +25,7 @@ enum class Behind : std::uint8_t {
   fine,           ///< two halves: blocks a and b, or packed strips [4][2][n] where the number is negative (~offset)
   boundary,       ///< a condition
   given,          ///< a strip at a of the buffer of given strips: [5][2][n]
+  inflow,         ///< the same of the buffer of inflows, with what comes in behind it (inflow.hpp)
 };
 
 /// A block of a stage: its slot, before and after, is its number.
@@ -41,6 +42,7 @@ template <class Real>
 struct StageMemory {
   const Real* packed = nullptr;
   const Real* given = nullptr;
+  const Real* inflows = nullptr;
   const unsigned char* had_water = nullptr;  ///< of each block, before
   unsigned char* has_water = nullptr;        ///< and after
   unsigned char* is_same = nullptr;          ///< do both buffers hold the same of a block?
@@ -76,6 +78,20 @@ void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream);
 /// memory.found and memory.has_water of a state as it is, in job.in.
 template <class Real>
 void launch_measure(const StageJob<Real>& job, const support::CudaStream& stream);
+
+/// A face at a side of the domain through which water comes in.
+struct InflowJob {
+  std::int32_t block = 0;
+  int face = 0;
+};
+/// Values that launch_inflows() writes for a face: the strip behind it, and what comes in.
+[[nodiscard]] constexpr std::size_t inflow_strip_values(int n) {
+  return std::size_t(kVariables) * 2 * std::size_t(n) + inflow_values(n);
+}
+/// What stands behind such faces and comes in through them, before a stage of job.in; `cells`: n a face. Asynchronous.
+template <class Real>
+void launch_inflows(const StageJob<Real>& job, const InflowJob* faces, int count, const Inflow<Real>* cells, Real* to,
+                    const support::CudaStream& stream);
 
 /// A strip that is sent: cells [begin, begin + count) along a face of a block, two layers, to `at` of the buffer.
 struct StripJob {

@@ -56,14 +56,14 @@ class Stage {
   __device__ Stage(const StageJob<Real>& job, const BlockWork* works, int count, Real* shared)
       : job_(job), works_(works), count_(count), shared_(shared), t_(kN > 0 ? kN : job.cells) {}
 
-  /// Returns whether the level changes at a face this thread filled cells behind.
+  /// Returns whether a face that this thread filled cells behind has fluxes of its own.
   __device__ bool fill() const {
     const int n = t_.n, cells = n * n;
     bool jumps = false;
     each(8 * n, [&](int b, int k) {
       const int face = k / (2 * n), layer = k / n % 2, m = k % n;
       const View view = view_of(b);
-      jumps = jumps || view.is_jump(face);
+      jumps = jumps || view.has_own_flux(face);
       const Prim p = view.ghost(face, layer, m);
       const int across = face % 2 == 0 ? 1 - layer : n + 2 + layer;
       store(b, face < 2 ? (m + 2) * t_.stride() + across : across * t_.stride() + m + 2,
@@ -123,15 +123,17 @@ class Stage {
     }
   }
 
-  /// Faces at which the level changes; after a barrier behind walk().
+  /// Faces at which the level changes or water comes in; after a barrier behind walk().
   __device__ void find_jumps() const {
     const int n = t_.n;
     for (int k = thread(); k < count() * 4 * n; k += threads()) {
       const int b = k / (4 * n), face = k / n % 4, m = k % n;
       const View view = view_of(b);
-      if (!view.is_jump(face)) continue;
+      const bool is_inflow = view.is_inflow(face);
+      if (!view.has_own_flux(face) || (is_inflow && !view.comes_in(face, m))) continue;
       const int end = face % 2 == 0 ? 0 : n;
-      put(flux(b, face / 2) + (face < 2 ? m * (n + 1) + end : end * n + m), view.template jump_flux<kLimiter>(face, m));
+      put(flux(b, face / 2) + (face < 2 ? m * (n + 1) + end : end * n + m),
+          is_inflow ? view.inflow_flux(face, m) : view.template jump_flux<kLimiter>(face, m));
     }
   }
 

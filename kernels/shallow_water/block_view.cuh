@@ -45,6 +45,15 @@ class BlockView {
   [[nodiscard]] __device__ bool is_jump(int face) const {
     return is_coarse(face) || work_.behind[face] == Behind::fine;
   }
+  [[nodiscard]] __device__ bool is_inflow(int face) const { return work_.behind[face] == Behind::inflow; }
+  /// Has a face fluxes that are not those between the cells on both sides?
+  [[nodiscard]] __device__ bool has_own_flux(int face) const { return is_jump(face) || is_inflow(face); }
+  /// Does water come in through cell m of an inflow's face, and how.
+  [[nodiscard]] __device__ bool comes_in(int face, int m) const { return inflow(face)[m] > Real(0); }
+  [[nodiscard]] __device__ FaceFlux<Real> inflow_flux(int face, int m) const {
+    const Real* const at = inflow(face) + n() + m;
+    return {at[0], at[n()], at[2 * n()], at[3 * n()]};
+  }
 
   /// What a cell takes for its neighbour `layer` behind cell m of a face, in the frame of the face.
   __device__ Primitive<Real> ghost(int face, int layer, int m) const {
@@ -130,12 +139,17 @@ class BlockView {
       }
       case Behind::given:
         return packed_cell(job_.memory.given + work_.a[face], n(), axis, layer, m);
+      case Behind::inflow:
+        return packed_cell(job_.memory.inflows + work_.a[face], n(), axis, layer, m);
       default: {
         Real value[kVariables];
         boundary_value(job_.sides[face], n(), face, job_.physics, in_, m, layer, value);
         return {value[0], value[1 + axis], value[2 - axis], value[3]};
       }
     }
+  }
+  [[nodiscard]] __device__ const Real* inflow(int face) const {
+    return job_.memory.inflows + work_.a[face] + kVariables * 2 * n();
   }
   __device__ Jump<Real> jump_of(int face, int m) const {
     Jump<Real> jump;

@@ -65,6 +65,7 @@ void LbafExport<Dim>::segment(const amr::Mesh<Dim>& mesh, std::span<const double
       const std::int64_t size = bytes.to(kind, static_cast<int>(face) / 2);
       for (std::size_t part = 0; part < (kind == amr::FaceKind::fine ? links.kParts : 1U); ++part) {
         const auto other = static_cast<std::size_t>(links.index[face][part]);
+        if (other == static_cast<std::size_t>(i)) continue;  // behind a periodic side
         std::string& message = messages[rank];
         fmt::format_to(std::back_inserter(message), R"({}{{"bytes":{}.0,"from":)", message.empty() ? "" : ",",
                        size * stages);

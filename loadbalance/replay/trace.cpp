@@ -145,6 +145,16 @@ nlohmann::json axis_list(const std::array<int, 3>& numbers, int dim) {
   return std::vector<int>(numbers.begin(), numbers.begin() + dim);
 }
 
+std::array<bool, 3> axis_flags(const nlohmann::json& value, int dim) {
+  std::array<bool, 3> flags{};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(dim); ++d) {
+    if (!value.is_array() || value.size() != static_cast<std::size_t>(dim) || !value[d].is_boolean())
+      throw InputError(fmt::format("periodic must be {} times true or false", dim));
+    flags[d] = value[d].get<bool>();
+  }
+  return flags;
+}
+
 std::array<double, 3> three_reals(const nlohmann::json& value) {
   std::array<double, 3> reals{};
   for (std::size_t d = 0; d < 3; ++d) {
@@ -198,6 +208,8 @@ TraceWriter::TraceWriter(fs::path file, const TraceHeader& header)
                       {"steps", header.steps},
                       {"name", header.name}};
   if (header.halo.variables > 0) json["halo"] = {{"variables", header.halo.variables}, {"layers", header.halo.layers}};
+  if (std::ranges::count(header.periodic, true) > 0)
+    json["periodic"] = std::vector<bool>(header.periodic.begin(), header.periodic.begin() + header.dim);
   for (const amr::WorkConfig& w : header.work)
     json["work"].push_back({{"factor", w.factor}, {"lo", w.lo}, {"hi", w.hi}, {"rank", w.rank}});
   out_ << kMagic << kVersion << '\n' << json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) << '\n';
@@ -301,6 +313,7 @@ void TraceReader::read_header() {
     if (json.contains("halo"))
       header_.halo = {whole_number<int>(json.at("halo").at("variables")),
                       whole_number<int>(json.at("halo").at("layers"))};
+    if (json.contains("periodic")) header_.periodic = axis_flags(json.at("periodic"), header_.dim);
     if (json.contains("work")) {
       for (const auto& w : json.at("work"))
         header_.work.push_back({whole_number<int>(w.at("factor")), three_reals(w.at("lo")), three_reals(w.at("hi")),

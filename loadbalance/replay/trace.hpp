@@ -40,6 +40,7 @@ struct TraceHeader {
   std::vector<amr::WorkConfig> work = {};  ///< artificial work, in 3-D
   int dim = 3;                             ///< of the mesh; in 2-D root and block are 1 along the third axis
   amr::HaloShape halo = {};                ///< what a stage exchanges
+  std::array<bool, 3> periodic{};          ///< directions in which the domain closes on itself
   /// As the CPU back end stores blocks: some numbers of variables are padded.
   [[nodiscard]] kernels::BlockLayout layout() const { return kernels::make_layout(block, variables); }
   /// Bytes that a block's values and its entry take in a message.

@@ -34,7 +34,11 @@ sfc::KeySpace<Dim> key_space(const TraceHeader& header, std::string_view curve) 
   check_blocks<Dim>(static_cast<double>(header.root[0]) * header.root[1] * header.root[2]);
   sfc::Coord<Dim> root{};
   for (std::size_t d = 0; d < Dim; ++d) root[d] = static_cast<std::uint32_t>(header.root[d]);
-  return partitioners::block_keys<Dim>(curve, root, header.max_level);
+  auto space = partitioners::block_keys<Dim>(curve, root, header.max_level);
+  std::array<bool, Dim> periodic{};
+  for (std::size_t d = 0; d < Dim; ++d) periodic[d] = header.periodic[d];
+  space.set_periodic(periodic);
+  return space;
 }
 
 /// The block called so, or Dictionary::kNone.

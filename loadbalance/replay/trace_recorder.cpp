@@ -75,7 +75,8 @@ TraceHeader trace_header(const amr::Config& config, amr::HaloShape halo) {
           config.run.name,
           config.work,
           config.mesh.dim,
-          halo};
+          halo,
+          config.mesh.periodic};
 }
 
 template <int Dim>

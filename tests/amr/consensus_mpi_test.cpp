@@ -202,7 +202,10 @@ TEST(Consensus, FollowsTheRulesInTwoDimensions) {
     std::mt19937_64 random(seed);
     const int deepest = 1 + static_cast<int>(random() % 5);
     const auto root = checks::random_root<2>(random, 12);
-    const sfc::KeySpace<2> space(seed % 2 != 0 ? sfc::Curve::hilbert : sfc::Curve::morton, root, deepest);
+    sfc::KeySpace<2> space(seed % 2 != 0 ? sfc::Curve::hilbert : sfc::Curve::morton, root, deepest);
+    checks::Closing<2> closing;
+    if (seed / 2 % 2 != 0) closing = checks::random_closing<2>(root, seed / 4);
+    space.set_periodic(closing.axes);
     Mesh<2> mesh(world, space);
     auto all = checks::root_leaves<2>(root);
     for (int pass = 0; pass < 6; ++pass) {
@@ -210,7 +213,7 @@ TEST(Consensus, FollowsTheRulesInTwoDimensions) {
       const checks::Odds odds = pass < 3 ? checks::Odds{50, 0} : checks::Odds{20, 60};
       const Consensus consensus = reach_consensus(mesh, checks::random_marks(mesh, draw, odds));
       for (auto& [place, state] : all) state = checks::random_wish<2>(draw, odds, deepest, place);
-      checks::settle<2>(all);
+      checks::settle<2>(all, closing);
       for (std::int32_t i = 0; i < mesh.size(); ++i) EXPECT_EQ(consensus.changes[i], all.at(checks::place_of(mesh, i)));
       all = checks::apply<2>(all);
       const auto keys = checks::keys_of<2>(space, all);

@@ -27,20 +27,22 @@ struct LayerCase {
   std::uint64_t seed;
   kernels::BlockLayout layout;
   int variables, layers;
+  checks::Closing<Dim> closing;
   checks::Wishes<Dim> leaves;
 };
 
 template <int Dim>
-LayerCase<Dim> draw_case(std::uint64_t seed, const sfc::Coord<Dim>& root, int deepest) {
+LayerCase<Dim> draw_case(std::uint64_t seed, const sfc::Coord<Dim>& root, int deepest,
+                         const checks::Closing<Dim>& closing) {
   std::mt19937_64 random(seed);
   std::array<int, 3> cells{1, 1, 1};
   for (std::size_t d = 0; d < Dim; ++d) cells[d] = 2 * (1 + static_cast<int>(random() % 3));
   const int variables = 1 + static_cast<int>(random() % 9);  // in 3-D with 1 to 8 lanes
   const int travelling = 1 + static_cast<int>(random() % std::size_t(variables));
-  LayerCase<Dim> c{seed, kernels::make_layout(cells, variables), travelling, 1 + static_cast<int>(random() % 2),
-                   checks::root_leaves<Dim>(root)};
+  LayerCase<Dim> c{seed,    kernels::make_layout(cells, variables), travelling, 1 + static_cast<int>(random() % 2),
+                   closing, checks::root_leaves<Dim>(root)};
   for (int pass = 0; pass < deepest + 1; ++pass)
-    c.leaves = checks::random_refinement<Dim>(c.leaves, random(), {40, 10}, deepest);
+    c.leaves = checks::random_refinement<Dim>(c.leaves, random(), {40, 10}, deepest, closing);
   return c;
 }
 
@@ -82,6 +84,10 @@ std::vector<double> wanted_layers(const LayerCase<Dim>& c, const checks::Place<D
         for (std::int64_t a = low[axis_a]; a < high[axis_a]; ++a) {
           std::array<std::int64_t, 3> at{};
           at[axis] = face % 2 == 0 ? low[axis] - 1 - layer : high[axis] + layer;
+          if (const auto d = std::size_t(axis); c.closing.axes[d]) {
+            const std::int64_t extent = (std::int64_t{c.closing.root[d]} << level) * c.layout.cells[d];
+            at[d] = (at[d] + extent) % extent;
+          }
           at[axis_a] = a;
           at[axis_b] = b;
           all.push_back(cell_value(c.seed, level, v, at));
@@ -109,7 +115,7 @@ void check_layers(const LayerCase<Dim>& c, const Mesh<Dim>& mesh, std::array<std
     for (int face = 0; face < 2 * Dim; ++face) {
       const FaceKind kind = mesh.links(i).kind[std::size_t(face)];
       ++kinds[std::size_t(kind)];
-      const auto behind = checks::across<Dim>(c.leaves, place, face);
+      const auto behind = checks::across<Dim>(c.leaves, place, face, c.closing);
       ASSERT_EQ(behind.empty(), kind == FaceKind::boundary);
       if (behind.empty()) continue;
       std::fill(buffer.begin(), buffer.end(), std::numeric_limits<double>::quiet_NaN());
@@ -131,8 +137,11 @@ void check_random_meshes() {
     std::mt19937_64 random(seed);
     const int deepest = 1 + static_cast<int>(random() % (Dim == 2 ? 4 : 2));
     const sfc::Coord<Dim> root = checks::random_root<Dim>(random, 8);
-    const sfc::KeySpace<Dim> space(random() % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, root, deepest);
-    const LayerCase<Dim> c = draw_case<Dim>(random(), root, deepest);
+    sfc::KeySpace<Dim> space(random() % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, root, deepest);
+    checks::Closing<Dim> closing;
+    if (seed % 2 != 0) closing = checks::random_closing<Dim>(root, seed / 2);
+    space.set_periodic(closing.axes);
+    const LayerCase<Dim> c = draw_case<Dim>(random(), root, deepest, closing);
     Mesh<Dim> mesh(world, space);
     const std::vector<Key> keys = checks::keys_of<Dim>(space, c.leaves);
     const auto cuts = checks::random_cuts(random(), static_cast<std::int64_t>(keys.size()), world.size());

@@ -44,6 +44,7 @@ class Painting {
 
   Painting(const sfc::KeySpace<Dim>& space, const std::vector<Leaf<Dim>>& leaves) : deepest_(space.max_level()) {
     std::size_t cells = 1;
+    for (int d = 0; d < Dim; ++d) periodic_[d] = space.is_periodic(d);
     for (int d = 0; d < Dim; ++d) cells *= extent_[d] = std::int64_t(space.root()[d]) << deepest_;
     cells_.assign(cells, kHole);
     for (std::size_t n = 0; n < leaves.size(); ++n) paint(leaves[n], static_cast<std::int32_t>(n));
@@ -54,10 +55,11 @@ class Painting {
   [[nodiscard]] std::int64_t strays() const { return strays_; }
   [[nodiscard]] int deepest() const { return deepest_; }
 
-  /// The leaf at a cell; kOutside beyond the domain.
-  [[nodiscard]] std::int32_t at(const std::array<std::int64_t, Dim>& c) const {
+  /// The leaf at a cell; kOutside beyond the domain, where it does not close on itself.
+  [[nodiscard]] std::int32_t at(std::array<std::int64_t, Dim> c) const {
     std::size_t index = 0;
     for (int d = Dim - 1; d >= 0; --d) {
+      if (periodic_[d]) c[d] = (c[d] + extent_[d]) % extent_[d];
       if (c[d] < 0 || c[d] >= extent_[d]) return kOutside;
       index = index * extent_[d] + c[d];
     }
@@ -117,6 +119,7 @@ class Painting {
 
   int deepest_;
   std::array<std::int64_t, Dim> extent_{};
+  std::array<bool, Dim> periodic_{};
   std::vector<std::int32_t> cells_;
   std::int64_t holes_ = 0, overlaps_ = 0, strays_ = 0;
 };

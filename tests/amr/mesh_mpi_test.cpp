@@ -60,7 +60,8 @@ void check_root_meshes(const Communicator& world, std::uint64_t seed) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     // From one root cell (more ranks than blocks) to a hundred.
     const auto root = checks::random_root<Dim>(random, repeat % 4 == 0 ? 2 : 100);
-    const sfc::KeySpace<Dim> space(repeat % 2 != 0 ? Curve::morton : Curve::hilbert, root, repeat % 3);
+    sfc::KeySpace<Dim> space(repeat % 2 != 0 ? Curve::morton : Curve::hilbert, root, repeat % 3);
+    if (repeat / 2 % 2 != 0) space.set_periodic(checks::random_closing<Dim>(root, random()).axes);
     const Mesh<Dim> mesh(world, space);
     const std::vector<Key> all = all_roots(space);
     const std::int64_t p = world.size(), n = static_cast<std::int64_t>(all.size());
@@ -119,13 +120,16 @@ void check_random_meshes(const Communicator& world, std::uint64_t seed, int repe
   for (int repeat = 0; repeat < repeats; ++repeat) {
     const int deepest = 1 + static_cast<int>(random() % 4);
     const auto root = checks::random_root<Dim>(random, deepest == 4 ? 4 : 12);
-    const sfc::KeySpace<Dim> space(repeat % 2 != 0 ? Curve::morton : Curve::hilbert, root, deepest);
+    sfc::KeySpace<Dim> space(repeat % 2 != 0 ? Curve::morton : Curve::hilbert, root, deepest);
+    checks::Closing<Dim> closing;
+    if (repeat / 2 % 2 != 0) closing = checks::random_closing<Dim>(root, random());
+    space.set_periodic(closing.axes);
     Mesh<Dim> mesh(world, space);
     auto leaves = checks::root_leaves<Dim>(root);
     for (int pass = 0; pass < 2 + deepest; ++pass) {
       const std::uint64_t draw = random();
       SCOPED_TRACE("repeat " + std::to_string(repeat) + ", pass " + std::to_string(pass));
-      leaves = checks::random_refinement<Dim>(leaves, draw, {30, 40}, deepest);
+      leaves = checks::random_refinement<Dim>(leaves, draw, {30, 40}, deepest, closing);
       const std::vector<Key> keys = checks::keys_of<Dim>(space, leaves);
       const auto cuts = checks::random_cuts(draw, static_cast<std::int64_t>(keys.size()), world.size());
       set_and_check(mesh, share(keys, cuts, world.rank()));

@@ -42,15 +42,19 @@ inline void fill(const Mesh<3>& mesh, FieldStore& fields, std::uint64_t seed) {
   });
 }
 
-/// A random mesh with leaves of several levels, dealt out by random cuts.
+/// A random mesh with leaves of several levels, dealt out by random cuts. Every third seed's domain closes on itself.
 inline Mesh<3> random_mesh(const support::Communicator& world, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const int deepest = 1 + static_cast<int>(random() % 3);
   const auto root = random_root<3>(random, deepest == 3 ? 2 : 6);
-  const sfc::KeySpace<3> space(seed % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, root, deepest);
+  sfc::KeySpace<3> space(seed % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, root, deepest);
+  Closing<3> closing;
+  if (seed % 3 == 0) closing = random_closing<3>(root, seed / 3);
+  space.set_periodic(closing.axes);
   Mesh<3> mesh(world, space);
   auto leaves = root_leaves<3>(root);
-  for (int pass = 0; pass < deepest + 1; ++pass) leaves = random_refinement<3>(leaves, random(), {40, 10}, deepest);
+  for (int pass = 0; pass < deepest + 1; ++pass)
+    leaves = random_refinement<3>(leaves, random(), {40, 10}, deepest, closing);
   const auto keys = keys_of<3>(space, leaves);
   const auto cuts = random_cuts(random(), static_cast<std::int64_t>(keys.size()), world.size());
   mesh.set_blocks({keys.begin() + cuts[world.rank()], keys.begin() + cuts[world.rank() + 1]});

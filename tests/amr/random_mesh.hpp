@@ -60,11 +60,32 @@ std::vector<Change> random_marks(const Mesh<Dim>& mesh, std::uint64_t seed, Odds
   return marks;
 }
 
+/// Axes along which the domain, `root` root cells, closes on itself; none as it is made.
+template <int Dim>
+struct Closing {
+  sfc::Coord<Dim> root{};
+  std::array<bool, Dim> axes{};
+};
+
+/// Of a draw; at least one axis.
+template <int Dim>
+Closing<Dim> random_closing(const sfc::Coord<Dim>& root, std::uint64_t draw) {
+  Closing<Dim> closing{root, {}};
+  const std::uint64_t bits = 1 + draw % ((1U << Dim) - 1);
+  for (int d = 0; d < Dim; ++d) closing.axes[d] = (bits >> d & 1U) != 0;
+  return closing;
+}
+
 /// Leaves across a face: the one of the same level or coarser, or all finer ones.
 template <int Dim>
-std::vector<Place<Dim>> across(const Wishes<Dim>& all, const Place<Dim>& at, int face) {
+std::vector<Place<Dim>> across(const Wishes<Dim>& all, const Place<Dim>& at, int face,
+                               const Closing<Dim>& closing = {}) {
   std::array<std::uint32_t, Dim> c = at.second;
   c[face / 2] += face % 2 != 0 ? 1U : ~0U;
+  if (closing.axes[face / 2]) {
+    const std::uint32_t extent = closing.root[face / 2] << at.first;
+    c[face / 2] = (c[face / 2] + extent) % extent;
+  }
   if (all.contains({at.first, c})) return {{at.first, c}};
   std::vector<Place<Dim>> finer;
   for (std::uint32_t child = 0; child < (1U << Dim); ++child) {
@@ -80,10 +101,10 @@ std::vector<Place<Dim>> across(const Wishes<Dim>& all, const Place<Dim>& at, int
 
 /// The state a leaf must have at least, as things stand: miniAMR's rules, asked from the leaf's point of view.
 template <int Dim>
-Change required(const Wishes<Dim>& all, const Place<Dim>& at) {
+Change required(const Wishes<Dim>& all, const Place<Dim>& at, const Closing<Dim>& closing = {}) {
   Change least = at.first == 0 ? Change::stay : Change::coarsen;
   for (int face = 0; face < 2 * Dim; ++face) {
-    for (const Place<Dim>& other : across<Dim>(all, at, face)) {
+    for (const Place<Dim>& other : across<Dim>(all, at, face, closing)) {
       const bool refines = all.at(other) == Change::refine;
       if (other.first > at.first) {
         if (refines) return Change::refine;
@@ -105,11 +126,11 @@ Change required(const Wishes<Dim>& all, const Place<Dim>& at) {
 
 /// Sweeps over all leaves until nothing changes any more.
 template <int Dim>
-void settle(Wishes<Dim>& all) {
+void settle(Wishes<Dim>& all, const Closing<Dim>& closing = {}) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto& [place, state] : all) {
-      const Change least = required<Dim>(all, place);
+      const Change least = required<Dim>(all, place, closing);
       if (state < least) {
         state = least;
         changed = true;
@@ -156,9 +177,10 @@ Wishes<Dim> root_leaves(const sfc::Coord<Dim>& root) {
 
 /// One refinement by chance: wishes drawn, settled, applied.
 template <int Dim>
-Wishes<Dim> random_refinement(Wishes<Dim> all, std::uint64_t seed, Odds odds, int deepest) {
+Wishes<Dim> random_refinement(Wishes<Dim> all, std::uint64_t seed, Odds odds, int deepest,
+                              const Closing<Dim>& closing = {}) {
   for (auto& [place, state] : all) state = random_wish<Dim>(seed, odds, deepest, place);
-  settle<Dim>(all);
+  settle<Dim>(all, closing);
   return apply<Dim>(all);
 }
 

@@ -55,6 +55,7 @@ class WholeField {
     Cell n = c;
     n.at[axis] += face % 2 != 0 ? 1 : -1;
     const std::int64_t extent = (std::int64_t(space_.root()[axis]) << c.level) * layout_.cells[axis];
+    if (space_.is_periodic(axis)) n.at[axis] = (n.at[axis] + extent) % extent;
     if (n.at[axis] < 0 || n.at[axis] >= extent) return cell(variable, c).value();
     if (const auto same = cell(variable, n)) return *same;
     if (c.level > 0) {

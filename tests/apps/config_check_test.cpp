@@ -49,6 +49,13 @@ TEST(CheckConfig, TwoDimensionsHaveNoThirdNumbers) {
   EXPECT_GT(config.run.time, 0.0);
   config.output.trace = "t";
   EXPECT_TRUE(check_config(config).empty());
+  EXPECT_CONTAINS(refusal([](auto& c) {
+                    c.mesh.dim = 2;
+                    c.run.workload = "shallow_water";
+                    complete_config(c);
+                    c.mesh.periodic = {true, true, true};
+                  }),
+                  "the third of mesh.periodic is false");
 }
 
 TEST(CheckConfig, BlocksAreEven) {

@@ -127,6 +127,8 @@ TEST(ParseToml, RefusesWithKeyLineAndWhatIsRight) {
       {"[mesh]\nblock = [8, 8]", {"mesh.block must be", "got an array of 2 values"}},
       {"[mesh]\nblock = [8, 8.5, 8]", {"mesh.block must be", "got an array with the number 8.5"}},
       {"[mesh]\nblock = 34", {"mesh.block must be", "from 1 to 32", "got [34, 34, 34]"}},
+      {"[mesh]\nperiodic = true", {"mesh.periodic must be 3 times true or false, [x, y, z]", "got a boolean"}},
+      {"[mesh]\nperiodic = [true, 1, false]", {"mesh.periodic must be 3 times true", "an array with the integer 1"}},
       {"[mesh]\nroot = 2", {"mesh.root must be 3 integers [x, y, z]", "got the integer 2"}},
       {"[mesh]\nroot = [0, 1, 1]", {"mesh.root must be", "from 1 to 1048576", "got [0, 1, 1]"}},
       {"[mesh]\nmax_level = -1", {"mesh.max_level must be an integer from 0 to 20", "got -1"}},

@@ -42,6 +42,8 @@ class RandomConfig {
         return std::array<double, 2>{number(info), number(info)};
       case Kind::numbers3:
         return std::array<double, 3>{number(info), number(info), number(info)};
+      case Kind::booleans3:
+        return std::array<bool, 3>{random_() % 2 == 0, random_() % 2 == 0, random_() % 2 == 0};
     }
     return false;
   }

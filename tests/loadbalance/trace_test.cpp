@@ -17,7 +17,13 @@ namespace amrbench::loadbalance {
 namespace {
 
 TraceHeader some_header() {
-  return {{3, 2, 5}, 4, {4, 6, 8}, 7, 20, "a \"name\"\nof two lines"};
+  return {.root = {3, 2, 5},
+          .max_level = 4,
+          .block = {4, 6, 8},
+          .variables = 7,
+          .steps = 20,
+          .name = "a \"name\"\nof two lines",
+          .periodic = {true, false, true}};
 }
 
 std::vector<TraceRefinement> some_refinements(std::uint64_t seed) {
@@ -87,6 +93,7 @@ TEST(Trace, WhatIsWrittenIsRead) {
     EXPECT_EQ(reader.header().variables, 7);
     EXPECT_EQ(reader.header().steps, 20);
     EXPECT_EQ(reader.header().name, some_header().name);
+    EXPECT_EQ(reader.header().periodic, some_header().periodic);
     TraceRefinement got;
     for (const TraceRefinement& r : expected) {
       ASSERT_TRUE(reader.next(got));
@@ -180,6 +187,9 @@ TEST(Trace, RefusalsNameTheFileAndWhatIsWrong) {
   says("amrbench-trace 2\n{\"dim\":2,\"root\"" + (head + "2" + tail).substr(head.find(":[1")), "2 integers");
   const std::string halo = ",\"halo\":{\"variables\":2,\"layers\":1}}\n";
   says(head + "2" + tail.substr(0, tail.size() - 2) + halo, "halo");
+  for (const char* const periodic : {"true", "[true,false]", "[true,false,1]"})
+    says(head + "2" + tail.substr(0, tail.size() - 2) + ",\"periodic\":" + periodic + "}\n",
+         "periodic must be 3 times true or false");
   says("amrbench-trace 1\n{\"root\":[1,1]" + (head + "2" + tail).substr(head.find(",\"max")), "3 integers");
   // A frame that promises gigabytes.
   says(head + "2" + tail + "R\xff\xff\xff\x1f\xff\xff\xff\x7f" + "abcd", "cut off after refinement 0");

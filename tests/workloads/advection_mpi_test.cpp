@@ -17,6 +17,7 @@
 #include "apps/config_check.hpp"
 #include "loadbalance/balancer.hpp"
 #include "partitioners/partitioner.hpp"
+#include "support/error.hpp"
 #include "support/hash.hpp"
 #include "temporary_folder.hpp"
 #include "workloads/advection/advection.hpp"
@@ -161,6 +162,66 @@ TEST(Advection, WatchesItsMassUntilTheBumpLeaves) {
   EXPECT_LE(result.findings.at("largest"), 1e-2);
 }
 
+/// The order between meshes of levels level - 1 and level everywhere, once the bump is back where it began.
+template <int Dim>
+double order_of_a_period(int root, int level, double width) {
+  const Communicator world = Communicator::world();
+  std::array<double, 2> errors{};
+  for (int k = 0; k < 2; ++k) {
+    apps::Config config = bump_config(Dim, root, level - 1 + k);
+    config.mesh.periodic = {true, true, Dim == 3};
+    config.mesh.uniform = true;
+    config.advection.width = width;
+    config.advection.velocity = {1.0, -1.0, Dim == 3 ? 1.0 : 0.0};
+    config.run.time = 1.0;
+    const BumpResult result = run_bump<Dim>(world, config);
+    EXPECT_TRUE(result.passed);
+    EXPECT_EQ(result.conserved, 1) << "nothing leaves a closed domain";
+    EXPECT_LE(result.drift, 1e-13);
+    errors[std::size_t(k)] = result.error();
+  }
+  const double order = std::log2(errors[0] / errors[1]);
+  if (world.is_root())
+    std::printf("%d dimensions, a period, %d cells an edge: L1 error %.3g, order %.2f\n", Dim, (root << level) * 8,
+                errors[1], order);
+  return order;
+}
+
+TEST(Advection, BringsTheBumpBackThroughPeriodicSides) {
+  EXPECT_GE(order_of_a_period<2>(1, 4, 0.45), 1.8);
+  EXPECT_GE(order_of_a_period<3>(1, 3, 0.45), 1.7);
+}
+
+TEST(Advection, AdaptiveMeshesFollowTheBumpThroughPeriodicSides) {
+  const Communicator world = Communicator::world();
+  apps::Config config = bump_config(2, 2, 4);
+  config.mesh.periodic = {true, true, false};
+  config.advection.refine_above = 5e-3;
+  config.advection.coarsen_below = 1e-3;
+  config.advection.velocity = {1.0, 1.0, 0.0};
+  config.run.time = 1.0;
+  const BumpResult adaptive = run_bump<2>(world, config);
+  EXPECT_TRUE(adaptive.passed);
+  EXPECT_EQ(adaptive.conserved, 1);
+  EXPECT_GT(adaptive.merged, 50);
+  config.mesh.uniform = true;
+  const BumpResult fine = run_bump<2>(world, config);
+  if (world.is_root())
+    std::printf("a period: error %.4g, %.3g of the fine mesh's, with %.3g of its cells, mass drifted by %.2g\n",
+                adaptive.error(), adaptive.error() / fine.error(), adaptive.cells / fine.cells, adaptive.drift);
+  EXPECT_LE(adaptive.error(), 1.3 * fine.error());
+  EXPECT_LE(adaptive.cells, fine.cells / 3.0);
+}
+
+TEST(Advection, RefusesABumpThatMeetsItself) {
+  apps::Config config = bump_config(2, 2, 1);
+  config.mesh.periodic[1] = true;
+  config.advection.width = 0.6;
+  EXPECT_THROW(Advection<2>(config, config.advection), support::InputError);
+  config.advection.width = 0.5;
+  EXPECT_NO_THROW(Advection<2>(config, config.advection));
+}
+
 template <int Dim>
 void check_same_bits(std::uint64_t seed, apps::Config config) {
   const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
@@ -194,6 +255,14 @@ TEST(Advection, SameBitsOnAnyRanksThreadsMethodsAndPolicies) {
   config.mesh.block = {4, 6, 8};
   config.advection.velocity = {1.0, -0.5, 0.25};
   check_same_bits<3>(2028, config);
+  config.mesh.root = {1, 2, 3};
+  config.mesh.periodic = {true, true, false};
+  config.advection.velocity = {-4.0, 3.0, 0.25};
+  check_same_bits<3>(2029, config);
+  config = bump_config(2, 1, 4);
+  config.mesh.periodic = {true, true, false};
+  config.advection.velocity = {-3.0, -2.0, 0.0};
+  check_same_bits<2>(2030, config);
 }
 
 TEST(Advection, GoesOnFromACheckpointWithTheSameBits) {

@@ -135,9 +135,6 @@ Grid<double> grid_for(
       case Side::level:
         to.boundary.kind = BoundaryKind::level;
         break;
-      case Side::periodic:
-        to.kind = GridSide::Kind::periodic;
-        break;
       case Side::exact:
         to.kind = GridSide::Kind::given;
         break;

@@ -14,84 +14,18 @@
 
 #include "amr/checkpoint/checkpoint.hpp"
 #include "temporary_folder.hpp"
+#include "workloads/flood_cases.hpp"
 #include "workloads/input_refusal.hpp"
-#include "workloads/shallow_water/input/ascii_grid.hpp"
-#include "workloads/water_runs.hpp"
 
 namespace amrbench::workloads {
 namespace {
 
+using checks::files_of;
+using checks::flood;
 using checks::Result;
 using checks::run;
+using checks::write_inputs;
 using support::Communicator;
-
-std::string text_of(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// Hills and hollows of about a metre on 60 m x 40 m, with a corner of no data.
-void write_bed(const std::string& file, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  shallow_water::Raster bed;
-  bed.columns = 31;  // its cells are none of the mesh's
-  bed.rows = 20;
-  bed.west = 1000.0;
-  bed.south = -200.0;
-  bed.dx = 60.0 / 31;
-  bed.dy = 2.0;
-  for (std::int64_t k = 0; k < bed.rows * bed.columns; ++k)
-    bed.cells.push_back(static_cast<double>(random() >> 11) * 0x1p-53 +
-                        0.5 * std::sin(0.3 * static_cast<double>(k % 31)));
-  bed.cells[0] = bed.cells[1] = bed.cells[31] = std::numeric_limits<double>::quiet_NaN();
-  shallow_water::write_ascii_grid(file, bed);
-}
-
-apps::Config flood(const tests::TemporaryFolder& folder) {
-  apps::Config config;
-  config.mesh.dim = 2;
-  config.mesh.root = {3, 2, 1};
-  config.mesh.block = {8, 8, 1};
-  config.mesh.max_level = 2;
-  config.mesh.block_change = 1;
-  config.run.workload = "shallow_water";
-  config.run.refine_every = 3;
-  config.run.checksum_every = 10;
-  config.run.steps = 60;
-  config.run.time = 600.0;
-  config.shallow_water.problem = "raster";
-  config.shallow_water.bed_file = folder.path("bed.asc");
-  config.shallow_water.roughness = 0.03;
-  config.shallow_water.refine_above = 0.05;
-  config.shallow_water.coarsen_below = 0.01;
-  config.shallow_water.gauge_interval = 2.0;
-  config.shallow_water.maps = true;
-  config.inflow = {{{1000.0, -190.0}, {1000.0, -170.0}, folder.path("river.csv")},
-                   {{1020.0, -195.0}, {1041.0, -171.0}, folder.path("drain.csv")},
-                   {{1060.0, -160.0}, {1060.0, -160.0}, folder.path("drain.csv")}};
-  config.gauge = {{"breach", {1000.0, -180.0}}, {"", {1030.0, -180.0}}, {"corner", {1060.0, -160.0}}};
-  config.balance.policy = "every";
-  apps::complete_config(config);
-  return config;
-}
-
-void write_inputs(const Communicator& comm, const tests::TemporaryFolder& folder) {
-  support::run_on_root(comm, [&] {
-    write_bed(folder.path("bed.asc"), 5);
-    std::ofstream(folder.path("river.csv")) << "time_s,discharge_m3_s\n0,0\n10,5\n40,5\n60,1\n";
-    std::ofstream(folder.path("drain.csv")) << "time_s,discharge_m3_s\n0,0.2\n30,0.4\n";
-  });
-}
-
-/// The files of a run that is in its last step.
-std::vector<std::string> files_of(amr::Simulation<2>& simulation, const std::string& folder) {
-  simulation.write_files(folder, support::Existing::replace);
-  support::barrier(simulation.mesh().comm());
-  std::vector<std::string> texts;
-  for (const char* const name : {"gauges.csv", "bed.asc", "depth.asc", "largest_depth.asc", "arrival_time.asc"})
-    texts.push_back(text_of(folder + "/" + name));
-  return texts;
-}
 
 /// `drift`: of the volume, at most.
 void expect_same_bits_and_files(const char* precision, double drift) {

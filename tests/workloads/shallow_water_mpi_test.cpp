@@ -70,6 +70,69 @@ TEST(ShallowWater, SameBitsOnAnyRanksThreadsMethodsAndPolicies) {
   }
 }
 
+/// Of a run that goes once through the domain.
+apps::Config closed_vortex(int root, int max_level) {
+  apps::Config config = make_config("vortex_drifting", {root, root, 1}, max_level, 2e-3);
+  config.mesh.periodic = {true, true, false};
+  config.run.time = 10.0;  // twice along x, once along y
+  return config;
+}
+
+TEST(ShallowWater, CarriesAVortexThroughPeriodicSides) {
+  const Communicator world = Communicator::world();
+  std::array<double, 2> errors{};
+  double cells = 0.0;
+  for (int k = 0; k < 2; ++k) {
+    apps::Config config = closed_vortex(2, 1 + k);
+    config.mesh.uniform = true;
+    const Result result = run(world, config);
+    EXPECT_TRUE(result.passed);
+    EXPECT_LE(result.drift, 1e-13) << "nothing leaves a closed domain";
+    errors[std::size_t(k)] = result.findings.at("error_depth_l1");
+    cells = result.cells;
+  }
+  const Result adaptive = run(world, closed_vortex(2, 2));
+  EXPECT_TRUE(adaptive.passed);
+  EXPECT_GT(adaptive.merged, 20);
+  if (world.is_root())
+    std::printf("errors %.4g and %.4g m, order %.2f; adaptive %.4g with %.3g of the cells\n", errors[0], errors[1],
+                std::log2(errors[0] / errors[1]), adaptive.findings.at("error_depth_l1"), adaptive.cells / cells);
+  EXPECT_GE(std::log2(errors[0] / errors[1]), 1.7);
+  EXPECT_LE(adaptive.findings.at("error_depth_l1"), 1.5 * errors[1]);
+}
+
+TEST(ShallowWater, SameBitsThroughPeriodicSides) {
+  const Communicator world = Communicator::world(), self = Communicator::duplicate(MPI_COMM_SELF);
+  for (const char* const precision : {"double", "single"}) {
+    SCOPED_TRACE(precision);
+    apps::Config config = closed_vortex(1, 3);
+    config.shallow_water.precision = precision;
+    config.run.steps = 40;
+    config.run.time = 4.0;
+    const Result wanted = run(self, config);
+    EXPECT_TRUE(wanted.passed);
+    EXPECT_GT(wanted.split, 0);
+    for (const char* const method : {"morton", "hilbert", "orb", "gensfc"}) {
+      SCOPED_TRACE(method);
+      config.partition.method = method;
+      EXPECT_TRUE(run(world, config).same_bits(wanted));
+    }
+  }
+}
+
+TEST(ShallowWater, ALakeStaysAtRestAcrossPeriodicSides) {
+  const Communicator world = Communicator::world();
+  apps::Config config = make_config("lake", {3, 2, 1}, 3, 0.05);
+  config.mesh.periodic = {true, true, false};
+  config.run.steps = 40;
+  const Result result = run(world, config);
+  EXPECT_TRUE(result.passed);
+  EXPECT_GT(result.split, 0);
+  EXPECT_LE(result.findings.at("error_depth_l1"), 1e-12);
+  EXPECT_LE(result.findings.at("error_discharge_x_l1"), 1e-12);
+  EXPECT_LE(result.findings.at("error_discharge_y_l1"), 1e-12);
+}
+
 /// Floats have 24 bits, and 40 steps of a lake 1 m deep round a little.
 TEST(ShallowWater, InSinglePrecisionIsTheSameButForRounding) {
   const Communicator world = Communicator::world();

@@ -1,5 +1,7 @@
 #include "workloads/advection/advection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,6 +23,10 @@ Advection<Dim>::Advection(const amr::Config& config, const AdvectionConfig& adve
   if (config.run.stages_per_step != 2)
     throw support::InputError("run.stages_per_step = " + std::to_string(config.run.stages_per_step) +
                               ": a step of run.workload \"advection\" has 2 stages");
+  for (std::size_t d = 0; d < Dim; ++d)
+    if (config.mesh.periodic[d] && advection.width > 0.5)
+      throw support::InputError(fmt::format(
+          "advection.width = {}: with mesh.periodic at most 0.5, or the bump meets itself", advection.width));
   if (!(config.run.time > 0.0)) throw support::InputError("run.time = 0: run.workload \"advection\" needs one");
 }
 

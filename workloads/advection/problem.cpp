@@ -1,5 +1,7 @@
 #include "workloads/advection/problem.hpp"
 
+#include <cmath>
+
 namespace amrbench::workloads::advection {
 
 template <int Dim>
@@ -7,6 +9,7 @@ Problem<Dim>::Problem(const amr::Config& config, const AdvectionConfig& advectio
     : layout_(
           kernels::make_layout({config.mesh.block[0], config.mesh.block[1], Dim == 3 ? config.mesh.block[2] : 1}, 1)),
       root_(config.mesh.root),
+      periodic_(config.mesh.periodic),
       width_(advection.width) {
   for (std::size_t d = 0; d < Dim; ++d) velocity_[d] = advection.velocity[d];
 }
@@ -24,7 +27,9 @@ double Problem<Dim>::exact(const Point& at, double time) const {
   constexpr double kStart = 0.35;
   double square = 0.0;
   for (std::size_t d = 0; d < Dim; ++d) {
-    const double away = (at[d] - kStart - velocity_[d] * time) / width_;
+    double way = at[d] - kStart - velocity_[d] * time;
+    if (periodic_[d]) way -= std::floor(way + 0.5);
+    const double away = way / width_;
     square += away * away;
   }
   if (square >= 1.0) return 0.0;

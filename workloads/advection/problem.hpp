@@ -33,6 +33,7 @@ class Problem {
   [[nodiscard]] Point cell_size(int level) const;
 
   /// q at a point and a time.
+  /// Where the domain closes on itself, of the bump's nearest image.
   [[nodiscard]] double exact(const Point& at, double time) const;
   /// The middle of a cell of block i, which may lie outside of it.
   [[nodiscard]] Point centre(const amr::Mesh<Dim>& mesh, std::int32_t i, const std::array<int, 3>& cell) const;
@@ -44,6 +45,7 @@ class Problem {
  private:
   kernels::BlockLayout layout_;
   std::array<int, 3> root_;
+  std::array<bool, 3> periodic_;
   Point velocity_{};
   double width_;
 };

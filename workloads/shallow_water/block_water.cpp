@@ -59,7 +59,7 @@ std::vector<double> costs_by_water(const amr::Mesh<2>& mesh, const Problem& prob
     for (std::size_t face = 0; face < 4 && !may_hold; ++face) {
       const amr::FaceKind kind = links.kind[face];
       if (kind == amr::FaceKind::boundary) {
-        may_hold = is_open_to_water(sides[face]);
+        may_hold = is_open_to_water(sides[face]) || problem.has_side_inflow(mesh, i, static_cast<int>(face));
         continue;
       }
       for (std::size_t part = 0; part < (kind == amr::FaceKind::fine ? std::size_t{2} : std::size_t{1}); ++part)

@@ -32,6 +32,7 @@ class BowlSolution : public Solution {
   static Setup bowl_setup(const Bowl& bowl, double factor) {
     Setup setup;
     setup.high = {bowl.side, bowl.side};
+    setup.closes = {true, true};  // no water comes to the sides
     setup.end_time = bowl.periods * 2 * std::numbers::pi / bowl_frequency(bowl, factor);
     return setup;
   }

@@ -16,6 +16,8 @@ struct ShallowWaterConfig {
   double coarsen_below = 0.002;  ///< and may coarsen where both change by less everywhere [m]
   bool refine_front = true;      ///< blocks with both wet and dry cells refine
 
+  std::string resolution;  ///< raster of the largest cell sizes that may be [m]; empty: none
+
   // Of problem "raster".
   std::string bed_file;        ///< raster of the bed, which is the domain
   std::string depth_file;      ///< raster of the depth at the start; empty: none
@@ -29,10 +31,12 @@ struct ShallowWaterConfig {
   double arrival_depth = 0.01;   ///< depth from which water counts as come [m]
 };
 
-/// Water that comes in along a line.
+/// Water that comes in along a line, or through a side with its momentum.
 struct InflowConfig {
-  std::array<double, 2> from{0, 0}, to{0, 0};  ///< ends of the line [m]; it may be a point
+  std::array<double, 2> from{0, 0}, to{0, 0};  ///< ends of the line [m]; it may be a point; of a side: all of it
   std::string series;                          ///< file of discharges over time
+  std::string side = {};                       ///< "west", "east", "south", "north"; empty: a line
+  std::string depths = {};  ///< file of depths over time, of a side where water comes in faster than its waves
 };
 
 /// A place that is looked at again and again.

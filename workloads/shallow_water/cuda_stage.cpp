@@ -19,21 +19,8 @@ constexpr std::size_t kTravelling = water::kVariables - 1;
 constexpr std::size_t kFound = 3;
 constexpr std::size_t kStages = 2;  ///< of a step
 
-water::Boundary<double> boundary_of(const SideCondition& side) {
-  switch (side.kind) {
-    case Side::open:
-      return {water::BoundaryKind::open, side.value};
-    case Side::inflow:
-      return {water::BoundaryKind::inflow, side.value};
-    case Side::level:
-      return {water::BoundaryKind::level, side.value};
-    default:
-      return {water::BoundaryKind::wall, side.value};
-  }
-}
-
 bool is_given(const SideCondition& side) {
-  return side.kind == Side::exact || side.kind == Side::periodic;
+  return side.kind == Side::exact;
 }
 
 /// Messages are of doubles: so many values fit into one.
@@ -108,6 +95,8 @@ void CudaShallowWaterStage<Real>::list_blocks(const amr::Mesh<2>& mesh, const am
     received[std::size_t(p.block)][std::size_t(p.face)][part] = static_cast<std::int32_t>(p.at * kInDouble<Real>);
   }
   given_.clear();
+  inflows_.clear();
+  const std::size_t inflow = water::inflow_strip_values(problem_.cells());
   const std::size_t strip = 2 * std::size_t(problem_.cells()) * water::kVariables;
   const auto to = work_.prepare(blocks_, device_);
   for (std::size_t k = 0; k < blocks_; ++k) {
@@ -129,6 +118,10 @@ void CudaShallowWaterStage<Real>::list_blocks(const amr::Mesh<2>& mesh, const am
             work.behind[face] = water::Behind::given;
             work.a[face] = static_cast<std::int32_t>(given_.size() * strip);
             given_.push_back({i, static_cast<int>(face)});
+          } else if (problem_.has_side_inflow(mesh, i, static_cast<int>(face))) {
+            work.behind[face] = water::Behind::inflow;
+            work.a[face] = static_cast<std::int32_t>(inflows_.size() * inflow);
+            inflows_.push_back({i, static_cast<int>(face)});
           }
           break;
         case amr::FaceKind::same:
@@ -150,6 +143,27 @@ void CudaShallowWaterStage<Real>::list_blocks(const amr::Mesh<2>& mesh, const am
     to[k] = work;
   }
   work_.send(device_);
+  const auto faces = inflow_faces_.prepare(inflows_.size(), device_);
+  std::ranges::copy(inflows_, faces.begin());
+  inflow_faces_.send(device_);
+  device_.reserve(inflow_strips_, inflows_.size() * inflow + 1);
+}
+
+/// What comes in through sides in a stage of the fields' input.
+template <class Real>
+void CudaShallowWaterStage<Real>::let_in(const amr::Mesh<2>& mesh, amr::CudaFields& fields, const Moment& moment) {
+  if (inflows_.empty()) return;
+  const auto n = static_cast<std::size_t>(problem_.cells());
+  const auto to = inflow_cells_.prepare(inflows_.size() * n, device_);
+  std::vector<water::Inflow<double>> cells(n);
+  for (std::size_t k = 0; k < inflows_.size(); ++k) {
+    problem_.find_side_inflow(mesh, inflows_[k].block, inflows_[k].face, moment, cells.data());
+    std::ranges::transform(cells, to.begin() + static_cast<std::ptrdiff_t>(k * n), inflow_in<Real>);
+  }
+  inflow_cells_.send(device_);
+  water::launch_inflows(make_job(fields), inflow_faces_.data(), static_cast<int>(inflows_.size()), inflow_cells_.data(),
+                        inflow_strips_.data(), device_.main());
+  device_.count_launches(1);
 }
 
 /// Strips of the solution at a time.
@@ -161,10 +175,10 @@ void CudaShallowWaterStage<Real>::fill_given(const amr::Mesh<2>& mesh, double ti
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < given_.size(); ++k) {
     if constexpr (sizeof(Real) == sizeof(double)) {
-      problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, to.data() + k * strip);
+      problem_.fill_exact(mesh, given_[k].block, given_[k].face, time, to.data() + k * strip);
     } else {
       std::vector<double> values(strip);
-      problem_.fill_boundary(mesh, given_[k].block, given_[k].face, time, nullptr, values.data());
+      problem_.fill_exact(mesh, given_[k].block, given_[k].face, time, values.data());
       std::copy(values.begin(), values.end(), to.data() + k * strip);
     }
   }
@@ -187,10 +201,17 @@ water::StageJob<Real> CudaShallowWaterStage<Real>::make_job(amr::CudaFields& fie
   job.inverse_dy = Real(1) / shape.dy;
   job.physics = physics_in<Real>(problem_.physics());
   for (std::size_t face = 0; face < 4; ++face)
-    job.sides[face] = boundary_in<Real>(boundary_of(problem_.solution().setup().sides[face]));
+    job.sides[face] = boundary_in<Real>(problem_.side_boundary(static_cast<int>(face)));
   job.in = fields.input();
-  job.memory = {packed_.data(),  given_strips_.data(), had_water_.data(), has_water_.data(),
-                is_same_.data(), found_.data(),        nullptr,           nullptr,
+  job.memory = {packed_.data(),
+                given_strips_.data(),
+                inflow_strips_.data(),
+                had_water_.data(),
+                has_water_.data(),
+                is_same_.data(),
+                found_.data(),
+                nullptr,
+                nullptr,
                 nullptr};
   return job;
 }
@@ -273,7 +294,8 @@ void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields&
       device_.link().start(reinterpret_cast<const double*>(send_.data()), sends_,
                            reinterpret_cast<double*>(packed_.data()), receives_, device_.side());
     }
-    fill_given(mesh, second ? time() + step() : time());
+    fill_given(mesh, moment(second).time);
+    let_in(mesh, fields, moment(second));
   }
   start_found();
   water::StageJob<Real> job = make_job(fields);
@@ -324,8 +346,9 @@ void CudaShallowWaterStage<Real>::settle(support::Metrics& metrics) {
 
 template <class Real>
 std::size_t CudaShallowWaterStage<Real>::memory_bytes() const {
-  return work_.bytes() + packs_.bytes() + measures_.bytes() + given_strips_.bytes() + send_.bytes() + packed_.bytes() +
-         had_water_.bytes() + has_water_.bytes() + is_same_.bytes() + sums_.memory_bytes();
+  return work_.bytes() + packs_.bytes() + measures_.bytes() + given_strips_.bytes() + inflow_cells_.bytes() +
+         inflow_strips_.bytes() + send_.bytes() + packed_.bytes() + had_water_.bytes() + has_water_.bytes() +
+         is_same_.bytes() + sums_.memory_bytes();
 }
 
 template class CudaShallowWaterStage<double>;

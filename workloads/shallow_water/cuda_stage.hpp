@@ -46,6 +46,7 @@ class CudaShallowWaterStage final : public WaterStage {
   [[nodiscard]] kernels::shallow_water::StageJob<Real> make_job(amr::CudaFields& fields);
   void list_blocks(const amr::Mesh<2>& mesh, const amr::HaloPlan& plan);
   void fill_given(const amr::Mesh<2>& mesh, double time);
+  void let_in(const amr::Mesh<2>& mesh, amr::CudaFields& fields, const Moment& moment);
   void start_found();
   void fetch_found();
 
@@ -67,6 +68,10 @@ class CudaShallowWaterStage final : public WaterStage {
   };
   std::vector<Given> given_;
   amr::DeviceList<Real> given_strips_;
+  std::vector<kernels::shallow_water::InflowJob> inflows_;  ///< faces through which water comes in
+  amr::DeviceList<kernels::shallow_water::InflowJob> inflow_faces_;
+  amr::DeviceList<kernels::shallow_water::Inflow<Real>> inflow_cells_;
+  support::DeviceBuffer<Real> inflow_strips_;
   std::vector<support::LinkPiece> sends_, receives_;
   support::DeviceBuffer<Real> send_, packed_;
   support::DeviceBuffer<unsigned char> had_water_, has_water_, is_same_;

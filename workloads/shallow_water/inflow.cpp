@@ -44,6 +44,10 @@ double share_of_line(const std::array<double, 2>& from, const std::array<double,
 Inflows::Inflows(std::span<const InflowConfig> lines, const Problem& problem) : problem_(problem) {
   const Setup& setup = problem.solution().setup();
   for (std::size_t k = 0; k < lines.size(); ++k) {
+    if (!lines[k].side.empty()) continue;
+    if (!lines[k].depths.empty())
+      throw support::InputError(
+          fmt::format("inflow.{}.depths: of an inflow through a side; name inflow.{}.side too", k, k));
     for (const auto& end : {lines[k].from, lines[k].to})
       for (std::size_t d = 0; d < 2; ++d)
         if (!(end[d] >= setup.low[d] && end[d] <= setup.high[d]))

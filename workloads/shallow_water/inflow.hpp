@@ -19,8 +19,8 @@ namespace amrbench::workloads::shallow_water {
 
 class Inflows {
  public:
-  /// Reads the series; `problem` must outlive it. Throws support::InputError where a line leaves the domain, a series
-  /// cannot be read or a discharge is negative.
+  /// Reads the series of those that name no side; `problem` must outlive it. Throws support::InputError where a line
+  /// leaves the domain, a series cannot be read or a discharge is negative.
   Inflows(std::span<const InflowConfig> lines, const Problem& problem);
 
   [[nodiscard]] bool empty() const { return lines_.empty(); }

@@ -15,6 +15,7 @@ Setup lake_setup(const Lake& lake) {
   setup.high = {lake.side, lake.side};
   setup.end_time = lake.end_time;
   setup.steady = true;
+  setup.closes = {true, true};
   return setup;
 }
 

@@ -78,16 +78,19 @@ std::unique_ptr<Solution> make_solution(const amr::MeshConfig& mesh, const Shall
   const ProblemEntry& entry = support::find_entry(problem_registry(), water.problem, "shallow_water.problem");
   if (entry.make != nullptr) return entry.make();
   const auto cells = [&](std::size_t d) { return std::ldexp(double(mesh.root[d]) * mesh.block[d], mesh.max_level); };
-  return make_raster_problem(water, {cells(0), cells(1)});
+  return make_raster_problem(water, {cells(0), cells(1)}, {mesh.periodic[0], mesh.periodic[1]});
 }
 
-Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w, bool has_sources)
+Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w, std::span<const InflowConfig> inflows)
     : solution_(make_solution(config.mesh, w)),
       cells_(config.mesh.block[0]),
       is_single_(w.precision == "single"),
       root_{config.mesh.root[0], config.mesh.root[1]},
       max_level_(config.mesh.max_level),
-      has_sources_(has_sources) {
+      periodic_{config.mesh.periodic[0], config.mesh.periodic[1]},
+      is_mapped_(!w.resolution.empty() && config.mesh.frozen),
+      side_inflows_(inflows, solution_->setup(), periodic_),
+      has_inflows_(!inflows.empty()) {
   if (config.mesh.block[0] != config.mesh.block[1] || cells_ < 4)
     throw support::InputError(
         fmt::format("mesh.block = [{}, {}]: blocks of the shallow-water equations are square, 4 "
@@ -96,11 +99,31 @@ Problem::Problem(const amr::Config& config, const ShallowWaterConfig& w, bool ha
   const Setup& setup = solution_->setup();
   physics_ = {setup.gravity, w.dry_depth, limiter_of(w.limiter), setup.friction};
   for (std::size_t d = 0; d < 2; ++d) extent_[d] = setup.high[d] - setup.low[d];
+  if (w.resolution.empty()) return;
+  if (config.mesh.uniform)
+    throw support::InputError("shallow_water.resolution: with mesh.uniform = true all blocks have one level");
+  const auto coarsest = shape(0);
+  map_.emplace(w.resolution, setup, std::array{coarsest.dx, coarsest.dy}, max_level_);
 }
 
 bool Problem::has_walls() const {
   const auto& sides = solution_->setup().sides;
-  return std::all_of(sides.begin(), sides.end(), [](const SideCondition& side) { return side.kind == Side::wall; });
+  for (std::size_t face = 0; face < sides.size(); ++face)
+    if (!periodic_[face / 2] && sides[face].kind != Side::wall) return false;
+  return true;
+}
+
+bool Problem::is_known() const {
+  const Setup& setup = solution_->setup();
+  return setup.known && (!periodic_[0] || setup.closes[0]) && (!periodic_[1] || setup.closes[1]);
+}
+
+std::array<double, 2> Problem::image(std::array<double, 2> at, double time) const {
+  if (!periodic_[0] && !periodic_[1]) return at;
+  const auto middle = solution_->middle(time);
+  for (std::size_t d = 0; d < 2; ++d)
+    if (periodic_[d]) at[d] -= extent_[d] * std::floor((at[d] - middle[d]) / extent_[d] + 0.5);
+  return at;
 }
 
 water::BlockShape<double> Problem::shape(int level) const {
@@ -118,16 +141,27 @@ std::array<double, 2> Problem::centre(const amr::Mesh<2>& mesh, std::int32_t i, 
           setup.low[1] + (static_cast<double>(std::int64_t{c[1]} * cells_ + y) + 0.5) * cell.dy};
 }
 
-int Problem::wanted_level(const amr::Mesh<2>& mesh, std::int32_t i) const {
+Problem::Box Problem::box(const amr::Mesh<2>& mesh, std::int32_t i) const {
   const auto cell = shape(mesh.level(i));
   const Setup& setup = solution_->setup();
-  std::array<double, 2> low{}, high{};
+  Box box;
   for (std::size_t d = 0; d < 2; ++d) {
     const double side = (d == 0 ? cell.dx : cell.dy) * cells_;
-    low[d] = setup.low[d] + mesh.coord(i)[d] * side;
-    high[d] = low[d] + side;
+    box.low[d] = setup.low[d] + mesh.coord(i)[d] * side;
+    box.high[d] = box.low[d] + side;
   }
-  return solution_->wanted_level(low, high, max_level_);
+  return box;
+}
+
+int Problem::wanted_level(const amr::Mesh<2>& mesh, std::int32_t i) const {
+  const Box at = box(mesh, i);
+  return solution_->wanted_level(at.low, at.high, max_level_);
+}
+
+int Problem::least_level(const amr::Mesh<2>& mesh, std::int32_t i) const {
+  if (!map_) return 0;
+  const Box at = box(mesh, i);
+  return map_->level(at.low, at.high);
 }
 
 Problem::Sample Problem::sample(double x, double y, double dx, double dy, int levels,
@@ -137,7 +171,8 @@ Problem::Sample Problem::sample(double x, double y, double dx, double dy, int le
     all.bed = solution_->bed(x, y);
     all.roughness = solution_->roughness(x, y);
     if (!time) return all;
-    const State state = solution_->at(x, y, *time);
+    const auto place = image({x, y}, *time);
+    const State state = solution_->at(place[0], place[1], *time);
     if (state.h > 0.0) all = {all.bed, all.roughness, state.h * state.u, state.h * state.v, state.h + all.bed, 1.0};
     return all;
   }
@@ -197,7 +232,7 @@ void Problem::fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, dou
   for (int layer = 0; layer < 2; ++layer) {
     const int across = face % 2 == 0 ? -1 - layer : n + layer;
     for (int m = 0; m < n; ++m) {
-      const auto middle = face < 2 ? centre(mesh, i, across, m) : centre(mesh, i, m, across);
+      const auto middle = image(face < 2 ? centre(mesh, i, across, m) : centre(mesh, i, m, across), time);
       const CellValues values = cell_values(*solution_, middle[0], middle[1], cell.dx, cell.dy, time);
       for (int v = 0; v < water::kVariables; ++v) strip[(v * 2 + layer) * n + m] = values[std::size_t(v)];
     }
@@ -205,30 +240,75 @@ void Problem::fill_exact(const amr::Mesh<2>& mesh, std::int32_t i, int face, dou
   if (is_single_) round_to_single({strip, std::size_t(water::kVariables) * 2 * std::size_t(n)});
 }
 
-void Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, double time, const double* block,
-                            double* strip) const {
+water::Boundary<double> Problem::side_boundary(int face) const {
   const SideCondition& side = solution_->setup().sides[std::size_t(face)];
-  water::Boundary<double> boundary{water::BoundaryKind::wall, side.value};
   switch (side.kind) {
-    case Side::exact:
-    case Side::periodic:  // no block knows one across the domain: what the solution has there is the same
-      return fill_exact(mesh, i, face, time, strip);
-    case Side::wall:
-      break;
     case Side::open:
-      boundary.kind = water::BoundaryKind::open;
-      break;
+      return {water::BoundaryKind::open, side.value};
     case Side::inflow:
-      boundary.kind = water::BoundaryKind::inflow;
-      break;
+      return {water::BoundaryKind::inflow, side.value};
     case Side::level:
-      boundary.kind = water::BoundaryKind::level;
-      break;
+      return {water::BoundaryKind::level, side.value};
+    default:
+      return {water::BoundaryKind::wall, side.value};
+  }
+}
+
+bool Problem::fill_boundary(const amr::Mesh<2>& mesh, std::int32_t i, int face, const Moment& moment,
+                            const double* block, double* strip, double* through) const {
+  if (solution_->setup().sides[std::size_t(face)].kind == Side::exact) {
+    fill_exact(mesh, i, face, moment.time, strip);
+    return false;
+  }
+  const water::Boundary<double> boundary = side_boundary(face);
+  if (has_side_inflow(mesh, i, face)) {
+    constexpr int kLongestEdge = 32;
+    std::array<water::Inflow<double>, kLongestEdge> cells;
+    find_side_inflow(mesh, i, face, moment, cells.data());
+    if (!is_single_) return water::fill_inflow(cells.data(), boundary, cells_, face, physics_, block, strip, through);
+    std::array<water::Inflow<float>, kLongestEdge> narrow;
+    std::ranges::transform(cells, narrow.begin(), inflow_in<float>);
+    return water::fill_inflow(narrow.data(), boundary_in<float>(boundary), cells_, face, physics_in<float>(physics_),
+                              block, strip, through);
   }
   if (is_single_)
     water::fill_boundary(boundary_in<float>(boundary), cells_, face, physics_in<float>(physics_), block, strip);
   else
     water::fill_boundary(boundary, cells_, face, physics_, block, strip);
+  return false;
+}
+
+std::array<double, 2> Problem::along_side(const amr::Mesh<2>& mesh, std::int32_t i, int face) const {
+  const std::size_t along = face < 2 ? 1 : 0;
+  const auto cell = shape(mesh.level(i));
+  const double size = along == 0 ? cell.dx : cell.dy;
+  return {solution_->setup().low[along] + static_cast<double>(std::int64_t{mesh.coord(i)[along]} * cells_) * size,
+          size};
+}
+
+bool Problem::has_side_inflow(const amr::Mesh<2>& mesh, std::int32_t i, int face) const {
+  if (side_inflows_.empty()) return false;
+  const auto [low, size] = along_side(mesh, i, face);
+  return side_inflows_.is_at(face, low, low + cells_ * size);
+}
+
+void Problem::find_side_inflow(const amr::Mesh<2>& mesh, std::int32_t i, int face, const Moment& moment,
+                               water::Inflow<double>* cells) const {
+  const auto [low, size] = along_side(mesh, i, face);
+  side_inflows_.find(face, low, size, cells_, moment.from, moment.to, cells);
+}
+
+double Problem::stable_side_step(const amr::Mesh<2>& mesh, double t0, double longest, double cfl) const {
+  if (side_inflows_.empty()) return longest;
+  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+    for (int face = 0; face < 4; ++face) {
+      if (mesh.links(i).kind[std::size_t(face)] != amr::FaceKind::boundary || !has_side_inflow(mesh, i, face)) continue;
+      const auto cell = shape(mesh.level(i));
+      longest = std::min(
+          longest, side_inflows_.stable_step(face, face < 2 ? cell.dx : cell.dy, t0, longest, cfl, physics_.gravity));
+    }
+  }
+  return longest;
 }
 
 }  // namespace amrbench::workloads::shallow_water

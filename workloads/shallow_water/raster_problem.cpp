@@ -45,23 +45,30 @@ std::optional<Raster> read_other(const std::string& file, const ValueRange& rang
   return raster;
 }
 
-Setup raster_setup(const ShallowWaterConfig& water, const Raster& bed) {
+Setup raster_setup(const ShallowWaterConfig& water, const std::array<bool, 2>& periodic, const Raster& bed) {
   Setup setup;
   setup.low = {bed.west, bed.south};
   setup.high = {bed.east(), bed.north()};
   setup.end_time = 0.0;
   setup.known = false;
   setup.friction = water.roughness > 0.0 || !water.roughness_file.empty();
-  const std::array names{&water.west, &water.east, &water.south, &water.north};
-  for (std::size_t face = 0; face < 4; ++face)
-    setup.sides[face].kind = *names[face] == "open" ? Side::open : Side::wall;
+  const std::array sides{&water.west, &water.east, &water.south, &water.north};
+  constexpr std::array kNames{"west", "east", "south", "north"};
+  for (std::size_t face = 0; face < 4; ++face) {
+    setup.sides[face].kind = *sides[face] == "open" ? Side::open : Side::wall;
+    if (periodic[face / 2] && setup.sides[face].kind != Side::wall)
+      throw support::InputError(
+          fmt::format("shallow_water.{} = \"{}\": with mesh.periodic there is no such side; leave it \"wall\"",
+                      kNames[face], *sides[face]));
+  }
   return setup;
 }
 
 class RasterSolution final : public Solution {
  public:
-  RasterSolution(const ShallowWaterConfig& water, const std::array<double, 2>& cells, Raster bed)
-      : Solution("raster", raster_setup(water, bed)),
+  RasterSolution(const ShallowWaterConfig& water, const std::array<double, 2>& cells,
+                 const std::array<bool, 2>& periodic, Raster bed)
+      : Solution("raster", raster_setup(water, periodic, bed)),
         bed_(std::move(bed)),
         depth_(read_other(water.depth_file, kDepthRange, bed_)),
         roughness_(read_other(water.roughness_file, kRoughnessRange, bed_)),
@@ -93,8 +100,9 @@ class RasterSolution final : public Solution {
 
 }  // namespace
 
-std::unique_ptr<Solution> make_raster_problem(const ShallowWaterConfig& water, const std::array<double, 2>& cells) {
-  return std::make_unique<RasterSolution>(water, cells, read_bed(water));
+std::unique_ptr<Solution> make_raster_problem(const ShallowWaterConfig& water, const std::array<double, 2>& cells,
+                                              const std::array<bool, 2>& periodic) {
+  return std::make_unique<RasterSolution>(water, cells, periodic, read_bed(water));
 }
 
 }  // namespace amrbench::workloads::shallow_water

@@ -27,7 +27,7 @@ namespace water = kernels::shallow_water;
 ShallowWater::ShallowWater(const amr::Config& config, const WorkloadConfig& more)
     : config_(config),
       water_(more.shallow_water),
-      problem_(config, more.shallow_water, !more.inflow.empty()),
+      problem_(config, more.shallow_water, more.inflow),
       inflows_(more.inflow, problem_),
       gauges_(more.gauge, problem_, more.shallow_water.gauge_interval) {
   if (config.run.stages_per_step != 2)
@@ -114,28 +114,43 @@ std::vector<amr::Change> ShallowWater::mark(const amr::Mesh<2>& mesh, const amr:
     shallow_water::StripSet set(problem_.cells());
 #pragma omp for schedule(static)
     for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      if (const int wanted = problem_.wanted_level(mesh, i); wanted >= 0) {
+      const int least = problem_.least_level(mesh, i);
+      const int named = problem_.is_mapped() ? 0 : problem_.wanted_level(mesh, i);
+      if (const int wanted = std::max(named, least); named >= 0) {
         marks[std::size_t(i)] = mesh.level(i) > wanted ? amr::Change::coarsen : amr::Change::stay;
         if (mesh.level(i) < wanted) refine(i);
         continue;
       }
-      halo.gather(mesh, store, problem_, start_time_, i, set);
+      halo.gather(mesh, store, problem_, {start_time_}, i, set);
       const shallow_water::Unrest unrest =
           shallow_water::find_unrest(problem_, water_.dry_depth, mesh, i, store.block(i), set);
       // Cells at a shore hold their height over the bed only as long as they are not merged.
       marks[std::size_t(i)] =
           unrest.change < water_.coarsen_below && !unrest.front ? amr::Change::coarsen : amr::Change::stay;
-      if (unrest.change > water_.refine_above || (unrest.front && water_.refine_front)) refine(i);
+      if (mesh.level(i) <= least) marks[std::size_t(i)] = amr::Change::stay;
+      if (mesh.level(i) < least || unrest.change > water_.refine_above || (unrest.front && water_.refine_front))
+        refine(i);
     }
   }
-  // Water is to come in on the finest level from its first drop.
+  if (!problem_.is_mapped()) mark_inflows(mesh, marks);
+  return marks;
+}
+
+/// Water is to come in on the finest level from its first drop.
+void ShallowWater::mark_inflows(const amr::Mesh<2>& mesh, std::vector<amr::Change>& marks) {
   inflows_.find_cells(mesh);
   inflow_meshes_ = -1;
-  for (const std::int32_t i : inflows_.blocks()) {
-    marks[std::size_t(i)] = amr::Change::stay;
-    refine(i);
-  }
-  return marks;
+  const auto is_entered = [&](std::int32_t i) {
+    for (int face = 0; face < 4; ++face)
+      if (mesh.links(i).kind[std::size_t(face)] == amr::FaceKind::boundary && problem_.has_side_inflow(mesh, i, face))
+        return true;
+    return false;
+  };
+  std::vector<std::int32_t> entered(inflows_.blocks().begin(), inflows_.blocks().end());
+  for (std::int32_t i = 0; i < mesh.size() && !problem_.side_inflows().empty(); ++i)
+    if (is_entered(i)) entered.push_back(i);
+  for (const std::int32_t i : entered)
+    marks[std::size_t(i)] = mesh.level(i) < config_.mesh.max_level ? amr::Change::refine : amr::Change::stay;
 }
 
 void ShallowWater::adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) {
@@ -167,8 +182,10 @@ double ShallowWater::begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, a
     inflow_meshes_ = mine.meshes();
   }
   // Nothing may move yet, and water come in the next moment.
-  if (!inflows_.empty())
+  if (problem_.has_inflows()) {
+    longest = problem_.stable_side_step(mesh, mine.time(), longest, mine.cfl());
     longest = support::all_min(mesh.comm(), inflows_.stable_step(mesh, fields, mine.time(), longest, mine.cfl()));
+  }
   const double step = mine.choose_step(mesh, fields, longest);
   if (!inflows_.empty()) {
     inflows_.add(mesh, fields, mine.time(), mine.time() + step);
@@ -193,7 +210,7 @@ double ShallowWater::measure(int level) const {
 }
 
 void ShallowWater::observe(const amr::Mesh<2>& mesh, amr::Fields& fields, double time) {
-  if (time == 0.0 && !inflows_.empty()) first_volume_ = volume(mesh, HostCopy(fields).get());
+  if (time == 0.0 && problem_.has_inflows()) first_volume_ = volume(mesh, HostCopy(fields).get());
   if (water_.maps && stage_ != nullptr) stage_->update_maps(mesh, fields, held(water_.arrival_depth), held(time));
   gauges_.observe(mesh, fields, last_time_, time);
   last_time_ = time;
@@ -247,15 +264,16 @@ std::vector<amr::Finding> ShallowWater::findings(const amr::Mesh<2>& mesh, const
   const HostCopy copy(fields);
   const amr::FieldStore& store = copy.get();
   std::vector<amr::Finding> all;
-  if (problem_.solution().setup().known && inflows_.empty()) add_errors(mesh, store, time, all);
+  if (problem_.is_known() && !problem_.has_inflows()) add_errors(mesh, store, time, all);
   const std::size_t plane = std::size_t(problem_.cells()) * std::size_t(problem_.cells());
   double smallest = std::numeric_limits<double>::infinity();
   for (std::int32_t i = 0; i < mesh.size(); ++i)
     smallest = std::min(smallest, *std::min_element(store.block(i), store.block(i) + plane));
   const double water = volume(mesh, store);
   all.push_back({"volume", water, "m^3"});
-  if (!inflows_.empty()) {
-    const double come = inflows_.volume(0.0, time), wanted = first_volume_ + come;
+  if (problem_.has_inflows()) {
+    const double come = inflows_.volume(0.0, time) + problem_.side_inflows().volume(0.0, time),
+                 wanted = first_volume_ + come;
     all.push_back({"inflow", come, "m^3"});
     if (problem_.has_walls())
       all.push_back({"volume_drift", wanted > 0.0 ? std::abs(water - wanted) / wanted : 0.0, ""});

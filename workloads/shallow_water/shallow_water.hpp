@@ -46,6 +46,7 @@ class ShallowWater final : public amr::Workload<2> {
  private:
   /// Cells behind the faces of all blocks. Collective over neighbours.
   static void exchange(const amr::Mesh<2>& mesh, const amr::FieldStore& store, shallow_water::StripHalo& halo);
+  void mark_inflows(const amr::Mesh<2>& mesh, std::vector<amr::Change>& marks);
   /// As blocks hold it.
   [[nodiscard]] double held(double x) const;
   /// Of all ranks [m^3].

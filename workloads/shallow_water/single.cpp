@@ -40,6 +40,10 @@ water::StepResult<double> SingleBlock::advance(const water::BlockShape<double>& 
     const auto cells = static_cast<std::size_t>(water::strip_cells(strips[face].kind, shape.cells));
     narrow(strips[face].values, kTravelling * 2 * cells, to);
     behind[face] = {to, strips[face].kind};
+    if (strips[face].inflow == nullptr) continue;
+    float* const inflow = to + water::strip_values(water::StripKind::same, shape.cells);
+    narrow(strips[face].inflow, water::inflow_values(shape.cells), inflow);
+    behind[face].inflow = inflow;
   }
   const auto found =
       water::advance_block(shape_in<float>(shape), physics_in<float>(physics), in_.data(), behind,

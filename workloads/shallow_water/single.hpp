@@ -11,6 +11,7 @@
 
 #include "kernels/shallow_water/block.hpp"
 #include "kernels/shallow_water/boundary.hpp"
+#include "kernels/shallow_water/inflow.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -29,6 +30,10 @@ template <class Real>
 template <class Real>
 [[nodiscard]] kernels::shallow_water::BlockShape<Real> shape_in(const kernels::shallow_water::BlockShape<double>& s) {
   return {s.cells, static_cast<Real>(s.dx), static_cast<Real>(s.dy)};
+}
+template <class Real>
+[[nodiscard]] kernels::shallow_water::Inflow<Real> inflow_in(const kernels::shallow_water::Inflow<double>& i) {
+  return {static_cast<Real>(i.discharge), static_cast<Real>(i.depth)};
 }
 template <class Real>
 [[nodiscard]] kernels::shallow_water::Boundary<Real> boundary_in(const kernels::shallow_water::Boundary<double>& b) {

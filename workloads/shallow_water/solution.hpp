@@ -13,7 +13,7 @@ struct State {
 
 /// What stands at a side of the domain. `exact` asks for the solution itself as cells behind the side, which is right
 /// for every problem; the others are what a program without the solution would take.
-enum class Side { wall, open, periodic, inflow, level, exact };
+enum class Side { wall, open, inflow, level, exact };
 
 struct SideCondition {
   Side kind = Side::wall;
@@ -30,6 +30,7 @@ struct Setup {
   bool steady = false;                          ///< the state does not depend on time
   bool smooth = false;                          ///< errors fall with second order all over
   bool known = true;                            ///< at all times, not only at the start
+  std::array<bool, 2> closes{false, false};     ///< known too where the domain closes on itself along this axis
 };
 
 /// Immutable; may be asked by several threads.
@@ -39,6 +40,10 @@ class Solution {
   [[nodiscard]] virtual State at(double x, double y, double t) const = 0;
   [[nodiscard]] virtual double bed(double x, double y) const = 0;                         ///< [m]
   [[nodiscard]] virtual double roughness(double /*x*/, double /*y*/) const { return 0; }  ///< Manning [s m^(-1/3)]
+  /// Where the domain closes on itself, of all images of a place that which is nearest to this one counts [m].
+  [[nodiscard]] virtual std::array<double, 2> middle(double /*t*/) const {
+    return {0.5 * (setup_.low[0] + setup_.high[0]), 0.5 * (setup_.low[1] + setup_.high[1])};
+  }
   /// The level that blocks over the box [low, high) [m] are to have, at most `deepest`; below 0: as waves want it.
   [[nodiscard]] virtual int wanted_level(const std::array<double, 2>& /*low*/, const std::array<double, 2>& /*high*/,
                                          int /*deepest*/) const {

@@ -94,7 +94,7 @@ void ShallowWaterStage::advance(const amr::Mesh<2>& mesh, amr::Fields& base, std
       if (scale != nullptr) worker->sums.assign(std::size_t(fields.layout().variables), support::FixedPointSum(*scale));
     }
   }
-  const Pass pass{mesh, fields, second, second ? time() + step() : time(), scale};
+  const Pass pass{mesh, fields, second, moment(second), scale};
   amr::compute_around_exchange(halo_, fields, overlap_, all_, metrics,
                                [&](std::span<const std::int32_t> blocks) { compute(pass, blocks); });
   fastest_ = 0.0;
@@ -141,7 +141,7 @@ void ShallowWaterStage::compute_block(const Pass& pass, std::int32_t i, Worker& 
   char& same = same_[std::size_t(i)];
   bool is_dry = is_dry_around(pass.mesh, i);
   if (!is_dry) {
-    halo_.gather(pass.mesh, pass.fields, problem_, pass.time, i, worker.strips);
+    halo_.gather(pass.mesh, pass.fields, problem_, pass.moment, i, worker.strips);
     is_dry = !had_water_[std::size_t(i)] && worker.strips.is_dry;
   }
   if (is_dry) {

@@ -45,7 +45,7 @@ class ShallowWaterStage final : public WaterStage {
     const amr::Mesh<2>& mesh;
     amr::FieldStore& fields;
     bool second;
-    double time;
+    Moment moment;
     const support::FixedPointScale* scale;
   };
   void compute(const Pass& pass, std::span<const std::int32_t> blocks);

@@ -18,8 +18,8 @@ swe::StripKind strip_kind(amr::FaceKind kind) {
 
 }  // namespace
 
-void StripHalo::gather(const amr::Mesh<2>& mesh, const amr::FieldStore& fields, const Problem& problem, double time,
-                       std::int32_t i, StripSet& set) const {
+void StripHalo::gather(const amr::Mesh<2>& mesh, const amr::FieldStore& fields, const Problem& problem,
+                       const Moment& moment, std::int32_t i, StripSet& set) const {
   const auto& links = mesh.links(i);
   set.is_dry = true;
   for (int face = 0; face < 4; ++face) {
@@ -28,7 +28,8 @@ void StripHalo::gather(const amr::Mesh<2>& mesh, const amr::FieldStore& fields, 
     const amr::FaceKind kind = links.kind[std::size_t(face)];
     strip = {buffer, strip_kind(kind)};
     if (kind == amr::FaceKind::boundary) {
-      problem.fill_boundary(mesh, i, face, time, fields.block(i), buffer);
+      double* const through = buffer + swe::strip_values(swe::StripKind::same, cells_);
+      if (problem.fill_boundary(mesh, i, face, moment, fields.block(i), buffer, through)) strip.inflow = through;
     } else {
       strip.values = layers_.gather(mesh, fields, i, face, buffer);
     }

@@ -51,8 +51,8 @@ class StripHalo {
   /// Waits until all has come; the seconds that took.
   double finish() { return layers_.finish(); }
 
-  /// The strips of block i at the time of `problem`'s boundary; of one with ghost neighbours only after finish().
-  void gather(const amr::Mesh<2>& mesh, const amr::FieldStore& fields, const Problem& problem, double time,
+  /// The strips of block i at the moment of `problem`'s boundary; of one with ghost neighbours only after finish().
+  void gather(const amr::Mesh<2>& mesh, const amr::FieldStore& fields, const Problem& problem, const Moment& moment,
               std::int32_t i, StripSet& set) const;
 
   /// Blocks without and with ghost neighbours, ascending.

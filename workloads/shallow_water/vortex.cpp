@@ -14,6 +14,7 @@ Setup vortex_setup(const Vortex& vortex) {
   for (SideCondition& side : setup.sides) side = {Side::exact, 0};
   setup.steady = vortex.drift[0] == 0 && vortex.drift[1] == 0;
   setup.smooth = true;
+  setup.closes = {true, true};  // but for what turns at the sides: exp(-12) of its speed at 5 radii
   return setup;
 }
 
@@ -32,6 +33,9 @@ class VortexSolution final : public Solution {
             vortex_.drift[1] + turn * px};
   }
   [[nodiscard]] double bed(double, double) const override { return 0; }
+  [[nodiscard]] std::array<double, 2> middle(double t) const override {
+    return {0.5 * vortex_.side + vortex_.drift[0] * t, 0.5 * vortex_.side + vortex_.drift[1] * t};
+  }
 
  private:
   Vortex vortex_;

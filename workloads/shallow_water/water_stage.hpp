@@ -5,6 +5,7 @@
 #include <span>
 
 #include "amr/stage.hpp"
+#include "workloads/shallow_water/problem.hpp"
 
 namespace amrbench::workloads::shallow_water {
 
@@ -35,6 +36,8 @@ class WaterStage : public amr::Stage<2> {
   /// The largest (|u| + c) / dx of this rank's present state, the mesh's blocks standing in order. Waits for it.
   [[nodiscard]] virtual double fastest(const amr::Mesh<2>& mesh, amr::Fields& fields) = 0;
   [[nodiscard]] double step() const { return step_; }
+  /// Of a stage's sides.
+  [[nodiscard]] Moment moment(bool second) const { return {second ? time_ + step_ : time_, time_, time_ + step_}; }
   /// A stage of so many blocks was made.
   void count_stage(std::int64_t blocks, bool second) {
     stages_ += blocks;

@@ -16,12 +16,11 @@ namespace amrbench::workloads::shallow_water {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kSeriesColumns{"time_s", "discharge_m3_s"};
-
 /// Lines of a CSV file that say something, cut at their commas.
 class SeriesRows {
  public:
-  SeriesRows(std::string_view text, const std::string& path) : path_(path), rest_(text) {}
+  SeriesRows(std::string_view text, const std::string& path, const std::array<std::string_view, 2>& columns)
+      : path_(path), columns_(columns), rest_(text) {}
 
   [[noreturn]] void fail(const std::string& problem) const {
     throw support::InputError(fmt::format("{}:{}: {}", path_, std::max<std::size_t>(line_, 1), problem));
@@ -42,7 +41,7 @@ class SeriesRows {
     const auto commas = std::count(row_.begin(), row_.end(), ',');
     if (commas != 1)
       fail(fmt::format("{} column{} in '{}'; must be 2, {}", commas + 1, commas == 0 ? "" : "s", shown_text(row_),
-                       fmt::join(kSeriesColumns, ",")));
+                       fmt::join(columns_, ",")));
     const std::size_t comma = row_.find(',');
     return {without_blanks(row_.substr(0, comma)), without_blanks(row_.substr(comma + 1))};
   }
@@ -50,6 +49,7 @@ class SeriesRows {
 
  private:
   const std::string& path_;
+  const std::array<std::string_view, 2>& columns_;
   std::string_view rest_;
   std::string_view row_;
   std::size_t line_ = 0;
@@ -100,28 +100,29 @@ double TimeSeries::integral(double t0, double t1) const {
   return sum + (t1 - from) * ((before + value(t1)) / 2);
 }
 
-TimeSeries parse_time_series(std::string_view text, const std::string& path) {
-  SeriesRows rows(text, path);
-  const std::string header = fmt::format("{}", fmt::join(kSeriesColumns, ","));
+TimeSeries parse_time_series(std::string_view text, const std::string& path, std::string_view column) {
+  const std::array<std::string_view, 2> columns{"time_s", column};
+  SeriesRows rows(text, path, columns);
+  const std::string header = fmt::format("{}", fmt::join(columns, ","));
   if (!rows.next()) rows.fail(fmt::format("no header; the first line must be '{}'", header));
-  if (rows.cells() != kSeriesColumns)
+  if (rows.cells() != columns)
     rows.fail(fmt::format("the header is '{}'; must be '{}'", shown_text(rows.row()), header));
   std::vector<double> times, values;
   while (rows.next()) {
     const auto cells = rows.cells();
-    const double time = series_number(rows, kSeriesColumns[0], cells[0]);
+    const double time = series_number(rows, columns[0], cells[0]);
     if (!times.empty() && !(time > times.back()))
       rows.fail(
           fmt::format("time_s {} does not come after {}, the row's before; times must ascend", time, times.back()));
-    values.push_back(series_number(rows, kSeriesColumns[1], cells[1]));
+    values.push_back(series_number(rows, columns[1], cells[1]));
     times.push_back(time);
   }
   if (times.empty()) rows.fail("no row after the header; one at least is needed, such as '0,12.5'");
   return {std::move(times), std::move(values)};
 }
 
-TimeSeries read_time_series(const std::string& path) {
-  return parse_time_series(read_input_text(path), path);
+TimeSeries read_time_series(const std::string& path, std::string_view column) {
+  return parse_time_series(read_input_text(path), path, column);
 }
 
 }  // namespace amrbench::workloads::shallow_water

@@ -28,11 +28,12 @@ class TimeSeries {
   std::vector<double> values_;
 };
 
-/// Reads an inflow, m^3/s: CSV with the header `time_s,discharge_m3_s` and a row a time. Lines that begin with # and
-/// empty ones are passed over. support::InputError, one line naming file, line and what would be right. O(bytes).
-[[nodiscard]] TimeSeries read_time_series(const std::string& path);
+/// Reads a quantity over time: CSV with the header `time_s,` and `column`, and a row a time. Lines that begin with #
+/// and empty ones are passed over. support::InputError, one line naming file, line and what would be right. O(bytes).
+[[nodiscard]] TimeSeries read_time_series(const std::string& path, std::string_view column = "discharge_m3_s");
 
 /// The same from text; `path` is what messages name.
-[[nodiscard]] TimeSeries parse_time_series(std::string_view text, const std::string& path);
+[[nodiscard]] TimeSeries parse_time_series(std::string_view text, const std::string& path,
+                                           std::string_view column = "discharge_m3_s");
 
 }  // namespace amrbench::workloads::shallow_water
