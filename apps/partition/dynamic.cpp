@@ -9,6 +9,7 @@
 
 #include "apps/output_file.hpp"
 #include "apps/partition/dynamic_record.hpp"
+#include "apps/partition/files.hpp"
 #include "apps/partition/memory.hpp"
 #include "apps/partition/run.hpp"
 #include "apps/partition/study_tree.hpp"
@@ -39,14 +40,20 @@ TreeCurve curve_of(const PartitionArguments& arguments) {
 
 void check_dynamic(const PartitionArguments& arguments) {
   if (arguments.parts.size() != 1) throw InputError("--dynamic takes one part count in --parts");
-  const NamedFile others[] = {{"--graph", arguments.graph},       {"--weights", arguments.weights},
-                              {"--previous", arguments.previous}, {"--parts-file", arguments.parts_file},
-                              {"--picture", arguments.picture},   {"--vtk", arguments.vtk}};
+  const NamedFile others[] = {{"--graph", arguments.graph},
+                              {"--weights", arguments.weights},
+                              {"--previous", arguments.previous},
+                              {"--parts-file", arguments.parts_file},
+                              {"--vtk", arguments.vtk}};
   for (const NamedFile& other : others)
     if (!other.name.empty()) throw InputError(fmt::format("{} does not go with --dynamic: leave it out", other.option));
   if (arguments.nodes > 0) throw InputError("--nodes does not go with --dynamic: leave it out");
   if (arguments.parts[0].nodes > 0) throw InputError("--dynamic takes parts of one level: --parts N");
   if (arguments.refine > 0) throw InputError("--refine does not go with --dynamic: leave it out");
+  if (!arguments.picture.empty() && arguments.draw != "parts")
+    throw InputError(fmt::format("--draw {} does not go with --dynamic: its picture shows parts", arguments.draw));
+  if (!arguments.picture.empty() && !pictures_available())
+    throw InputError("--picture: this build has no libpng; install libpng-dev, then configure and build again");
   if (arguments.chart != "none") throw InputError("--chart does not go with --dynamic: leave it out");
 }
 
@@ -68,6 +75,9 @@ class DynamicStudy {
     std::iota(ids_.begin(), ids_.end(), std::uint64_t{0});
     tree_ = std::make_unique<StudyTree>(comm_, points_.points().dim, options_, curve_);
   }
+
+  /// Points and the part of each, after the last round.
+  [[nodiscard]] Drawing drawing() const { return {.points = points_.points(), .part = part_}; }
 
   /// The tree of the input: round 0.
   DynamicRow start() {
@@ -265,7 +275,7 @@ int dynamic_command(const PartitionArguments& arguments) {
   (void)curve_of(arguments);
   (void)partitioners::splitter_from_name(arguments.splitter);
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
-  const NamedFile outputs[] = {{"--csv", arguments.csv}, {"--json", arguments.json}};
+  const NamedFile outputs[] = {{"--csv", arguments.csv}, {"--json", arguments.json}, {"--picture", arguments.picture}};
   const NamedFile inputs[] = {{"--input", spec.path}};
   partitioners::check_together(comm, [&] {
     if (comm.is_root()) check_output_files(outputs, inputs, arguments.force);
@@ -282,6 +292,9 @@ int dynamic_command(const PartitionArguments& arguments) {
     if (input.weighted)
       throw InputError(
           fmt::format("--dynamic counts every point as 1, and {} has weights: use points without", input.name));
+    if (!arguments.picture.empty() && input.dim != 2)
+      throw InputError(
+          fmt::format("--picture: {} has {} dimensions; with --dynamic pictures show 2", input.name, input.dim));
     if (comm.is_root())
       for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
     start.assign(input.points.begin(), input.points.end());
@@ -300,6 +313,8 @@ int dynamic_command(const PartitionArguments& arguments) {
   if (!comm.is_root()) return 0;
   print_summary(rows);
   const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
+  if (!arguments.picture.empty())
+    support::write_file_atomically(arguments.picture, png_picture(study.drawing(), arguments.pixels), existing);
   if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, dynamic_csv(rows), existing);
   if (!arguments.json.empty())
     support::write_file_atomically(

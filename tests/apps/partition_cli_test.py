@@ -409,6 +409,16 @@ class Partition(unittest.TestCase):
         self.refused("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2", "--json", "j.json",
                      says="j.json: exists")
 
+    def test_dynamic_picture_shows_the_last_round(self):
+        pictures = []
+        for ranks in (2, 3):
+            self.done("--input", "cluster:2000:2:1", "--method", "hilbert", "--parts", "9", "--splitter", "selection",
+                      "--dynamic", "3", "--picture", f"p{ranks}.png", "--pixels", "200", ranks=ranks)
+            with open(self.path(f"p{ranks}.png"), "rb") as file:
+                pictures.append(file.read())
+        self.assertEqual(pictures[0][:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(pictures[0], pictures[1])
+
     def test_dynamic_is_the_same_on_any_threads(self):
         kept = []
         for threads in ("1", "3"):
@@ -432,7 +442,9 @@ class Partition(unittest.TestCase):
 
     def test_dynamic_refuses_what_does_not_go_with_it(self):
         base = ("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2")
-        self.refused(*base, "--picture", "x.png", says="--picture does not go with --dynamic")
+        self.refused(*base, "--picture", "x.png", says="has 3 dimensions; with --dynamic pictures show 2")
+        self.refused(*base, "--picture", "x.png", "--draw", "curve", says="--draw curve does not go with --dynamic")
+        self.refused(*base, "--vtk", "x.vtk", says="--vtk does not go with --dynamic")
         self.refused(*base, "--weights", "random:1", says="--weights does not go with --dynamic")
         self.refused(*base, "--splitter", "sampled_median", says="takes midpoint, median or selection")
         self.refused("--input", "uniform:500", "--method", "orb", "--parts", "4", "--dynamic", "2",
