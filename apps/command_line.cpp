@@ -182,7 +182,7 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
   add_number(command, "--side-tolerance", arguments.side_tolerance, "X", real(0.0, 0.999),
              "orb: sides this near to the longest count as equal");
   add_word(command, "--chart", arguments.chart, "NAME",
-           "Plane of curves and kd_parts over a sphere: none or hemispheres");
+           "Plane of curves and kd_parts over a sphere: none, hemispheres or conformal");
   add_number(command, "--bucket", arguments.bucket, "N", whole(1, std::numeric_limits<std::uint32_t>::max()),
              "Most points in a leaf of a tree");
   add_number(command, "--threads", arguments.threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");

@@ -39,6 +39,8 @@ constexpr Choice kSplitters[] = {
     {"median", "kd-tree of centres, a node cut into halves of equal weight"},
     {"selection", "the same tree, found without sorting"},
     {"sampled_median", "kd-tree of centres, a node cut at the median of a sample"},
+    {"parts", "the tree of kd_parts: slices are its cells; within them midpoint"},
+    {"compact_parts", "the tree of kd_compact: slices are its cells; within them midpoint"},
 };
 
 constexpr Choice kObjectShapes[] = {

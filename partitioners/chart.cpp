@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <numbers>
 #include <tuple>
+#include <utility>
 
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/slices.hpp"
@@ -18,35 +22,82 @@ namespace {
 
 constexpr double kRoundness = 1e-3;
 
+constexpr std::pair<std::string_view, Chart> kNames[] = {
+    {"none", Chart::none}, {"hemispheres", Chart::hemispheres}, {"conformal", Chart::conformal}};
+
 double distance_from_origin(const double* p) {
   return std::hypot(p[0], p[1], p[2]);
 }
 
-void check_sphere(PointView<double> points) {
+void check_sphere(PointView<double> points, Chart chart) {
   if (points.dim != 3)
-    throw support::InputError(
-        fmt::format("--chart hemispheres: points of {} dimensions; they must be of 3, on a sphere", points.dim));
+    throw support::InputError(fmt::format("--chart {}: points of {} dimensions; they must be of 3, on a sphere",
+                                          chart_name(chart), points.dim));
   const double radius = points.empty() ? 1 : distance_from_origin(points[0]);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double distance = distance_from_origin(points[i]);
     if (!(radius > 0) || !(std::abs(distance - radius) <= kRoundness * radius))
       throw support::InputError(
-          fmt::format("--chart hemispheres: point {} is {} from the origin, point 0 {}; all must lie on one sphere", i,
-                      distance, radius));
+          fmt::format("--chart {}: point {} is {} from the origin, point 0 {}; all must lie on one sphere",
+                      chart_name(chart), i, distance, radius));
   }
 }
 
+/// Weights of points, each 1 where they have none.
+class PointMasses {
+ public:
+  explicit PointMasses(std::span<const std::uint64_t> weights)
+      : weights_(std::any_of(weights.begin(), weights.end(), [](std::uint64_t w) { return w > 0; })
+                     ? weights
+                     : std::span<const std::uint64_t>{}) {}
+  [[nodiscard]] Mass operator[](std::size_t i) const { return weights_.empty() ? Mass{1} : Mass{weights_[i]}; }
+
+ private:
+  std::span<const std::uint64_t> weights_;
+};
+
+/// Points as a chart looks at them: z towards its pole.
+struct Turned {
+  int pole = 2;
+  bool diagonal = false;  ///< longitude counted from 45 degrees off
+
+  [[nodiscard]] std::array<double, 3> operator()(const double* p) const {
+    const double x = p[(pole + 1) % 3], y = p[(pole + 2) % 3], z = p[pole];
+    if (!diagonal) return {x, y, z};
+    constexpr double kHalfRoot = std::numbers::sqrt2 / 2;
+    return {kHalfRoot * (x - y), kHalfRoot * (x + y), z};
+  }
+};
+
+/// The axis whose equator halves the weight: z, x or y, the first within 1 % of the weight of the best.
+int balanced_pole(PointView<double> points, const PointMasses& weight) {
+  std::array<Mass, 3> above{}, below{};
+  Mass total = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    total += weight[i];
+    for (std::size_t d = 0; d < 3; ++d) {
+      if (points[i][d] > 0) above[d] += weight[i];
+      if (points[i][d] < 0) below[d] += weight[i];
+    }
+  }
+  const auto excess = [&](std::size_t d) { return above[d] > below[d] ? above[d] - below[d] : below[d] - above[d]; };
+  const Mass least = std::min({excess(0), excess(1), excess(2)});
+  for (const std::size_t d : {std::size_t{2}, std::size_t{0}})
+    if (excess(d) <= least + total / 100) return static_cast<int>(d);
+  return 1;
+}
+
 /// Whether each point is of the north.
-std::vector<std::uint8_t> northern(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
+std::vector<std::uint8_t> northern(PointView<double> points, const PointMasses& weight, const Turned& turned, int parts,
                                    int& north_parts) {
-  const bool by_weight = std::any_of(weights.begin(), weights.end(), [](std::uint64_t w) { return w > 0; });
-  const auto weight = [&](std::size_t i) { return by_weight ? Mass{weights[i]} : Mass{1}; };
   Mass total = 0, twice_above = 0;  // points on the equator count half
   std::vector<std::uint8_t> north(points.size());
+  const auto pole = static_cast<std::size_t>(turned.pole);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    north[i] = points[i][2] >= 0 ? 1 : 0;
-    total += weight(i);
-    twice_above += (points[i][2] > 0 ? 2 : points[i][2] == 0 ? 1 : 0) * weight(i);
+    const double z = points[i][pole];
+    north[i] = z >= 0 ? 1 : 0;
+    total += weight[i];
+    twice_above += (z > 0 ? 2 : z == 0 ? 1 : 0) * weight[i];
   }
   if (points.empty()) return north;
   // As many slices as come nearest to what is above the equator; then a band around it that holds their end.
@@ -58,39 +109,58 @@ std::vector<std::uint8_t> northern(PointView<double> points, std::span<const std
     std::vector<std::uint32_t> band;
     Mass before = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {
-      if (std::abs(points[i][2]) <= height) band.push_back(static_cast<std::uint32_t>(i));
-      if (points[i][2] > height) before += weight(i);
+      if (std::abs(points[i][pole]) <= height) band.push_back(static_cast<std::uint32_t>(i));
+      if (points[i][pole] > height) before += weight[i];
     }
     std::sort(band.begin(), band.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const double *p = points[a], *q = points[b];
+      const std::array<double, 3> p = turned(points[a]), q = turned(points[b]);
       return std::tuple(-p[2], p[0], p[1], a) < std::tuple(-q[2], q[0], q[1], b);
     });
     Mass inside = 0;
-    for (const std::uint32_t i : band) inside += weight(i);
+    for (const std::uint32_t i : band) inside += weight[i];
     const Mass end = total * static_cast<Mass>(wanted);  // over parts
     const bool holds = before * static_cast<Mass>(parts) <= end && end <= (before + inside) * static_cast<Mass>(parts);
     if (!holds && height < 2 * radius) continue;
     for (const std::uint32_t i : band) {
-      north[i] = slice_at(2 * before + weight(i), total, parts) < wanted ? 1 : 0;
-      before += weight(i);
+      north[i] = slice_at(2 * before + weight[i], total, parts) < wanted ? 1 : 0;
+      before += weight[i];
     }
     return north;
   }
 }
 
+/// What x and y, as turned, are multiplied by in the plane of a half whose pole is at height +-1 times p[2].
+double flat_scale(Chart chart, const std::array<double, 3>& p, double height) {
+  const double ring = std::hypot(p[0], p[1]);
+  if (!(ring > 0)) return 0;
+  if (chart == Chart::hemispheres) return std::atan2(ring, height) / ring;
+  // tan(angle / 2) = ring / (radius + height) = (radius - height) / ring; the far pole itself has no place.
+  constexpr double kFarthest = 1e9;
+  const double radius = std::hypot(ring, height);
+  return height >= 0 ? 1 / (radius + height) : std::min((radius - height) / ring, kFarthest) / ring;
+}
+
 }  // namespace
 
 Chart chart_from_name(std::string_view name, std::string_view what) {
-  if (name == "none") return Chart::none;
-  if (name == "hemispheres") return Chart::hemispheres;
-  throw support::InputError(fmt::format("{} {}: must be none or hemispheres", what, name));
+  for (const auto& [known, chart] : kNames)
+    if (known == name) return chart;
+  throw support::InputError(fmt::format("{} {}: must be none, hemispheres or conformal", what, name));
+}
+
+std::string_view chart_name(Chart chart) {
+  return std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.second == chart; })
+      ->first;
 }
 
 std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
-                                          int threads) {
-  check_sphere(points);
+                                          int threads, Chart chart) {
+  check_sphere(points, chart);
+  const PointMasses weight(weights);
+  Turned turned;
+  if (chart == Chart::conformal) turned = {balanced_pole(points, weight), true};
   std::array<FlatHemisphere, 2> half;
-  const std::vector<std::uint8_t> north = northern(points, weights, parts, half[0].parts);
+  const std::vector<std::uint8_t> north = northern(points, weight, turned, parts, half[0].parts);
   if (half[0].parts > 0) half[1].parts = parts - half[0].parts;
   for (std::size_t i = 0; i < points.size(); ++i)
     half[north[i] != 0 ? 0 : 1].point.push_back(static_cast<std::uint32_t>(i));
@@ -99,9 +169,8 @@ std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<co
     to.flat.resize(2 * to.point.size());
 #pragma omp parallel for schedule(static) num_threads(team_size(threads))
     for (std::size_t k = 0; k < to.point.size(); ++k) {
-      const double* p = points[to.point[k]];
-      const double ring = std::hypot(p[0], p[1]);
-      const double scale = ring > 0 ? std::atan2(ring, h == 0 ? p[2] : -p[2]) / ring : 0;
+      const std::array<double, 3> p = turned(points[to.point[k]]);
+      const double scale = flat_scale(chart, p, h == 0 ? p[2] : -p[2]);
       to.flat[2 * k] = scale * p[0];
       to.flat[2 * k + 1] = (h == 0 ? scale : -scale) * p[1];
     }
@@ -123,8 +192,9 @@ CurveEntrance hemisphere_entrance(std::size_t half) {
 }
 
 std::size_t charted_order(PointView<double> points, std::span<const std::uint64_t> weights,
-                          const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order) {
-  const auto half = hemispheres(points, weights, parts, options.threads);
+                          const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order,
+                          Chart chart) {
+  const auto half = hemispheres(points, weights, parts, options.threads, chart);
   std::size_t most = 0, next = 0;
   for (std::size_t h = 0; h < 2; ++h) {
     const std::vector<std::uint64_t> own = weights_of(half[h], weights);

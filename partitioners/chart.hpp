@@ -9,6 +9,12 @@
 // upper right corner, which is the same place on the equator, to the upper left one: so it goes on where it was.
 // Corners of a box hold no points of a disc: the step over the equator is some spacings long. Source: document 001,
 // section 3.2.1.2, equations 3.1 to 3.6.
+//
+// conformal: the same with two halves by the stereographic projection, r = tan(angle from the pole / 2), which keeps
+// angles: a square of the plane is one on the sphere, where the azimuthal equidistant one draws squares near the
+// equator out to 1 : pi / 2. The pole is the coordinate axis whose equator comes nearest to halving the weight (z, x,
+// y, the first within 1 % of the best), so that a mesh refined on one side falls into halves, and longitude is counted
+// from 45 degrees off: meshes have rows and symmetries along the axes, which cuts would follow.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -24,13 +30,14 @@ struct CurveEntrance;
 struct KdTreeOptions;
 enum class TreeCurve : std::uint8_t;
 
-enum class Chart : std::uint8_t { none, hemispheres };
+enum class Chart : std::uint8_t { none, hemispheres, conformal };
 /// Throws support::InputError that lists the names when there is none called `name`; what: the option it is from.
 Chart chart_from_name(std::string_view name, std::string_view what);
+std::string_view chart_name(Chart chart);
 
 /// Points of one hemisphere in the plane.
 struct FlatHemisphere {
-  std::vector<double> flat;          ///< two coordinates a point, lengths in radii of the sphere
+  std::vector<double> flat;          ///< two coordinates a point, in radii of the sphere (r as above)
   std::vector<std::uint32_t> point;  ///< their numbers, ascending
   int parts = 0;                     ///< slices that lie in it; 0 in both where there are too few for both
 };
@@ -44,14 +51,16 @@ CurveEntrance hemisphere_entrance(std::size_t half);
 /// North and south. weights: one a point from fixed_point_weights(), or empty; parts >= 1: slices of both together,
 /// each of which is wholly in one (SliceRule::midpoint), where there are enough of them. Points at one height go north
 /// by x, then y, then number. The points must be of three dimensions and lie on one sphere around the origin, of any
-/// radius, within 1e-3 of it: else support::InputError that names the first that does not. O(n).
+/// radius, within 1e-3 of it: else support::InputError that names the first that does not. chart: not none; north and z
+/// are those of its pole. O(n).
 std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
-                                          int threads = 0);
+                                          int threads = 0, Chart chart = Chart::hemispheres);
 
 /// Points along the curve through north and south: a permutation. weights, parts: as above. options: of each
 /// hemisphere's tree, but for the entrance. Returns the most bytes held besides input and order. Errors as above and as
 /// of curve_order(). Serial but for the trees.
 std::size_t charted_order(PointView<double> points, std::span<const std::uint64_t> weights,
-                          const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order);
+                          const KdTreeOptions& options, TreeCurve curve, int parts, std::span<std::uint32_t> order,
+                          Chart chart = Chart::hemispheres);
 
 }  // namespace amrbench::partitioners

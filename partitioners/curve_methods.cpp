@@ -1,5 +1,7 @@
 #include "partitioners/curve_methods.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "partitioners/distributed_tree.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/octree.hpp"
+#include "partitioners/parts/parts_curve.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
@@ -29,7 +32,7 @@ class CurveMethod : public Partitioner {
 
   [[nodiscard]] bool order_costs() const override { return true; }
   [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
-    if (options.chart != Chart::none) return false;
+    if (options.chart != Chart::none || splits_by_parts(options.splitter)) return false;
     if (options.splitter == kOctree) return true;
     // The sample of that splitter follows the order of points in one memory.
     const SplitRule rule = split_rule_from_name(options.splitter);
@@ -51,19 +54,29 @@ class CurveMethod : public Partitioner {
 
   PartitionResult partition(const Problem& problem, const PartitionOptions& options) override {
     if (options.splitter == kOctree && options.chart != Chart::none)
-      throw support::InputError("--chart hemispheres: splitter octree has no plane; use midpoint, median or another");
+      throw support::InputError(fmt::format("--chart {}: splitter octree has no plane; use midpoint, median or another",
+                                            chart_name(options.chart)));
     if (options.splitter == kOctree) return octree_partition(tree_curve_name(curve_), problem, options);
     check_weights({problem.points, problem.weights}, options, tree_curve_name(curve_));
     const auto weights = fixed_point_weights(problem.weights, options.threads);
     KdTreeOptions tree_options;
-    tree_options.rule = split_rule_from_name(options.splitter);
+    const bool by_parts = splits_by_parts(options.splitter);
+    if (!by_parts) tree_options.rule = split_rule_from_name(options.splitter);
     tree_options.bucket = options.bucket;
     tree_options.threads = options.threads;
     PartitionResult result;
     std::size_t bytes = 0;
-    if (options.chart != Chart::none) {
+    if (by_parts) {
+      tree_options.parts = options.parts;
+      tree_options.compact_parts = options.splitter == kCompactPartsSplitter;
       result.order.resize(problem.points.size());
-      bytes = charted_order(problem.points, weights, tree_options, curve_, options.parts, result.order);
+      result.part.resize(problem.points.size());
+      bytes = parts_curve(problem.points, weights, tree_options, curve_, options.chart, result.order, result.part);
+      if (options.slices == SliceRule::exact && !weights.empty())
+        result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);
+    } else if (options.chart != Chart::none) {
+      result.order.resize(problem.points.size());
+      bytes = charted_order(problem.points, weights, tree_options, curve_, options.parts, result.order, options.chart);
       result.part = slice_order<Index>(result.order, weights, options.parts, options.threads, options.slices);
     } else if (options.order || options.slices == SliceRule::exact) {
       result.order.resize(problem.points.size());
@@ -84,7 +97,7 @@ class CurveMethod : public Partitioner {
 
 class PartsTreeMethod : public Partitioner {
  public:
-  explicit PartsTreeMethod(TreeCurve curve) : curve_(curve) {}
+  PartsTreeMethod(TreeCurve curve, bool compact) : curve_(curve), compact_(compact) {}
 
   [[nodiscard]] bool runs_on_ranks(const PartitionOptions& options) const override {
     return options.chart == Chart::none;
@@ -94,6 +107,7 @@ class PartsTreeMethod : public Partitioner {
     if (options.parts < 1) throw support::InputError("parts is " + std::to_string(options.parts) + ": use 1 or more");
     DistributedTreeOptions tree;
     tree.tree.parts = options.parts;
+    tree.tree.compact_parts = compact_;
     tree.tree.threads = options.threads;
     tree.curve = curve_;
     tree.message_bytes = options.message_bytes;
@@ -109,8 +123,10 @@ class PartsTreeMethod : public Partitioner {
     result.memory_bytes = weights.size() * sizeof(weights[0]);
     KdTreeOptions tree_options;
     tree_options.parts = options.parts;
+    tree_options.compact_parts = compact_;
     tree_options.threads = options.threads;
-    if (options.chart == Chart::none || !cut_hemispheres(problem.points, weights, tree_options, result)) {
+    if (options.chart == Chart::none ||
+        !cut_hemispheres(problem.points, weights, options.chart, tree_options, result)) {
       const auto tree = build_kd_tree<Index>(problem.points, weights, tree_options);
       number_leaves(tree, tree_options, {}, 0, 0, result);
       result.memory_bytes += tree.peak_bytes;
@@ -120,9 +136,9 @@ class PartsTreeMethod : public Partitioner {
 
  private:
   /// Parts of either hemisphere; false where there are too few for both, and nothing is done.
-  bool cut_hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, KdTreeOptions options,
-                       PartitionResult& result) const {
-    const auto half = hemispheres(points, weights, options.parts, options.threads);
+  bool cut_hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, Chart chart,
+                       KdTreeOptions options, PartitionResult& result) const {
+    const auto half = hemispheres(points, weights, options.parts, options.threads, chart);
     if (half[0].parts == 0) return false;
     std::size_t most = 0;
     for (std::size_t h = 0; h < 2; ++h) {
@@ -159,6 +175,7 @@ class PartsTreeMethod : public Partitioner {
   }
 
   TreeCurve curve_;
+  bool compact_;
 };
 
 }  // namespace
@@ -166,8 +183,8 @@ class PartsTreeMethod : public Partitioner {
 std::unique_ptr<Partitioner> make_curve_method(TreeCurve curve) {
   return std::make_unique<CurveMethod>(curve);
 }
-std::unique_ptr<Partitioner> make_parts_tree_method(TreeCurve curve) {
-  return std::make_unique<PartsTreeMethod>(curve);
+std::unique_ptr<Partitioner> make_parts_tree_method(TreeCurve curve, bool compact) {
+  return std::make_unique<PartsTreeMethod>(curve, compact);
 }
 
 }  // namespace amrbench::partitioners

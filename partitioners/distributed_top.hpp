@@ -22,6 +22,7 @@ struct TopNode {
   std::uint64_t weight = 0;
   int level = 0;
   int parts = 0;
+  int lower_parts = 0;   ///< of a split parts-aware node: those below the cut
   int splits_below = 0;  ///< levels to split from here on, this one included
 };
 
@@ -41,7 +42,7 @@ class TopBuilder {
   void build(std::uint64_t count, std::uint64_t weight) {
     count_ = count;
     nodes.push_back({0, count, 0, 0});
-    top.push_back({0, records_.size(), weight, 0, options_.parts, 0});
+    top.push_back({0, records_.size(), weight, 0, options_.parts, 0, 0});
     for (std::size_t first = 0; first < nodes.size();) {
       const std::size_t last = nodes.size();
       std::vector<std::size_t> active;
@@ -91,7 +92,7 @@ class TopBuilder {
     std::vector<std::size_t> searched;
     for (std::size_t a = 0; a < active.size(); ++a) {
       const std::size_t i = active[a];
-      const int axis = longest_axis(box[a]);
+      const int axis = axis_of(i, box[a]);
       nodes[i].axis = static_cast<std::uint32_t>(axis);
       const Scalar lo = box[a].lo[static_cast<std::size_t>(axis)], hi = box[a].hi[static_cast<std::size_t>(axis)];
       if (options_.parts == 0 && options_.rule.at(top[i].level) == Splitter::midpoint && lo < hi) {
@@ -109,6 +110,19 @@ class TopBuilder {
     add_children(active, cut);
   }
 
+  /// Across which the node is cut; notes how its parts are shared.
+  int axis_of(std::size_t i, const NodeBox& box) {
+    if (options_.parts == 0) return longest_axis(box);
+    const PartsCut cut = parts_cut(box, parts_of(i), options_.compact_parts);
+    top[i].lower_parts = cut.lower;
+    return cut.axis;
+  }
+
+  /// Parts that the node serves, no more than it has points.
+  [[nodiscard]] int parts_of(std::size_t i) const {
+    return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(top[i].parts), nodes[i].count));
+  }
+
   CutSearch search_of(std::size_t i, int axis, double low, double high) {
     CutSearch s;
     s.begin = top[i].begin;
@@ -119,10 +133,10 @@ class TopBuilder {
     s.mass = (static_cast<Mass>(top[i].weight) << kCountBits) + static_cast<Mass>(nodes[i].count);
     s.most = nodes[i].count - 1;
     if (options_.parts > 0) {
-      const std::uint64_t parts = std::min(static_cast<std::uint64_t>(top[i].parts), nodes[i].count);
-      s.num = s.least = parts / 2;
+      const auto parts = static_cast<std::uint64_t>(parts_of(i));
+      s.num = s.least = static_cast<std::uint64_t>(top[i].lower_parts);
       s.den = parts;
-      s.most = nodes[i].count - (parts - parts / 2);
+      s.most = nodes[i].count - (parts - s.least);
     }
     return s;
   }
@@ -141,13 +155,13 @@ class TopBuilder {
       const std::size_t i = active[a];
       const TopNode node = top[i];
       const std::uint64_t below = lower[2 * a], weight = lower[2 * a + 1];
-      const auto parts =
-          static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(node.parts), nodes[i].count));
+      const int parts = parts_of(i);
       nodes[i].child = nodes.size();
       nodes.push_back({nodes[i].first, below, 0, 0});
       nodes.push_back({nodes[i].first + below, nodes[i].count - below, 0, 0});
-      top.push_back({node.begin, cut[a], weight, node.level + 1, parts / 2, node.splits_below - 1});
-      top.push_back({cut[a], node.end, node.weight - weight, node.level + 1, parts - parts / 2, node.splits_below - 1});
+      top.push_back({node.begin, cut[a], weight, node.level + 1, node.lower_parts, 0, node.splits_below - 1});
+      top.push_back(
+          {cut[a], node.end, node.weight - weight, node.level + 1, parts - node.lower_parts, 0, node.splits_below - 1});
     }
   }
 

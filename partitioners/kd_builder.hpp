@@ -171,13 +171,15 @@ class Builder {
   Split split(const Exec& exec, const Work& w) {
     R* r = records_.data() + w.first;
     const auto box = exec.box(r, w.count);
-    const int axis = longest_axis(box);
+    int axis = longest_axis(box);
     Cut cut{};
     Work lower{w.first, 0, w.level + 1, 0};
     Work upper{w.first, w.count, w.level + 1, 0};
     if (options_.parts > 0) {
       const int parts = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(w.parts), w.count));
-      lower.parts = parts / 2;
+      const PartsCut wanted = parts_cut(box, parts, options_.compact_parts);
+      axis = wanted.axis;
+      lower.parts = wanted.lower;
       upper.parts = parts - lower.parts;
       cut = Selector<R>(r, w.count, axis)
                 .share(exec, static_cast<std::uint64_t>(lower.parts), static_cast<std::uint64_t>(parts),

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "partitioners/parts/compact_cut.hpp"
+
 namespace amrbench::partitioners::kd {
 
 struct NoWeight {};
@@ -59,6 +61,16 @@ int longest_axis(const Box<T, D>& box) {
     side = s > side ? s : side;
   }
   return axis;
+}
+
+/// How the parts-aware tree cuts a node that serves `parts` >= 2: halves across the longest side, or what compact_cut()
+/// finds.
+template <class T, int D>
+PartsCut parts_cut(const Box<T, D>& box, int parts, bool compact_parts) {
+  if (!compact_parts) return {longest_axis(box), parts / 2};
+  std::array<double, static_cast<std::size_t>(D)> sides{};
+  for (std::size_t d = 0; d < sides.size(); ++d) sides[d] = static_cast<double>(box.hi[d] - box.lo[d]);
+  return compact_cut(sides, parts);
 }
 
 /// A value v with lo <= v < hi near the middle; lo < hi.

@@ -72,6 +72,8 @@ struct KdTreeOptions {
   /// splits its weight floor(p/2) : ceil(p/2) as exactly as points allow, so unweighted parts differ by one point at
   /// most. There are min(parts, points) leaves.
   int parts = 0;
+  /// Of a parts-aware tree: a node of few parts is cut as parts/compact_cut.hpp says, others in halves of their parts.
+  bool compact_parts = false;
   CurveEntrance entrance{};  ///< of orders and slices along a curve through the tree (traversal.hpp)
 };
 

@@ -30,6 +30,8 @@ constexpr PartitionerEntry kEntries[] = {
      &make_parts_tree_method<TreeCurve::gensfc>},
     {"kd_parts_hilbert", "the same, numbered along Hilbert's curve", &make_parts_tree_method<TreeCurve::hilbert>},
     {"kd_parts_morton", "the same, numbered along Morton's curve", &make_parts_tree_method<TreeCurve::morton>},
+    {"kd_compact", "as kd_parts, but nodes of few parts are cut so that parts are compact, in 2 and 3 dimensions",
+     &make_parts_tree_method<TreeCurve::gensfc, true>},
     {"orb", "orthogonal recursive bisection: boxes cut across their longest side; 2 or 3 dimensions",
      &make_orb_partitioner},
     {"slabs", "points in the order along their longest side, cut into runs of equal weight; 2 or 3 dimensions",

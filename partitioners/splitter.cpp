@@ -31,11 +31,11 @@ std::string_view splitter_name(Splitter splitter) {
 }
 
 void check_splitter(std::string_view text) {
-  if (text == kOctree) return;
+  if (text == kOctree || splits_by_parts(text)) return;
   try {
     static_cast<void>(split_rule_from_name(text));
   } catch (const support::InputError& error) {
-    throw support::InputError(std::string(error.what()) + ", or octree, or TOP:LEVELS:BELOW");
+    throw support::InputError(std::string(error.what()) + ", or octree, parts, compact_parts, or TOP:LEVELS:BELOW");
   }
 }
 

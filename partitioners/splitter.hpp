@@ -36,7 +36,13 @@ struct SplitRule {
 SplitRule split_rule_from_name(std::string_view text);
 /// PartitionOptions::splitter for the tree that the points' mesh has already; no rule for kd-trees.
 inline constexpr std::string_view kOctree = "octree";
-/// Throws support::InputError unless `text` is kOctree or a rule.
+/// Likewise, for the parts-aware tree of the parts that are asked for, in halves and compact (parts/parts_curve.hpp).
+inline constexpr std::string_view kPartsSplitter = "parts";
+inline constexpr std::string_view kCompactPartsSplitter = "compact_parts";
+[[nodiscard]] constexpr bool splits_by_parts(std::string_view text) {
+  return text == kPartsSplitter || text == kCompactPartsSplitter;
+}
+/// Throws support::InputError unless `text` is one of these or a rule.
 void check_splitter(std::string_view text);
 std::string split_rule_name(const SplitRule& rule);
 

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "apps/output_file.hpp"
+#include "apps/partition/dynamic_record.hpp"
+#include "apps/partition/files.hpp"
 #include "apps/partition/memory.hpp"
 #include "apps/partition/run.hpp"
 #include "apps/partition/study_tree.hpp"
@@ -27,62 +29,6 @@ namespace {
 
 using partitioners::TreeCurve;
 using support::InputError;
-using support::Json;
-
-/// A row of the record.
-struct DynamicRow {
-  int round = 0;
-  std::size_t erased = 0, inserted = 0, moved = 0;
-  double erase_s = 0, insert_s = 0, move_s = 0, adjust_s = 0, rebuild_s = 0, cut_s = 0;
-  partitioners::Adjustments adjusted;
-  int depth = 0, depth_bound = 0;
-  std::size_t leaves = 0, memory_bytes = 0;
-  partitioners::PartitionQuality quality;
-  std::size_t moved_weight = 0;
-  /// Of a tree that is built anew; empty where it was not.
-  std::optional<double> new_tree_s;
-  partitioners::PartitionQuality new_quality;
-  std::size_t new_moved_weight = 0;
-
-  [[nodiscard]] double update_s() const { return erase_s + insert_s + move_s + adjust_s; }
-  [[nodiscard]] double all_s() const { return update_s() + rebuild_s + cut_s; }
-};
-
-Json row_json(const DynamicRow& r) {
-  const bool compared = r.new_tree_s.has_value();
-  const auto when = [](bool known, auto value) { return known ? Json(value) : Json(nullptr); };
-  const auto updates = static_cast<double>(r.erased + r.inserted + r.moved);
-  return {{"round", r.round},
-          {"erased", r.erased},
-          {"inserted", r.inserted},
-          {"moved", r.moved},
-          {"erase_s", r.erase_s},
-          {"insert_s", r.insert_s},
-          {"move_s", r.move_s},
-          {"adjust_s", r.adjust_s},
-          {"rebuild_s", r.rebuild_s},
-          {"cut_s", r.cut_s},
-          {"updates_per_s", r.update_s() > 0 ? updates / r.update_s() : 0.0},
-          {"splits", r.adjusted.splits},
-          {"merges", r.adjusted.merges},
-          {"lifts", r.adjusted.lifts},
-          {"rebuilds", r.adjusted.rebuilds},
-          {"rebuilt_points", r.adjusted.rebuilt_points},
-          {"depth", r.depth},
-          {"depth_bound", r.depth_bound},
-          {"leaves", r.leaves},
-          {"memory_bytes", r.memory_bytes},
-          {"load_max", r.quality.load_max},
-          {"load_mean", r.quality.load_mean},
-          {"edge_cut_max", when(r.quality.has_graph, r.quality.edge_cut_max)},
-          {"edge_cut_total", when(r.quality.has_graph, r.quality.edge_cut_total)},
-          {"moved_weight", r.moved_weight},
-          {"new_tree_s", when(compared, r.new_tree_s.value_or(0))},
-          {"new_load_max", when(compared, r.new_quality.load_max)},
-          {"new_edge_cut_max", when(compared && r.new_quality.has_graph, r.new_quality.edge_cut_max)},
-          {"new_edge_cut_total", when(compared && r.new_quality.has_graph, r.new_quality.edge_cut_total)},
-          {"new_moved_weight", when(compared, r.new_moved_weight)}};
-}
 
 TreeCurve curve_of(const PartitionArguments& arguments) {
   if (arguments.methods.size() == 1) {
@@ -94,15 +40,20 @@ TreeCurve curve_of(const PartitionArguments& arguments) {
 
 void check_dynamic(const PartitionArguments& arguments) {
   if (arguments.parts.size() != 1) throw InputError("--dynamic takes one part count in --parts");
-  const NamedFile others[] = {
-      {"--graph", arguments.graph}, {"--weights", arguments.weights},       {"--previous", arguments.previous},
-      {"--json", arguments.json},   {"--parts-file", arguments.parts_file}, {"--picture", arguments.picture},
-      {"--vtk", arguments.vtk}};
+  const NamedFile others[] = {{"--graph", arguments.graph},
+                              {"--weights", arguments.weights},
+                              {"--previous", arguments.previous},
+                              {"--parts-file", arguments.parts_file},
+                              {"--vtk", arguments.vtk}};
   for (const NamedFile& other : others)
     if (!other.name.empty()) throw InputError(fmt::format("{} does not go with --dynamic: leave it out", other.option));
   if (arguments.nodes > 0) throw InputError("--nodes does not go with --dynamic: leave it out");
   if (arguments.parts[0].nodes > 0) throw InputError("--dynamic takes parts of one level: --parts N");
   if (arguments.refine > 0) throw InputError("--refine does not go with --dynamic: leave it out");
+  if (!arguments.picture.empty() && arguments.draw != "parts")
+    throw InputError(fmt::format("--draw {} does not go with --dynamic: its picture shows parts", arguments.draw));
+  if (!arguments.picture.empty() && !pictures_available())
+    throw InputError("--picture: this build has no libpng; install libpng-dev, then configure and build again");
   if (arguments.chart != "none") throw InputError("--chart does not go with --dynamic: leave it out");
 }
 
@@ -124,6 +75,9 @@ class DynamicStudy {
     std::iota(ids_.begin(), ids_.end(), std::uint64_t{0});
     tree_ = std::make_unique<StudyTree>(comm_, points_.points().dim, options_, curve_);
   }
+
+  /// Points and the part of each, after the last round.
+  [[nodiscard]] Drawing drawing() const { return {.points = points_.points(), .part = part_}; }
 
   /// The tree of the input: round 0.
   DynamicRow start() {
@@ -280,11 +234,10 @@ void print_rows(std::span<const DynamicRow> rows) {
     fmt::print(fmt::runtime(kForm), "round", "erase s", "insert s", "move s", "adjust s", "cut s", "rebuild s",
                "updates/s", "depth", "leaves", "load max", "moved", "new tree");
   const auto seconds = [](double s) { return fmt::format("{:.4g}", s); };
-  const Json json = row_json(r);
   fmt::print(fmt::runtime(kForm), r.round, seconds(r.erase_s), seconds(r.insert_s), seconds(r.move_s),
-             seconds(r.adjust_s), seconds(r.cut_s), seconds(r.rebuild_s),
-             fmt::format("{:.3g}", json["updates_per_s"].get<double>()), r.depth, r.leaves,
-             fmt::format("{:.8g}", r.quality.load_max), r.moved_weight, r.new_tree_s ? seconds(*r.new_tree_s) : "-");
+             seconds(r.adjust_s), seconds(r.cut_s), seconds(r.rebuild_s), fmt::format("{:.3g}", r.updates_per_s()),
+             r.depth, r.leaves, fmt::format("{:.8g}", r.quality.load_max), r.moved_weight,
+             r.new_tree_s ? seconds(*r.new_tree_s) : "-");
   std::fflush(stdout);
 }
 
@@ -293,7 +246,7 @@ void print_summary(std::span<const DynamicRow> rows) {
   double own = 0, anew = 0, updates = 0, update_s = 0;
   int compared = 0;
   for (const DynamicRow& r : rows.subspan(1)) {
-    updates += static_cast<double>(r.erased + r.inserted + r.moved);
+    updates += r.updates();
     update_s += r.update_s();
     own += r.new_tree_s ? r.all_s() : 0;
     anew += r.new_tree_s.value_or(0);
@@ -322,14 +275,14 @@ int dynamic_command(const PartitionArguments& arguments) {
   (void)curve_of(arguments);
   (void)partitioners::splitter_from_name(arguments.splitter);
   const partitioners::InputSpec spec = partitioners::parse_input(arguments.input, arguments.dim);
-  const NamedFile outputs[] = {{"--csv", arguments.csv}};
+  const NamedFile outputs[] = {{"--csv", arguments.csv}, {"--json", arguments.json}, {"--picture", arguments.picture}};
   const NamedFile inputs[] = {{"--input", spec.path}};
   partitioners::check_together(comm, [&] {
     if (comm.is_root()) check_output_files(outputs, inputs, arguments.force);
   });
   set_threads_and_tell(comm, arguments.threads);
   std::vector<double> start;
-  int dim = 0;
+  DynamicInput made;
   {
     PartitionInput size;
     size.spec = spec;
@@ -339,12 +292,15 @@ int dynamic_command(const PartitionArguments& arguments) {
     if (input.weighted)
       throw InputError(
           fmt::format("--dynamic counts every point as 1, and {} has weights: use points without", input.name));
+    if (!arguments.picture.empty() && input.dim != 2)
+      throw InputError(
+          fmt::format("--picture: {} has {} dimensions; with --dynamic pictures show 2", input.name, input.dim));
     if (comm.is_root())
       for (const std::string& note : input.notes) fmt::print(stderr, "amrbench: note: {}\n", note);
     start.assign(input.points.begin(), input.points.end());
-    dim = input.dim;
+    made = {input.name, input.size, input.dim, input.notes};
   }
-  DynamicStudy study(comm, arguments, ChangingPoints(std::move(start), dim, arguments.batch, arguments.shift));
+  DynamicStudy study(comm, arguments, ChangingPoints(std::move(start), made.dim, arguments.batch, arguments.shift));
   std::vector<DynamicRow> rows{study.start()};
   if (comm.is_root()) print_rows(rows);
   for (int round = 1; round <= arguments.dynamic_rounds; ++round) {
@@ -353,13 +309,16 @@ int dynamic_command(const PartitionArguments& arguments) {
     rows.push_back(study.round(round, measured));
     if (comm.is_root()) print_rows(rows);
   }
+  const support::Json record = dynamic_record(comm, arguments, made, rows);
   if (!comm.is_root()) return 0;
   print_summary(rows);
-  if (arguments.csv.empty()) return 0;
-  std::vector<Json> lines;
-  for (const DynamicRow& row : rows) lines.push_back(row_json(row));
-  support::write_file_atomically(arguments.csv, support::rows_to_csv(lines),
-                                 arguments.force ? support::Existing::replace : support::Existing::refuse);
+  const auto existing = arguments.force ? support::Existing::replace : support::Existing::refuse;
+  if (!arguments.picture.empty())
+    support::write_file_atomically(arguments.picture, png_picture(study.drawing(), arguments.pixels), existing);
+  if (!arguments.csv.empty()) support::write_file_atomically(arguments.csv, dynamic_csv(rows), existing);
+  if (!arguments.json.empty())
+    support::write_file_atomically(
+        arguments.json, record.dump(2, ' ', false, support::Json::error_handler_t::replace) + "\n", existing);
   return 0;
 }
 

@@ -80,9 +80,11 @@ class DynamicTree {
   /// Adds points to their leaves. Coordinates must be finite. O(log(n / bucket)) a point.
   virtual void insert(const PointBatch& batch) = 0;
   /// Takes away, for each entry, one point of that identity at exactly these coordinates (weights are not looked at).
-  /// found: one an entry, or empty; set to 1 where there was one, else 0. Returns how many there were. O(log(n /
-  /// bucket) + bucket) a point.
-  virtual std::size_t erase(const PointBatch& batch, std::span<std::uint8_t> found = {}) = 0;
+  /// found: one an entry, or empty; set to 1 where there was one, else 0. weights: the same, set to what the point
+  /// weighed, 0 where there was none and in trees without. Returns how many there were. O(log(n / bucket) + bucket) a
+  /// point.
+  virtual std::size_t erase(const PointBatch& batch, std::span<std::uint8_t> found = {},
+                            std::span<std::uint64_t> weights = {}) = 0;
   /// Moves, for each entry, one point of that identity from batch.points to `to`; its weight stays. In one pass where
   /// it stays in its leaf. All are taken away before any is put down again. Otherwise as erase().
   virtual std::size_t move(const PointBatch& batch, PointView<double> to, std::span<std::uint8_t> found = {}) = 0;

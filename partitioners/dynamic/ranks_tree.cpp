@@ -17,11 +17,13 @@ namespace amrbench::partitioners {
 struct DynamicRanksTree::Rows {
   std::vector<std::size_t> start;
   std::vector<std::uint64_t> ids;
-  std::vector<double> x, to;  ///< dim a point; to: of moves
+  std::vector<std::uint64_t> weights;  ///< empty in trees without
+  std::vector<double> x, to;           ///< dim a point; to: of moves
 
   [[nodiscard]] std::size_t count(std::size_t k) const { return start[k + 1] - start[k]; }
   [[nodiscard]] PointBatch batch(std::size_t k, int dim) const {
-    return {std::span(ids).subspan(start[k], count(k)), view(x, k, dim)};
+    return {std::span(ids).subspan(start[k], count(k)), view(x, k, dim),
+            weights.empty() ? std::span<const std::uint64_t>{} : std::span(weights).subspan(start[k], count(k))};
   }
   [[nodiscard]] PointView<double> view(const std::vector<double>& from, std::size_t k, int dim) const {
     const auto d = static_cast<std::size_t>(dim);
@@ -32,7 +34,6 @@ struct DynamicRanksTree::Rows {
 DynamicRanksTree::DynamicRanksTree(const support::Communicator& comm, int dim, const RanksTreeOptions& options)
     : comm_(comm), dim_(dim), options_(options), owner_(1, 0), counts_(1, 0) {
   using support::InputError;
-  if (options.tree.weighted) throw InputError("a dynamic tree over ranks takes points without weights");
   if (options.domains < 1 || options.domains > std::size_t{1} << 20 || !std::has_single_bit(options.domains))
     throw InputError("domains is " + std::to_string(options.domains) + ": must be a power of two from 1 to 2^20");
   if (options.message_bytes < 1) throw InputError("message_bytes is 0: must be at least 1");
@@ -41,9 +42,9 @@ DynamicRanksTree::DynamicRanksTree(const support::Communicator& comm, int dim, c
   if (comm.rank() == 0) trees_.push_back(std::move(first));
 }
 
-void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool moves, bool finite,
-                             std::size_t more) const {
+void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, Change change, std::size_t more) const {
   using support::InputError;
+  const bool moves = change == Change::move;
   check_together(comm_, [&] {
     const auto d = static_cast<std::size_t>(dim_);
     for (const PointView<double>& points : {batch.points, moves ? to : batch.points}) {
@@ -55,11 +56,14 @@ void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool
                          std::to_string(points.data.size()) + " coordinates: give " + std::to_string(dim_) +
                          " a point");
     }
-    if (!batch.weights.empty()) throw InputError("a dynamic tree over ranks takes points without weights");
+    if (change == Change::insert && batch.weights.size() != (options_.tree.weighted ? batch.ids.size() : 0))
+      throw InputError("a batch of " + std::to_string(batch.ids.size()) + " points has " +
+                       std::to_string(batch.weights.size()) + " weights: give " +
+                       (options_.tree.weighted ? "one a point" : "none to a tree without"));
     if (size_ + more >= std::numeric_limits<std::uint32_t>::max() / 2)
       throw InputError(std::to_string(size_ + more) + " points are too many: a dynamic tree holds fewer than 2^31 - 1");
     const std::span<const double> put = moves ? to.data : batch.points.data;
-    if (finite && !std::all_of(put.begin(), put.end(), [](double v) { return std::isfinite(v); }))
+    if (change != Change::erase && !std::all_of(put.begin(), put.end(), [](double v) { return std::isfinite(v); }))
       throw InputError("a batch has a coordinate that is not finite");
   });
 }
@@ -68,7 +72,7 @@ void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, bool
 auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Rows {
   const auto d = static_cast<std::size_t>(dim_);
   const auto ranks = static_cast<std::size_t>(comm_.size());
-  const std::size_t words = 1 + d + (to.data.empty() ? 0 : d);
+  const std::size_t at_x = head(), at_to = at_x + d, words = at_to + (to.data.empty() ? 0 : d);
   std::vector<int> target(batch.ids.size());
   std::vector<std::size_t> counts(ranks), at(ranks);
 #pragma omp parallel for num_threads(team_size(options_.tree.threads)) schedule(static) if (target.size() >= 4096)
@@ -80,8 +84,9 @@ auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Ro
     std::uint64_t* row = out.data() + at[static_cast<std::size_t>(target[i])];
     at[static_cast<std::size_t>(target[i])] += words;
     row[0] = batch.ids[i];
-    for (std::size_t k = 0; k < d; ++k) row[1 + k] = std::bit_cast<std::uint64_t>(batch.points[i][k]);
-    for (std::size_t k = d + 1; k < words; ++k) row[k] = std::bit_cast<std::uint64_t>(to[i][k - d - 1]);
+    if (options_.tree.weighted) row[1] = batch.weights.empty() ? 0 : batch.weights[i];
+    for (std::size_t k = 0; k < d; ++k) row[at_x + k] = std::bit_cast<std::uint64_t>(batch.points[i][k]);
+    for (std::size_t k = at_to; k < words; ++k) row[k] = std::bit_cast<std::uint64_t>(to[i][k - at_to]);
   }
   // A rank without entries does not know whether the others' are moves: rows say it by their length.
   const std::size_t width = support::all_max(comm_, out.empty() ? std::size_t{0} : words);
@@ -98,26 +103,29 @@ auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Ro
 auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Rows {
   const auto d = static_cast<std::size_t>(dim_);
   const std::size_t n = width == 0 ? 0 : in.size() / width;
-  const bool moves = width > 1 + d;
+  const std::size_t at_x = head(), at_to = at_x + d;
+  const bool moves = width > at_to;
   Rows rows;
   rows.start.assign(trees_.size() + 1, 0);
   std::vector<std::uint32_t> place(n);
   std::vector<double> x(d);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < d; ++k) x[k] = std::bit_cast<double>(in[i * width + 1 + k]);
+    for (std::size_t k = 0; k < d; ++k) x[k] = std::bit_cast<double>(in[i * width + at_x + k]);
     place[i] = static_cast<std::uint32_t>(top_.domain_of(x.data()) - first_);
     ++rows.start[place[i] + 1];
   }
   for (std::size_t k = 0; k < trees_.size(); ++k) rows.start[k + 1] += rows.start[k];
   std::vector<std::size_t> next = rows.start;
   rows.ids.resize(n);
+  rows.weights.resize(options_.tree.weighted ? n : 0);
   rows.x.resize(n * d);
   rows.to.resize(moves ? n * d : 0);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t j = next[place[i]]++;
     rows.ids[j] = in[i * width];
-    for (std::size_t k = 0; k < d; ++k) rows.x[j * d + k] = std::bit_cast<double>(in[i * width + 1 + k]);
-    for (std::size_t k = 0; moves && k < d; ++k) rows.to[j * d + k] = std::bit_cast<double>(in[i * width + 1 + d + k]);
+    if (options_.tree.weighted) rows.weights[j] = in[i * width + 1];
+    for (std::size_t k = 0; k < d; ++k) rows.x[j * d + k] = std::bit_cast<double>(in[i * width + at_x + k]);
+    for (std::size_t k = 0; moves && k < d; ++k) rows.to[j * d + k] = std::bit_cast<double>(in[i * width + at_to + k]);
   }
   return rows;
 }
@@ -129,9 +137,9 @@ void DynamicRanksTree::insert_rows(const Rows& rows) {
 
 void DynamicRanksTree::insert(const PointBatch& batch) {
   const std::size_t more = support::all_sum(comm_, batch.ids.size());
-  check(batch, batch.points, false, true, more);
+  check(batch, batch.points, Change::insert, more);
   if (size_ == 0) {
-    build({batch.ids.begin(), batch.ids.end()}, {batch.points.data.begin(), batch.points.data.end()});
+    build(batch);
   } else {
     insert_rows(send(batch, {{}, dim_}));
     size_ += more;
@@ -139,7 +147,7 @@ void DynamicRanksTree::insert(const PointBatch& batch) {
 }
 
 std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
-  check(batch, batch.points, false, false, 0);
+  check(batch, batch.points, Change::erase, 0);
   const Rows rows = send(batch, {{}, dim_});
   std::size_t taken = 0;
   for (std::size_t k = 0; k < trees_.size(); ++k)
@@ -150,10 +158,10 @@ std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
 }
 
 std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to) {
-  check(batch, to, true, true, 0);
+  check(batch, to, Change::move, 0);
   const Rows rows = send(batch, to);
   const auto d = static_cast<std::size_t>(dim_);
-  std::vector<std::uint64_t> left;
+  std::vector<std::uint64_t> left, left_weights;
   std::vector<double> left_to;
   std::size_t moved = 0;
   for (std::size_t k = 0; k < trees_.size(); ++k) {
@@ -168,16 +176,18 @@ std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to
       towards[leaves].insert(towards[leaves].end(), x, x + d);
     }
     std::vector<std::uint8_t> found(ids[1].size());
-    moved += trees_[k]->erase({ids[1], {from[1], dim_}}, found);
+    std::vector<std::uint64_t> weights(options_.tree.weighted ? ids[1].size() : 0);
+    moved += trees_[k]->erase({ids[1], {from[1], dim_}}, found, weights);
     moved += trees_[k]->move({ids[0], {from[0], dim_}}, {towards[0], dim_});
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] == 0) continue;
       left.push_back(ids[1][i]);
+      if (options_.tree.weighted) left_weights.push_back(weights[i]);
       left_to.insert(left_to.end(), towards[1].begin() + static_cast<std::ptrdiff_t>(i * d),
                      towards[1].begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
     }
   }
-  insert_rows(send({left, {left_to, dim_}}, {{}, dim_}));
+  insert_rows(send({left, {left_to, dim_}, left_weights}, {{}, dim_}));
   return support::all_sum(comm_, moved);
 }
 
@@ -220,22 +230,24 @@ Adjustments DynamicRanksTree::adjust() {
 }
 
 void DynamicRanksTree::rebuild() {
-  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> ids, weights;
   std::vector<double> x;
   for (auto& tree : trees_) {
     const DynamicSnapshot shot = tree->snapshot();
     ids.insert(ids.end(), shot.ids.begin(), shot.ids.end());
+    weights.insert(weights.end(), shot.weights.begin(), shot.weights.end());
     x.insert(x.end(), shot.coordinates.begin(), shot.coordinates.end());
     tree.reset();
   }
   trees_.clear();
-  build(std::move(ids), std::move(x));
+  build({ids, {x, dim_}, weights});
 }
 
 /// The upper tree and all domains of these points of this rank and those of the others.
-void DynamicRanksTree::build(std::vector<std::uint64_t> ids, std::vector<double> x) {
+void DynamicRanksTree::build(const PointBatch& points) {
   const auto& tree = options_.tree;
-  top_.build(comm_, {x, dim_}, {tree.splitter == Splitter::midpoint, tree.bucket, options_.domains}, options_.curve);
+  top_.build(comm_, points.points, {tree.splitter == Splitter::midpoint, tree.bucket, options_.domains},
+             options_.curve);
   size_ = 0;
   for (std::size_t d = 0; d < top_.domains(); ++d) size_ += top_.built(d);
   ++builds_;
@@ -255,7 +267,7 @@ void DynamicRanksTree::build(std::vector<std::uint64_t> ids, std::vector<double>
     trees_.push_back(make_dynamic_tree(dim_, tree));
     trees_.back()->enter(top_.entrance(static_cast<std::size_t>(at - owner_.begin())));
   }
-  insert_rows(send({ids, {x, dim_}}, {{}, dim_}));
+  insert_rows(send(points, {{}, dim_}));
   for (const auto& one : trees_) one->rebuild();
   count();
 }

@@ -12,12 +12,14 @@
 // - every domain holds what dynamic_tree.hpp promises of a tree, so no leaf is above the bucket.
 // - no domain has more than 2 * max(ceil(n / domains), bucket) points, and a leaf lies at most ceil(log2(n / bucket)) +
 //   4 levels below the root. With ties, and with midpoint, a domain has at most twice what the largest had when built.
-// - a part exceeds the mean by a leaf at most.
+// - a part exceeds the mean by a leaf at most, in weighted trees by the weight of one.
 // These are not the parts of one DynamicTree: that one's bounds of depth and balance look at the whole tree, so it
 // builds subtrees anew that span domains, and its leaves' planes follow from that. Here the upper tree is built anew as
 // a whole, when a domain has outgrown the bound above: at least n / domains updates after the last time.
 //
-// Points weigh 1. Source: document 001, sections 2.8 (operations) and 2.9 (top nodes, bounded rounds, local subtrees).
+// Domains are cut and dealt out by points in weighted trees too; weights count where parts are cut. Points with the
+// same identity at the same place must weigh the same: which of them goes first is not settled. Source: document 001,
+// sections 2.8 (operations) and 2.9 (top nodes, bounded rounds, local subtrees).
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,7 +33,7 @@
 namespace amrbench::partitioners {
 
 struct RanksTreeOptions {
-  DynamicTreeOptions tree;               ///< weighted: false
+  DynamicTreeOptions tree;
   TreeCurve curve = TreeCurve::gensfc;   ///< morton above 3 dimensions
   std::size_t domains = 64;              ///< 1 to 2^20, a power of two; ranks beyond have no points
   std::size_t message_bytes = 1U << 20;  ///< most from one rank to another at once, but one number
@@ -50,7 +52,8 @@ class DynamicRanksTree {
   /// Keeps `comm`, which must outlive it; throws as make_dynamic_tree(). Empty.
   DynamicRanksTree(const support::Communicator& comm, int dim, const RanksTreeOptions& options);
 
-  /// This rank's share of a batch, none too. Adds points; the first ones make the upper tree.
+  /// This rank's share of a batch, none too; weights: one a point in weighted trees. Adds points; the first ones make
+  /// the upper tree.
   void insert(const PointBatch& batch);
   /// As DynamicTree::erase(); the number is that of all ranks.
   std::size_t erase(const PointBatch& batch);
@@ -84,12 +87,15 @@ class DynamicRanksTree {
  private:
   struct Rows;
   using Words = std::vector<std::uint64_t>;
+  enum class Change : std::uint8_t { insert, erase, move };
   /// more: points that all ranks want to add. Throws support::InputError.
-  void check(const PointBatch& batch, PointView<double> to, bool moves, bool finite, std::size_t more) const;
+  void check(const PointBatch& batch, PointView<double> to, Change change, std::size_t more) const;
   [[nodiscard]] Rows send(const PointBatch& batch, PointView<double> to);
   [[nodiscard]] Rows by_domain(const Words& in, std::size_t width) const;
+  /// Words of a row before its coordinates: identity, and weight if any.
+  [[nodiscard]] std::size_t head() const { return options_.tree.weighted ? 2 : 1; }
   void insert_rows(const Rows& rows);
-  void build(std::vector<std::uint64_t> ids, std::vector<double> x);
+  void build(const PointBatch& points);
   [[nodiscard]] bool outgrown() const;
   void count();
 

@@ -238,15 +238,19 @@ void Tree<R>::shrink(Leaf<R>& leaf) {
 }
 
 template <class R>
-std::size_t Tree<R>::erase(const PointBatch& batch, std::span<std::uint8_t> found) {
+std::size_t Tree<R>::erase(const PointBatch& batch, std::span<std::uint8_t> found, std::span<std::uint64_t> weights) {
   check_batch(batch, false);
   sort_by_leaf(batch.points);
   std::fill(found.begin(), found.end(), std::uint8_t{0});
+  std::fill(weights.begin(), weights.end(), std::uint64_t{0});
   std::size_t taken = 0;
   for_leaves(entries_, entry_count_, true, [&](Leaf<R>& leaf, const Entry* first, const Entry* last) {
     const std::uint32_t there = leaf.count;
-    take_away(leaf, first, last, batch, [&](const Entry& e, const R&) {
+    take_away(leaf, first, last, batch, [&](const Entry& e, [[maybe_unused]] const R& r) {
       if (!found.empty()) found[e.value] = 1;
+      if constexpr (R::kWeighted) {
+        if (!weights.empty()) weights[e.value] = r.weight;
+      }
       return true;
     });
 #pragma omp atomic

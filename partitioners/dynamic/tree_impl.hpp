@@ -36,7 +36,7 @@ class Tree final : public DynamicTree {
   Tree(int dim, const DynamicTreeOptions& options, int threads);
 
   void insert(const PointBatch& batch) override;
-  std::size_t erase(const PointBatch& batch, std::span<std::uint8_t> found) override;
+  std::size_t erase(const PointBatch& batch, std::span<std::uint8_t> found, std::span<std::uint64_t> weights) override;
   std::size_t move(const PointBatch& batch, PointView<double> to, std::span<std::uint8_t> found) override;
   Adjustments adjust() override;
   void rebuild() override;

@@ -61,6 +61,7 @@ _NEEDED: dict[str, dict[str, type]] = {
             "mesh_crc_hex": str},
     "partition": {"input.name": str, "options": dict, **_PROVENANCE, "rows[].method": str, "rows[].parts": int,
                   "rows[].load_max": float, "rows[].time_s": float},
+    "dynamic": {"input.name": str, "options": dict, **_PROVENANCE, "rows[].round": int, "rows[].updates_per_s": float},
     "orb": {"input": str, "method": str, "n": int, "leaves": int, "time_s": float, "times_s[]": float,
             "copy_bandwidth_bytes_per_s": float, "levels": list, **_PROVENANCE},
     "replay": {"trace": str, "options": dict, **_PROVENANCE, "rows[].ranks": int, "rows[].partition": str,
@@ -170,7 +171,7 @@ def rows(record: Record) -> list[dict[str, Value]]:
     if record.kind in ("gpu_runs", "orb_list"):
         return [flatten(one) for one in members(record)]
     data = record.data
-    if record.kind in ("partition", "replay", "orb_bench", "orb_zoltan"):
+    if record.kind in ("partition", "dynamic", "replay", "orb_bench", "orb_zoltan"):
         header = dict(_flat("", {name: value for name, value in data.items() if name != "rows"}))
         return [{**header, **dict(_flat("", row))} for row in data["rows"]]
     if record.kind in ("benchmark", "benchmark_medians"):
@@ -226,7 +227,7 @@ def _kind(path: pathlib.Path, data: Any) -> str:
         schema = one.get("schema", SCHEMA)
         if isinstance(schema, bool) or schema != SCHEMA:
             raise RecordError(path, f"a {kind} record of schema {schema}; schema {SCHEMA} is read")
-    if kind in ("run", "partition", "orb", "replay", "study") and "schema" not in data:
+    if kind in ("run", "partition", "dynamic", "orb", "replay", "study") and "schema" not in data:
         raise RecordError(path, f"a {kind} record without schema; schema {SCHEMA} is read")
     return kind
 
@@ -239,6 +240,8 @@ def _kind_of(data: Any) -> str:
     program, command = data.get("program"), data.get("command")
     if data.get("kind") == "study":
         return "study"
+    if program == "amrbench" and command == "partition --dynamic":
+        return "dynamic"
     if program == "amrbench":
         return command if command in ("partition", "replay") else "run" if {"totals", "config"} & data.keys() else ""
     if program in ("amrbench orb", "miniAMR"):

@@ -173,15 +173,23 @@ class Partition(unittest.TestCase):
         for row in record["rows"]:
             self.assertLessEqual(row["load_max"] - row["load_min"], 2)
             self.assertGreater(row["edge_cut_max"], 0)
+        self.done("--input", "sphere:4", "--method", "gensfc,kd_compact", "--parts", "7,24", "--chart", "conformal",
+                  "--splitter", "compact_parts", "--json", "c.json")
+        rows = self.load("c.json")["rows"]
+        for curve, tree in zip(rows[:2], rows[2:]):
+            for column in ("parts", "load_max", "edge_cut_max", "edge_cut_total", "degree_max"):
+                self.assertEqual(curve[column], tree[column])
         self.done("--input", "sphere:4", "--method", "kd_parts", "--parts", "8", "--picture", "s.png")
         self.done("--input", "tetrahedra:300", "--method", "gensfc", "--parts", "4", "--json", "t.json")
         self.assertIsNotNone(self.load("t.json")["rows"][0]["edge_cut_max"])
         self.refused("--input", "grid:4x4", "--method", "gensfc", "--parts", "2", "--chart", "hemispheres",
                      says="points of 2 dimensions")
+        self.refused("--input", "sphere:2", "--method", "gensfc", "--parts", "2", "--splitter", "part",
+                     says="octree, parts, compact_parts, or TOP:LEVELS:BELOW")
         self.refused("--input", "uniform:9", "--method", "gensfc", "--parts", "2", "--chart", "hemispheres",
                      says="all must lie on one sphere")
         self.refused("--input", "sphere:2", "--method", "gensfc", "--parts", "2", "--chart", "mercator",
-                     says="--chart mercator: must be none or hemispheres")
+                     says="--chart mercator: must be none, hemispheres or conformal")
         self.refused("--input", "tetrahedra:300", "--method", "gensfc", "--parts", "4", "--picture", "t.png",
                      says="has 3 dimensions")
 
@@ -434,6 +442,33 @@ class Partition(unittest.TestCase):
         self.assertIn("of 12 rounds compared", out)
         self.assertIn("mean of 3 rounds", out)
 
+    def test_dynamic_json_holds_the_rows_of_the_csv(self):
+        _, rows = self.dynamic_study("j.csv", "--json", "j.json", "--compare", "--cut-every", "4")
+        record = self.load("j.json")
+        self.assertEqual((record["schema"], record["command"]), (1, "partition --dynamic"))
+        self.assertEqual(record["input"], {"name": "cluster:3000:3:2", "points": 3000, "dim": 3})
+        self.assertEqual((record["options"]["method"], record["options"]["parts"], record["options"]["rounds"]),
+                         ("gensfc", 8, 12))
+        self.assertEqual(len(record["rows"]), len(rows))
+        for line, row in zip(record["rows"], rows):
+            self.assertEqual(list(line), list(row))
+            for name, value in line.items():
+                self.assertEqual(row[name] == "", value is None)
+                if value is not None:
+                    self.assertEqual(float(row[name]), value)
+        self.refused("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2", "--json", "j.json",
+                     says="j.json: exists")
+
+    def test_dynamic_picture_shows_the_last_round(self):
+        pictures = []
+        for ranks in (2, 3):
+            self.done("--input", "cluster:2000:2:1", "--method", "hilbert", "--parts", "9", "--splitter", "selection",
+                      "--dynamic", "3", "--picture", f"p{ranks}.png", "--pixels", "200", ranks=ranks)
+            with open(self.path(f"p{ranks}.png"), "rb") as file:
+                pictures.append(file.read())
+        self.assertEqual(pictures[0][:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(pictures[0], pictures[1])
+
     def test_dynamic_is_the_same_on_any_threads(self):
         kept = []
         for threads in ("1", "3"):
@@ -457,7 +492,9 @@ class Partition(unittest.TestCase):
 
     def test_dynamic_refuses_what_does_not_go_with_it(self):
         base = ("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2")
-        self.refused(*base, "--json", "x.json", says="--json does not go with --dynamic")
+        self.refused(*base, "--picture", "x.png", says="has 3 dimensions; with --dynamic pictures show 2")
+        self.refused(*base, "--picture", "x.png", "--draw", "curve", says="--draw curve does not go with --dynamic")
+        self.refused(*base, "--vtk", "x.vtk", says="--vtk does not go with --dynamic")
         self.refused(*base, "--weights", "random:1", says="--weights does not go with --dynamic")
         self.refused(*base, "--splitter", "sampled_median", says="takes midpoint, median or selection")
         self.refused("--input", "uniform:500", "--method", "orb", "--parts", "4", "--dynamic", "2",

@@ -1,9 +1,11 @@
 // Two hemispheres in the plane, and the curve that runs over both.
 #include "partitioners/chart.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -78,6 +80,59 @@ TEST(Hemispheres, RefuseWhatIsNoSphere) {
   EXPECT_EQ(refusal({}, 3), "");
   EXPECT_EQ(refusal({0, 0, 5, 0, 5, 0}, 3), "");
   EXPECT_THROW(chart_from_name("mercator", "--chart"), support::InputError);
+}
+
+TEST(ConformalChart, KeepsAngles) {
+  const std::uint64_t seed = 11;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  constexpr double kStep = 1e-5;
+  // Threes: a point, and a step from it along two tangents at a right angle.
+  std::vector<double> x;
+  const std::vector<double> centres = random_sphere(400, seed, 1);
+  for (std::size_t i = 0; i < centres.size(); i += 3) {
+    const double* p = &centres[i];
+    const double q[3] = {p[1], p[2], p[0]};  // as good as random
+    double u[3] = {p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]};
+    const double length = std::hypot(u[0], u[1], u[2]);
+    for (double& c : u) c /= length;
+    const double v[3] = {p[1] * u[2] - p[2] * u[1], p[2] * u[0] - p[0] * u[2], p[0] * u[1] - p[1] * u[0]};
+    x.insert(x.end(), p, p + 3);
+    for (const double* t : {static_cast<const double*>(u), v})
+      for (int d = 0; d < 3; ++d) x.push_back(p[d] + kStep * t[d]);
+  }
+  const auto half = hemispheres({x, 3}, {}, 2, 0, Chart::conformal);
+  std::vector<std::array<double, 2>> flat(x.size() / 3);
+  std::vector<int> side(flat.size());
+  for (std::size_t h = 0; h < 2; ++h) {
+    for (std::size_t k = 0; k < half[h].point.size(); ++k) {
+      flat[half[h].point[k]] = {half[h].flat[2 * k], half[h].flat[2 * k + 1]};
+      side[half[h].point[k]] = static_cast<int>(h);
+    }
+  }
+  std::size_t looked_at = 0;
+  for (std::size_t i = 0; i < flat.size(); i += 3) {
+    if (side[i] != side[i + 1] || side[i] != side[i + 2]) continue;
+    ++looked_at;
+    const double a[2] = {flat[i + 1][0] - flat[i][0], flat[i + 1][1] - flat[i][1]};
+    const double b[2] = {flat[i + 2][0] - flat[i][0], flat[i + 2][1] - flat[i][1]};
+    const double length = std::hypot(a[0], a[1]);
+    EXPECT_NEAR(std::hypot(b[0], b[1]) / length, 1, 1e-3);
+    EXPECT_NEAR((a[0] * b[0] + a[1] * b[1]) / (length * length), 0, 1e-3);
+  }
+  EXPECT_GT(looked_at, 300U);
+}
+
+TEST(ConformalChart, PoleHalvesTheWeight) {
+  // All weight at y > 0 and, mostly, z > 0; x halves it.
+  std::vector<double> x = random_sphere(3000, 5, 2);
+  std::vector<std::uint64_t> weights;
+  for (std::size_t i = 0; i < x.size(); i += 3) weights.push_back(x[i + 1] < 0 ? 0 : x[i + 2] > 0 ? 10 : 1);
+  const PointView<double> points{x, 3};
+  const auto half = hemispheres(points, weights, 64, 0, Chart::conformal);
+  EXPECT_EQ(half[0].parts, 32);
+  for (std::size_t h = 0; h < 2; ++h)
+    for (const std::uint32_t i : half[h].point) EXPECT_GT(points[i][0] * (h == 0 ? 1 : -1), -0.3);
+  EXPECT_NE(hemispheres(points, weights, 64)[0].parts, 32);
 }
 
 TEST(CurveEntrance, AnyCornerGivesTheReflectedCurve) {
@@ -176,13 +231,23 @@ TEST(ChartedCurve, WeightsGoWithTheirPoints) {
 TEST(ChartedParts, AreEvenAndNumberedNorthFirst) {
   const PointInput input = load_input("sphere:4");
   const PointView<double> points = input.problem().points;
-  for (const char* name : {"kd_parts", "kd_parts_hilbert", "kd_parts_morton", "gensfc"}) {
+  struct Case {
+    const char* name;
+    Chart chart;
+    const char* splitter;
+  };
+  for (const auto& [name, chart, splitter] :
+       {Case{"kd_parts", Chart::hemispheres, "midpoint"}, Case{"kd_parts_hilbert", Chart::hemispheres, "midpoint"},
+        Case{"kd_parts_morton", Chart::conformal, "midpoint"}, Case{"gensfc", Chart::hemispheres, "midpoint"},
+        Case{"gensfc", Chart::conformal, "parts"}, Case{"hilbert", Chart::hemispheres, "compact_parts"},
+        Case{"kd_compact", Chart::conformal, "midpoint"}}) {
     auto partitioner = make_partitioner(name);
     for (const int parts : {1, 2, 3, 16, 37, 300}) {
-      SCOPED_TRACE(std::string(name) + " " + std::to_string(parts));
+      SCOPED_TRACE(fmt::format("{} {} {} {}", name, chart_name(chart), splitter, parts));
       PartitionOptions options;
       options.parts = parts;
-      options.chart = Chart::hemispheres;
+      options.chart = chart;
+      options.splitter = splitter;
       const PartitionResult result = partitioner->partition(input.problem(), options);
       std::vector<std::size_t> load(static_cast<std::size_t>(parts));
       std::vector<double> height(static_cast<std::size_t>(parts));

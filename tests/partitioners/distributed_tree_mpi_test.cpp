@@ -39,13 +39,14 @@ struct Case {
   int parts = 1;
   TreeCurve curve = TreeCurve::gensfc;
   bool parts_tree = false;
+  bool compact = false;
   std::uint64_t cell_points = 0;
   std::size_t message_bytes = 1U << 20U;
   Spread spread = Spread::even;
 };
 
 PartitionResult on_one_rank(const std::vector<double>& x, int dim, const std::vector<double>& weights, const Case& c) {
-  const auto method = c.parts_tree ? make_parts_tree_method(c.curve) : make_curve_method(c.curve);
+  const auto method = c.parts_tree ? make_parts_tree_method(c.curve, c.compact) : make_curve_method(c.curve);
   return method->partition({.points = {x, dim}, .weights = weights},
                            {.parts = c.parts, .threads = 1, .bucket = c.bucket, .splitter = c.splitter});
 }
@@ -59,6 +60,7 @@ DistributedTree on_ranks(const Communicator& comm, const std::vector<double>& x,
   options.tree.bucket = c.bucket;
   options.tree.threads = threads;
   options.tree.parts = c.parts_tree ? c.parts : 0;
+  options.tree.compact_parts = c.compact;
   options.curve = c.curve;
   options.slices = c.parts;
   options.cell_points = c.cell_points;
@@ -94,6 +96,7 @@ TEST(DistributedTree, EqualsOneProcess) {
     c.bucket = 1 + rng() % 40;
     c.parts = static_cast<int>(1 + rng() % 100);
     c.parts_tree = rng() % 2 == 0;
+    c.compact = seed % 3 == 0;
     c.curve = dim > 3 ? TreeCurve::morton : static_cast<TreeCurve>(rng() % 3);
     c.cell_points = rng() % 4 == 0 ? 0 : 1 + rng() % 300;
     c.message_bytes = rng() % 2 == 0 ? 1U << 20U : 1 + rng() % 400;
@@ -103,7 +106,7 @@ TEST(DistributedTree, EqualsOneProcess) {
     for (double& w : weights) w = style == 0 ? 0 : style == 1 ? double(rng() % 5) : std::exp(double(rng() % 20));
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + kind_name(kind) + ", dim " + std::to_string(dim) + ", n " +
                  std::to_string(n) + ", " + c.splitter + ", parts " + std::to_string(c.parts) +
-                 (c.parts_tree ? " of the tree" : " of the curve"));
+                 (c.parts_tree ? " of the tree" : " of the curve") + (c.compact ? ", compact" : ""));
     compare(comm, make_points<double>(kind, n, dim, rng()), dim, weights, c, static_cast<int>(1 + seed % 2));
     if (HasFatalFailure()) return;
   }
@@ -114,10 +117,12 @@ TEST(DistributedTree, GridsAndEveryCurve) {
   for (const Grid grid : {Grid{32, 32, 32}, Grid{20, 10, 15}, Grid{96, 64, 1}, Grid{33, 17, 1}})
     for (const TreeCurve curve : {TreeCurve::morton, TreeCurve::hilbert, TreeCurve::gensfc})
       for (const bool tree : {false, true}) {
-        Case c{.parts = 37, .curve = curve, .parts_tree = tree, .cell_points = 50};
-        SCOPED_TRACE(std::string(tree_curve_name(curve)) + ", " + std::to_string(grid.size()) + " points");
-        compare(comm, grid_points(grid), grid.dim(), {}, c, 2);
-        if (HasFatalFailure()) return;
+        for (const bool compact : {false, true}) {
+          Case c{.parts = 37, .curve = curve, .parts_tree = tree, .compact = compact, .cell_points = 50};
+          SCOPED_TRACE(std::string(tree_curve_name(curve)) + ", " + std::to_string(grid.size()) + " points");
+          compare(comm, grid_points(grid), grid.dim(), {}, c, 2);
+          if (HasFatalFailure()) return;
+        }
       }
 }
 

@@ -22,6 +22,7 @@ struct SharedBatch {
   int dim = 3;
   std::vector<std::uint64_t> ids;
   std::vector<double> x, to;
+  std::vector<std::uint64_t> weights{};  ///< of points to be put into a weighted tree
 
   void add(std::uint64_t id, const Place& at) {
     ids.push_back(id);
@@ -36,14 +37,22 @@ struct SharedBatch {
     return {std::span(from).subspan(begin * d, (end - begin) * d), dim};
   }
   [[nodiscard]] PointBatch slice(std::size_t begin, std::size_t end) const {
-    return {std::span(ids).subspan(begin, end - begin), slice(x, begin, end)};
+    return {std::span(ids).subspan(begin, end - begin), slice(x, begin, end),
+            weights.empty() ? std::span<const std::uint64_t>{} : std::span(weights).subspan(begin, end - begin)};
   }
 };
 
 /// The tree over all ranks beside that of this rank alone, and what both must hold.
 struct Pair {
   Pair(const Communicator& world, const Communicator& alone, int dimension, const RanksTreeOptions& options)
-      : comm(world), dim(dimension), spread(world, dimension, options), whole(alone, dimension, options) {}
+      : comm(world),
+        dim(dimension),
+        weighted(options.tree.weighted),
+        spread(world, dimension, options),
+        whole(alone, dimension, options) {}
+
+  /// A point weighs what its identity says, so weights follow points wherever these go.
+  [[nodiscard]] std::uint64_t weight(std::uint64_t id) const { return weighted ? id * id % 17 : 1; }
 
   /// Shares of a batch: by ranks, or all on the last one.
   std::pair<std::size_t, std::size_t> mine(std::size_t n, bool even) const {
@@ -52,7 +61,9 @@ struct Pair {
     return {n * rank / ranks, n * (rank + 1) / ranks};
   }
 
-  void insert(const SharedBatch& b, bool even) {
+  void insert(SharedBatch b, bool even) {
+    if (weighted)
+      for (const std::uint64_t id : b.ids) b.weights.push_back(weight(id));
     const auto [begin, end] = mine(b.ids.size(), even);
     spread.insert(b.slice(begin, end));
     whole.insert(b.slice(0, b.ids.size()));
@@ -87,6 +98,7 @@ struct Pair {
 
   const Communicator& comm;
   int dim;
+  bool weighted;
   DynamicRanksTree spread, whole;
   std::multimap<std::uint64_t, Place> held;
 };
@@ -122,14 +134,17 @@ void expect_alike(Pair& p, const RanksTreeOptions& options, bool bounded) {
     std::vector<IdPart> all = support::all_gather_v<IdPart>(p.comm, here);
     std::sort(all.begin(), all.end());
     ASSERT_EQ(all, sorted_parts(p.whole.parts_here(cuts)));
-    std::vector<std::size_t> load(parts);
+    std::vector<std::uint64_t> load(parts);
+    std::uint64_t total = 0, heaviest = 0;
     auto next = p.held.begin();
     for (const IdPart& point : all) {
       ASSERT_EQ(point.id, (next++)->first);
-      ++load[static_cast<std::size_t>(point.part)];
+      load[static_cast<std::size_t>(point.part)] += p.weight(point.id);
+      total += p.weight(point.id);
+      heaviest = std::max(heaviest, p.weight(point.id));
     }
     if (bounded) {
-      ASSERT_LE(*std::max_element(load.begin(), load.end()), all.size() / parts + 1 + options.tree.bucket);
+      ASSERT_LE(*std::max_element(load.begin(), load.end()), total / parts + 1 + options.tree.bucket * heaviest);
     }
   }
 }
@@ -157,12 +172,13 @@ TEST(DynamicRanksTree, EqualsOneRankAfterEachRandomBatch) {
     RanksTreeOptions options;
     options.tree.bucket = 1 + rng() % 30;
     options.tree.threads = static_cast<int>(1 + seed % 2);
+    options.tree.weighted = seed % 3 == 0;
     options.tree.splitter = rng() % 3 == 0 ? Splitter::midpoint : Splitter::selection;
     options.curve = dim > 3 ? TreeCurve::morton : static_cast<TreeCurve>(rng() % 3);
     options.domains = std::size_t{1} << rng() % 7;
     options.message_bytes = rng() % 2 == 0 ? 1U << 20U : 1 + rng() % 400;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + kind_name(kind) + ", dim " + std::to_string(dim) +
-                 ", domains " + std::to_string(options.domains));
+                 ", domains " + std::to_string(options.domains) + (options.tree.weighted ? ", weighted" : ""));
     const bool ties = kind == Kind::lattice || kind == Kind::coincident || kind == Kind::extreme;
     const bool bounded = options.tree.splitter == Splitter::selection && !ties;
     Pair pair(comm, alone, dim, options);
@@ -237,13 +253,18 @@ TEST(DynamicRanksTree, TakesNoMoreMemoryWhereBatchesRepeat) {
 TEST(DynamicRanksTree, RefusesOnEveryRankWhatOneRankGetsWrong) {
   const Communicator comm = Communicator::world();
   EXPECT_THROW(DynamicRanksTree(comm, 3, {.tree = {}, .domains = 3}), support::InputError);
-  EXPECT_THROW(DynamicRanksTree(comm, 3, {.tree = {.weighted = true}}), support::InputError);
   EXPECT_THROW(DynamicRanksTree(comm, 1, {}), support::InputError);
   DynamicRanksTree tree(comm, 2, {});
   const std::vector<std::uint64_t> ids{7};
   const std::vector<double> good{1, 2}, bad{1, std::numeric_limits<double>::infinity()};
   const bool wrong = comm.rank() + 1 == comm.size();
   EXPECT_THROW(tree.insert({ids, {wrong ? bad : good, 2}}), support::InputError);
+  const std::vector<std::uint64_t> weights{3};
+  EXPECT_THROW(tree.insert({ids, {good, 2}, weights}), support::InputError);
+  DynamicRanksTree weighted(comm, 2, {.tree = {.weighted = true}});
+  EXPECT_THROW(weighted.insert(wrong ? PointBatch{ids, {good, 2}} : PointBatch{ids, {good, 2}, weights}),
+               support::InputError);
+  EXPECT_EQ(weighted.size(), 0U);
   EXPECT_EQ(tree.size(), 0U);
   tree.insert({ids, {good, 2}});
   EXPECT_THROW(tree.move({ids, {good, 2}}, {wrong ? bad : good, 2}), support::InputError);

@@ -427,5 +427,33 @@ TEST(DynamicTree, RefusesWhatDoesNotFitAndKeepsItsPoints) {
   EXPECT_EQ(tree->erase(good.view()), 1U);
 }
 
+TEST(DynamicTree, EraseSaysWhatPointsWeighed) {
+  for (const std::size_t bucket : {std::size_t{4}, std::size_t{1000}}) {  // few points a leaf, and many
+    const auto tree = make_dynamic_tree(2, {.bucket = bucket, .weighted = true});
+    std::vector<std::uint64_t> ids, weights;
+    std::vector<double> x;
+    for (std::uint64_t i = 0; i < 600; ++i) {
+      ids.push_back(i);
+      weights.push_back(1 + i * i % 101);
+      x.insert(x.end(), {static_cast<double>(i % 25), static_cast<double>(i / 25)});
+    }
+    tree->insert({ids, {x, 2}, weights});
+    tree->adjust();
+    std::vector<std::uint64_t> asked;
+    std::vector<double> at;
+    for (std::uint64_t i = 0; i < 600; i += 3) {
+      asked.push_back(i % 2 == 0 ? i : i + 10000);  // every second one is not there
+      at.insert(at.end(), {x[2 * i], x[2 * i + 1]});
+    }
+    std::vector<std::uint8_t> found(asked.size());
+    std::vector<std::uint64_t> weighed(asked.size(), 77);
+    EXPECT_EQ(tree->erase({asked, {at, 2}}, found, weighed), 100U);
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      EXPECT_EQ(found[k], asked[k] < 600 ? 1 : 0);
+      EXPECT_EQ(weighed[k], asked[k] < 600 ? weights[asked[k]] : 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace amrbench::partitioners

@@ -335,7 +335,7 @@ def test_planted_errors_are_found(kind):
 
 
 @pytest.mark.parametrize("kind, gone", [
-    ("run", "totals"), ("run", "mesh_crc_hex"), ("partition", "options"), ("orb", "tree_hash"), ("replay", "seconds"),
+    ("run", "totals"), ("run", "mesh_crc_hex"), ("partition", "options"), ("dynamic", "rows"), ("orb", "tree_hash"), ("replay", "seconds"),
     ("study", "finished"), ("benchmark", "context"), ("benchmark_medians", "context"), ("gpu_runs", "repeat"),
     ("miniamr_runs", "medians"), ("miniamr", "totals"), ("orb_bench", "rows"), ("orb_zoltan", "rows"),
     ("partition_tables", "grids")])
@@ -402,6 +402,8 @@ def test_what_the_program_writes_is_as_described(tmp_path):
                           "--json grid.json",
              "points.json": "partition --input uniform:500:1 --method gensfc,orb --parts 5 --weights random:2 "
                             "--json points.json",
+             "dynamic.json": "partition --dynamic 3 --input uniform:500:1 --method gensfc --parts 5 --splitter selection "
+                             "--bucket 8 --compare --cut-every 2 --json dynamic.json",
              "orb.json": "orb --input cluster:3000:2:1 --leaves 16 --weights random:2 --roofline --repeat 3 "
                          "--json orb.json",
              "replay.json": "replay small.trace --ranks 2,4 --partition hilbert --policy every,never "
