@@ -124,10 +124,11 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
     const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
     kernels::ChunkArgs args;
     args.chunks = std::min(passes_.chunks, layout_.chunks - chunk);
-    args.next = chunk_input(scratch.tasks[0], chunk);
+    // Behind the last block of a group comes its first again, one pass further.
+    const bool more = chunk + 2 * passes_.chunks <= layout_.chunks;
     for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
       const Task& task = scratch.tasks[k];
-      args.input = args.next;
+      args.input = chunk_input(task, chunk);
       args.out = task.out + chunk * chunk_values;
       for (int face = 0; face < 6; ++face) {
         if (task.faces[face].values != nullptr) continue;
@@ -135,11 +136,12 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
         make_face(mesh, fields, task, face, chunk, args.chunks, out);
         args.input.faces[face] = {out, true};
       }
-      // Behind the last block of a group comes its first again, one pass further.
-      const bool last = k + 1 == scratch.tasks.size();
-      if (!last) args.next = chunk_input(scratch.tasks[k + 1], chunk);
-      if (last && chunk + 2 * passes_.chunks <= layout_.chunks)
-        args.next = chunk_input(scratch.tasks[0], chunk + passes_.chunks);
+      const std::size_t ahead = k + passes_.ahead;
+      if (ahead < scratch.tasks.size())
+        args.next = chunk_input(scratch.tasks[ahead], chunk);
+      else
+        args.next =
+            more ? chunk_input(scratch.tasks[ahead % scratch.tasks.size()], chunk + passes_.chunks) : args.input;
       kernel(rows_, args, raw, magic);
     }
   }

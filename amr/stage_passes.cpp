@@ -16,6 +16,8 @@ constexpr std::size_t kGroupBytes = std::size_t{1} << 20;
 /// Chunks of small blocks are computed several at once, until they are this much: the work of finding faces is then
 /// small beside the stencil's.
 constexpr std::size_t kPassBytes = std::size_t{32} << 10;
+/// What is fetched ahead, at least: memory answers while less than that is computed.
+constexpr std::size_t kAheadBytes = std::size_t{16} << 10;
 
 /// The second-level cache of a core.
 std::size_t own_cache_bytes() {
@@ -36,6 +38,7 @@ StagePasses::StagePasses(const kernels::BlockLayout& layout) {
   const std::size_t by_cache = kGroupBytes / (chunks * chunk_bytes);
   const std::size_t by_sums = kernels::StageSum::kMaxCells / layout.block_cells();
   blocks = std::max<std::size_t>(1, std::min(by_cache, by_sums));
+  ahead = (kAheadBytes + chunks * chunk_bytes - 1) / (chunks * chunk_bytes);
 }
 
 bool streams_results(std::size_t bytes, std::string_view stores) {

@@ -12,6 +12,7 @@ struct StagePasses {
   explicit StagePasses(const kernels::BlockLayout& layout);
   int chunks = 1;          ///< computed at once
   std::size_t blocks = 1;  ///< a group; no more cells than raw sums take between two flushes
+  std::size_t ahead = 1;   ///< blocks from that which is computed to that which is fetched
 };
 
 /// Do results that make up `bytes` on this rank leave a core's own caches before they are read again? Then they need

@@ -11,9 +11,15 @@
 
 namespace amrbench::amr {
 
+namespace {
+/// Values of a block that a second-level cache keeps beside the one that is computed.
+constexpr std::size_t kMostFetched = std::size_t{1} << 15;
+}  // namespace
+
 /// A thread's work space, and its sums while a summing stage runs.
 struct WideStage::Scratch {
   support::PageBuffer<double> values, tile;
+  std::vector<kernels::Surroundings> ring;
   std::optional<kernels::StageSum> sum;
 };
 
@@ -54,15 +60,20 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
   const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
   kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
   if (summing) sum->reserve(blocks.size() * l.block_cells());
+  // What lies around the blocks from that which is computed to that which is fetched.
+  std::vector<kernels::Surroundings>& ring = scratch.ring;
+  ring.resize(passes_.ahead + 1);
   for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
     kernels::Average27Args args;
     args.first = chunk;
     args.last = std::min(chunk + passes_.chunks, l.chunks);
-    args.next = halo_.around(fields, blocks[0]);
+    std::size_t far = 0;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
-      args.around = args.next;
+      for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
+        ring[far % ring.size()] = halo_.around(fields, blocks[far]);
+      args.around = &ring[k % ring.size()];
+      args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);
-      if (k + 1 < blocks.size()) args.next = halo_.around(fields, blocks[k + 1]);
       kernel(rows_, args, scratch.values.data(), summing ? sum->raw(0) : nullptr,
              summing ? sum->magic() : kernels::SumMagic{});
     }
@@ -80,9 +91,12 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
   kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile);
-  const kernels::Surroundings ahead = halo_.around(fields, next);
-  for (int chunk = 0; chunk < rows_.layout.chunks; ++chunk)
-    kernels::prefetch_rows(rows_.layout, ahead, chunk, 0, rows_.rows);
+  if (rows_.layout.block_values() <= kMostFetched) {
+    const kernels::Surroundings ahead = halo_.around(fields, next);
+    for (int chunk = 0; chunk < rows_.layout.chunks; ++chunk)
+      kernels::prefetch_rows(rows_.layout, ahead, chunk, 0, rows_.rows);
+    for (std::size_t k = 0; k < rows_.layout.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
+  }
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
   kernels::store_tile(tile_, tile, steps, fields.output(i));
 }

@@ -23,12 +23,11 @@ struct Parts {
   explicit Parts(const FlatRows& r)
       : column_plane(std::size_t(r.layout.cells[1] + 2) * r.layout.lanes),
         column(with_room(column_plane * (r.layout.cells[2] + 2))),
-        ghosts(with_room(std::size_t(r.layout.cells[1]) * r.layout.lanes)),
         strip(with_room(r.strip * r.layout.row_values())) {}
-  [[nodiscard]] std::size_t values() const { return 2 * column + ghosts + 3 * strip + 2 * kFlatLength; }
+  [[nodiscard]] std::size_t values() const { return 3 * column + 3 * strip + 2 * kFlatLength; }
 
   std::size_t column_plane;  ///< of a column of ghosts before or behind the rows: [z][y][lane] from -1 on
-  std::size_t column, ghosts, strip;
+  std::size_t column, strip;
 };
 
 /// The rows, or columns, whose sum is wanted, in the order of additions.
@@ -43,6 +42,12 @@ inline void sum_nine(const Nine& p, std::size_t n, double* to) {
   }
 }
 
+/// The rows of a plane but for their ends: -1, 0 and ny, and the step between those inside.
+struct PlaneRows {
+  const double *before, *first, *behind;
+  std::size_t step;
+};
+
 /// One chunk; strips in turn.
 template <int Lanes, bool Sum, bool Stream>
 class Chunk {
@@ -51,82 +56,110 @@ class Chunk {
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
   Chunk(const FlatRows& rows, const Surroundings& around, int chunk, double* scratch)
-      : rows_(rows), around_(around), parts_(rows), row_(rows.layout.row_values()) {
-    for (std::size_t k = 0; k < around_.pieces.size(); ++k)
-      around_.pieces[k].values += chunk * around_.pieces[k].steps->chunk;
-    columns_ = {scratch, scratch + parts_.column};
-    ghosts_ = scratch + 2 * parts_.column;
-    sums_ = ghosts_ + parts_.ghosts + kFlatLength;
+      : rows_(rows), parts_(rows), row_(rows.layout.row_values()) {
+    double* const column = scratch;
+    ghosts_ = {scratch + parts_.column, scratch + 2 * parts_.column};
+    sums_ = scratch + 3 * parts_.column + kFlatLength;
     outside_ = {sums_ + parts_.strip, sums_ + 2 * parts_.strip};
-    pack_columns();
+    find_planes(around, chunk);
+    for (int side = 0; side < 2; ++side) {
+      pack_column(around, side, chunk, column);
+      sum_column(column, ghosts_[side]);
+    }
   }
 
   /// Rows [begin, end) of the chunk to `out`, where they begin.
-  void compute(int begin, int end, double* out, Sums& sums, const SumMagic& magic) {
+  /// Meanwhile as many rows of a chunk of `ahead` from `fetched` on, and what lies beside them, are asked for.
+  void compute(int begin, int end, const Surroundings& ahead, int chunk, int fetched, double* out, Sums& sums,
+               const SumMagic& magic) {
     const int ny = rows_.layout.cells[1];
+    double *to = sums_, *low = outside_[0], *high = outside_[1] + row_ - Lanes;
     for (int r = begin; r < end;) {
-      const int z = r / ny, last = std::min(end, (z + 1) * ny);
-      sum_rows(z, r % ny, last - z * ny, sums_ + (r - begin) * row_);
-      sum_ghosts(z, r % ny, last - z * ny, std::size_t(r - begin) * row_);
-      r = last;
+      const int z = r / ny, y = r % ny, count = std::min(end - r, ny - y);
+      prefetch_beside(rows_.layout, ahead, chunk, fetched + r - begin, fetched + r - begin + count);
+      sum_rows(z, y, y + count, to);
+      const std::size_t cell = z * parts_.column_plane + std::size_t(y) * Lanes;
+      const double *before = ghosts_[0] + cell, *behind = ghosts_[1] + cell;
+      for (int k = 0; k < count; ++k, low += row_, high += row_, before += Lanes, behind += Lanes) {
+        std::memcpy(low, before, Lanes * sizeof(double));
+        std::memcpy(high, behind, Lanes * sizeof(double));
+      }
+      to += count * row_;
+      r += count;
     }
-    average(std::size_t(end - begin) * row_ / kFlatLength, out, sums, magic);
+    const Piece& own = ahead.piece(0, 0, 0);
+    average(std::size_t(end - begin) * row_ / kFlatLength, own.values + chunk * own.steps->chunk + fetched * row_, out,
+            sums, magic);
   }
 
  private:
-  void pack_columns() {
-    const auto& n = rows_.layout.cells;
-    for (int side = 0; side < 2; ++side) {
-      double* to = columns_[side];
-      for (int dz = -1; dz <= 1; ++dz) {
-        for (int z = 0; z < (dz == 0 ? n[2] : 1); ++z) {
-          for (int dy = -1; dy <= 1; ++dy) {
-            const Piece& piece = around_.piece(2 * side - 1, dy, dz);
-            const double* from = piece.at(0, 0, z);
-            for (int y = 0; y < (dy == 0 ? n[1] : 1); ++y, to += Lanes, from += piece.steps->cell[1])
-              std::memcpy(to, from, Lanes * sizeof(double));
-          }
-        }
+  void find_planes(const Surroundings& around, int chunk) {
+    const int nz = rows_.layout.cells[2];
+    PlaneRows* to = planes_.data();
+    for (int dz = -1; dz <= 1; ++dz) {
+      const Piece &before = around.piece(0, -1, dz), &own = around.piece(0, 0, dz), &behind = around.piece(0, 1, dz);
+      PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
+                     behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
+      for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
+        *to++ = rows;
+        rows.before += before.steps->cell[2];
+        rows.first += own.steps->cell[2];
+        rows.behind += behind.steps->cell[2];
       }
     }
   }
 
-  /// Row (y, z), coordinates -1 .. n, but for its ends.
-  [[nodiscard]] const double* row_at(int y, int z) const {
+  /// The cells beside the rows, exactly: whatever else lies in their lines is not wanted.
+  void pack_column(const Surroundings& around, int side, int chunk, double* to) const {
     const auto& n = rows_.layout.cells;
-    const int dy = y < 0 ? -1 : y < n[1] ? 0 : 1, dz = z < 0 ? -1 : z < n[2] ? 0 : 1;
-    return around_.piece(0, dy, dz).at(0, dy == 0 ? y : 0, dz == 0 ? z : 0);
+    for (int dz = -1; dz <= 1; ++dz) {
+      std::array<const double*, 3> plane{};
+      std::array<const Piece*, 3> piece{};
+      for (int dy = -1; dy <= 1; ++dy) {
+        piece[dy + 1] = &around.piece(2 * side - 1, dy, dz);
+        plane[dy + 1] = piece[dy + 1]->values + chunk * piece[dy + 1]->steps->chunk;
+      }
+      const std::size_t step = piece[1]->steps->cell[1];
+      for (int z = 0; z < (dz == 0 ? n[2] : 1); ++z) {
+        std::memcpy(to, plane[0], Lanes * sizeof(double));
+        to += Lanes;
+        const double* from = plane[1];
+        for (int y = 0; y < n[1]; ++y, to += Lanes, from += step) std::memcpy(to, from, Lanes * sizeof(double));
+        std::memcpy(to, plane[2], Lanes * sizeof(double));
+        to += Lanes;
+        for (int k = 0; k < 3; ++k) plane[k] += piece[k]->steps->cell[2];
+      }
+    }
+  }
+  /// The sum of nine of every row's cell, and of two more a plane, which nobody reads.
+  void sum_column(const double* column, double* to) const {
+    Nine p{};
+    for (int k = 0; k < 9; ++k) p[k] = column + k % 3 * parts_.column_plane + std::size_t(k / 3) * Lanes;
+    sum_nine(p, rows_.layout.cells[2] * parts_.column_plane - 2 * Lanes, to);
   }
 
   /// Sums of nine of the rows [y0, y1) of plane z.
   void sum_rows(int z, int y0, int y1, double* to) const {
     const int ny = rows_.layout.cells[1];
+    const PlaneRows* const plane = planes_.data() + z;  // planes z - 1, z, z + 1
     // Rows lie one behind the other but in faces that are extended along x.
-    const bool flat = around_.piece(0, 0, -1).steps->cell[1] == row_ && around_.piece(0, 0, 1).steps->cell[1] == row_;
-    const bool inner = flat || (z > 0 && z + 1 < rows_.layout.cells[2]);
+    const bool flat = plane[0].step == row_ && plane[2].step == row_;
     for (int y = y0; y < y1;) {
-      const int count = inner && y > 0 && y + 1 < ny ? std::min(y1, ny - 1) - y : 1;
+      const int count = flat && y > 0 && y + 1 < ny ? std::min(y1, ny - 1) - y : 1;
       Nine p{};
-      for (int k = 0; k < 9; ++k) p[k] = row_at(y + k / 3 - 1, z + k % 3 - 1);
+      for (int k = 0; k < 3; ++k) {
+        const double* const row = plane[k].first + y * plane[k].step;
+        p[k] = y > 0 ? row - plane[k].step : plane[k].before;
+        p[3 + k] = row;
+        p[6 + k] = y + 1 < ny ? row + plane[k].step : plane[k].behind;
+      }
       sum_nine(p, count * row_, to);
       to += count * row_;
       y += count;
     }
   }
 
-  /// Sums of nine of the columns beside the same rows, to where the rows' shifted arrays take them.
-  void sum_ghosts(int z, int y0, int y1, std::size_t at) const {
-    for (int side = 0; side < 2; ++side) {
-      Nine p{};
-      for (int k = 0; k < 9; ++k)
-        p[k] = columns_[side] + (z + k % 3) * parts_.column_plane + std::size_t(y0 + k / 3) * Lanes;
-      sum_nine(p, std::size_t(y1 - y0) * Lanes, ghosts_);
-      double* to = outside_[side] + at + (side == 0 ? 0 : row_ - Lanes);
-      for (int y = 0; y < y1 - y0; ++y, to += row_) std::memcpy(to, ghosts_ + y * Lanes, Lanes * sizeof(double));
-    }
-  }
-
-  void average(std::size_t vectors, double* out, Sums& kept, const SumMagic& magic) const {
+  void average(std::size_t vectors, const double* next, double* out, Sums& kept, const SumMagic& magic) const {
     const EdgeMasks* const masks = rows_.masks.data();
     const std::size_t period = rows_.masks.size();
     const double *const low = outside_[0], *const high = outside_[1], *const mid = sums_;
@@ -136,6 +169,7 @@ class Chunk {
         for (std::size_t p = 0; p < kPatterns; ++p) {
           const std::size_t t = (first + k + p) * kFlatLength;
           const EdgeMasks& mask = masks[k + p];
+          __builtin_prefetch(next + t, 0, 2);
           Vector before, behind;
           if (mask.any) {
             before = load_either(mask.first, low + t, mid + t - Lanes);
@@ -154,12 +188,11 @@ class Chunk {
   }
 
   const FlatRows& rows_;
-  Surroundings around_;
   Parts parts_;
   std::size_t row_;
-  std::array<double*, 2> columns_{};  ///< before and behind the rows
-  double* ghosts_;                    ///< their sums
-  double* sums_;                      ///< those of a strip
+  std::array<PlaneRows, kMaxBlockEdge + 2> planes_;  ///< from -1 on
+  std::array<double*, 2> ghosts_{};                  ///< sums of nine before and behind the rows
+  double* sums_;                                     ///< those of a strip
   std::array<double*, 2> outside_{};  ///< laid out like sums_: what stands before its first cells, behind its last ones
 };
 
@@ -168,13 +201,14 @@ void average27_chunks(const FlatRows& rows, const Average27Args& args, double* s
   using Part = Chunk<Lanes, Sum, Stream>;
   double* out = args.out + args.first * rows.layout.chunk_values();
   for (int chunk = args.first; chunk < args.last; ++chunk) {
-    Part part(rows, args.around, chunk, scratch);
+    Part part(rows, *args.around, chunk, scratch);
     typename Part::Sums sums{};
     if constexpr (Sum) load_sums(sums, raw + chunk * Part::kPatterns);
     for (int begin = 0; begin < rows.rows; begin += rows.strip) {
       const int end = std::min(begin + rows.strip, rows.rows);
-      prefetch_rows(rows.layout, args.next, chunk, begin, end);
-      part.compute(begin, end, out, sums, magic);
+      const bool here = begin + rows.lead < rows.rows;
+      part.compute(begin, end, here ? *args.around : *args.next, chunk, (begin + rows.lead) % rows.rows, out, sums,
+                   magic);
       out += std::size_t(end - begin) * rows.layout.row_values();
     }
     if constexpr (Sum) store_sums(sums, raw + chunk * Part::kPatterns);

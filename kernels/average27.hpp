@@ -19,8 +19,8 @@ namespace amrbench::kernels {
 
 /// Chunks [first, last) of a block; pointers stand at chunk 0. `out` is aligned to 64 bytes.
 struct Average27Args {
-  Surroundings around;
-  Surroundings next;  ///< what is computed then: fetched meanwhile, the same chunks
+  const Surroundings* around = nullptr;
+  const Surroundings* next = nullptr;  ///< of a block that is computed soon: fetched meanwhile, the same chunks
   double* out = nullptr;
   int first = 0, last = 1;
 };

@@ -21,11 +21,10 @@ Average7Kernel select_average7(const BlockLayout& layout) {
   Average7Kernel kernel;
   if (detail::select_average7_rows(layout, kernel)) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
-    if constexpr (lanes != kFlatLength)  // those go by rows
-      kernel = {{detail::average7_flat<lanes, false, false>, detail::average7_flat<lanes, false, kStreams>},
-                {detail::average7_flat<lanes, true, false>, detail::average7_flat<lanes, true, kStreams>},
-                kFlatLength,
-                pattern_count(lanes, kFlatLength)};
+    kernel = {{detail::average7_flat<lanes, false, false>, detail::average7_flat<lanes, false, kStreams>},
+              {detail::average7_flat<lanes, true, false>, detail::average7_flat<lanes, true, kStreams>},
+              kFlatLength,
+              pattern_count(lanes, kFlatLength)};
   });
   return kernel;
 }

@@ -23,48 +23,25 @@ struct Segment {
   std::array<const double*, 4> from{};
 };
 
-/// The segments of a chunk in turn: a plane's first row, its inner rows, its last one.
+/// Those of a chunk: of every plane the first row, the inner ones, the last one. Behind the last stands one without
+/// end.
+using Segments = std::array<Segment, 3 * kMaxBlockEdge + 1>;
+
 template <int Lanes>
-class Segments {
- public:
-  Segments(const BlockLayout& l, const double* in, const FaceWalk<Lanes>& faces)
-      : in_(in),
-        faces_(faces),
-        row_(l.row_values()),
-        plane_(l.plane_values()),
-        planes_(l.cells[2]),
-        more_(l.cells[1] > 2) {}
-
-  /// The next one; behind the last one it stays there.
-  Segment next() {
-    if (part_ == 0) enter_plane();
-    Segment s = plane_segment_;
-    const std::size_t start = std::size_t(z_) * plane_;
-    if (part_ == 0) s.from[0] = faces_.at(2) - start;
-    if (part_ == 2) s.from[1] = faces_.at(3) - (start + plane_ - row_);
-    s.end = part_ == 0 ? start + row_ : part_ == 1 ? start + plane_ - row_ : start + plane_;
-    part_ = part_ == 0 && !more_ ? 2 : part_ + 1;
-    if (part_ == 3) {
-      part_ = 0;
-      ++z_;
-      faces_.next_plane();
-    }
-    return s;
+void find_segments(const BlockLayout& l, const double* in, FaceWalk<Lanes> faces, Segments& segments) {
+  const std::size_t row = Lanes * std::size_t(l.cells[0]), plane = row * l.cells[1];
+  Segment* s = segments.data();
+  std::size_t start = 0;
+  for (int z = 0; z < l.cells[2]; ++z, start += plane, s += 3, faces.next_plane()) {
+    const double* const under = z > 0 ? in - plane : faces.at(4);
+    const double* const over = z + 1 < l.cells[2] ? in + plane : faces.at(5) - start;
+    const std::size_t last = start + plane - row;
+    s[0] = {start + row, {faces.at(2) - start, in + row, under, over}};
+    s[1] = {last, {in - row, in + row, under, over}};
+    s[2] = {start + plane, {in - row, faces.at(3) - last, under, over}};
   }
-
- private:
-  void enter_plane() {
-    const std::size_t start = std::size_t(z_) * plane_;
-    plane_segment_.from = {in_ - row_, in_ + row_, z_ > 0 ? in_ - plane_ : faces_.at(4),
-                           z_ + 1 < planes_ ? in_ + plane_ : faces_.at(5) - start};
-  }
-  const double* in_;
-  FaceWalk<Lanes> faces_;
-  std::size_t row_, plane_;
-  int planes_, z_ = 0, part_ = 0;
-  bool more_;
-  Segment plane_segment_;
-};
+  s->end = std::size_t(-1);
+}
 
 /// What stands before the rows of a strip (side 0) and behind them: laid out like the strip, only those cells are set.
 struct Outside {
@@ -78,70 +55,103 @@ class FlatChunk {
   static constexpr std::size_t kPatterns = pattern_count(Lanes, kFlatLength);
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
+  /// The faces `now` and `ahead`, of the chunk at `in` and of that at `next`, stand at their chunk.
   FlatChunk(const FlatRows& rows, const double* in, const FaceWalk<Lanes>& now, const double* next,
             const FaceWalk<Lanes>& ahead, double* out, const SumMagic& magic)
-      : rows_(rows),
-        in_(in),
-        out_(out),
-        next_(next),
-        magic_(magic),
-        segments_(rows.layout, in, now),
-        now_(now),
-        ahead_(ahead) {}
+      : rows_(rows), in_(in), out_(out), magic_(magic), now_(now), next_(next), ahead_(ahead) {
+    find_segments(rows.layout, in, now, segments_);
+  }
 
   void run(Sums& sums) {
     Outside outside[2];
     const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values();
-    fill(outside[0]);
-    segment_ = segments_.next();
+    const Segment* s = segments_.data();
+    Fetched fetched = first_fetched();
+    fill(outside[0], fetched);
     std::size_t t = 0;
     for (int strip = 0; t < values; ++strip) {
       const std::size_t begin = t, end = std::min(values, begin + rows_.strip * row);
-      if (end < values) fill(outside[(strip + 1) % 2]);
+      const std::size_t ahead = begin + rows_.lead * row;
+      fetch_ = (ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin;
+      if (end < values) fill(outside[(strip + 1) % 2], fetched);
       low_ = outside[strip % 2].side[0].data() - begin;
       high_ = outside[strip % 2].side[1].data() - begin;
       while (t < end) {
-        if (t == segment_.end) segment_ = segments_.next();
-        const std::size_t inside = std::min(end, segment_.end) / kFlatLength * kFlatLength;
-        if (inside > t)
-          run_inside(t, inside, sums);
-        else
-          across(t, sums);
+        const std::size_t inside = std::min(end, s->end) / kFlatLength * kFlatLength;
+        if (t < inside) {
+          run_inside(*s, t, inside, sums);
+          t = inside;
+        }
+        if (t == s->end)
+          ++s;
+        else if (t < end)
+          across(s, t, sums);
       }
     }
   }
 
  private:
-  /// Copies the cells beside the next strip's rows, and asks for what the same rows of the chunk to come will need.
-  void fill(Outside& outside) {
+  /// The rows that are fetched: rows_.lead behind those beside which cells are copied, of this chunk and then of the
+  /// next.
+  struct Fetched {
+    FaceWalk<Lanes> faces;
+    int left = 0, y = 0, z = 0;  ///< rows to the chunk's end; the present one
+  };
+  [[nodiscard]] Fetched first_fetched() const {
+    if (rows_.lead == rows_.rows) return {ahead_, rows_.rows};
+    const int ny = rows_.layout.cells[1];
+    Fetched fetched{now_, rows_.rows - rows_.lead, rows_.lead % ny, rows_.lead / ny};
+    for (int z = 0; z < fetched.z; ++z) fetched.faces.next_plane();
+    return fetched;
+  }
+  /// Asks for what lies beside so many rows, and goes on to those behind.
+  void fetch_beside(Fetched& f, int count) const {
     const std::size_t row = rows_.layout.row_values();
     const int ny = rows_.layout.cells[1];
-    double *low = outside.side[0].data(), *high = outside.side[1].data() + row - Lanes;
-    const int last = std::min(filled_ + rows_.strip, rows_.rows);
-    for (; filled_ < last; ++filled_, low += row, high += row) {
-      const int y = filled_ % ny, z = filled_ / ny;
-      std::memcpy(low, now_.at(0) + y * now_.step_y(0), Lanes * sizeof(double));
-      std::memcpy(high, now_.at(1) + y * now_.step_y(1), Lanes * sizeof(double));
-      prefetch_row(y, z, row);
-      if (y + 1 == ny) {
-        now_.next_plane();
-        ahead_.next_plane();
+    while (count > 0) {
+      const int rows = std::min({count, ny - f.y, f.left});
+      for (int side = 0; side < 2; ++side) {
+        const double* cell = f.faces.at(side) + f.y * f.faces.step_y(side);
+        for (int k = 0; k < rows; ++k, cell += f.faces.step_y(side)) prefetch_values(cell, Lanes);
+      }
+      if (f.y == 0) prefetch_values(f.faces.at(2), row);
+      if (f.y + rows == ny) prefetch_values(f.faces.at(3), row);
+      if (f.z == 0) prefetch_values(f.faces.at(4) + f.y * row, rows * row);
+      if (f.z + 1 == rows_.layout.cells[2]) prefetch_values(f.faces.at(5) + f.y * row, rows * row);
+      count -= rows;
+      f.left -= rows;
+      f.y += rows;
+      if (f.left == 0) {
+        f = {ahead_, rows_.rows};
+      } else if (f.y == ny) {
+        f.y = 0;
+        ++f.z;
+        f.faces.next_plane();
       }
     }
   }
-  void prefetch_row(int y, int z, std::size_t row) const {
-    for (int side = 0; side < 2; ++side) {
-      const double* const cell = ahead_.at(side) + y * ahead_.step_y(side);
-      __builtin_prefetch(cell, 0, 2);
-      if (Lanes > 1) __builtin_prefetch(cell + Lanes - 1, 0, 2);
-    }
-    // A row that does not begin with a line reaches into one more.
-    if (std::size_t(y) * 8 < row + 7) {
-      const std::size_t at = std::min(std::size_t(y) * 8, row - 1);
-      __builtin_prefetch(ahead_.at(2) + at, 0, 2);
-      __builtin_prefetch(ahead_.at(3) + at, 0, 2);
-      __builtin_prefetch(ahead_.at(4) + z * row + at, 0, 2);
-      __builtin_prefetch(ahead_.at(5) + z * row + at, 0, 2);
+
+  /// Copies the cells beside the next strip's rows, and asks for what the rows to come need beside themselves.
+  void fill(Outside& outside, Fetched& fetched) {
+    const std::size_t row = rows_.layout.row_values();
+    const int ny = rows_.layout.cells[1], last = std::min(filled_ + rows_.strip, rows_.rows);
+    fetch_beside(fetched, last - filled_);
+    double *low = outside.side[0].data(), *high = outside.side[1].data() + row - Lanes;
+    while (filled_ < last) {
+      const int rows = std::min(last - filled_, ny - filled_y_);
+      const double *before = now_.at(0) + filled_y_ * now_.step_y(0), *behind = now_.at(1) + filled_y_ * now_.step_y(1);
+      for (int k = 0; k < rows; ++k, low += row, high += row) {
+        std::memcpy(low, before, Lanes * sizeof(double));
+        std::memcpy(high, behind, Lanes * sizeof(double));
+        before += now_.step_y(0);
+        behind += now_.step_y(1);
+      }
+      filled_ += rows;
+      filled_y_ += rows;
+      if (filled_y_ == ny) {
+        filled_y_ = 0;
+        now_.next_plane();
+      }
     }
   }
 
@@ -164,18 +174,18 @@ class FlatChunk {
     Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
     if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
   }
-  /// Vectors [t, end) of one segment; t is then the end.
-  inline void run_inside(std::size_t& at, std::size_t end, Sums& kept) const {
+  /// Vectors [t, end) of one segment.
+  inline void run_inside(const Segment& segment, std::size_t t, std::size_t end, Sums& kept) const {
     const EdgeMasks* const masks = rows_.masks.data();
     const std::size_t period = rows_.masks.size();
     // Copies: the compiler cannot know that results are not stored over this object.
-    const double *const p0 = segment_.from[0], *const p1 = segment_.from[1], *const p2 = segment_.from[2];
-    const double *const p3 = segment_.from[3], *const in = in_, *const low = low_, *const high = high_,
-                        *const next = next_;
+    const double *const p0 = segment.from[0], *const p1 = segment.from[1], *const p2 = segment.from[2];
+    const double *const p3 = segment.from[3], *const in = in_, *const low = low_, *const high = high_,
+                        *const fetch = fetch_;
     double* const out = out_;
-    std::size_t t = at, k = t / kFlatLength % period;
+    std::size_t k = t / kFlatLength % period;
     const auto step = [&](VectorSum<kFlatLength>& sum) {
-      __builtin_prefetch(next + t, 0, 2);
+      __builtin_prefetch(fetch + t, 0, 2);
       finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, sum, in, low, high,
              out);
       t += kFlatLength;
@@ -193,16 +203,16 @@ class FlatChunk {
       while (t < end) step(sum);
       kept[0] = sum;
     }
-    at = t;
   }
-  /// The vector at t, in which the segment ends.
-  void across(std::size_t& t, Sums& sums) {
+  /// The vector at t, in which segments end.
+  void across(const Segment*& s, std::size_t& t, Sums& sums) const {
+    __builtin_prefetch(fetch_ + t, 0, 2);
     std::array<Vector, 4> from;
-    for (int n = 0; n < 4; ++n) from[n] = load<8>(segment_.from[n] + t);
-    while (segment_.end < t + kFlatLength) {
-      const LaneMask behind = rows_.behind[segment_.end - t];
-      segment_ = segments_.next();
-      for (int n = 0; n < 4; ++n) from[n] = load_where(behind, segment_.from[n] + t, from[n]);
+    for (int n = 0; n < 4; ++n) from[n] = load<8>(s->from[n] + t);
+    while (s->end < t + kFlatLength) {
+      const LaneMask behind = rows_.behind[s->end - t];
+      ++s;
+      for (int n = 0; n < 4; ++n) from[n] = load_where(behind, s->from[n] + t, from[n]);
     }
     const std::size_t k = t / kFlatLength;
     finish(t, rows_.masks[k % rows_.masks.size()], from, sums[k % kPatterns]);
@@ -212,13 +222,13 @@ class FlatChunk {
   const FlatRows& rows_;
   const double* in_;
   double* out_;
-  const double* next_;
   SumMagic magic_;
-  Segments<Lanes> segments_;
-  FaceWalk<Lanes> now_, ahead_;
-  int filled_ = 0;  ///< rows beside which cells were copied
-  Segment segment_;
-  const double *low_ = nullptr, *high_ = nullptr;
+  Segments segments_;
+  FaceWalk<Lanes> now_;
+  int filled_ = 0, filled_y_ = 0;  ///< rows beside which cells were copied; those of the present plane
+  const double* next_;
+  FaceWalk<Lanes> ahead_;
+  const double *low_ = nullptr, *high_ = nullptr, *fetch_ = nullptr;
 };
 
 /// A run of chunks of a block.

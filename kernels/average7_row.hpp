@@ -1,6 +1,5 @@
 #pragma once
-// The row walk of average7, compiled for `Lanes` lanes and rows of `Cells` cells (0 = any). Included by average7*.cpp
-// only.
+// The row walk of average7 over cubes, compiled for `Lanes` lanes and `Cells` cells. Included by average7*.cpp only.
 //
 // A row of nx * Lanes doubles is cut into vectors. The neighbours in y and z are rows of the same shape (own block,
 // neighbour block or face buffer), so they load at the same offset. The neighbours in x are the row shifted by Lanes: a
@@ -52,32 +51,6 @@ inline SimdDouble<N> right_of(const double* row, const double* xp) {
     return seam<N, Row - (O + Lanes)>(row + (O + Lanes), xp);
 }
 
-/// Extents and strides of a chunk: constants for a cube of `Cells`, members for any block (Cells = 0).
-template <int Lanes, int Cells>
-class Shape {
- public:
-  explicit Shape(const BlockLayout&) {}
-  static constexpr int nx() { return Cells; }
-  static constexpr int ny() { return Cells; }
-  static constexpr int nz() { return Cells; }
-  static constexpr std::size_t row() { return std::size_t{Lanes} * Cells; }
-  static constexpr std::size_t plane() { return row() * Cells; }
-};
-template <int Lanes>
-class Shape<Lanes, 0> {
- public:
-  explicit Shape(const BlockLayout& l) : cells_(l.cells), row_(l.row_values()), plane_(l.plane_values()) {}
-  [[nodiscard]] int nx() const { return cells_[0]; }
-  [[nodiscard]] int ny() const { return cells_[1]; }
-  [[nodiscard]] int nz() const { return cells_[2]; }
-  [[nodiscard]] std::size_t row() const { return row_; }
-  [[nodiscard]] std::size_t plane() const { return plane_; }
-
- private:
-  std::array<int, 3> cells_;
-  std::size_t row_, plane_;
-};
-
 /// The seven rows that one row of results needs.
 struct RowArgs {
   const double* row;
@@ -121,40 +94,27 @@ struct FixedRow {
   }
 };
 
-/// Any number of cells a row, cell by cell, in the widest vectors that cut a cell's lanes without a rest.
-template <int Lanes, bool Sum, bool Stream>
-struct AnyRow {
-  static constexpr int kLength = vector_length(Lanes);
-  static constexpr int kPatterns = Lanes / kLength;
-  using Sums = std::array<VectorSum<kLength>, kPatterns>;
+/// The cells before (side 0) and behind the rows of a plane.
+template <int Lanes, int Cells>
+using RowEnds = std::array<std::array<double, Cells * Lanes + kFlatLength>, 2>;
 
-  static inline void run(const RowArgs& r, Sums& sums, const SumMagic& magic, int cells) {
-    constexpr int n = kLength;
-    for (int x = 0; x < cells; ++x) {
-      __builtin_prefetch(r.ahead + x * Lanes, 0, 2);
-      const double* left = x > 0 ? r.row + (x - 1) * Lanes : r.xm;
-      const double* right = x + 1 < cells ? r.row + (x + 1) * Lanes : r.xp;
-      for (int p = 0; p < kPatterns; ++p) {
-        const int o = p * n, i = x * Lanes + o;
-        const SimdDouble<n> v =
-            average7<SimdDouble<n>>(load<n>(left + o), load<n>(r.ym + i), load<n>(r.zm + i), load<n>(r.row + i),
-                                    load<n>(r.zp + i), load<n>(r.yp + i), load<n>(right + o));
-        Stream ? stream<n>(r.out + i, v) : store<n>(r.out + i, v);
-        if constexpr (Sum) sums[p].add(v, magic.hi, magic.lo);
-      }
-    }
+/// Copies them exactly: vectors that reach beyond a cell would wait for a line that nobody asked for.
+template <int Lanes, int Cells>
+inline void copy_ends(const FaceWalk<Lanes>& faces, RowEnds<Lanes, Cells>& ends) {
+  for (int side = 0; side < 2; ++side) {
+    const double* from = faces.at(side);
+    for (int y = 0; y < Cells; ++y, from += faces.step_y(side))
+      std::memcpy(ends[side].data() + y * Lanes, from, Lanes * sizeof(double));
   }
-};
+}
 
-/// A run of chunks of a block.
+/// A run of chunks of a cube of `Cells`.
 template <int Lanes, int Cells, bool Sum, bool Stream>
 void average7_chunks(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
-  using Row =
-      std::conditional_t<Cells == 0, AnyRow<Lanes, Sum, Stream>, FixedRow<Lanes, Cells == 0 ? 1 : Cells, Sum, Stream>>;
-  const Shape<Lanes, Cells> shape(rows.layout);
-  const std::size_t row = shape.row(), plane = shape.plane();
-  const int ny = shape.ny(), nz = shape.nz();
+  using Row = FixedRow<Lanes, Cells, Sum, Stream>;
+  constexpr std::size_t row = std::size_t{Lanes} * Cells, plane = row * Cells;
   FaceWalk<Lanes> now(args.input, rows.layout), ahead(args.next, rows.layout);
+  std::array<RowEnds<Lanes, Cells>, 2> ends;
   RowArgs r{};
   r.row = args.input.in;
   r.ahead = args.next.in;
@@ -162,39 +122,39 @@ void average7_chunks(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, S
   for (int chunk = 0; chunk < args.chunks; ++chunk) {
     now.start_chunk();
     ahead.start_chunk();
+    FaceWalk<Lanes> beside = now;
+    copy_ends<Lanes, Cells>(beside, ends[0]);
     typename Row::Sums sums;
     if constexpr (Sum) load_sums(sums, raw + chunk * Row::kPatterns);
-    for (int z = 0; z < nz; ++z) {
-      r.xm = now.at(0);
-      r.xp = now.at(1);
+    for (int z = 0; z < Cells; ++z) {
+      if (z + 1 < Cells) {  // a plane ahead: what was just stored is slow to load
+        beside.next_plane();
+        copy_ends<Lanes, Cells>(beside, ends[(z + 1) % 2]);
+      }
+      r.xm = ends[z % 2][0].data();
+      r.xp = ends[z % 2][1].data();
       r.ym = now.at(2);
       r.zm = z > 0 ? r.row - plane : now.at(4);
-      r.zp = z + 1 < nz ? r.row + plane : now.at(5);
-      // The faces to come, a line of each a row: cells of faces 0 and 1, the plane's row of 2 and 3, a row of 4 and 5.
-      const double *a0 = ahead.at(0), *a1 = ahead.at(1), *a2 = ahead.at(2), *a3 = ahead.at(3);
-      const double *a4 = ahead.at(4) + z * row, *a5 = ahead.at(5) + z * row;
-      for (int y = 0; y < ny; ++y) {
-        r.yp = y + 1 < ny ? r.row + row : now.at(3);
-        __builtin_prefetch(a0, 0, 2);
-        __builtin_prefetch(a1, 0, 2);
-        if (std::size_t(y) * 8 < row) {
-          __builtin_prefetch(a2 + y * 8, 0, 2);
-          __builtin_prefetch(a3 + y * 8, 0, 2);
-          __builtin_prefetch(a4 + y * 8, 0, 2);
-          __builtin_prefetch(a5 + y * 8, 0, 2);
-        }
-        if constexpr (Cells == 0)
-          Row::run(r, sums, magic, shape.nx());
-        else
-          Row::run(r, sums, magic);
+      r.zp = z + 1 < Cells ? r.row + plane : now.at(5);
+      // The faces to come, in the order in which they will be needed.
+      prefetch_values(ahead.at(2), row);
+      prefetch_values(ahead.at(3), row);
+      const double *a0 = ahead.at(0), *a1 = ahead.at(1);
+      for (int y = 0; y < Cells; ++y) {
+        r.yp = y + 1 < Cells ? r.row + row : now.at(3);
+        prefetch_values(a0, Lanes);
+        prefetch_values(a1, Lanes);
+        if (z == 0) prefetch_values(ahead.at(4) + y * row, row);
+        if (z + 1 == Cells) prefetch_values(ahead.at(5) + y * row, row);
+        Row::run(r, sums, magic);
         r.ym = r.row;
         r.row += row;
         r.zm += row;
         r.zp += row;
         r.out += row;
         r.ahead += row;
-        r.xm += now.step_y(0);
-        r.xp += now.step_y(1);
+        r.xm += Lanes;
+        r.xp += Lanes;
         a0 += ahead.step_y(0);
         a1 += ahead.step_y(1);
       }

@@ -24,6 +24,8 @@ FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[
   const std::size_t row = l.row_values(), lanes = l.lanes;
   const int unit = row % kFlatLength == 0 ? 1 : 4;
   strip = std::clamp(static_cast<int>(kMostStripValues / 2 / (row * unit)) * unit, unit, rows);
+  const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
+  lead = rows - std::max(0, rows - wanted) / strip * strip;
   const std::size_t period = row / std::gcd(row, std::size_t{kFlatLength});
   for (std::size_t k = 0; k < period; ++k) {
     std::array<bool, kFlatLength> first{}, last{};

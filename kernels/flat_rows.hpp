@@ -61,6 +61,10 @@ struct EdgeMasks {
   bool any;  ///< is there such a value?
 };
 
+/// What is fetched while rows are computed lies so many doubles behind the plane that they need: memory answers in the
+/// meantime, and a second-level cache keeps it so long.
+inline constexpr std::size_t kLeadValues = 2048;
+
 inline constexpr std::size_t kMostStripValues = 1024;  ///< a few arrays of so many doubles fit the first-level cache
 
 /// How the rows of a layout's chunks are cut. Plain data, made once.
@@ -70,6 +74,7 @@ struct FlatRows {
   BlockLayout layout;
   int rows = 0;                  ///< of a chunk
   int strip = 0;                 ///< rows computed at once: whole vectors, whole periods of masks and sums
+  int lead = 0;                  ///< rows from those that are computed to those that are fetched; rows - lead is strips
   std::vector<EdgeMasks> masks;  ///< of the vectors of a period
   std::array<LaneMask, kFlatLength> behind{};  ///< behind[n]: values n and on
 };

@@ -59,29 +59,32 @@ class PlaneWalk {
   template <int Axis, class F>
   void each_line(double* u, F f) const {
     const int along = swapped_ && Axis < 2 ? 1 - Axis : Axis;
-    // A vector of 8 must not reach into the row that waits for it; and where rows are whole vectors, each had better
-    // load what was stored in one piece.
-    if (along == 2 || (along == 1 && row_ >= 8 && cells_[0] % 8 != 0)) return each_cell(u, f);
-    for (int z = 0; z < cells_[2]; ++z) {
-      for (int y = 0; y < cells_[1]; ++y) {
+    if (along == 2) return each_cell(u, f);
+    // Planes do not wait for each other: row after row of one plane would wait for every result.
+    const std::ptrdiff_t nx = cells_[0], length = (nx + 7) / 8 * 8;
+    for (int y = 0; y < cells_[1]; ++y) {
+      for (int z = 0; z < cells_[2]; ++z) {
         const std::ptrdiff_t first = z * plane_ + y * row_;
         if (along == 1) {
-#pragma omp simd simdlen(8)
-          for (std::ptrdiff_t c = first; c < first + cells_[0]; ++c) u[c] = f(c);
+#pragma omp simd simdlen(8) safelen(8)
+          for (std::ptrdiff_t x = 0; x < length; ++x) {
+            const double value = f(first + x);
+            u[first + x] = x < nx ? value : u[first + x];
+          }
         } else {
-          for (std::ptrdiff_t c = first; c < first + cells_[0]; ++c) u[c] = f(c);
+          for (std::ptrdiff_t c = first; c < first + nx; ++c) u[c] = f(c);
         }
       }
     }
   }
-  template <class F>
-  void replace(double* u, F f) const {
+  template <class F, class G>
+  void replace(double* u, F f, G g) const {
     double* const w = work_;
     for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
 #pragma omp simd simdlen(8)
       for (std::ptrdiff_t c = first; c < first + length(); ++c) w[c] = f(c);
     }
-    each_cell(u, [=](std::ptrdiff_t c) { return w[c]; });
+    each_cell(u, [=](std::ptrdiff_t c) { return g(w[c]); });
   }
 
  private:

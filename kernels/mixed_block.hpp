@@ -19,7 +19,7 @@ inline double sum_at(const std::array<const double*, 27>& p, std::ptrdiff_t c, s
 /// One block's stage. A cell is an offset from the value of cell (0, 0, 0). `Walk` says how cells are walked:
 ///   each_cell(u, f)        u(c) = f(c) for every cell, in any order; f reads that cell only
 ///   each_line<Axis>(u, f)  u(c) = f(c) for every cell, ascending along Axis
-///   replace(u, f)        u(c) = f(c) for every cell, every f from the values before
+///   replace(u, f, g)       u(c) = g(f(c)) for every cell, every f from the values before
 /// One after the other, each sees what the one before wrote. Ascending order along an axis gives each cell what
 /// miniAMR's order (x outermost) gives it: a dependency along one axis only sees the order along that axis.
 template <class Walk>
@@ -50,7 +50,10 @@ class MixedBlock {
   void limit(double* u, const double* driver, double coefficient, const double* first, const double* second) const;
   void couple7(int v) const;
   void couple27(int v) const;
-  void bring_into_range(double* u) const;
+  /// Brings a value back into range.
+  [[nodiscard]] auto range() const {
+    return [a1 = a1_, first = a0_[0]](double value) { return in_range(value, a1, first); };
+  }
 
   Walk walk_;
   double a1_;
@@ -64,9 +67,12 @@ template <class Walk>
 void MixedBlock<Walk>::average(int v) const {
   double* const u = var(v);
   const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
-  walk_.replace(u, [=](std::ptrdiff_t c) {
-    return average7<double>(u[c - dx], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + dx]);
-  });
+  walk_.replace(
+      u,
+      [=](std::ptrdiff_t c) {
+        return average7<double>(u[c - dx], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + dx]);
+      },
+      [](double value) { return value; });
 }
 
 template <class Walk>
@@ -74,31 +80,33 @@ void MixedBlock<Walk>::react(int v) const {
   double* const u = var(v);
   const double *const p0 = var(0), *const p1 = var(1);
   const double a1 = a1_;
+  const auto range = this->range();
   if (v == 1) {
     for (int k = m_; k < 2 * m_; ++k) {
       const double* const q = var(k);
       walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + q[c] * p0[c]; });
     }
+    walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(u[c]); });
     return;
   }
   const double a0 = a0_[v % m_];
   switch (v / m_) {
     case 0:
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction0(u[c], p0[c], p1[c], a1); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(reaction0(u[c], p0[c], p1[c], a1)); });
       break;
     case 1: {
       const double *const q = partner(v, 1), *const r = partner(v, 2);
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction1(u[c], p0[c], p1[c], q[c], r[c], a1); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(reaction1(u[c], p0[c], p1[c], q[c], r[c], a1)); });
       break;
     }
     case 2: {
       const double *const q = partner(v, 3), *const r = partner(v, 1);
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction2(u[c], p0[c], p1[c], q[c], r[c], a1, a0); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(reaction2(u[c], p0[c], p1[c], q[c], r[c], a1, a0)); });
       break;
     }
     default: {
       const double *const q = partner(v, 2), *const r = partner(v, 3);
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return reaction3(u[c], p0[c], p1[c], q[c], r[c], a1, a0); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(reaction3(u[c], p0[c], p1[c], q[c], r[c], a1, a0)); });
     }
   }
 }
@@ -123,6 +131,8 @@ void MixedBlock<Walk>::limit(double* u, const double* driver, double coefficient
       return limited(w, triple(driver, c), p1[c]) / weight23(w, a, first[c], second[c]);
     });
   }
+  const auto range = this->range();
+  walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(u[c]); });
 }
 
 template <class Walk>
@@ -131,17 +141,18 @@ void MixedBlock<Walk>::transport(int v) const {
   double* const u = var(v);
   const double *const p0 = var(0), *const p1 = var(1);
   const double a1 = a1_, a0 = a0_[v % m_];
+  const auto range = this->range();
   if (v == 1) {
     for (int k = 2; k < m_ + 2; ++k) {
       const double* const q = var(k);
       walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] + q[c] * p0[c]; });
     }
-    walk_.each_cell(u, [=](std::ptrdiff_t c) { return u[c] / (a1 + u[c]); });
+    walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(u[c] / (a1 + u[c])); });
     return;
   }
   switch (v / m_) {
     case 0:
-      walk_.each_cell(u, [=](std::ptrdiff_t c) { return transport0(u[c], p0[c], p1[c], a1, a0); });
+      walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(transport0(u[c], p0[c], p1[c], a1, a0)); });
       break;
     case 1:
       limit<Axis>(u, u, a0, p0, p1);
@@ -160,11 +171,14 @@ void MixedBlock<Walk>::couple7(int v) const {
   const double *const px = partner(v, 1), *const py = partner(v, 2), *const pz = partner(v, 3);
   const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
   const double a1 = a1_;
-  walk_.replace(u, [=](std::ptrdiff_t c) {
-    return (u[c - dx] * px[c - dx] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
-            u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + dx] * px[c + dx]) /
-           7.0 * (a1 + u[c]);
-  });
+  walk_.replace(
+      u,
+      [=](std::ptrdiff_t c) {
+        return (u[c - dx] * px[c - dx] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
+                u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + dx] * px[c + dx]) /
+               7.0 * (a1 + u[c]);
+      },
+      range());
 }
 
 template <class Walk>
@@ -183,13 +197,8 @@ void MixedBlock<Walk>::couple27(int v) const {
     }
   }
   const double divisor = a1_ + 27.0;
-  walk_.replace(u, [=](std::ptrdiff_t c) { return sum_at(p, c, std::make_index_sequence<26>{}) / divisor; });
-}
-
-template <class Walk>
-void MixedBlock<Walk>::bring_into_range(double* u) const {
-  const double a1 = a1_, first = a0_[0];
-  walk_.each_cell(u, [=](std::ptrdiff_t c) { return in_range(u[c], a1, first); });
+  walk_.replace(
+      u, [=](std::ptrdiff_t c) { return sum_at(p, c, std::make_index_sequence<26>{}) / divisor; }, range());
 }
 
 template <class Walk>
@@ -214,7 +223,6 @@ void MixedBlock<Walk>::advance(int v, int kind) {
     default:
       couple27(v);
   }
-  bring_into_range(var(v));
 }
 
 }  // namespace amrbench::kernels::detail

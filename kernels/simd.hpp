@@ -1,6 +1,7 @@
 #pragma once
 // Vectors of doubles by the compilers' vector extension: one source for every instruction set, each operation rounded
 // as the scalar one is. Fused multiply-add and streaming stores are the two things the extension lacks.
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -93,6 +94,23 @@ inline void stream(double* p, const SimdDouble<N>& v) {
 #endif
 #endif
   store<N>(p, v);
+}
+/// Value j of vector k becomes value k of vector j.
+inline void transpose(std::array<SimdDouble<4>, 4>& v) {
+  const SimdDouble<4> a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
+  const SimdDouble<4> b = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+  const SimdDouble<4> c = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6);
+  const SimdDouble<4> d = __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
+  v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  v[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  v[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+/// Asks for n >= 1 values to be in the second-level cache.
+inline void prefetch_values(const double* p, std::size_t n) {
+  for (std::size_t k = 0; k + 1 < n; k += 8) __builtin_prefetch(p + k, 0, 2);
+  __builtin_prefetch(p + n - 1, 0, 2);  // they need not begin with a line
 }
 inline void stream_fence() {
 #if defined(__SSE2__)

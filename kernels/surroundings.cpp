@@ -9,41 +9,48 @@ namespace amrbench::kernels {
 
 namespace {
 
-/// Copies n cells of `Lanes` values, of which `used` are wanted, to cells of one value of `used` variables.
-template <int Lanes>
-void spread_cells(const double* from, int n, int used, double* to, const PieceSteps& steps) {
-  const std::size_t cell = steps.cell[0], variable = steps.chunk;
-  if (used < Lanes || n == 1) {
-    for (int x = 0; x < n; ++x)
-      for (int lane = 0; lane < used; ++lane) to[lane * variable + x * cell] = from[x * Lanes + lane];
+/// Copies n cells, `step` apart, of which `used` values are wanted, to rows of one variable, `variable` apart.
+void spread_cells(const double* from, std::size_t step, int n, int used, double* to, std::size_t variable) {
+  if (used < 4 || n < 4) {
+    for (int k = 0; k < n; ++k)
+      for (int lane = 0; lane < used; ++lane) to[lane * variable + k] = from[k * step + lane];
     return;
   }
-  for (int lane = 0; lane < Lanes; ++lane, to += variable) {
-    if (cell == 1)
-      for (int x = 0; x < n; ++x) to[x] = from[x * Lanes + lane];
-    else
-      for (int x = 0; x < n; ++x) to[x * cell] = from[x * Lanes + lane];
+  // Four cells by four variables at a time; the last four may be some of those before once more.
+  for (int k = 0; k < n; k += 4) {
+    const int cell = std::min(k, n - 4);
+    for (int l = 0; l < used; l += 4) {
+      const int lane = std::min(l, used - 4);
+      std::array<SimdDouble<4>, 4> v;
+      for (int j = 0; j < 4; ++j) v[j] = load<4>(from + (cell + j) * step + lane);
+      transpose(v);
+      for (int j = 0; j < 4; ++j) store<4>(to + (lane + j) * variable + cell, v[j]);
+    }
   }
 }
 
-/// One chunk's cells of the box.
-template <class CopyRow>
+/// One chunk's cells of the box, in rows along axis `Along`, 0 or 1.
+template <int Along, class CopyRow>
 void gather_chunk(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
                   int chunk, double* to, const CopyRow& copy) {
+  constexpr int kBeside = 1 - Along;
   const auto side = [&](int c, int axis) { return c < 0 ? -1 : c < block.cells[axis] ? 0 : 1; };
   const auto first = [&](int d, int axis) { return d < 0 ? -1 : d == 0 ? 0 : block.cells[axis]; };
-  for (int z = box.low[2]; z < box.high[2]; ++z) {
-    const int dz = side(z, 2);
-    for (int y = box.low[1]; y < box.high[1]; ++y) {
-      const int dy = side(y, 1);
-      double* const row =
-          to + std::size_t(y - box.low[1]) * steps.cell[1] + std::size_t(z - box.low[2]) * steps.cell[2];
-      for (int x = box.low[0]; x < box.high[0];) {
-        const int dx = side(x, 0), end = dx < 0 ? 0 : dx == 0 ? std::min(box.high[0], block.cells[0]) : x + 1;
-        const Piece& piece = around.piece(dx, dy, dz);
-        copy(piece.at(x - first(dx, 0), y - first(dy, 1), z - first(dz, 2)) + chunk * piece.steps->chunk, end - x,
-             row + std::size_t(x - box.low[0]) * steps.cell[0]);
-        x = end;
+  std::array<int, 3> d{}, c{};
+  for (c[2] = box.low[2]; c[2] < box.high[2]; ++c[2]) {
+    d[2] = side(c[2], 2);
+    for (c[kBeside] = box.low[kBeside]; c[kBeside] < box.high[kBeside]; ++c[kBeside]) {
+      d[kBeside] = side(c[kBeside], kBeside);
+      double* const row = to + std::size_t(c[kBeside] - box.low[kBeside]) * steps.cell[kBeside] +
+                          std::size_t(c[2] - box.low[2]) * steps.cell[2];
+      for (c[Along] = box.low[Along]; c[Along] < box.high[Along];) {
+        const int at = c[Along];
+        d[Along] = side(at, Along);
+        const int end = d[Along] < 0 ? 0 : d[Along] == 0 ? std::min(box.high[Along], block.cells[Along]) : at + 1;
+        const Piece& piece = around.piece(d[0], d[1], d[2]);
+        copy(piece.at(c[0] - first(d[0], 0), c[1] - first(d[1], 1), c[2] - first(d[2], 2)) + chunk * piece.steps->chunk,
+             piece.steps->cell[Along], end - at, row + std::size_t(at - box.low[Along]) * steps.cell[Along]);
+        c[Along] = end;
       }
     }
   }
@@ -56,39 +63,56 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
   for (int chunk = 0; chunk < block.chunks; ++chunk) {
     with_lanes(block.lanes, [&](auto width) {
       if (lanes == width && steps.cell[0] == std::size_t(width)) {
-        gather_chunk(block, around, box, steps, chunk, to + chunk * steps.chunk,
-                     [&](const double* from, int n, double* row) {
-                       std::memcpy(row, from, std::size_t(n) * width * sizeof(double));
-                     });
+        gather_chunk<0>(block, around, box, steps, chunk, to + chunk * steps.chunk,
+                        [&](const double* from, std::size_t, int n, double* row) {
+                          std::memcpy(row, from, std::size_t(n) * width * sizeof(double));
+                        });
         return;
       }
       const int used = std::min<int>(width, block.variables - chunk * width);
-      gather_chunk(block, around, box, steps, chunk, to + std::size_t(chunk) * width * steps.chunk,
-                   [&](const double* from, int n, double* row) { spread_cells<width>(from, n, used, row, steps); });
+      double* const first = to + std::size_t(chunk) * width * steps.chunk;
+      const auto spread = [&](const double* from, std::size_t step, int n, double* row) {
+        spread_cells(from, step, n, used, row, steps.chunk);
+      };
+      if (steps.cell[0] == 1)
+        gather_chunk<0>(block, around, box, steps, chunk, first, spread);
+      else
+        gather_chunk<1>(block, around, box, steps, chunk, first, spread);
     });
   }
 }
 
-void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
+void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
   const std::size_t row = block.row_values(), lanes = block.lanes;
-  const auto at = [&](const Piece& piece, int y, int z) { return piece.at(0, y, z) + chunk * piece.steps->chunk; };
-  for (int r = begin; r < end; ++r) {
-    const int y = r % block.cells[1], z = r / block.cells[1];
-    for (int dx = -1; dx <= 1; dx += 2) {
-      const double* const cell = at(around.piece(dx, 0, 0), y, z);
-      __builtin_prefetch(cell, 0, 2);
-      __builtin_prefetch(cell + lanes - 1, 0, 2);
-    }
-    const double* const own = at(around.piece(0, 0, 0), y, z);
-    for (std::size_t k = 0; k < row; k += 8) __builtin_prefetch(own + k, 0, 2);
+  const auto& n = block.cells;
+  const auto ask = [chunk](const Piece& piece, int y, int z, std::size_t values) {
+    prefetch_values(piece.at(0, y, z) + chunk * piece.steps->chunk, values);
+  };
+  const auto ask_row = [&](int dy, int dz, int y, int z) {
+    for (int dx = -1; dx <= 1; ++dx) ask(around.piece(dx, dy, dz), y, z, dx == 0 ? row : lanes);
+  };
+  for (int r = begin, y = begin % n[1], z = begin / n[1]; r < end; ++r) {
+    for (int dx = -1; dx <= 1; dx += 2) ask(around.piece(dx, 0, 0), y, z, lanes);
     for (int side = -1; side <= 1; side += 2) {
-      const double *const beside = at(around.piece(0, side, 0), 0, z), *const over = at(around.piece(0, 0, side), y, 0);
-      if (y == 0)
-        for (std::size_t k = 0; k < row + 7; k += 8) __builtin_prefetch(beside + std::min(k, row - 1), 0, 2);
-      if (z == 0)
-        for (std::size_t k = 0; k < row + 7; k += 8) __builtin_prefetch(over + std::min(k, row - 1), 0, 2);
+      const bool at_y = y == (side < 0 ? 0 : n[1] - 1), at_z = z == (side < 0 ? 0 : n[2] - 1);
+      if (at_y) ask_row(side, 0, 0, z);
+      if (at_z) ask_row(0, side, y, 0);
+      if (at_y && z == 0) ask_row(side, -1, 0, 0);
+      if (at_y && z == n[2] - 1) ask_row(side, 1, 0, 0);
+    }
+    if (++y == n[1]) {
+      y = 0;
+      ++z;
     }
   }
+}
+
+void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
+  const Piece& own = around.piece(0, 0, 0);
+  const double* const values = own.values + chunk * own.steps->chunk;
+  for (std::size_t k = begin * block.row_values(); k < end * block.row_values(); k += 8)
+    __builtin_prefetch(values + k, 0, 2);
+  prefetch_beside(block, around, chunk, begin, end);
 }
 
 TileLayout make_face_tile_layout(const BlockLayout& block, int axis) {

@@ -212,26 +212,23 @@ PieceSteps piece_steps(const BlockLayout& blocks) {
 
 namespace {
 
-/// Chunk after chunk of a block, a cell's lanes from so many places `lane_step` apart.
-template <int Lanes>
-void store_cells(const TileLayout& l, const double* tile, const PieceSteps& steps, std::size_t lane_step,
-                 double* block) {
-  const BlockLayout& c = l.block;
-  const std::size_t step = steps.cell[0];
-  for (int chunk = 0; chunk < c.chunks; ++chunk, tile += l.lanes == Lanes ? steps.chunk : Lanes * lane_step) {
-    const int used = l.lanes == Lanes ? Lanes : std::min(Lanes, c.variables - chunk * Lanes);
-    for (int z = 0; z < c.cells[2]; ++z) {
-      for (int y = 0; y < c.cells[1]; ++y, block += c.row_values()) {
-        const double* const row = tile + z * steps.cell[2] + y * steps.cell[1];
-        if (used == Lanes) {
-          for (int x = 0; x < c.cells[0]; ++x)
-            for (int lane = 0; lane < Lanes; ++lane) block[x * Lanes + lane] = row[lane * lane_step + x * step];
-        } else {
-          for (int x = 0; x < c.cells[0]; ++x)
-            for (int lane = 0; lane < Lanes; ++lane)
-              block[x * Lanes + lane] = lane < used ? row[lane * lane_step + x * step] : 0.0;
-        }
-      }
+/// n cells of `lanes` values, `step` apart, from rows of one variable, `variable` apart, of which there are `used`; the
+/// other values are 0.
+void join_cells(const double* from, std::size_t variable, int n, int used, double* to, std::size_t step, int lanes) {
+  if (lanes < 4 || n < 4) {
+    for (int k = 0; k < n; ++k)
+      for (int lane = 0; lane < lanes; ++lane) to[k * step + lane] = lane < used ? from[lane * variable + k] : 0.0;
+    return;
+  }
+  // Four cells by four variables at a time; the last four may be some of those before once more.
+  for (int k = 0; k < n; k += 4) {
+    const int cell = std::min(k, n - 4);
+    for (int l = 0; l < lanes; l += 4) {
+      const int lane = std::min(l, lanes - 4);
+      std::array<SimdDouble<4>, 4> v{};
+      for (int j = 0; j < 4 && lane + j < used; ++j) v[j] = load<4>(from + (lane + j) * variable + cell);
+      transpose(v);
+      for (int j = 0; j < 4; ++j) store<4>(to + (cell + j) * step + lane, v[j]);
     }
   }
 }
@@ -239,9 +236,25 @@ void store_cells(const TileLayout& l, const double* tile, const PieceSteps& step
 }  // namespace
 
 void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block) {
-  const double* const first = tile + steps.cell[0] + steps.cell[1] + steps.cell[2];
-  with_lanes(l.block.lanes,
-             [&](auto lanes) { store_cells<lanes>(l, first, steps, l.lanes == lanes ? 1 : steps.chunk, block); });
+  const BlockLayout& c = l.block;
+  const std::array<std::size_t, 3> to = piece_steps(c).cell;
+  // Rows go along the axis on which the tile's cells follow each other.
+  const int along = steps.cell[0] == std::size_t(l.lanes) ? 0 : 1, beside = 1 - along;
+  tile += steps.cell[0] + steps.cell[1] + steps.cell[2];
+  for (int chunk = 0; chunk < c.chunks; ++chunk, block += c.chunk_values()) {
+    const int used = std::min(c.lanes, c.variables - chunk * c.lanes);
+    for (int z = 0; z < c.cells[2]; ++z) {
+      for (int k = 0; k < c.cells[beside]; ++k) {
+        const double* const row = tile + z * steps.cell[2] + k * steps.cell[beside];
+        double* const cells = block + z * to[2] + k * to[beside];
+        if (along == 0 && l.lanes == c.lanes)
+          std::memcpy(cells, row, c.row_values() * sizeof(double));
+        else
+          join_cells(row, steps.chunk, c.cells[along], used, cells, to[along], c.lanes);
+      }
+    }
+    tile += std::size_t(c.lanes / l.lanes) * steps.chunk;
+  }
 }
 
 void close_face(const TileLayout& l, double* tile, int face) {

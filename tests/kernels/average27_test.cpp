@@ -110,7 +110,7 @@ TEST(Average27, EveryKernelGivesTheReferenceBitsAndExactSums) {
         // Scratch of an earlier block must not show.
         std::fill(scratch.begin(), scratch.end(), std::numeric_limits<double>::quiet_NaN());
         for (int chunk = 0; chunk < l.chunks; chunk += 2) {
-          const Average27Args args{block.around, block.around, out.data(), chunk, std::min(chunk + 2, l.chunks)};
+          const Average27Args args{&block.around, &block.around, out.data(), chunk, std::min(chunk + 2, l.chunks)};
           (summing ? kernel.summing : kernel.plain)[streamed](rows, args, scratch.data(), sum.raw(0), sum.magic());
         }
         stream_fence();
