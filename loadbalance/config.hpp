@@ -34,7 +34,7 @@ inline constexpr int kNodesOfRun = -1;
 struct BalanceConfig {
   std::string policy = "every";  ///< name in policy_registry() (loadbalance/policy.hpp)
   double threshold = 0.1;        ///< "threshold": rebalance when (max - min) / mean of the ranks' loads exceeds it
-  int every = 4;                 ///< "every_n": rebalance after every so many refinements that changed the mesh, >= 1
+  int every = 4;                 ///< "every_n": from one rebalance to the next, refinements that changed the mesh, >= 1
   double limit_move = 0.0;       ///< most of a rank's blocks that leave it at once, percent; 0 = all
   double sensitivity = 0.8;      ///< "feedback": how far shares follow idle time in one refinement, in (0, 1]
   std::string weights = "uniform";  ///< name in cost_model_registry() (loadbalance/cost_model.hpp)

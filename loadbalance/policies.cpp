@@ -30,7 +30,7 @@ class EveryN final : public Policy {
  public:
   explicit EveryN(const BalanceConfig& config) : every_(static_cast<std::size_t>(config.every)) {}
   [[nodiscard]] Action decide(const History& history, const Load& load) const override {
-    return load.is_even() || (history.outcomes.size() + 1) % every_ != 0 ? Action::leave : Action::full;
+    return load.is_even() || history.outcomes.size() % every_ != 0 ? Action::leave : Action::full;
   }
 
  private:
@@ -59,7 +59,8 @@ std::span<const PolicyEntry> policy_registry() {
   static constexpr std::array entries{
       PolicyEntry{"every", "rebalance after each refinement that left ranks more than one block apart",
                   make_policy_of<Every>},
-      PolicyEntry{"every_n", "the same after each balance.every-th refinement that changed the mesh",
+      PolicyEntry{"every_n",
+                  "the same at the first refinement that changed the mesh and each balance.every-th after it",
                   make_policy_of<EveryN>},
       PolicyEntry{"threshold", "rebalance when (max - min) / mean of the ranks' loads exceeds balance.threshold",
                   make_policy_of<Threshold>},

@@ -109,14 +109,18 @@ TEST(CostPolicies, MakeTheFirstCutAtOnceAndNoneWhereRanksAreEven) {
   }
 }
 
-TEST(Policy, EveryNCountsRefinements) {
+TEST(Policy, EveryNCutsAtTheFirstRefinementAndCountsFromThere) {
   BalanceConfig config{"every_n"};
-  config.every = 3;
-  const auto policy = make_policy(config);
-  History history;
-  for (int refinement = 1; refinement <= 9; ++refinement) {
-    EXPECT_EQ(policy->decide(history, load_of({4, 9})) == Action::full, refinement % 3 == 0) << refinement;
-    history.outcomes.push_back({});
+  for (const int every : {1, 2, 3, 5}) {
+    config.every = every;
+    const auto policy = make_policy(config);
+    History history;
+    for (int refinement = 0; refinement < 11; ++refinement) {
+      EXPECT_EQ(policy->decide(history, load_of({4, 9})) == Action::full, refinement % every == 0)
+          << "every " << every << ", refinement " << refinement;
+      EXPECT_EQ(policy->decide(history, load_of({4, 5})), Action::leave) << "even";
+      history.outcomes.push_back({});
+    }
   }
 }
 
