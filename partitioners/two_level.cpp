@@ -226,7 +226,7 @@ RankResult cut_node(const support::Communicator& comm, Partitioner& partitioner,
   PartitionOptions level = options;
   if (mine.points.size() < kPointsForThreads) level.threads = 1;
   PartitionResult alone = partitioner.partition(mine, level);
-  RankResult result{std::move(alone.part), std::vector<std::uint64_t>(alone.order.size()), alone.memory_bytes};
+  RankResult result{std::move(alone.part), std::vector<std::uint64_t>(alone.order.size()), alone.memory_bytes, {}};
   for (std::size_t k = 0; k < alone.order.size(); ++k) result.position[alone.order[k]] = k;
   return result;
 }
