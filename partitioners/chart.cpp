@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kRoundness = 1e-3;
 
-constexpr std::pair<std::string_view, Chart> kNames[] = {
+constexpr std::pair<std::string_view, Chart> kChartNames[] = {
     {"none", Chart::none}, {"hemispheres", Chart::hemispheres}, {"conformal", Chart::conformal}};
 
 double distance_from_origin(const double* p) {
@@ -143,13 +143,14 @@ double flat_scale(Chart chart, const std::array<double, 3>& p, double height) {
 }  // namespace
 
 Chart chart_from_name(std::string_view name, std::string_view what) {
-  for (const auto& [known, chart] : kNames)
+  for (const auto& [known, chart] : kChartNames)
     if (known == name) return chart;
   throw support::InputError(fmt::format("{} {}: must be none, hemispheres or conformal", what, name));
 }
 
 std::string_view chart_name(Chart chart) {
-  return std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.second == chart; })
+  return std::find_if(std::begin(kChartNames), std::end(kChartNames),
+                      [&](const auto& known) { return known.second == chart; })
       ->first;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeastGain = 0.2;
 
-int longest(std::span<const double> sides) {
+int longest_of(std::span<const double> sides) {
   return static_cast<int>(std::max_element(sides.begin(), sides.end()) - sides.begin());
 }
 
@@ -84,7 +84,7 @@ class CompactCuts {
 
   [[nodiscard]] Entry plan(const Logs& logs, int parts) const {
     if (parts == 1) return {of_part(logs), {}};
-    const PartsCut halves{longest(logs), parts / 2};
+    const PartsCut halves{longest_of(logs), parts / 2};
     const Entry halved{sum_of(logs, parts, halves), halves};
     if (std::has_single_bit(static_cast<unsigned>(parts))) return halved;
     Entry best = halved;
@@ -102,7 +102,7 @@ class CompactCuts {
 
 template <std::size_t Dim>
 PartsCut cut_of(std::span<const double> sides, int parts) {
-  const PartsCut halves{longest(sides), parts / 2};
+  const PartsCut halves{longest_of(sides), parts / 2};
   const double most = sides[static_cast<std::size_t>(halves.axis)];
   if (parts > CompactCuts<Dim>::kFewParts || std::has_single_bit(static_cast<unsigned>(parts))) return halves;
   const bool solid = std::all_of(sides.begin(), sides.end(), [&](double s) { return s > most * 1e-100; });
@@ -118,7 +118,7 @@ PartsCut cut_of(std::span<const double> sides, int parts) {
 PartsCut compact_cut(std::span<const double> sides, int parts) {
   if (sides.size() == 2) return cut_of<2>(sides, parts);
   if (sides.size() == 3) return cut_of<3>(sides, parts);
-  return {longest(sides), parts / 2};
+  return {longest_of(sides), parts / 2};
 }
 
 }  // namespace amrbench::partitioners
