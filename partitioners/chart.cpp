@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kRoundness = 1e-3;
 
-constexpr std::pair<std::string_view, Chart> kNames[] = {
+constexpr std::pair<std::string_view, Chart> kChartNames[] = {
     {"none", Chart::none}, {"hemispheres", Chart::hemispheres}, {"conformal", Chart::conformal}};
 
 double distance_from_origin(const double* p) {
@@ -129,27 +129,33 @@ std::vector<std::uint8_t> northern(PointView<double> points, const PointMasses& 
   }
 }
 
-/// What x and y, as turned, are multiplied by in the plane of a half whose pole is at height +-1 times p[2].
-double flat_scale(Chart chart, const std::array<double, 3>& p, double height) {
+/// The place in the plane of a half whose pole is where p[2] is highest; p: as turned.
+std::array<double, 2> equidistant(const std::array<double, 3>& p) {
   const double ring = std::hypot(p[0], p[1]);
-  if (!(ring > 0)) return 0;
-  if (chart == Chart::hemispheres) return std::atan2(ring, height) / ring;
-  // tan(angle / 2) = ring / (radius + height) = (radius - height) / ring; the far pole itself has no place.
-  constexpr double kFarthest = 1e9;
-  const double radius = std::hypot(ring, height);
-  return height >= 0 ? 1 / (radius + height) : std::min((radius - height) / ring, kFarthest) / ring;
+  const double scale = ring > 0 ? std::atan2(ring, p[2]) / ring : 0;
+  return {scale * p[0], scale * p[1]};
+}
+
+std::array<double, 2> stereographic(const std::array<double, 3>& p, double radius) {
+  const double x = p[0] / radius, y = p[1] / radius, z = p[2] / radius;
+  const double square = x * x + y * y, length = std::sqrt(square + z * z);
+  // tan(angle / 2) = ring / (length + z) = (length - z) / ring; the far pole itself has no place.
+  constexpr double kNearFarPole = 1e-24;
+  const double scale = z >= 0 ? 1 / (length + z) : (length - z) / std::max(square, kNearFarPole);
+  return {scale * x, scale * y};
 }
 
 }  // namespace
 
 Chart chart_from_name(std::string_view name, std::string_view what) {
-  for (const auto& [known, chart] : kNames)
+  for (const auto& [known, chart] : kChartNames)
     if (known == name) return chart;
   throw support::InputError(fmt::format("{} {}: must be none, hemispheres or conformal", what, name));
 }
 
 std::string_view chart_name(Chart chart) {
-  return std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& known) { return known.second == chart; })
+  return std::find_if(std::begin(kChartNames), std::end(kChartNames),
+                      [&](const auto& known) { return known.second == chart; })
       ->first;
 }
 
@@ -159,6 +165,7 @@ std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<co
   const PointMasses weight(weights);
   Turned turned;
   if (chart == Chart::conformal) turned = {balanced_pole(points, weight), true};
+  const double radius = points.empty() ? 1 : distance_from_origin(points[0]);
   std::array<FlatHemisphere, 2> half;
   const std::vector<std::uint8_t> north = northern(points, weight, turned, parts, half[0].parts);
   if (half[0].parts > 0) half[1].parts = parts - half[0].parts;
@@ -169,10 +176,11 @@ std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<co
     to.flat.resize(2 * to.point.size());
 #pragma omp parallel for schedule(static) num_threads(team_size(threads))
     for (std::size_t k = 0; k < to.point.size(); ++k) {
-      const std::array<double, 3> p = turned(points[to.point[k]]);
-      const double scale = flat_scale(chart, p, h == 0 ? p[2] : -p[2]);
-      to.flat[2 * k] = scale * p[0];
-      to.flat[2 * k + 1] = (h == 0 ? scale : -scale) * p[1];
+      std::array<double, 3> p = turned(points[to.point[k]]);
+      if (h == 1) p[2] = -p[2];
+      const std::array<double, 2> flat = chart == Chart::conformal ? stereographic(p, radius) : equidistant(p);
+      to.flat[2 * k] = flat[0];
+      to.flat[2 * k + 1] = h == 0 ? flat[1] : -flat[1];
     }
   }
   return half;
