@@ -5,6 +5,7 @@
 // group g - 1, so that it finds the new values of the groups before it and the old ones of those after it above, below
 // and beside its cells. Each group has a ring of planes with what lies around the block; the next plane comes by small
 // asynchronous copies meanwhile. Every value is read once, where a pass a group would read all four.
+#include <algorithm>
 #include <bit>
 
 #include "kernels/mixed_cell.hpp"
@@ -17,12 +18,12 @@ namespace amrbench::kernels::detail {
 /// come while it runs.
 struct CoupleShape {
   int places = 0;   ///< of a thread block, a power of 2; 0: does not fit
-  int threads = 0;  ///< a multiple of 32, at least one a cell of a plane and place
+  int threads = 0;  ///< a multiple of 32, at least one a cell of a plane and place, and kBrought with what is around
   int ring = 0;
   std::size_t bytes = 0;
 };
 
-inline constexpr int kCoupleMost = 1024;
+inline constexpr int kCoupleMost = 1024, kBrought = 2;
 
 /// `shared`: bytes a thread block may have.
 inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t shared) {
@@ -38,7 +39,8 @@ inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t sh
   while (shape.places < m && 2 * shape.places * cells <= kCoupleMost / 4 &&
          2 * std::size_t(shape.places) * ringed * std::size_t(shape.ring) + kFixed <= half)
     shape.places *= 2;
-  shape.threads = (shape.places * cells + 31) / 32 * 32;
+  const int brought = static_cast<int>(ringed / (kGroups * sizeof(double))) * shape.places;
+  shape.threads = (std::max(shape.places * cells, (brought + kBrought - 1) / kBrought) + 31) / 32 * 32;
   shape.bytes = ringed * std::size_t(shape.places) * std::size_t(shape.ring);
   return shape;
 }
@@ -64,6 +66,12 @@ class CoupleWalk {
     is_cell_ = is_there_ && y < block.cells(1);
     centre_ = is_cell_ ? ((y + 1) * cols_ + x + 1) * places_ + (thread & (places_ - 1)) : 0;
     out_ = cell * p.layout.lanes;
+#pragma unroll
+    for (int s = 0; s < kBrought; ++s) {
+      if (!is_there_ || thread + s * static_cast<int>(blockDim.x) >= plane_) continue;
+      const Around from = block.column<2>(x_of(s) - 1, y_of(s) - 1, 0);
+      brought_[s] = {from.at, static_cast<int>(from.chunk), from.row};
+    }
   }
 
   __device__ void run() {
@@ -101,14 +109,30 @@ class CoupleWalk {
  private:
   /// Starts to bring plane z of all groups, with what lies around it.
   __device__ void bring(int z) const {
-    if (z > block_.cells(2) || !is_there_) return;
-    const int slot = (z + 1) % Ring;
-    for (int k = static_cast<int>(threadIdx.x); k < plane_; k += static_cast<int>(blockDim.x)) {
-      const int column = k >> log_places_, x = column % cols_, y = column / cols_;
+    if (z > block_.cells(2)) return;
+    double* const to = shared_ + (z + 1) % Ring * plane_ + static_cast<int>(threadIdx.x);
+    const bool is_inside = z >= 0 && z < block_.cells(2);
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g)
-        support::copy_small<8>(shared_ + (g * Ring + slot) * plane_ + k, block_.old(variables_[g], x - 1, y - 1, z));
+    for (int s = 0; s < kBrought; ++s) {
+      if (brought_[s].at == nullptr) continue;
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) {
+        const double* const from = is_inside ? brought_[s].at + variables_[g].chunk * brought_[s].chunk +
+                                                   variables_[g].lane + z * brought_[s].plane
+                                             : block_.old(variables_[g], x_of(s) - 1, y_of(s) - 1, z);
+        support::copy_small<8>(to + g * Ring * plane_ + s * static_cast<int>(blockDim.x), from);
+      }
     }
+  }
+  /// The column, counted from what lies before the block, of which the thread brings values.
+  [[nodiscard]] __device__ int column_of(int s) const {
+    return (static_cast<int>(threadIdx.x) + s * static_cast<int>(blockDim.x)) >> log_places_;
+  }
+  [[nodiscard]] __device__ int x_of(int s) const {
+    return column_of(s) % cols_;
+  }
+  [[nodiscard]] __device__ int y_of(int s) const {
+    return column_of(s) / cols_;
   }
   /// Plane z of the group `away` groups on.
   template <int Group>
@@ -172,6 +196,12 @@ class CoupleWalk {
   bool is_there_ = false, is_cell_ = false;  ///< is there the thread's place, and its column in the block?
   Place variables_[kGroups];
   int centre_ = 0, out_ = 0;
+  /// Columns of cells that the thread brings, of chunk 0, lane 0, and their steps.
+  struct Brought {
+    const double* at = nullptr;
+    int chunk = 0, plane = 0;
+  };
+  Brought brought_[kBrought];
   double before_[kGroups];  ///< what the cells below were (kind 4)
 };
 

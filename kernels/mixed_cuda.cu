@@ -59,12 +59,17 @@ class Reaction {
         is_second_(p.m + place == 1),
         step_(block.step<2>()),
         column_(block, p.m, place, x, y, z),
+        cells_(block.cells(2)),
         from_(column_.old),
-        to_(column_.fresh) {}
+        to_(column_.fresh) {
+    load();
+  }
 
+  /// What the next cell needs is asked for a cell ahead.
   __device__ void next(double p0, double p1) {
-    const double u0 = from_[column_.group[0]], u1 = from_[column_.group[1]], u2 = from_[column_.group[2]],
-                 u3 = from_[column_.group[3]];
+    const double u0 = u_[0], u1 = u_[1], u2 = u_[2], u3 = u_[3];
+    from_ += step_;
+    if (--cells_ > 0) load();
     if (has_first_) to_[column_.group[0]] = ranged(reaction0(u0, p0, p1, a1_));
     const double v1 = is_second_ ? p1 : ranged(reaction1(u1, p0, p1, u2, u3, a1_));
     const double v2 = ranged(reaction2(u2, p0, p1, v1, u3, a1_, a0_));
@@ -72,19 +77,26 @@ class Reaction {
     to_[column_.group[1]] = v1;
     to_[column_.group[2]] = v2;
     to_[column_.group[3]] = v3;
-    from_ += step_;
     to_ += step_;
   }
   __device__ void finish() {}
 
  private:
-  [[nodiscard]] __device__ double ranged(double value) const { return in_range(value, a1_, a0_first_); }
+  __device__ void load() {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) u_[g] = __ldg(from_ + column_.group[g]);
+  }
+  [[nodiscard]] __device__ double ranged(double value) const {
+    return in_range(value, a1_, a0_first_);
+  }
   double a1_, a0_first_, a0_;
   bool has_first_, is_second_;
   int step_;
   OwnColumn column_;
+  int cells_;  ///< left
   const double* from_;
   double* to_;
+  double u_[kGroups];
 };
 
 /// Kinds 1 to 3 in a column along the axis of transport. Groups 2 and 3 look at the new values of group 1 before and
@@ -153,10 +165,10 @@ class Transport {
   };
   [[nodiscard]] __device__ Cell load() const {
     Cell cell;
-    cell.u0 = from_[column_.group[0]];
+    cell.u0 = __ldg(from_ + column_.group[0]);
 #pragma unroll
     for (int g = 1; g < kGroups; ++g)
-      cell.behind[g] = c_ + 1 < cells_ ? from_[column_.group[g] + step_] : behind_last_[g];
+      cell.behind[g] = c_ + 1 < cells_ ? __ldg(from_ + column_.group[g] + step_) : behind_last_[g];
     return cell;
   }
   /// Groups 2 and 3 of the cell before.

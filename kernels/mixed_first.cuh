@@ -39,31 +39,42 @@ class FirstVariables {
     }
   }
 
-  /// The new values of the next cell; in stages of kinds 4 and 5 the second means nothing.
+  /// The new values of the next cell; in stages of kinds 4 and 5 the second means nothing. All that a cell needs is
+  /// asked for before any of it is waited for.
   __device__ Values next() {
-    Values values{0.0, 0.0};
+    const bool has_second = p_.kind < 4 && p_.m > 0;
+    double side[kMost][kSides], after[kMost];
 #pragma unroll
     for (int k = 0; k < kMost; ++k) {
       if (k >= averages_) continue;
       const Place v = place(k);
-      const int at = block_.offset(v);
-      const double after = cell_ + 1 < cells_ ? own_[step_ + at] : outside(k, cells_);
-      double side[kSides];
+      after[k] = cell_ + 1 < cells_ ? __ldg(own_ + step_ + block_.offset(v)) : outside(k, cells_);
 #pragma unroll
       for (int s = 0; s < kSides; ++s)
-        side[s] = beside_[s].at[v.chunk * beside_[s].chunk + v.lane + cell_ * beside_[s].row];
-      const double value =
-          Axis == 0   ? average7<double>(before_[k], side[0], side[2], centre_[k], side[3], side[1], after)
-          : Axis == 1 ? average7<double>(side[0], before_[k], side[2], centre_[k], side[3], after, side[1])
-                      : average7<double>(side[0], side[2], before_[k], centre_[k], after, side[3], side[1]);
+        side[k][s] = __ldg(beside_[s].at + v.chunk * beside_[s].chunk + v.lane + cell_ * beside_[s].row);
+    }
+    Added added;
+    double u = 0.0;
+    if (has_second) {
+      u = __ldg(own_ + block_.offset(block_.place(1)));
+      added = load_added(0);
+    }
+    Values values{0.0, 0.0};
+#pragma unroll
+    for (int k = 0; k < kMost; ++k) {
+      if (k >= averages_) continue;
+      const double* const s = side[k];
+      const double value = Axis == 0   ? average7<double>(before_[k], s[0], s[2], centre_[k], s[3], s[1], after[k])
+                           : Axis == 1 ? average7<double>(s[0], before_[k], s[2], centre_[k], s[3], after[k], s[1])
+                                       : average7<double>(s[0], s[2], before_[k], centre_[k], after[k], s[3], s[1]);
       before_[k] = centre_[k];
-      centre_[k] = after;
-      to_[at] = value;
+      centre_[k] = after[k];
+      to_[block_.offset(place(k))] = value;
       if (k == 0) values.first = value;
     }
     for (int v = p_.layout.variables; v < p_.layout.chunks * p_.layout.lanes; ++v)
       to_[block_.offset(block_.place(v))] = 0.0;
-    if (p_.kind < 4 && p_.m > 0) values.second = second(values.first);
+    if (has_second) values.second = second(u, added, values.first);
     own_ += step_;
     to_ += step_;
     ++cell_;
@@ -71,7 +82,7 @@ class FirstVariables {
   }
 
  private:
-  static constexpr int kSides = 4, kMost = 4;
+  static constexpr int kSides = 4, kMost = 4, kAtOnce = 8;
 
   [[nodiscard]] __device__ int behind_groups(int k) const {
     return max(1, kGroups * p_.m) + k;
@@ -82,21 +93,34 @@ class FirstVariables {
   }
   /// The value of average k in the cell before (-1) or behind (n) the column.
   [[nodiscard]] __device__ double outside(int k, int c) const {
-    return *block_.old(place(k), Axis == 0 ? c : x_, Axis == 1 ? c : y_, Axis == 2 ? c : z_);
+    return __ldg(block_.old(place(k), Axis == 0 ? c : x_, Axis == 1 ? c : y_, Axis == 2 ? c : z_));
   }
-  [[nodiscard]] __device__ double second(double first) const {
-    const double a1 = p_.constants[0];
-    const int at = block_.offset(block_.place(1));
-    double u = own_[at];
-    Place q = block_.place(p_.kind == 0 ? p_.m : 2);
-    for (int left = p_.m; left > 0; --left) {
-      // Of one group only, variable 1 is the one that is added, too.
-      u = u + (q.chunk * p_.layout.lanes + q.lane == 1 ? u : own_[block_.offset(q)]) * first;
+  /// Some of the variables that variable 1 adds up.
+  struct Added {
+    double values[kAtOnce];
+  };
+  [[nodiscard]] __device__ Added load_added(int from) const {
+    Added added;
+    Place q = block_.place((p_.kind == 0 ? p_.m : 2) + from);
+#pragma unroll
+    for (int j = 0; j < kAtOnce; ++j) {
+      added.values[j] = from + j < p_.m ? __ldg(own_ + block_.offset(q)) : 0.0;
       if (++q.lane == p_.layout.lanes) q = {q.chunk + 1, 0};
+    }
+    return added;
+  }
+  [[nodiscard]] __device__ double second(double u, Added added, double first) const {
+    const double a1 = p_.constants[0];
+    const bool is_own = p_.kind == 0 && p_.m == 1;  // of one group only, variable 1 is the one that is added, too
+    for (int from = 0; from < p_.m; from += kAtOnce) {
+      if (from > 0) added = load_added(from);
+#pragma unroll
+      for (int j = 0; j < kAtOnce; ++j)
+        if (from + j < p_.m) u = u + (is_own ? u : added.values[j]) * first;
     }
     if (p_.kind != 0) u = u / (a1 + u);
     const double value = in_range(u, a1, p_.constants[1]);
-    to_[at] = value;
+    to_[block_.offset(block_.place(1))] = value;
     return value;
   }
 

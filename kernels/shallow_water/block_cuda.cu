@@ -7,7 +7,7 @@
 namespace amrbench::kernels::shallow_water {
 namespace detail {
 template <class Real, Limiter kLimiter>
-void launch_limited(const StageJob<Real>& job, int multiprocessors, const support::CudaStream& stream);
+int launch_limited(const StageJob<Real>& job, const support::CudaStream& stream);
 }  // namespace detail
 
 namespace {
@@ -104,31 +104,24 @@ __global__ void inflow_kernel(const __grid_constant__ StageJob<Real> job, const 
   }
 }
 
-int multiprocessors() {
-  int device = 0, count = 0;
-  support::cuda_check(cudaGetDevice(&device), "cudaGetDevice");
-  support::cuda_check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
-  return count;
-}
-
 }  // namespace
 
 template <class Real>
-void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream) {
-  if (job.count == 0) return;
-  const int processors = multiprocessors();
+int launch_stage(const StageJob<Real>& job, const support::CudaStream& stream) {
+  if (job.count == 0) return job.thread_blocks;
   list_kernel<<<(job.count + kThreads - 1) / kThreads, kThreads, 0, stream.get()>>>(job);
-  switch (job.physics.limiter) {
-    case Limiter::minmod:
-      detail::launch_limited<Real, Limiter::minmod>(job, processors, stream);
-      break;
-    case Limiter::van_leer:
-      detail::launch_limited<Real, Limiter::van_leer>(job, processors, stream);
-      break;
-    default:
-      detail::launch_limited<Real, Limiter::monotonized>(job, processors, stream);
-  }
+  const int thread_blocks = [&] {
+    switch (job.physics.limiter) {
+      case Limiter::minmod:
+        return detail::launch_limited<Real, Limiter::minmod>(job, stream);
+      case Limiter::van_leer:
+        return detail::launch_limited<Real, Limiter::van_leer>(job, stream);
+      default:
+        return detail::launch_limited<Real, Limiter::monotonized>(job, stream);
+    }
+  }();
   support::cuda_check_launch("shallow-water stage");
+  return thread_blocks;
 }
 
 template <class Real>
@@ -156,7 +149,7 @@ void launch_strips(const StripJob* jobs, int count, int cells, const support::De
   support::cuda_check_launch("shallow-water strips");
 }
 
-template void launch_stage<double>(const StageJob<double>&, const support::CudaStream&);
+template int launch_stage<double>(const StageJob<double>&, const support::CudaStream&);
 template void launch_measure<double>(const StageJob<double>&, const support::CudaStream&);
 template void launch_strips<double>(const StripJob*, int, int, const support::DeviceSlots&, double*,
                                     const support::CudaStream&);
@@ -164,7 +157,7 @@ template void launch_inflows<double>(const StageJob<double>&, const InflowJob*, 
                                      const support::CudaStream&);
 template void launch_inflows<float>(const StageJob<float>&, const InflowJob*, int, const Inflow<float>*, float*,
                                     const support::CudaStream&);
-template void launch_stage<float>(const StageJob<float>&, const support::CudaStream&);
+template int launch_stage<float>(const StageJob<float>&, const support::CudaStream&);
 template void launch_measure<float>(const StageJob<float>&, const support::CudaStream&);
 template void launch_strips<float>(const StripJob*, int, int, const support::DeviceSlots&, float*,
                                    const support::CudaStream&);

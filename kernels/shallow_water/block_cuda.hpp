@@ -63,6 +63,7 @@ struct StageJob {
   Real dt = 0;
   /// Of the cells of level 0: quotients are dear, and those of other levels differ by powers of 2.
   Real dt_over_dx = 0, dt_over_dy = 0, dx_over_dt = 0, dy_over_dt = 0, inverse_dx = 1, inverse_dy = 1;
+  int thread_blocks = 0;    ///< of the stage that run at once, 0: ask the device, which takes a while
   bool second = false;      ///< the output holds U^n
   bool copies_bed = false;  ///< to the output
   Physics<Real> physics;
@@ -71,9 +72,10 @@ struct StageJob {
   StageMemory<Real> memory;
 };
 
-/// One stage of all blocks of the list, two launches. Asynchronous. Errors: RunError when it cannot be launched.
+/// One stage of all blocks of the list, two launches. Returns how many thread blocks of it run at once. Asynchronous.
+/// Errors: RunError when it cannot be launched.
 template <class Real>
-void launch_stage(const StageJob<Real>& job, const support::CudaStream& stream);
+int launch_stage(const StageJob<Real>& job, const support::CudaStream& stream);
 
 /// memory.found and memory.has_water of a state as it is, in job.in.
 template <class Real>

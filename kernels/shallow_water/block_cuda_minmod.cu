@@ -2,7 +2,7 @@
 
 namespace amrbench::kernels::shallow_water::detail {
 
-template void launch_limited<double, Limiter::minmod>(const StageJob<double>&, int, const support::CudaStream&);
-template void launch_limited<float, Limiter::minmod>(const StageJob<float>&, int, const support::CudaStream&);
+template int launch_limited<double, Limiter::minmod>(const StageJob<double>&, const support::CudaStream&);
+template int launch_limited<float, Limiter::minmod>(const StageJob<float>&, const support::CudaStream&);
 
 }  // namespace amrbench::kernels::shallow_water::detail

@@ -337,44 +337,50 @@ __global__ void __launch_bounds__(kN == 0 ? kMostThreads : Tiling(kN).threads, r
   if (begin < count) report(job, fastest);
 }
 
+/// Returns how many thread blocks run at once.
 template <class Real, Limiter kLimiter, int kN>
-void launch(const StageJob<Real>& job, int multiprocessors, const support::CudaStream& stream) {
+int launch(const StageJob<Real>& job, const support::CudaStream& stream) {
   const Tiling t(job.cells);
   const std::size_t bytes = std::size_t(t.values()) * std::size_t(t.together) * sizeof(Real);
-  constexpr std::size_t kUsual = 48 << 10;
   const auto kernel = stage_kernel<Real, kLimiter, kN>;
+  constexpr std::size_t kUsual = 48 << 10;
   if (bytes > kUsual)
     support::cuda_check(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "shared memory of a shallow-water stage");
-  int resident = 0;
-  support::cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, t.threads, bytes),
-                      "occupancy of a shallow-water stage");
+  int thread_blocks = job.thread_blocks;
+  if (thread_blocks == 0) {
+    int resident = 0;
+    support::cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, t.threads, bytes),
+                        "occupancy of a shallow-water stage");
+    thread_blocks = support::current_device_shape().multiprocessors * std::max(1, resident);
+  }
   const int groups = (job.count + t.together - 1) / t.together;
-  kernel<<<std::min(groups, multiprocessors * std::max(1, resident)), t.threads, bytes, stream.get()>>>(job);
+  kernel<<<std::min(groups, thread_blocks), t.threads, bytes, stream.get()>>>(job);
+  return thread_blocks;
 }
 
 template <class Real, Limiter kLimiter>
-void launch_limited(const StageJob<Real>& job, int multiprocessors, const support::CudaStream& stream) {
+int launch_limited(const StageJob<Real>& job, const support::CudaStream& stream) {
   switch (job.cells) {
     case 4:
-      return launch<Real, kLimiter, 4>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 4>(job, stream);
     case 6:
-      return launch<Real, kLimiter, 6>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 6>(job, stream);
     case 8:
-      return launch<Real, kLimiter, 8>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 8>(job, stream);
     case 10:
-      return launch<Real, kLimiter, 10>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 10>(job, stream);
     case 12:
-      return launch<Real, kLimiter, 12>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 12>(job, stream);
     case 16:
-      return launch<Real, kLimiter, 16>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 16>(job, stream);
     case 24:
-      return launch<Real, kLimiter, 24>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 24>(job, stream);
     case 32:
-      return launch<Real, kLimiter, 32>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 32>(job, stream);
     default:
-      return launch<Real, kLimiter, 0>(job, multiprocessors, stream);
+      return launch<Real, kLimiter, 0>(job, stream);
   }
 }
 

@@ -281,15 +281,14 @@ void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields&
                                           const support::FixedPointScale* scale, support::Metrics& metrics) {
   amr::CudaFields& fields = amr::cuda_fields(base);
   if (fetching_ == kStages) static_cast<void>(computed());
-  const bool second = stage % 2 == 1;
+  const bool second = stage % 2 == 1, travels = !sends_.empty();
   fields.prepare_output();
   device_.clock().begin(device_.main());
   {
     const support::PhaseTimer timer(metrics, support::Phase::halo);
-    const support::DeviceSlots blocks = fields.input();
-    device_.order(device_.main(), device_.side());
-    if (!sends_.empty()) {
-      water::launch_strips(packs_.data(), static_cast<int>(pack_count_), problem_.cells(), blocks, send_.data(),
+    if (travels) {
+      device_.order(device_.main(), device_.side());
+      water::launch_strips(packs_.data(), static_cast<int>(pack_count_), problem_.cells(), fields.input(), send_.data(),
                            device_.side());
       device_.link().start(reinterpret_cast<const double*>(send_.data()), sends_,
                            reinterpret_cast<double*>(packed_.data()), receives_, device_.side());
@@ -303,20 +302,22 @@ void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields&
   job.second = second;
   job.copies_bed = copies_bed_;
   const auto launch = [&](std::size_t begin, std::size_t end) {
+    if (begin == end) return;
     const support::PhaseTimer timer(metrics, support::Phase::stencil);
     job.blocks = work_.data() + begin;
     job.count = static_cast<int>(end - begin);
     job.memory.counts = reinterpret_cast<int*>(found_.data() + (begin == 0 ? 1 : 2));
     job.memory.computed = lists_.data() + begin;
     job.memory.copied = lists_.data() + blocks_ + begin;
-    water::launch_stage(job, device_.main());
-    device_.count_launches(job.count > 0 ? 2 : 0);
+    job.thread_blocks = thread_blocks_;
+    thread_blocks_ = water::launch_stage(job, device_.main());
+    device_.count_launches(2);
     device_.clock().mark(amr::DevicePart::stencil, device_.main());
   };
   if (overlap_) launch(0, interior_);
-  {
+  if (travels) {
     const support::PhaseTimer timer(metrics, support::Phase::halo);
-    if (!sends_.empty()) device_.link().finish();
+    device_.link().finish();
     device_.order(device_.side(), device_.main());
     device_.clock().mark(amr::DevicePart::wait, device_.main());
   }

@@ -56,6 +56,7 @@ class CudaShallowWaterStage final : public WaterStage {
   kernels::DeviceSum sums_;
   amr::HaloSize halo_size_;
   std::size_t interior_ = 0, blocks_ = 0;
+  int thread_blocks_ = 0;  ///< StageJob's
   bool is_new_ = true, copies_bed_ = true;
   amr::DeviceList<kernels::shallow_water::BlockWork> work_;
   amr::DeviceList<kernels::shallow_water::StripJob> packs_;
