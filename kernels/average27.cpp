@@ -141,8 +141,13 @@ class Chunk {
   /// Sums of nine of the rows [y0, y1) of plane z.
   void sum_rows(int z, int y0, int y1, double* to) const {
     const int ny = rows_.layout.cells[1];
-    const PlaneRows* const plane = planes_.data() + z;  // planes z - 1, z, z + 1
+    const PlaneRows* const plane = planes_.data() + z;  // planes z - 1, z, z + 1 and on
     // Rows lie one behind the other but in faces that are extended along x.
+    // Once more, shortly before: what is fetched from many places a chunk ahead does not stay in the cache for sure.
+    if (y0 == 0 && z + 2 < rows_.layout.cells[2]) {
+      prefetch_values(plane[4].before, with_room(row_) - kFlatLength);
+      prefetch_values(plane[4].behind, with_room(row_) - kFlatLength);
+    }
     const bool flat = plane[0].step == row_ && plane[2].step == row_;
     for (int y = y0; y < y1;) {
       const int count = flat && y > 0 && y + 1 < ny ? std::min(y1, ny - 1) - y : 1;

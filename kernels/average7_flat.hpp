@@ -67,6 +67,8 @@ class FlatChunk {
     const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values();
     const Segment* s = segments_.data();
     Fetched fetched = first_fetched();
+    __builtin_prefetch(next_ - 1, 0, 2);  // its first and last vectors reach so far along x
+    __builtin_prefetch(next_ + values, 0, 2);
     fill(outside[0], fetched);
     std::size_t t = 0;
     for (int strip = 0; t < values; ++strip) {
@@ -104,6 +106,10 @@ class FlatChunk {
     for (int z = 0; z < fetched.z; ++z) fetched.faces.next_plane();
     return fetched;
   }
+  /// Asks for n values and what vectors across their ends touch, masked or not.
+  static void fetch_around(const double* p, std::size_t n) {
+    prefetch_values(p - (kFlatLength - 1), n + 2 * (kFlatLength - 1));
+  }
   /// Asks for what lies beside so many rows, and goes on to those behind.
   void fetch_beside(Fetched& f, int count) const {
     const std::size_t row = rows_.layout.row_values();
@@ -114,10 +120,10 @@ class FlatChunk {
         const double* cell = f.faces.at(side) + f.y * f.faces.step_y(side);
         for (int k = 0; k < rows; ++k, cell += f.faces.step_y(side)) prefetch_values(cell, Lanes);
       }
-      if (f.y == 0) prefetch_values(f.faces.at(2), row);
-      if (f.y + rows == ny) prefetch_values(f.faces.at(3), row);
-      if (f.z == 0) prefetch_values(f.faces.at(4) + f.y * row, rows * row);
-      if (f.z + 1 == rows_.layout.cells[2]) prefetch_values(f.faces.at(5) + f.y * row, rows * row);
+      if (f.y == 0) fetch_around(f.faces.at(2), row);
+      if (f.y + rows == ny) fetch_around(f.faces.at(3), row);
+      if (f.z == 0) fetch_around(f.faces.at(4) + f.y * row, rows * row);
+      if (f.z + 1 == rows_.layout.cells[2]) fetch_around(f.faces.at(5) + f.y * row, rows * row);
       count -= rows;
       f.left -= rows;
       f.y += rows;

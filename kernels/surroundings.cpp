@@ -83,7 +83,7 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
 }
 
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
-  const std::size_t row = block.row_values(), lanes = block.lanes;
+  const std::size_t row = (block.row_values() + 7) / 8 * 8, lanes = block.lanes;  // rows are read in whole vectors
   const auto& n = block.cells;
   const auto ask = [chunk](const Piece& piece, int y, int z, std::size_t values) {
     prefetch_values(piece.at(0, y, z) + chunk * piece.steps->chunk, values);
