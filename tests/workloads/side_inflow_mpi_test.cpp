@@ -22,7 +22,8 @@ using support::Communicator;
 
 constexpr double kLength = 200.0, kWidth = 25.0;
 
-/// A channel that falls evenly from west to east. A cell of the mesh holds whole ones of the raster, so means are right.
+/// A channel that falls evenly from west to east. A cell of the mesh holds whole ones of the raster, so means are
+/// right.
 void write_channel(const std::string& file, double slope) {
   shallow_water::Raster bed;
   bed.columns = 1280;
