@@ -162,7 +162,8 @@ std::vector<std::string> check_config(const Config& config) {
   for (const std::string* const file : input_files(copy))
     if (!is_plain_utf8(*file))
       throw InputError(
-          "shallow_water.*_file, shallow_water.resolution, inflow.series and depths: must be paths in UTF-8 without control characters");
+          "shallow_water.*_file, shallow_water.resolution, inflow.series and depths: must be paths in UTF-8 without "
+          "control characters");
   const bool saves = config.output.checkpoint > 0 || config.output.checkpoint_minutes > 0.0;
   if (saves && !amr::has_checkpoints())
     throw InputError(fmt::format(
