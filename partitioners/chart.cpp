@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <numbers>
 #include <tuple>
 #include <utility>
 
@@ -59,13 +58,13 @@ class PointMasses {
 /// Points as a chart looks at them: z towards its pole.
 struct Turned {
   int pole = 2;
-  bool diagonal = false;  ///< longitude counted from 45 degrees off
+  bool oblique = false;  ///< longitude counted from atan(1 / 3), 18 degrees, off
 
   [[nodiscard]] std::array<double, 3> operator()(const double* p) const {
     const double x = p[(pole + 1) % 3], y = p[(pole + 2) % 3], z = p[pole];
-    if (!diagonal) return {x, y, z};
-    constexpr double kHalfRoot = std::numbers::sqrt2 / 2;
-    return {kHalfRoot * (x - y), kHalfRoot * (x + y), z};
+    if (!oblique) return {x, y, z};
+    constexpr double kCosine = 0.94868329805051380, kSine = 0.31622776601683793;
+    return {kCosine * x - kSine * y, kSine * x + kCosine * y, z};
   }
 };
 

@@ -14,7 +14,7 @@
 // angles: a square of the plane is one on the sphere, where the azimuthal equidistant one draws squares near the
 // equator out to 1 : pi / 2. The pole is the coordinate axis whose equator comes nearest to halving the weight (z, x,
 // y, the first within 1 % of the best), so that a mesh refined on one side falls into halves, and longitude is counted
-// from 45 degrees off: meshes have rows and symmetries along the axes, which cuts would follow.
+// from atan(1 / 3), 18 degrees, off: meshes have rows and symmetries along the axes, which cuts would follow.
 #include <array>
 #include <cstddef>
 #include <cstdint>
