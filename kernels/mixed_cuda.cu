@@ -198,8 +198,10 @@ __global__ void __launch_bounds__(kCoupleThreads)
 
 }  // namespace
 
-DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& stream)
-    : layout_(layout), m_(layout.variables / kGroups) {
+DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& stream, std::size_t most_shared)
+    : layout_(layout),
+      m_(layout.variables / kGroups),
+      shared_(std::min(most_shared, support::current_device_shape().shared_bytes)) {
   const MixedConstants constants = mixed_constants(layout.variables);
   std::vector<double> numbers{constants.a1};
   numbers.insert(numbers.end(), constants.a0.begin(), constants.a0.end());
@@ -244,7 +246,7 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   go(first_variables, parts_of(across(2), threads), threads);
   if (m_ == 0) return launches;
   const bool whole = layout_.block_cells() <= kWholeCells;
-  const CoupleShape shape = couple_shape(layout_, m_, support::current_device_shape().shared_bytes);
+  const CoupleShape shape = couple_shape(layout_, m_, shared_);
   if (shape.places > 0 && (p.kind == 5 || !whole)) {
     p.kind == 4 ? launch_couple_planes<false>(p, shape, count, stream)
                 : launch_couple_planes<true>(p, shape, count, stream);

@@ -14,7 +14,9 @@
 //
 // Bytes: every value is read and written once, but for what lies around the columns and planes of a thread block.
 // All pointers are device memory. Errors: RunError when a launch fails. Asynchronous.
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/device_surroundings.hpp"
 #include "kernels/mixed.hpp"
@@ -25,7 +27,9 @@ namespace amrbench::kernels {
 /// Owns the constants.
 class DeviceMixed {
  public:
-  DeviceMixed(const BlockLayout& layout, const support::CudaStream& stream);
+  /// most_shared: bytes of shared memory that a thread block takes at most; fewer than the device has for tests.
+  DeviceMixed(const BlockLayout& layout, const support::CudaStream& stream,
+              std::size_t most_shared = std::numeric_limits<std::size_t>::max());
   /// One stage of the `count` blocks in `blocks` (null: 0 .. count - 1) into their slots of `out`. Returns how many
   /// kernels it launched.
   int launch(std::int64_t stage, const DeviceSurroundings& around, const std::int32_t* blocks, int count,
@@ -35,6 +39,7 @@ class DeviceMixed {
  private:
   BlockLayout layout_;
   int m_;  ///< variables of a group
+  std::size_t shared_;
   support::DeviceBuffer<double> constants_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "kernels/average27.hpp"
 #include "kernels/average27_cuda.hpp"
@@ -134,13 +135,14 @@ TEST(Average27Cuda, GivesTheCpusBitsAndSums) {
 }
 
 /// All kinds of stages over blocks of one shape.
-void expect_mixed_bits(std::mt19937_64& random, const BlockLayout& l, std::int64_t kind_of_some) {
+void expect_mixed_bits(std::mt19937_64& random, const BlockLayout& l, std::int64_t kind_of_some,
+                       std::size_t most_shared = std::numeric_limits<std::size_t>::max()) {
   const TileLayout t = make_tile_layout_by_variable(l);
   const support::CudaStream stream;
   // In the range that the work brings values into.
   checks::RandomSurroundings around(random, l, kBlocks, stream, true);
   checks::DeviceField out(std::vector<double>(kBlocks * l.block_values(), -7.0), l.block_values(), stream);
-  DeviceMixed mixed(l, stream);
+  DeviceMixed mixed(l, stream, most_shared);
   const MixedConstants constants = mixed_constants(l.variables);
   std::vector<double> scratch(mixed_scratch(t) + kPadding), expected(l.block_values());
   const auto some = checks::to_device(std::vector<std::int32_t>{5, 0, 3}, stream);
@@ -171,14 +173,15 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
 TEST(MixedCuda, PlanesOfAllSizesGiveTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
   std::mt19937_64 random(11);
-  // A thread block of 256, 512 and 1024 threads a plane, planes that just fit into shared memory, and such that do not;
-  // more places in a group than a thread block takes.
+  // A thread block of 256, 512 and 1024 threads a plane; planes that just fit into shared memory; more places in a
+  // group than a thread block takes.
   const std::vector<BlockLayout> layouts{make_layout({16, 16, 6}, 30), make_layout({20, 22, 4}, 9),
                                          make_layout({24, 26, 4}, 13), make_layout({32, 32, 4}, 8),
-                                         make_layout({36, 30, 2}, 11), make_layout({4, 4, 2}, 300)};
+                                         make_layout({30, 32, 2}, 11), make_layout({4, 4, 2}, 300)};
   for (const BlockLayout& l : layouts) {
     SCOPED_TRACE(checks::name_of(l));
     expect_mixed_bits(random, l, 5);
+    expect_mixed_bits(random, l, 4, 20000);  // as on a device whose shared memory does not hold the planes
   }
 }
 
