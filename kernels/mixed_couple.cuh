@@ -45,8 +45,9 @@ inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t sh
   return shape;
 }
 
-/// One thread block, a thread a column of cells and a place. Ring: planes of a group.
-template <bool Wide, int Ring>
+/// One thread block, a thread a column of cells and a place. Ring: planes of a group. Kept: threads have registers for
+/// where the columns lie that they bring.
+template <bool Wide, int Ring, bool Kept>
 class CoupleWalk {
  public:
   __device__ CoupleWalk(const MixedParameters& p, const BlockView& block, int log_places, double* shared)
@@ -68,7 +69,7 @@ class CoupleWalk {
     out_ = cell * p.layout.lanes;
 #pragma unroll
     for (int s = 0; s < kBrought; ++s) {
-      if (!is_there_ || thread + s * static_cast<int>(blockDim.x) >= plane_) continue;
+      if (!Kept || !brings(s)) continue;
       const Around from = block.column<2>(x_of(s) - 1, y_of(s) - 1, 0);
       brought_[s] = {from.at, static_cast<int>(from.chunk), from.row};
     }
@@ -111,18 +112,21 @@ class CoupleWalk {
   __device__ void bring(int z) const {
     if (z > block_.cells(2)) return;
     double* const to = shared_ + (z + 1) % Ring * plane_ + static_cast<int>(threadIdx.x);
-    const bool is_inside = z >= 0 && z < block_.cells(2);
+    const bool is_known = Kept && z >= 0 && z < block_.cells(2);
 #pragma unroll
     for (int s = 0; s < kBrought; ++s) {
-      if (brought_[s].at == nullptr) continue;
+      if (!brings(s)) continue;
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) {
-        const double* const from = is_inside ? brought_[s].at + variables_[g].chunk * brought_[s].chunk +
-                                                   variables_[g].lane + z * brought_[s].plane
-                                             : block_.old(variables_[g], x_of(s) - 1, y_of(s) - 1, z);
+        const double* const from = is_known ? brought_[s].at + variables_[g].chunk * brought_[s].chunk +
+                                                  variables_[g].lane + z * brought_[s].plane
+                                            : block_.old(variables_[g], x_of(s) - 1, y_of(s) - 1, z);
         support::copy_small<8>(to + g * Ring * plane_ + s * static_cast<int>(blockDim.x), from);
       }
     }
+  }
+  [[nodiscard]] __device__ bool brings(int s) const {
+    return is_there_ && static_cast<int>(threadIdx.x) + s * static_cast<int>(blockDim.x) < plane_;
   }
   /// The column, counted from what lies before the block, of which the thread brings values.
   [[nodiscard]] __device__ int column_of(int s) const {
@@ -211,7 +215,7 @@ __global__ void __launch_bounds__(Threads, Resident)
   extern __shared__ double planes[];
   __shared__ Around pieces[kPieces];
   const BlockView block(p, static_cast<int>(blockIdx.x) / p.parts, pieces);
-  CoupleWalk<Wide, Ring>(p, block, log_places, planes).run();
+  CoupleWalk<Wide, Ring, (Threads < 1024)>(p, block, log_places, planes).run();
 }
 
 template <bool Wide>
@@ -225,7 +229,7 @@ void launch_couple_planes(MixedParameters p, const CoupleShape& shape, int count
              stream.get()>>>(p, std::countr_zero(static_cast<unsigned>(shape.places)));
   };
   if (shape.ring == 6) return go(couple_planes<Wide, 6, 1024, 1>);
-  if (shape.threads <= 256) return go(couple_planes<Wide, 7, 256, 3>);
+  if (shape.threads <= 256) return go(couple_planes<Wide, 7, 256, 2>);
   if (shape.threads <= 512) return go(couple_planes<Wide, 7, 512, 1>);
   go(couple_planes<Wide, 7, 1024, 1>);
 }

@@ -82,7 +82,7 @@ class FirstVariables {
   }
 
  private:
-  static constexpr int kSides = 4, kMost = 4, kAtOnce = 8;
+  static constexpr int kSides = 4, kMost = 4, kAtOnce = 4;
 
   [[nodiscard]] __device__ int behind_groups(int k) const {
     return max(1, kGroups * p_.m) + k;

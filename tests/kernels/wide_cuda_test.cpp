@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "kernels/average27.hpp"
 #include "kernels/average27_cuda.hpp"
@@ -133,6 +134,31 @@ TEST(Average27Cuda, GivesTheCpusBitsAndSums) {
   }
 }
 
+/// All kinds of stages over blocks of one shape.
+void expect_mixed_bits(std::mt19937_64& random, const BlockLayout& l, std::int64_t kind_of_some,
+                       std::size_t most_shared = std::numeric_limits<std::size_t>::max()) {
+  const TileLayout t = make_tile_layout_by_variable(l);
+  const support::CudaStream stream;
+  // In the range that the work brings values into.
+  checks::RandomSurroundings around(random, l, kBlocks, stream, true);
+  checks::DeviceField out(std::vector<double>(kBlocks * l.block_values(), -7.0), l.block_values(), stream);
+  DeviceMixed mixed(l, stream, most_shared);
+  const MixedConstants constants = mixed_constants(l.variables);
+  std::vector<double> scratch(mixed_scratch(t) + kPadding), expected(l.block_values());
+  const auto some = checks::to_device(std::vector<std::int32_t>{5, 0, 3}, stream);
+  mixed.launch(kind_of_some, around.device(stream), some.data(), 3, out.view(stream), stream);
+  ASSERT_EQ(out.values(1, 1, stream)[0], -7.0) << "a block that was not named";
+  for (std::int64_t stage = 0; stage < 6; ++stage) {
+    mixed.launch(stage, around.device(stream), nullptr, kBlocks, out.view(stream), stream);
+    for (int i = 0; i < kBlocks; ++i) {
+      std::vector<double> tile = around.tile(i, t);
+      advance_mixed(t, constants, stage, false, tile.data(), scratch.data());
+      store_tile(t, tile.data(), piece_steps(t), expected.data());
+      ASSERT_TRUE(same_bits(out.values(i, l.block_values(), stream), expected)) << "stage " << stage << ", " << i;
+    }
+  }
+}
+
 TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
@@ -140,26 +166,22 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
     // From no groups of variables at all to groups of several chunks; small blocks and such whose groups are apart.
     const BlockLayout l = random_layout(random, seed % 2 == 0 ? 2 : 32, 12);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + checks::name_of(l));
-    const TileLayout t = make_tile_layout_by_variable(l);
-    const support::CudaStream stream;
-    // In the range that the work brings values into.
-    checks::RandomSurroundings around(random, l, kBlocks, stream, true);
-    checks::DeviceField out(std::vector<double>(kBlocks * l.block_values(), -7.0), l.block_values(), stream);
-    DeviceMixed mixed(l, stream);
-    const MixedConstants constants = mixed_constants(l.variables);
-    std::vector<double> scratch(mixed_scratch(t) + kPadding), expected(l.block_values());
-    const auto some = checks::to_device(std::vector<std::int32_t>{5, 0, 3}, stream);
-    mixed.launch(seed, around.device(stream), some.data(), 3, out.view(stream), stream);
-    ASSERT_EQ(out.values(1, 1, stream)[0], -7.0) << "a block that was not named";
-    for (std::int64_t stage = 0; stage < 6; ++stage) {
-      mixed.launch(stage, around.device(stream), nullptr, kBlocks, out.view(stream), stream);
-      for (int i = 0; i < kBlocks; ++i) {
-        std::vector<double> tile = around.tile(i, t);
-        advance_mixed(t, constants, stage, false, tile.data(), scratch.data());
-        store_tile(t, tile.data(), piece_steps(t), expected.data());
-        ASSERT_TRUE(same_bits(out.values(i, l.block_values(), stream), expected)) << "stage " << stage << ", " << i;
-      }
-    }
+    expect_mixed_bits(random, l, seed);
+  }
+}
+
+TEST(MixedCuda, PlanesOfAllSizesGiveTheCpusBits) {
+  AMRBENCH_NEEDS_GPU();
+  std::mt19937_64 random(11);
+  // A thread block of 256, 512 and 1024 threads a plane; planes that just fit into shared memory; more places in a
+  // group than a thread block takes.
+  const std::vector<BlockLayout> layouts{make_layout({16, 16, 6}, 30), make_layout({20, 22, 4}, 9),
+                                         make_layout({24, 26, 4}, 13), make_layout({32, 32, 4}, 8),
+                                         make_layout({30, 32, 2}, 11), make_layout({4, 4, 2}, 300)};
+  for (const BlockLayout& l : layouts) {
+    SCOPED_TRACE(checks::name_of(l));
+    expect_mixed_bits(random, l, 5);
+    expect_mixed_bits(random, l, 4, 20000);  // as on a device whose shared memory does not hold the planes
   }
 }
 

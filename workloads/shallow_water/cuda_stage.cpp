@@ -47,6 +47,7 @@ CudaShallowWaterStage<Real>::CudaShallowWaterStage(amr::CudaFields& fields, cons
     : WaterStage(cfl), problem_(problem), device_(fields.device()), overlap_(overlap), sums_(fields.layout()) {
   found_.resize_discard(kFound);
   found_host_.resize_discard(kStages * kFound);
+  start_found();
 }
 
 template <class Real>
@@ -228,6 +229,7 @@ void CudaShallowWaterStage<Real>::fetch_found() {
                         kFound, device_.main());
   found_there_.record(device_.main());
   ++fetching_;
+  start_found();  // of the next stage, while the host waits for this one's
 }
 
 template <class Real>
@@ -249,7 +251,6 @@ double CudaShallowWaterStage<Real>::fastest(const amr::Mesh<2>& /*mesh*/, amr::F
     static_cast<void>(computed());
     amr::CudaFields& fields = amr::cuda_fields(base);
     fields.put_in_order();
-    start_found();
     water::StageJob<Real> job = make_job(fields);
     water::launch_measure(job, device_.main());
     fetch_found();  // nothing is counted: these were no stages
@@ -296,7 +297,6 @@ void CudaShallowWaterStage<Real>::advance(const amr::Mesh<2>& mesh, amr::Fields&
     fill_given(mesh, moment(second).time);
     let_in(mesh, fields, moment(second));
   }
-  start_found();
   water::StageJob<Real> job = make_job(fields);
   job.out = fields.output();
   job.second = second;
