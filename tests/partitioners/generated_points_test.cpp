@@ -12,8 +12,8 @@
 namespace amrbench::partitioners {
 namespace {
 
-constexpr PointKind kKinds[] = {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field,
-                                PointKind::corner};
+constexpr PointKind kPointKinds[] = {PointKind::uniform, PointKind::cluster, PointKind::plummer, PointKind::field,
+                                     PointKind::corner};
 
 /// FNV-1a over the bytes.
 template <class T>
@@ -65,7 +65,7 @@ TEST(GeneratedPoints, NamesAndDimensions) {
 }
 
 TEST(GeneratedPoints, DoNotDependOnWhoMakesThem) {
-  for (const PointKind kind : kKinds) {
+  for (const PointKind kind : kPointKinds) {
     std::vector<float> all(3 * 1000), part(3 * 300), other(3 * 1000);
     make_points<float>(kind, 3, 5, 0, all);
     make_points<float>(kind, 3, 5, 456, part, 3);
