@@ -19,7 +19,7 @@ MACHINE = ("cpu", "gpu", "cores_node", "nodes", "compiler", "flags", "build_type
            "library_build_type")
 BENCHMARK_MACHINE = {"num_cpus": "cores_node", "library_build_type": "library_build_type", "compiler": "compiler",
                      "flags": "flags", "gpu_0": "gpu", "omp_threads": "threads"}
-ROW_NAMES = {"partition": ("method", "parts"),
+ROW_NAMES = {"partition": ("method", "parts"), "dynamic": ("round",),
              "replay": ("ranks", "partition", "slices", "policy", "weights", "machine"),
              "orb_bench": ("mode", "input", "weights", "method", "outputs", "n", "leaves", "side_tolerance", "tuning",
                            "tuning.wide", "tuning.samples", "ranks", "gpus", "transport"),
@@ -147,7 +147,7 @@ def _settings(record: Record) -> dict[str, str]:
     if kind == "run":
         flat = {name: text for name, text in _deep("", data["config"]) if not name.startswith(NOT_ASKED)}
         return {**flat, **dict(_deep("", {**place, "gpus": _table(data, "device").get("gpus", 0)}))}
-    if kind == "partition":
+    if kind in ("partition", "dynamic"):
         options = {name: value for name, value in data["options"].items() if name not in ("threads", "repetitions")}
         cut = {name: data["input"].get(name) for name in ("name", "weights")}
         return dict(_deep("", {"input": cut, "options": options, **place}))

@@ -1,7 +1,8 @@
 """What is known of metrics by their names: which way is better, and which of them are measurements."""
 
 DEFAULTS = {"run": ("totals.time_s", "rates.cell_updates_per_s"), "benchmark": ("real_time_s", "items_per_second"),
-            "miniamr_runs": ("total_s", "cell_updates_per_s"), "partition_tables": ("ours.time_s",)}
+            "dynamic": ("updates_per_s",), "miniamr_runs": ("total_s", "cell_updates_per_s"),
+            "partition_tables": ("ours.time_s",)}
 HIGHER = ("_per_s", "_per_second", "roofline_fraction", "copy_share", "efficiency")
 LOWER = ("bytes", "memory_bytes_max_rank", "memory_growth_bytes_max_rank", "imbalance", "imbalance_mean",
          "imbalance_max", "regret", "degree_max", "degree_mean", "edge_cut_max", "edge_cut_total", "comm_volume_max",

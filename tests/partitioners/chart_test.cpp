@@ -129,10 +129,10 @@ TEST(ConformalChart, PoleHalvesTheWeight) {
   for (std::size_t i = 0; i < x.size(); i += 3) weights.push_back(x[i + 1] < 0 ? 0 : x[i + 2] > 0 ? 10 : 1);
   const PointView<double> points{x, 3};
   const auto half = hemispheres(points, weights, 64, 0, Chart::conformal);
-  EXPECT_EQ(half[0].parts, 32);
+  EXPECT_NEAR(half[0].parts, 32, 2);  // points are random
   for (std::size_t h = 0; h < 2; ++h)
     for (const std::uint32_t i : half[h].point) EXPECT_GT(points[i][0] * (h == 0 ? 1 : -1), -0.3);
-  EXPECT_NE(hemispheres(points, weights, 64)[0].parts, 32);
+  EXPECT_GT(hemispheres(points, weights, 64)[0].parts, 50);
 }
 
 TEST(CurveEntrance, AnyCornerGivesTheReflectedCurve) {
