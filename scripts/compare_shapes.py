@@ -35,9 +35,11 @@ def load_shapes():
 def options_of(shape, stencil, updates):
     edge, variables = shape
     stages = max(2, min(100, round(updates / (10 * BLOCKS * edge**3 * variables))))
+    # Across levels 27 points balance no totals, and miniAMR would stop at its first checksum.
+    tolerance = " --error_tol 0" if stencil == "27" else ""
     return (f"--num_refine 3 --num_vars {variables} --num_tsteps 10 --stages_per_ts {stages} --refine_freq 5 --checksum_freq 5 "
             f"--num_objects 1 --object 2 0 0.45 0.45 0.45 0.01 0.01 0.01 0.3 0.3 0.3 0 0 0 --stencil {stencil} "
-            f"--npx 2 --npy 1 --npz 1 --nx {edge} --ny {edge} --nz {edge}")
+            f"--npx 2 --npy 1 --npz 1 --nx {edge} --ny {edge} --nz {edge}{tolerance}")
 
 
 def main():
@@ -49,7 +51,10 @@ def main():
     parser.add_argument("--seed", type=int, help="of what is drawn; without it one is chosen and printed")
     parser.add_argument("--shapes", help="edge x variables, with commas; instead of drawn ones")
     parser.add_argument("--updates", type=float, default=1.5e8, help="cell updates of a run, about")
+    parser.add_argument("--repetitions", type=int, default=1, help="of both programs in turn; the shortest run of each counts")
     arguments = parser.parse_args()
+    if arguments.repetitions < 1 or arguments.draw < 1:
+        compare_miniamr.fail(2, "--repetitions and --draw must be at least 1")
     for name in ("amrbench", "miniamr"):
         if not os.access(getattr(arguments, name), os.X_OK):
             compare_miniamr.fail(2, f"--{name}: '{getattr(arguments, name)}' is no program that can be run")
@@ -66,8 +71,13 @@ def main():
     ratios = []
     for shape in sorted(chosen):
         options = options_of(shape, arguments.stencil, arguments.updates)
-        theirs = compare_miniamr.run_miniamr(os.path.abspath(arguments.miniamr), options)["total_s"]
-        ours = compare_miniamr.run_amrbench(os.path.abspath(arguments.amrbench), options)["total_s"]
+        theirs, ours = [], []
+        for _ in range(arguments.repetitions):
+            theirs.append(compare_miniamr.run_miniamr(os.path.abspath(arguments.miniamr), options)["total_s"])
+            ours.append(compare_miniamr.run_amrbench(os.path.abspath(arguments.amrbench), options)["total_s"])
+        theirs, ours = min(theirs), min(ours)
+        if theirs <= 0.0:
+            compare_miniamr.fail(1, f"miniAMR stopped early: {options}")
         ratios.append(theirs / ours)
         print(f"{f'{shape[0]}^3 x {shape[1]}':>10} {theirs:>10.2f} {ours:>11.3f} {ratios[-1]:>6.1f}", flush=True)
     print(f"median {statistics.median(ratios):.1f}, worst {min(ratios):.1f}")
