@@ -60,6 +60,19 @@ double error_of(std::span<const std::vector<double>> rows, std::span<const doubl
   return sum;
 }
 
+/// Squares of the relative errors of what x makes of the features.
+double squares_left(std::span<const std::vector<double>> features, std::span<const double> x,
+                    std::span<const double> measured) {
+  double squares = 0.0;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (measured[i] <= 0.0) continue;
+    double value = 0.0;
+    for (std::size_t k = 0; k < x.size(); ++k) value += features[i][k] * x[k];
+    squares += (value / measured[i] - 1.0) * (value / measured[i] - 1.0);
+  }
+  return squares;
+}
+
 /// Fits some of a machine's numbers to one phase: `done` has those that are known already. Returns the sum of squares
 /// of relative errors that is left.
 double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& done) {
@@ -75,15 +88,31 @@ double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span
     }
   }
   const std::vector<double> x = fit(features, measured);
-  double squares = 0.0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (measured[i] <= 0.0) continue;
-    double value = 0.0;
-    for (std::size_t k = 0; k < members.size(); ++k) value += features[i][k] * x[k];
-    squares += (value / measured[i] - 1.0) * (value / measured[i] - 1.0);
-  }
   for (std::size_t k = 0; k < members.size(); ++k) done.*members[k] += x[k];
-  return squares;
+  return squares_left(features, x, measured);
+}
+
+/// The same from numbers that are near: a phase is the most of any rank, and which rank that is may depend on them, so
+/// that it is linear only around them.
+double polish(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& machine) {
+  constexpr double kStep = 1e-6, kLeast = 1e-12;
+  std::vector<std::vector<double>> features(runs.size());
+  std::vector<double> measured;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double here = replayed_phases(runs[i], machine)[phase];
+    double known = here;
+    for (const Member member : members) {
+      Machine with = machine;
+      const double step = kStep * (machine.*member > 0.0 ? machine.*member : std::max(kLeast, machine.update_s));
+      with.*member += step;
+      features[i].push_back((replayed_phases(runs[i], with)[phase] - here) / step);
+      known -= features[i].back() * machine.*member;
+    }
+    measured.push_back(std::max(0.0, measured_phases(runs[i])[phase] - known));
+  }
+  const std::vector<double> x = fit(features, measured);
+  for (std::size_t k = 0; k < members.size(); ++k) machine.*members[k] = x[k];
+  return squares_left(features, x, measured);
 }
 
 /// Computation. Whether fields outgrow the caches, and where, is no linear number: sizes are tried, and one is taken
@@ -91,16 +120,19 @@ double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span
 void fit_computation(std::span<const MeasuredRun> runs, Machine& machine) {
   constexpr double kLeast = 1 << 18, kMost = 1 << 30, kStep = 2.0, kMostLeft = 0.5, kNothing = 1e-12;
   const Machine idle = machine;
-  double least = kMostLeft * fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s}, machine);
+  std::vector<Member> members{&Machine::update_s, &Machine::block_s, &Machine::jump_cell_s};
+  fit_phase(runs, 0, members, machine);
+  double least = kMostLeft * polish(runs, 0, members, machine);
+  members.push_back(&Machine::memory_update_s);
   for (double bytes = kLeast; bytes <= kMost && least > kNothing; bytes *= kStep) {
     Machine with = idle;
     with.cache_bytes = bytes;
-    const double left =
-        fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s, &Machine::memory_update_s}, with);
+    const double left = fit_phase(runs, 0, members, with);
     if (left >= least || with.memory_update_s <= 0.0) continue;
     least = left;
     machine = with;
   }
+  if (machine.cache_bytes > 0.0) polish(runs, 0, members, machine);
 }
 
 }  // namespace

@@ -143,10 +143,29 @@ HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> own
   return cost;
 }
 
+template <int Dim>
+std::vector<double> jump_cells(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners, int ranks,
+                               const TraceHeader& header) {
+  const kernels::BlockLayout layout = header.layout();
+  std::vector<double> cells(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const auto& links = mesh.links(static_cast<std::int32_t>(i));
+    std::size_t of_block = 0;
+    for (std::size_t face = 0; face < 2 * Dim; ++face)
+      if (links.kind[face] == amr::FaceKind::fine || links.kind[face] == amr::FaceKind::coarse)
+        of_block += layout.face_cells(static_cast<int>(face / 2));
+    cells[static_cast<std::size_t>(owners[i])] +=
+        static_cast<double>(of_block * static_cast<std::size_t>(layout.chunks));
+  }
+  return cells;
+}
+
 template HaloCost halo_cost(const amr::Mesh<2>&, std::span<const std::int32_t>, int, const TraceHeader&,
                             const Machine&);
 template HaloCost halo_cost(const amr::Mesh<3>&, std::span<const std::int32_t>, int, const TraceHeader&,
                             const Machine&);
+template std::vector<double> jump_cells(const amr::Mesh<2>&, std::span<const std::int32_t>, int, const TraceHeader&);
+template std::vector<double> jump_cells(const amr::Mesh<3>&, std::span<const std::int32_t>, int, const TraceHeader&);
 template std::vector<double> block_work(const amr::Mesh<2>&, const TraceHeader&, std::span<const double>,
                                         std::span<const std::int32_t>);
 template std::vector<double> block_work(const amr::Mesh<3>&, const TraceHeader&, std::span<const double>,

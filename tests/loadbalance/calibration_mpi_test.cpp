@@ -56,6 +56,7 @@ TEST(Calibration, AMachineThatRunsObeyIsFoundAgain) {
   truth.ranks_per_node = 1 << 20;
   truth.update_s = 3e-10;
   truth.block_s = 2e-7;
+  truth.jump_cell_s = 2e-9;
   truth.node_latency_s = 4e-6;
   truth.node_byte_s = 7e-10;
   truth.refine_block_s = 5e-7;
