@@ -201,6 +201,9 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
   const double near_byte_s = own ? machine.migrate_byte_s : machine.node_byte_s;
   const double far_byte_s =
       own ? std::max(0.0, machine.migrate_byte_s + machine.byte_s - machine.node_byte_s) : machine.byte_s;
+  // Where moves have numbers of their own, migrate_s has the latency.
+  const double near_latency_s = own ? 0.0 : machine.node_latency_s;
+  const double far_latency_s = own ? std::max(0.0, machine.latency_s - machine.node_latency_s) : machine.latency_s;
   std::vector<double> seconds(static_cast<std::size_t>(ranks));
   std::vector<Stretch> stretches;
   std::int32_t last_from = -1, last_to = -1;
@@ -212,7 +215,7 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     ++cost.count.blocks;
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
-    const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
+    const double latency = a == last_from && b == last_to ? 0.0 : near ? near_latency_s : far_latency_s;
     const double took =
         latency + machine.migrate_block_s + static_cast<double>(block_bytes) * (near ? near_byte_s : far_byte_s);
     seconds[static_cast<std::size_t>(a)] += took;
