@@ -4,9 +4,15 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
+#include <numeric>
+#include <optional>
+#include <string_view>
 
 #include "amr/simulation.hpp"
+#include "apps/calibrate_plan.hpp"
 #include "apps/config.hpp"
 #include "apps/config_check.hpp"
 #include "apps/config_toml.hpp"
@@ -20,6 +26,7 @@
 #include "partitioners/check_together.hpp"
 #include "support/atomic_file.hpp"
 #include "support/error.hpp"
+#include "support/page_buffer.hpp"
 #include "workloads/averages/averages.hpp"
 
 namespace amrbench::apps {
@@ -31,84 +38,11 @@ using loadbalance::MeasuredRun;
 using loadbalance::Phases;
 using support::Phase;
 
-/// A sphere's surface drifting through a cube of 2^3 roots.
-struct Case {
-  int block, variables, max_level;
-  double radius;
-};
-// Shapes of few and many values a block, few and many blocks; those that check lie between and beside them.
-constexpr Case kFitted[] = {{4, 10, 4, 0.25}, {4, 40, 4, 0.15}, {6, 16, 4, 0.2}, {8, 10, 4, 0.2},
-                            {8, 40, 3, 0.3},  {12, 8, 3, 0.25}, {16, 4, 3, 0.2}, {16, 16, 2, 0.3}};
-constexpr Case kChecked[] = {{4, 20, 4, 0.2}, {8, 20, 4, 0.15}, {10, 12, 3, 0.2}, {16, 10, 2, 0.25}};
-
-/// The same with the blocks of a configuration: levels above its deepest, and radius.
-struct SphereMesh {
-  int above;
-  double radius;
-};
-constexpr SphereMesh kFittedMeshes[] = {{0, 0.25}, {0, 0.15}, {1, 0.3}, {1, 0.22}, {1, 0.15}, {2, 0.3}};
-constexpr SphereMesh kCheckedMeshes[] = {{0, 0.2}, {1, 0.26}, {1, 0.18}, {2, 0.25}};
-
-Config config_of(const Config& shape, int max_level, double radius) {
-  Config config;
-  config.mesh.block = shape.mesh.block;
-  config.mesh.max_level = max_level;
-  config.fields.variables = shape.fields.variables;
-  config.run.stencil = shape.run.stencil;
-  config.run.overlap = shape.run.overlap;
-  config.run.steps = 24;
-  config.run.stages_per_step = 10;
-  config.run.refine_every = 4;
-  config.run.checksum_every = 0;
-  amr::ObjectConfig sphere;
-  sphere.center = {0.35, 0.4, 0.45};
-  sphere.size = {radius, radius, radius};
-  sphere.velocity = {0.01, 0.007, 0.004};
-  config.objects = {sphere};
-  config.partition.method = "hilbert";
-  return config;
-}
-
-/// Runs that are timed: the first `fitted` give the model, the others check it.
-struct Plan {
-  std::vector<Config> configs;
-  std::size_t fitted = 0;
-};
-
-Plan plan_of_shapes() {
-  Plan plan;
-  const auto add = [&](const Case& c) {
-    Config shape;
-    shape.mesh.block = {c.block, c.block, c.block};
-    shape.fields.variables = c.variables;
-    plan.configs.push_back(config_of(shape, c.max_level, c.radius));
-  };
-  for (const Case& c : kFitted) add(c);
-  plan.fitted = plan.configs.size();
-  for (const Case& c : kChecked) add(c);
-  return plan;
-}
-
-Plan plan_of_config(const Config& shape) {
-  Plan plan;
-  // Some thousand blocks on the deepest level, where a block is small: the surface of a sphere has 4^level of them.
-  const double values =
-      static_cast<double>(shape.fields.variables) * shape.mesh.block[0] * shape.mesh.block[1] * shape.mesh.block[2];
-  const int deepest = values <= 12'000 ? 4 : values <= 100'000 ? 3 : 2;
-  const auto add = [&](const SphereMesh& m) {
-    plan.configs.push_back(config_of(shape, std::max(1, deepest - m.above), m.radius));
-  };
-  for (const SphereMesh& m : kFittedMeshes) add(m);
-  plan.fitted = plan.configs.size();
-  for (const SphereMesh& m : kCheckedMeshes) add(m);
-  return plan;
-}
-
-/// Collective.
-Plan plan_of(const CalibrateArguments& arguments, const MpiSession& mpi) {
+/// That whose blocks are timed, if any. Collective.
+std::optional<Config> shape_of(const CalibrateArguments& arguments, const MpiSession& mpi) {
   if (arguments.config_path.empty()) {
     if (!arguments.settings.empty()) throw support::InputError("--set: there is no CONFIG of which to change keys");
-    return plan_of_shapes();
+    return {};
   }
   const std::string text = mpi.from_first_rank([&] { return read_text_file(arguments.config_path, "configuration"); });
   Config config = parse_toml(text, arguments.config_path);
@@ -116,101 +50,137 @@ Plan plan_of(const CalibrateArguments& arguments, const MpiSession& mpi) {
   check_config(config);
   if (config.device.backend != "cpu")
     throw support::InputError("device.backend: calibrate times runs on CPUs, \"cpu\"");
-  return plan_of_config(config);
-}
-
-std::string name_of(const Config& config) {
-  const auto& n = config.mesh.block;
-  const std::string edge =
-      n[0] == n[1] && n[1] == n[2] ? fmt::format("{}^3", n[0]) : fmt::format("{}", fmt::join(n, "x"));
-  return fmt::format("{} x {}, level {}, r {}", edge, config.fields.variables, config.mesh.max_level,
-                     config.objects[0].size[0]);
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
+  return config;
 }
 
 /// One run: its phases, the most of any rank. Collective.
-Phases run_once(const support::Communicator& comm, const Config& config, const std::string& trace) {
+Phases run_once(const support::Communicator& comm, const Config& config) {
   support::Metrics metrics;
   loadbalance::Balancer balancer(config.balance, config.partition);
-  loadbalance::TraceRecorder recorder(comm, balancer, trace, config);
   workloads::Averages workload(config);
   amr::Simulation simulation(comm, config, loadbalance::make_key_space<3>(config.mesh, config.partition), workload,
-                             recorder, metrics);
+                             balancer, metrics);
   {
     const support::PhaseTimer timer(metrics, Phase::other);
     simulation.run([](std::int64_t, double, const amr::RunTotals&) {});
   }
-  recorder.finish(comm, simulation.totals().steps, simulation.totals().stages);
   const support::MetricsSummary summary = metrics.reduce(comm);
   const auto most = [&](Phase phase) { return summary.phase(phase).max_s; };
   return {most(Phase::stencil), most(Phase::halo), most(Phase::refine), most(Phase::balance), most(Phase::migrate)};
 }
 
-/// Medians of the phases of a case's repetitions.
-MeasuredRun measured_run(const support::Communicator& comm, const Config& config, const std::string& trace,
+/// The quickest of a run's repetitions: what else goes on on a machine only adds to them.
+MeasuredRun measured_run(const support::Communicator& comm, const TimedRun& timed, const std::string& trace,
                          const std::vector<Phases>& repetitions) {
+  const Phases quickest = *std::ranges::min_element(
+      repetitions, {}, [](const Phases& p) { return std::accumulate(p.begin(), p.end(), 0.0); });
   MeasuredRun run;
-  run.name = name_of(config);
+  run.name = timed.name;
   run.trace = trace;
-  run.strategy = {comm.size(), config.partition, config.balance};
-  Phases medians{};
-  for (std::size_t phase = 0; phase < medians.size(); ++phase) {
-    std::vector<double> values;
-    for (const Phases& repetition : repetitions) values.push_back(repetition[phase]);
-    medians[phase] = median(values);
-  }
-  run.stencil_s = medians[0];
-  run.halo_s = medians[1];
-  run.refine_s = medians[2];
-  run.balance_s = medians[3];
-  run.migrate_s = medians[4];
+  run.strategy = {comm.size(), timed.config.partition, timed.config.balance};
+  run.stencil_s = quickest[0];
+  run.halo_s = quickest[1];
+  run.refine_s = quickest[2];
+  run.balance_s = quickest[3];
+  run.migrate_s = quickest[4];
   return run;
 }
 
-/// All cases in turn, as often as wanted, so that a machine that changes its pace does so for all of them. Collective.
-std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<const Config> cases, int repetitions,
+/// Writes to so much memory, of the kind that holds fields, and gives it back. Memory that no process had before may
+/// take a virtual machine's host far longer to give than a run takes to use it, which is no property of a phase.
+void touch_memory(double bytes) {
+  constexpr double kMost = 8e9;
+  support::PageBuffer<double> memory;
+  memory.grow(static_cast<std::size_t>(std::min(bytes, kMost)) / sizeof(double));
+  std::fill_n(memory.data(), memory.size(), 1.0);
+}
+
+/// All runs in turn, as often as wanted, so that a machine that changes its pace does so for all of them. Collective.
+std::vector<MeasuredRun> measure(const support::Communicator& comm, std::span<const TimedRun> timed, int repetitions,
                                  const fs::path& folder) {
   const auto trace = [&](std::size_t i) { return (folder / fmt::format("{}.trace", i)).string(); };
-  std::vector<std::vector<Phases>> phases(cases.size());
-  for (int k = 0; k < repetitions; ++k)
-    for (std::size_t i = 0; i < cases.size(); ++i) phases[i].push_back(run_once(comm, cases[i], trace(i)));
+  std::vector<double> bytes(timed.size());  // of a rank's fields, both copies, and some unevenness
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const Config& config = timed[i].config;
+    constexpr double kCopies = 3.0;
+    support::run_on_root(comm, [&] {
+      bytes[i] = kCopies * static_cast<double>(loadbalance::record_mesh(config, trace(i)).blocks_max) / comm.size() *
+                 static_cast<double>(loadbalance::trace_header(config).block_bytes());
+    });
+    bytes[i] = support::broadcast(comm, bytes[i]);
+  }
+  std::vector<std::vector<Phases>> phases(timed.size());
+  for (int k = 0; k < repetitions; ++k) {
+    for (std::size_t i = 0; i < timed.size(); ++i) {
+      touch_memory(bytes[i]);
+      phases[i].push_back(run_once(comm, timed[i].config));
+    }
+  }
   std::vector<MeasuredRun> runs;
-  for (std::size_t i = 0; i < cases.size(); ++i) runs.push_back(measured_run(comm, cases[i], trace(i), phases[i]));
+  for (std::size_t i = 0; i < timed.size(); ++i) runs.push_back(measured_run(comm, timed[i], trace(i), phases[i]));
   return runs;
 }
 
+constexpr std::array<const char*, std::tuple_size_v<Phases>> kPhaseNames{"stencil", "halo", "refine", "balance",
+                                                                         "migrate"};
+/// A phase that takes a smaller part of its run is not judged.
+constexpr double kLeastPart = 0.01;
+/// How near the others should come.
+constexpr double kAim = 0.2;
+
 /// Seconds, and by how much the replay's differ; of what took no time, nothing.
-std::string error_cell(double measured, double replayed) {
-  if (measured <= 0.0) return fmt::format(" {:>9.4f} {:>7}", measured, "-");
-  return fmt::format(" {:>9.4f} {:>+5.0f} %", measured, 100.0 * (replayed / measured - 1.0));
+std::string error_cell(double measured, double replayed, bool counts) {
+  if (measured <= 0.0) return fmt::format(" {:>9.4f} {:>8}", measured, "-");
+  return fmt::format(" {:>9.4f} {:>+5.0f} %{}", measured, 100.0 * (replayed / measured - 1.0), counts ? "" : "'");
 }
 
-std::string error_line(const MeasuredRun& run, const loadbalance::Machine& machine) {
-  const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine);
-  std::string line = fmt::format("{:<30}", run.name);
-  double all = 0.0, all_replayed = 0.0;
-  for (std::size_t phase = 0; phase < measured.size(); ++phase) {
-    line += error_cell(measured[phase], replayed[phase]);
-    all += measured[phase];
-    all_replayed += replayed[phase];
+/// Replays held against their runs, and what came of it.
+class Comparison {
+ public:
+  explicit Comparison(const loadbalance::Machine& machine) : machine_(machine) {}
+
+  void tell(std::string_view title, std::span<const MeasuredRun> runs) {
+    judged_ = within_ = 0;
+    worst_ = 0.0;
+    fmt::print("{}\n", title);
+    for (const MeasuredRun& run : runs) fmt::print("{}", error_lines(run));
+    if (judged_ > 0)
+      fmt::print("phases above {:.0f} % of their run: {} of {} within {:.0f} %, the farthest {:.0f} % off\n",
+                 100.0 * kLeastPart, within_, judged_, 100.0 * kAim, 100.0 * worst_);
   }
-  return line + error_cell(all, all_replayed) + "\n";
-}
+
+ private:
+  std::string error_lines(const MeasuredRun& run) {
+    const Phases measured = measured_phases(run), replayed = replayed_phases(run, machine_);
+    const double all = std::accumulate(measured.begin(), measured.end(), 0.0);
+    std::string line = fmt::format("{}\n", run.name);
+    for (std::size_t phase = 0; phase < measured.size(); ++phase) {
+      const bool counts = measured[phase] > kLeastPart * all;
+      line += error_cell(measured[phase], replayed[phase], counts);
+      if (!counts) continue;
+      const double error = std::abs(replayed[phase] / measured[phase] - 1.0);
+      ++judged_;
+      within_ += error <= kAim ? 1 : 0;
+      worst_ = std::max(worst_, error);
+    }
+    return line + error_cell(all, std::accumulate(replayed.begin(), replayed.end(), 0.0), true) + "\n";
+  }
+
+  const loadbalance::Machine& machine_;
+  int judged_ = 0, within_ = 0;
+  double worst_ = 0.0;
+};
 
 void fit_and_tell(std::span<const MeasuredRun> fitted, std::span<const MeasuredRun> checked,
                   const CalibrateArguments& arguments) {
   loadbalance::Machine machine = loadbalance::calibrate(fitted);
   machine.name = fs::path(arguments.file).stem().string();
-  fmt::print("measured s, and the replay's error\n{:<30}", "run");
-  for (const char* phase : {"stencil", "halo", "refine", "balance", "migrate", "all"}) fmt::print(" {:>17}", phase);
-  fmt::print("\nfitted\n");
-  for (const MeasuredRun& run : fitted) fmt::print("{}", error_line(run, machine));
-  fmt::print("not fitted\n");
-  for (const MeasuredRun& run : checked) fmt::print("{}", error_line(run, machine));
+  fmt::print("measured s, and the replay's error (': of a phase below {:.0f} % of its run)\n", 100.0 * kLeastPart);
+  for (const char* phase : kPhaseNames) fmt::print(" {:>18}", phase);
+  fmt::print(" {:>18}\n", "all");
+  Comparison comparison(machine);
+  comparison.tell("fitted", fitted);
+  if (!checked.empty()) comparison.tell(fmt::format("not fitted, drawn by seed {}", arguments.seed), checked);
   support::write_file_atomically(arguments.file, write_machine(machine),
                                  arguments.force ? support::Existing::replace : support::Existing::refuse);
   fmt::print("{}\n", arguments.file);
@@ -250,10 +220,11 @@ int calibrate_command(const CalibrateArguments& arguments, const MpiSession& mpi
       throw support::InputError("-o: must be a path in UTF-8 without control characters");
     if (comm.is_root()) check_output_file("-o", arguments.file, arguments.force);
   });
-  const Plan plan = plan_of(arguments, mpi);
+  const std::optional<Config> shape = shape_of(arguments, mpi);
   set_threads_and_tell(comm, arguments.threads);
   const Scratch scratch(comm.is_root());
-  const std::vector<MeasuredRun> runs = measure(comm, plan.configs, arguments.repetitions, scratch.path());
+  const CalibrationPlan plan = plan_calibration(comm, shape, arguments.checks, arguments.seed, scratch.path());
+  const std::vector<MeasuredRun> runs = measure(comm, plan.runs, arguments.repetitions, scratch.path());
   const auto fitted = std::span(runs).first(plan.fitted), checked = std::span(runs).subspan(plan.fitted);
   support::run_on_root(comm, [&] { fit_and_tell(fitted, checked, arguments); });
   return 0;

@@ -1,5 +1,6 @@
 #pragma once
 // `amrbench calibrate`: what stands on its command line, and the command.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,9 @@ struct CalibrateArguments {
   std::vector<std::string> settings;  ///< of that; in order, later ones win
   std::string file;                   ///< the model
   int threads = 0;                    ///< a rank; 0: all it may use
-  int repetitions = 3;                ///< of each run; medians count
+  int repetitions = 3;                ///< of each run; the quickest counts
+  int checks = 4;                     ///< runs that are not fitted, drawn at random
+  std::uint64_t seed = 1;             ///< by which they are
   bool force = false;                 ///< the file may be replaced
 };
 

@@ -381,7 +381,9 @@ std::shared_ptr<CalibrateArguments> add_calibrate(CLI::App& app) {
   add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096),
              "OpenMP threads a rank; 0 = all the rank may use");
   add_number(*command, "--repetitions", arguments->repetitions, "N", whole(1, 1000),
-             "Runs of each case; medians count");
+             "How often each case is run; the quickest counts");
+  add_number(*command, "--checks", arguments->checks, "N", whole(0, 1000), "Other runs that check it, drawn at random");
+  add_number(*command, "--seed", arguments->seed, "N", whole(0, 1 << 30), "Of the draw");
   command->add_flag("--force", arguments->force, "Replace a file that exists");
   return arguments;
 }

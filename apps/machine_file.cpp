@@ -42,6 +42,8 @@ std::span<const MachineKey> machine_keys() {
       {"block_s", &Machine::block_s, "seconds for a block, one stage, besides"},
       {"cache_bytes", &Machine::cache_bytes, "of a rank's two copies of the fields, what its caches hold", 1e15},
       {"memory_update_s", &Machine::memory_update_s, "seconds for a value that they do not hold, besides"},
+      {"jump_cell_s", &Machine::jump_cell_s,
+       "seconds for a cell of a face that crosses a level, one stage, 8 variables at a time"},
       {"node_latency_s", &Machine::node_latency_s, "seconds for a message within a node"},
       {"node_byte_s", &Machine::node_byte_s, "and for each of its bytes"},
       {"latency_s", &Machine::latency_s, "the same between nodes"},

@@ -22,7 +22,8 @@ Machine idle_machine() {
   return m;
 }
 
-/// Solves the least squares of rows for the unknowns in `chosen` (bits); nothing where they are not independent.
+/// Solves the least squares of rows, whose last number is what the others are to make, for the unknowns in `chosen`
+/// (bits); nothing where they are not independent.
 std::vector<double> solve(std::span<const std::vector<double>> rows, std::size_t unknowns, unsigned chosen) {
   std::vector<std::size_t> of;
   for (std::size_t k = 0; k < unknowns; ++k)
@@ -32,7 +33,7 @@ std::vector<double> solve(std::span<const std::vector<double>> rows, std::size_t
   for (const auto& row : rows)
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < n; ++j) a[i][j] += row[of[i]] * row[of[j]];
-      a[i][n] += row[of[i]];
+      a[i][n] += row[of[i]] * row[unknowns];
     }
   for (std::size_t i = 0; i < n; ++i) {
     const auto pivot = std::max_element(a.begin() + static_cast<std::ptrdiff_t>(i), a.end(),
@@ -50,40 +51,77 @@ std::vector<double> solve(std::span<const std::vector<double>> rows, std::size_t
   return x;
 }
 
+/// Each equation relative to what was measured; those that measured nothing are left out.
+std::vector<std::vector<double>> rows_of(std::span<const std::vector<double>> features,
+                                         std::span<const double> measured, std::span<const double> known) {
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (measured[i] <= 0.0) continue;
+    rows.push_back(features[i]);
+    for (double& feature : rows.back()) feature /= measured[i];
+    rows.back().push_back(known.empty() ? 1.0 : 1.0 - known[i] / measured[i]);
+  }
+  return rows;
+}
+
 double error_of(std::span<const std::vector<double>> rows, std::span<const double> x) {
   double sum = 0.0;
   for (const auto& row : rows) {
-    double value = -1.0;
+    double value = -row[x.size()];
     for (std::size_t k = 0; k < x.size(); ++k) value += row[k] * x[k];
     sum += value * value;
   }
   return sum;
 }
 
+/// What a phase takes in each run besides `known`: the numbers to fit times their features.
+struct PhaseFit {
+  std::vector<std::vector<double>> features;
+  std::vector<double> measured, known;
+  /// Sum of squares of the relative errors of x.
+  [[nodiscard]] double squares(std::span<const double> x) const {
+    return error_of(rows_of(features, measured, known), x);
+  }
+};
+
 /// Fits some of a machine's numbers to one phase: `done` has those that are known already. Returns the sum of squares
 /// of relative errors that is left.
 double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& done) {
-  std::vector<std::vector<double>> features(runs.size());
-  std::vector<double> measured;
+  PhaseFit all{std::vector<std::vector<double>>(runs.size()), {}, {}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double known = replayed_phases(runs[i], done)[phase];
-    measured.push_back(std::max(0.0, measured_phases(runs[i])[phase] - known));
+    all.known.push_back(replayed_phases(runs[i], done)[phase]);
+    all.measured.push_back(measured_phases(runs[i])[phase]);
     for (const Member member : members) {
       Machine with = done;
       with.*member += 1.0;
-      features[i].push_back(replayed_phases(runs[i], with)[phase] - known);
+      all.features[i].push_back(replayed_phases(runs[i], with)[phase] - all.known[i]);
     }
   }
-  const std::vector<double> x = fit(features, measured);
-  double squares = 0.0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (measured[i] <= 0.0) continue;
-    double value = 0.0;
-    for (std::size_t k = 0; k < members.size(); ++k) value += features[i][k] * x[k];
-    squares += (value / measured[i] - 1.0) * (value / measured[i] - 1.0);
-  }
+  const std::vector<double> x = fit(all.features, all.measured, all.known);
   for (std::size_t k = 0; k < members.size(); ++k) done.*members[k] += x[k];
-  return squares;
+  return all.squares(x);
+}
+
+/// The same from numbers that are near: a phase is the most of any rank, and which rank that is may depend on them, so
+/// that it is linear only around them.
+double polish(std::span<const MeasuredRun> runs, std::size_t phase, std::span<const Member> members, Machine& machine) {
+  constexpr double kStep = 1e-6, kLeast = 1e-12;
+  PhaseFit all{std::vector<std::vector<double>>(runs.size()), {}, {}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double here = replayed_phases(runs[i], machine)[phase];
+    all.known.push_back(here);
+    all.measured.push_back(measured_phases(runs[i])[phase]);
+    for (const Member member : members) {
+      Machine with = machine;
+      const double step = kStep * (machine.*member > 0.0 ? machine.*member : std::max(kLeast, machine.update_s));
+      with.*member += step;
+      all.features[i].push_back((replayed_phases(runs[i], with)[phase] - here) / step);
+      all.known[i] -= all.features[i].back() * machine.*member;
+    }
+  }
+  const std::vector<double> x = fit(all.features, all.measured, all.known);
+  for (std::size_t k = 0; k < members.size(); ++k) machine.*members[k] = x[k];
+  return all.squares(x);
 }
 
 /// Computation. Whether fields outgrow the caches, and where, is no linear number: sizes are tried, and one is taken
@@ -91,16 +129,19 @@ double fit_phase(std::span<const MeasuredRun> runs, std::size_t phase, std::span
 void fit_computation(std::span<const MeasuredRun> runs, Machine& machine) {
   constexpr double kLeast = 1 << 18, kMost = 1 << 30, kStep = 2.0, kMostLeft = 0.5, kNothing = 1e-12;
   const Machine idle = machine;
-  double least = kMostLeft * fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s}, machine);
+  std::vector<Member> members{&Machine::update_s, &Machine::block_s, &Machine::jump_cell_s};
+  fit_phase(runs, 0, members, machine);
+  double least = kMostLeft * polish(runs, 0, members, machine);
+  members.push_back(&Machine::memory_update_s);
   for (double bytes = kLeast; bytes <= kMost && least > kNothing; bytes *= kStep) {
     Machine with = idle;
     with.cache_bytes = bytes;
-    const double left =
-        fit_phase(runs, 0, std::vector<Member>{&Machine::update_s, &Machine::block_s, &Machine::memory_update_s}, with);
+    const double left = fit_phase(runs, 0, members, with);
     if (left >= least || with.memory_update_s <= 0.0) continue;
     least = left;
     machine = with;
   }
+  if (machine.cache_bytes > 0.0) polish(runs, 0, members, machine);
 }
 
 }  // namespace
@@ -118,14 +159,10 @@ Phases replayed_phases(const MeasuredRun& run, const Machine& machine) {
   return {row.stencil_max_s, row.halo_max_s, row.times.refine_s, row.times.balance_s, row.times.migrate_s};
 }
 
-std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured) {
+std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured,
+                        std::span<const double> known) {
   const std::size_t unknowns = features.empty() ? 0 : features[0].size();
-  std::vector<std::vector<double>> rows;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (measured[i] <= 0.0) continue;
-    rows.push_back(features[i]);
-    for (double& feature : rows.back()) feature /= measured[i];
-  }
+  const std::vector<std::vector<double>> rows = rows_of(features, measured, known);
   std::vector<double> best(unknowns);
   double least = error_of(rows, best);
   for (unsigned chosen = 1; chosen < 1U << unknowns; ++chosen) {

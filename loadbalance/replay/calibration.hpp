@@ -26,10 +26,11 @@ using Phases = std::array<double, 5>;
 /// The same of its replay on a machine.
 [[nodiscard]] Phases replayed_phases(const MeasuredRun& run, const Machine& machine);
 
-/// The numbers >= 0 for which the relative errors of sum over k of features[i][k] * x[k] against measured[i] have the
-/// least sum of squares; measured values that are 0 do not count. At most 4 numbers: all sets of those that are 0 are
-/// tried.
-[[nodiscard]] std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured);
+/// The numbers >= 0 for which the relative errors of known[i] + sum over k of features[i][k] * x[k] against measured[i]
+/// have the least sum of squares; measured values that are 0 do not count. At most 4 numbers: all sets of those that
+/// are 0 are tried. known: none where it is empty.
+[[nodiscard]] std::vector<double> fit(std::span<const std::vector<double>> features, std::span<const double> measured,
+                                      std::span<const double> known = {});
 
 /// The machine on which replays of these runs take what the runs took, all ranks on one node, communication not hidden.
 /// Throws as replay() does.

@@ -19,11 +19,12 @@ struct Machine {
   double block_s = 0.0;          ///< a block, one stage, besides
   double cache_bytes = 0.0;      ///< of a rank's two copies of the fields, what its caches hold from stage to stage
   double memory_update_s = 0.0;  ///< a value that they do not hold, besides
+  double jump_cell_s = 0.0;      ///< a cell of a face that crosses a level (all lanes of a chunk), one stage, besides
   double node_latency_s = 1e-6, node_byte_s = 1e-10;  ///< a message within a node; a byte of it, sent or received
   double latency_s = 2e-6, byte_s = 1e-9;             ///< the same between nodes
   double face_cell_s = 0.0;  ///< a cell of a face (all lanes of a chunk), packed by the rank that sends it
-  /// Part of a stage's computation that its ranks wait for each other besides what their loads make them: the
-  /// machine's own unevenness.
+  /// Part of a stage's computation that ranks wait for each other where their loads are even: the machine's own
+  /// unevenness.
   double wait_fraction = 0.0;
   /// A byte of a block that moves within a node, at either end; between nodes byte_s - node_byte_s comes on top. Below
   /// 0: as a byte of a halo, which a stage packs in smaller pieces.
@@ -44,6 +45,12 @@ struct Machine {
     constexpr double kBytes = 2.0 * sizeof(double);
     const double beyond = blocks > 0.0 ? std::max(0.0, 1.0 - cache_bytes / (kBytes * values * blocks)) : 0.0;
     return evaluations * (values * update_s + block_s) + evaluations * values * memory_update_s * beyond;
+  }
+  /// What the machine's unevenness makes ranks wait in a stage whose computation takes the slowest `most` and all of
+  /// them `mean`. Where loads are uneven, others wait for the fullest rank anyway, and it for nobody.
+  [[nodiscard]] double waiting(double most, double mean) const {
+    constexpr double kHides = 20.0;  // 5 % above the mean hide all of it; fitted best of 0 to 40 (docs/replay.md)
+    return wait_fraction * std::max(0.0, most - kHides * (most - mean));
   }
   /// A small collective over so many ranks: latency a doubling.
   [[nodiscard]] double collective(int ranks) const {

@@ -160,10 +160,29 @@ HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> own
   return cost;
 }
 
+template <int Dim>
+std::vector<double> jump_cells(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners, int ranks,
+                               const TraceHeader& header) {
+  const kernels::BlockLayout layout = header.layout();
+  std::vector<double> cells(static_cast<std::size_t>(ranks));
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    const auto& links = mesh.links(static_cast<std::int32_t>(i));
+    std::size_t of_block = 0;
+    for (std::size_t face = 0; face < 2 * Dim; ++face)
+      if (links.kind[face] == amr::FaceKind::fine || links.kind[face] == amr::FaceKind::coarse)
+        of_block += layout.face_cells(static_cast<int>(face / 2));
+    cells[static_cast<std::size_t>(owners[i])] +=
+        static_cast<double>(of_block * static_cast<std::size_t>(layout.chunks));
+  }
+  return cells;
+}
+
 template HaloCost halo_cost(const amr::Mesh<2>&, std::span<const std::int32_t>, int, const TraceHeader&,
                             const Machine&);
 template HaloCost halo_cost(const amr::Mesh<3>&, std::span<const std::int32_t>, int, const TraceHeader&,
                             const Machine&);
+template std::vector<double> jump_cells(const amr::Mesh<2>&, std::span<const std::int32_t>, int, const TraceHeader&);
+template std::vector<double> jump_cells(const amr::Mesh<3>&, std::span<const std::int32_t>, int, const TraceHeader&);
 template std::vector<double> block_work(const amr::Mesh<2>&, const TraceHeader&, std::span<const double>,
                                         std::span<const std::int32_t>);
 template std::vector<double> block_work(const amr::Mesh<3>&, const TraceHeader&, std::span<const double>,
@@ -199,6 +218,9 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
   const double near_byte_s = own ? machine.migrate_byte_s : machine.node_byte_s;
   const double far_byte_s =
       own ? std::max(0.0, machine.migrate_byte_s + machine.byte_s - machine.node_byte_s) : machine.byte_s;
+  // Where moves have numbers of their own, migrate_s has the latency.
+  const double near_latency_s = own ? 0.0 : machine.node_latency_s;
+  const double far_latency_s = own ? std::max(0.0, machine.latency_s - machine.node_latency_s) : machine.latency_s;
   std::vector<double> seconds(static_cast<std::size_t>(ranks));
   std::vector<Stretch> stretches;
   std::int32_t last_from = -1, last_to = -1;
@@ -210,7 +232,7 @@ MoveCost move_cost(std::span<const std::int32_t> from, std::span<const std::int3
     ++cost.count.blocks;
     const bool near = a / machine.ranks_per_node == b / machine.ranks_per_node;
     // Blocks of one pair of ranks mostly stand together along the curve: a stretch of them counts as one message.
-    const double latency = a == last_from && b == last_to ? 0.0 : near ? machine.node_latency_s : machine.latency_s;
+    const double latency = a == last_from && b == last_to ? 0.0 : near ? near_latency_s : far_latency_s;
     const double took =
         latency + machine.migrate_block_s + static_cast<double>(block_bytes) * (near ? near_byte_s : far_byte_s);
     seconds[static_cast<std::size_t>(a)] += took;

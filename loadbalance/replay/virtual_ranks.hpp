@@ -56,6 +56,12 @@ template <int Dim>
 [[nodiscard]] HaloCost halo_cost(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners, int ranks,
                                  const TraceHeader& header, const Machine& machine);
 
+/// Cells of faces of each rank's blocks behind which blocks are of another level, the lanes of a chunk at a time.
+/// O(blocks).
+template <int Dim>
+[[nodiscard]] std::vector<double> jump_cells(const amr::Mesh<Dim>& mesh, std::span<const std::int32_t> owners,
+                                             int ranks, const TraceHeader& header);
+
 /// Blocks that change their owner.
 struct MoveCost {
   amr::MigrationCount count;  ///< of all ranks

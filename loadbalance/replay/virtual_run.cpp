@@ -214,17 +214,21 @@ Placer::Work Placer::work(const amr::Mesh<Dim>& mesh, std::span<const double> co
     blocks[static_cast<std::size_t>(owners[i])] += 1.0;
   }
   const HaloCost halo = halo_cost(mesh, owners, strategy_.ranks, header_, machine_);
-  double compute = 0.0, send = 0.0, both = 0.0;
+  std::vector<double> jumps;
+  if (machine_.jump_cell_s > 0.0) jumps = jump_cells(mesh, owners, strategy_.ranks, header_);
+  double compute = 0.0, send = 0.0, both = 0.0, sum = 0.0;
   for (std::size_t r = 0; r < work.rank_seconds.size(); ++r) {
-    const double own = machine_.compute(work.rank_seconds[r], blocks[r], values);
+    const double own = machine_.compute(work.rank_seconds[r], blocks[r], values) +
+                       (jumps.empty() ? 0.0 : jumps[r] * machine_.jump_cell_s);
     compute = std::max(compute, own);
+    sum += own;
     send = std::max(send, halo.seconds[r]);
     both = std::max(both, std::max(own, halo.seconds[r]));
     work.rank_compute.push_back(times * own);
     work.rank_seconds[r] = times * (machine_.overlap ? std::max(own, halo.seconds[r]) : own + halo.seconds[r]);
   }
   work.stencil_s = times * compute;
-  work.halo_s = times * ((machine_.overlap ? both - compute : send) + machine_.wait_fraction * compute);
+  work.halo_s = times * ((machine_.overlap ? both - compute : send) + machine_.waiting(compute, sum / strategy_.ranks));
   work.halo = {halo.degree_max, halo.edge_cut_max, halo.bytes_max, halo.bytes_total, halo.nodes};
   return work;
 }

@@ -15,10 +15,10 @@ namespace {
 using amr::checks::between;
 
 double squares(const std::vector<std::vector<double>>& features, const std::vector<double>& measured,
-               const std::vector<double>& x) {
+               const std::vector<double>& known, const std::vector<double>& x) {
   double sum = 0.0;
   for (std::size_t i = 0; i < features.size(); ++i) {
-    double value = 0.0;
+    double value = known[i];
     for (std::size_t k = 0; k < x.size(); ++k) value += features[i][k] * x[k];
     sum += std::pow(value / measured[i] - 1.0, 2);
   }
@@ -31,19 +31,20 @@ TEST(Calibration, FitIsTheBestOfWhatIsNotNegative) {
     SCOPED_TRACE("seed 12, case " + std::to_string(number));
     const std::size_t unknowns = 1 + random() % 4, equations = unknowns + random() % 5;
     std::vector<std::vector<double>> features(equations, std::vector<double>(unknowns));
-    std::vector<double> measured(equations);
+    std::vector<double> measured(equations), known(equations);
     for (std::size_t i = 0; i < equations; ++i) {
       for (double& feature : features[i]) feature = between(random, 0.1, 4.0);
       measured[i] = between(random, 0.1, 4.0);
+      if (number % 2 != 0) known[i] = between(random, 0.0, 1.2) * measured[i];
     }
-    const std::vector<double> x = fit(features, measured);
+    const std::vector<double> x = fit(features, measured, known);
     ASSERT_EQ(x.size(), unknowns);
-    const double least = squares(features, measured, x);
+    const double least = squares(features, measured, known, x);
     for (const double value : x) EXPECT_GE(value, 0.0);
     for (int trial = 0; trial < 200; ++trial) {
       std::vector<double> other = x;
       for (double& value : other) value = std::max(0.0, value + between(random, -0.1, 0.1));
-      EXPECT_GE(squares(features, measured, other), least - 1e-12);
+      EXPECT_GE(squares(features, measured, known, other), least - 1e-12);
     }
   }
 }
@@ -56,6 +57,7 @@ TEST(Calibration, AMachineThatRunsObeyIsFoundAgain) {
   truth.ranks_per_node = 1 << 20;
   truth.update_s = 3e-10;
   truth.block_s = 2e-7;
+  truth.jump_cell_s = 2e-9;
   truth.node_latency_s = 4e-6;
   truth.node_byte_s = 7e-10;
   truth.refine_block_s = 5e-7;
