@@ -17,7 +17,7 @@
 #include "amr/wide_halo.hpp"
 #include "amr/work.hpp"
 #include "kernels/average27.hpp"
-#include "kernels/mixed.hpp"
+#include "kernels/mixed/mixed.hpp"
 
 namespace amrbench::amr {
 

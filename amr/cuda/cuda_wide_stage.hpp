@@ -16,7 +16,7 @@
 #include "amr/wide_tables.hpp"
 #include "amr/work.hpp"
 #include "kernels/device_surroundings.hpp"
-#include "kernels/mixed_cuda.hpp"
+#include "kernels/mixed/mixed_cuda.hpp"
 
 namespace amrbench::amr {
 

@@ -1,5 +1,5 @@
 // miniAMR's mixed work against a plain serial one: one array a variable, x outermost, formulas written out by group.
-#include "kernels/mixed.hpp"
+#include "kernels/mixed/mixed.hpp"
 
 #include <gtest/gtest.h>
 

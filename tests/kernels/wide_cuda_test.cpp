@@ -8,7 +8,7 @@
 #include "kernels/average27.hpp"
 #include "kernels/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
-#include "kernels/mixed_cuda.hpp"
+#include "kernels/mixed/mixed_cuda.hpp"
 #include "kernels/random_surroundings.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/tile.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 // Variable 0 of the mixed work and those behind the groups, which are averages, and variable 1, on which all others of
 // stages of kinds 0 to 3 wait: one column of cells, a cell after the other. Included by mixed_cuda.cu only.
-#include "kernels/mixed_cell.hpp"
-#include "kernels/mixed_view.cuh"
+#include "kernels/mixed/mixed_cell.hpp"
+#include "kernels/mixed/mixed_view.cuh"
 
 namespace amrbench::kernels::detail {
 

@@ -1,5 +1,5 @@
 #pragma once
-// miniAMR's mixed work on a GPU (the twin of kernels/mixed.hpp).
+// miniAMR's mixed work on a GPU (the twin of kernels/mixed/mixed.hpp).
 //
 // In:  blocks where they lie, and what lies around them (kernels/device_surroundings.hpp), all ghosts filled.
 // Out: the new values [chunk][z][y][x][lane], those of block i in slot i of a buffer.
@@ -19,7 +19,7 @@
 #include <limits>
 
 #include "kernels/device_surroundings.hpp"
-#include "kernels/mixed.hpp"
+#include "kernels/mixed/mixed.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::kernels {

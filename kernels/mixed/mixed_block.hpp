@@ -1,10 +1,10 @@
 #pragma once
-// miniAMR's mixed work on one block, variable by variable, on a CPU (kernels/mixed.hpp says what).
+// miniAMR's mixed work on one block, variable by variable, on a CPU (kernels/mixed/mixed.hpp says what).
 #include <array>
 #include <cstddef>
 #include <utility>
 
-#include "kernels/mixed_cell.hpp"
+#include "kernels/mixed/mixed_cell.hpp"
 
 namespace amrbench::kernels::detail {
 

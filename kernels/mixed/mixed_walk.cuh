@@ -1,8 +1,8 @@
 #pragma once
 // Stages of kinds 0 to 3 of the mixed work: how the groups of one place walk along a column of cells. Included by
 // mixed_cuda.cu only.
-#include "kernels/mixed_cell.hpp"
-#include "kernels/mixed_view.cuh"
+#include "kernels/mixed/mixed_cell.hpp"
+#include "kernels/mixed/mixed_view.cuh"
 
 namespace amrbench::kernels::detail {
 

@@ -1,8 +1,8 @@
 #pragma once
-// What miniAMR's mixed work computes in one cell (kernels/mixed.hpp says what): the formulas, one source for all back
-// ends. Their order of operations is part of the result. Variable v = g m + i has place i in group g; p0 and p1 are
-// variables 0 and 1 of the cell, a0 the coefficient of place i. A partner is the variable at the same place of another
-// group.
+// What miniAMR's mixed work computes in one cell (kernels/mixed/mixed.hpp says what): the formulas, one source for all
+// back ends. Their order of operations is part of the result. Variable v = g m + i has place i in group g; p0 and p1
+// are variables 0 and 1 of the cell, a0 the coefficient of place i. A partner is the variable at the same place of
+// another group.
 #include <cmath>
 
 #include "kernels/average.hpp"

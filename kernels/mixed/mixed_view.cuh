@@ -1,7 +1,7 @@
 #pragma once
-// How the kernels of kernels/mixed_cuda.hpp see a block: its old values and those around it, where they lie, and its
-// new ones. Included by mixed_cuda.cu only.
-#include "kernels/mixed_cuda.hpp"
+// How the kernels of kernels/mixed/mixed_cuda.hpp see a block: its old values and those around it, where they lie, and
+// its new ones. Included by mixed_cuda.cu only.
+#include "kernels/mixed/mixed_cuda.hpp"
 
 namespace amrbench::kernels::detail {
 
@@ -11,7 +11,7 @@ struct MixedParameters {
   BlockLayout layout;
   DeviceSurroundings around;
   const std::int32_t* blocks;
-  const double* constants;  ///< a1, then a0 (kernels/mixed.hpp)
+  const double* constants;  ///< a1, then a0 (kernels/mixed/mixed.hpp)
   int m;                    ///< variables of a group
   int kind;                 ///< stage % 6
   int parts;                ///< thread blocks a block

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/mixed_cell.hpp"
-#include "kernels/mixed_view.cuh"
+#include "kernels/mixed/mixed_cell.hpp"
+#include "kernels/mixed/mixed_view.cuh"
 #include "support/async_copy.cuh"
 
 namespace amrbench::kernels::detail {

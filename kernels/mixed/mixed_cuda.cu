@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/mixed_cell.hpp"
-#include "kernels/mixed_couple.cuh"
-#include "kernels/mixed_cuda.hpp"
-#include "kernels/mixed_first.cuh"
-#include "kernels/mixed_view.cuh"
-#include "kernels/mixed_walk.cuh"
+#include "kernels/mixed/mixed_cell.hpp"
+#include "kernels/mixed/mixed_couple.cuh"
+#include "kernels/mixed/mixed_cuda.hpp"
+#include "kernels/mixed/mixed_first.cuh"
+#include "kernels/mixed/mixed_view.cuh"
+#include "kernels/mixed/mixed_walk.cuh"
 
 namespace amrbench::kernels {
 

@@ -1,9 +1,9 @@
-#include "kernels/mixed.hpp"
+#include "kernels/mixed/mixed.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "kernels/mixed_block.hpp"
+#include "kernels/mixed/mixed_block.hpp"
 
 namespace amrbench::kernels {
 
