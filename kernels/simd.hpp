@@ -95,6 +95,7 @@ inline void stream(double* p, const SimdDouble<N>& v) {
 #endif
   store<N>(p, v);
 }
+
 /// Value j of vector k becomes value k of vector j.
 inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   const SimdDouble<4> a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
@@ -112,6 +113,7 @@ inline void prefetch_values(const double* p, std::size_t n) {
   for (std::size_t k = 0; k + 1 < n; k += 8) __builtin_prefetch(p + k, 0, 2);
   __builtin_prefetch(p + n - 1, 0, 2);  // they need not begin with a line
 }
+
 inline void stream_fence() {
 #if defined(__SSE2__)
   _mm_sfence();
