@@ -171,7 +171,7 @@ class Distributor {
     sent_.resize(send.size());
     for (std::size_t i = 0; i < send.size(); ++i) sent_[i] = send[i].id - first_;
     result.stages.transfer_rounds =
-        exchange_in_rounds<R>(comm_, send, counts, options_.message_bytes, received_, received_counts_, threads_);
+        exchange_in_rounds<R>(comm_, send, counts, options_.message_bytes, received_, received_counts_);
     peak_bytes_ = (send.size() + received_.size()) * sizeof(R) + sent_.size() * sizeof(sent_[0]);
     support::all_to_all_v<std::uint64_t>(comm_, sizes, cells_of, sizes_);
   }
@@ -284,7 +284,7 @@ class Distributor {
     std::vector<std::size_t> counts;
     peak_bytes_ = std::max(peak_bytes_, received_.size() * (sizeof(R) + sizeof(Place)));
     received_ = {};
-    exchange_in_rounds<Place>(comm_, places_, received_counts_, options_.message_bytes, back, counts, threads_);
+    exchange_in_rounds<Place>(comm_, places_, received_counts_, options_.message_bytes, back, counts);
     for (std::size_t i = 0; i < back.size(); ++i) {
       result.part[sent_[i]] = back[i].part;
       result.position[sent_[i]] = back[i].position;
