@@ -78,8 +78,8 @@ class Replays(Case):
             self.assertAlmostEqual(float(row["regret"]), float(row["time_s"]) / float(row["optimum_s"]) - 1, delta=1e-9)
             self.assertEqual(row["rebalances"] == "0", row["policy"] == "never")
         series = read(self.out / "series.csv")
-        self.assertEqual(list(series[0]), ["ranks", "partition", "slices", "policy", "weights", "step", "blocks", "imbalance",
-                                           "cut", "segment_s", "balancing_s"])
+        self.assertEqual(list(series[0]), ["ranks", "partition", "slices", "policy", "weights", "levels", "step", "blocks",
+                                           "imbalance", "cut", "segment_s", "balancing_s"])
         for count in "24":
             of_never = [row for row in series if (row["ranks"], row["policy"]) == (count, "never")]
             of_every = [row for row in series if (row["ranks"], row["policy"]) == (count, "every")]
