@@ -8,6 +8,7 @@
 
 #include "kernels/shallow_water/block.hpp"
 #include "kernels/shallow_water/boundary.hpp"
+#include "kernels/shallow_water/water_marks.hpp"
 #include "tests/kernels/shallow_water_grid.hpp"
 
 namespace amrbench::kernels::shallow_water {
@@ -26,6 +27,21 @@ void all_sides(auto& grid, GridSide::Kind kind) {
 }
 
 constexpr Limiter kLimiters[] = {Limiter::minmod, Limiter::monotonized, Limiter::van_leer};
+
+TEST(WaterMarks, AreWhatNeighboursSeeOfABlock) {
+  for (const int n : {4, 6, 16}) {
+    for (int at = 0; at < n * n; ++at) {
+      unsigned wanted = kWaterAnywhere;
+      for (int face = 0; face < 4; ++face)
+        for (int layer = 0; layer < 2; ++layer)
+          for (int m = 0; m < n; ++m)
+            if (cell_at_face(n, face, layer, m) == static_cast<std::size_t>(at))
+              wanted |= marks_of_half(face, m < n / 2 ? 0 : 1);
+      EXPECT_EQ(water_marks(n, at % n, at / n), wanted) << "cell " << at << " of " << n << " x " << n;
+    }
+  }
+  for (int face = 0; face < 4; ++face) EXPECT_EQ(marks_of_face(face), marks_of_half(face, 0) | marks_of_half(face, 1));
+}
 
 TEST(ShallowWaterArithmetic, InverseCubeRootIsRightToFourUnits) {
   std::mt19937_64 random(7);

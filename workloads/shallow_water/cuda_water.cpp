@@ -4,14 +4,14 @@
 
 namespace amrbench::workloads::shallow_water {
 
-std::vector<unsigned char> find_water_on_device(const amr::CudaFields& fields, bool is_single) {
+std::vector<WaterMarks> find_water_on_device(const amr::CudaFields& fields, bool is_single) {
   amr::CudaDevice& device = fields.device();
   const auto n = static_cast<std::size_t>(fields.size());
-  std::vector<unsigned char> water(n);
+  std::vector<WaterMarks> water(n);
   if (n == 0) return water;
   amr::DeviceList<std::int32_t> slots;
   const std::int32_t* const list = slots.store(fields.slots(), device);
-  support::DeviceBuffer<unsigned char> flags;
+  support::DeviceBuffer<WaterMarks> flags;
   flags.resize_discard(n);
   const auto launch = [&](auto kernel) {
     kernel(fields.input(), list, static_cast<int>(n), fields.layout().cells[0], flags.data(), device.main());
@@ -20,7 +20,7 @@ std::vector<unsigned char> find_water_on_device(const amr::CudaFields& fields, b
     launch(kernels::shallow_water::launch_water<float>);
   else
     launch(kernels::shallow_water::launch_water<double>);
-  support::copy_to_host(water.data(), static_cast<const unsigned char*>(flags.data()), n, device.main());
+  support::copy_to_host(water.data(), static_cast<const WaterMarks*>(flags.data()), n, device.main());
   device.main().synchronize();
   return water;
 }
