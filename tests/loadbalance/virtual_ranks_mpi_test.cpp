@@ -55,9 +55,9 @@ TEST(VirtualRanks, CountFacesThatCrossALevel) {
         owners[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(random() % kRanks);
         const std::array<int, 3> faces = faces_across_levels(mesh, blocks, i);
         for (int axis = 0; axis < 3; ++axis) {
-          const auto cells = static_cast<double>(layout.block_cells() / static_cast<std::size_t>(layout.cells[axis]));
+          const std::size_t cells = layout.block_cells() / static_cast<std::size_t>(layout.cells[axis]);
           expected[static_cast<std::size_t>(owners[static_cast<std::size_t>(i)])] +=
-              faces[axis] * cells * layout.chunks;
+              faces[axis] * static_cast<double>(cells) * layout.chunks;
           crossed += faces[axis];
         }
       }

@@ -435,7 +435,8 @@ TEST(DynamicTree, EraseSaysWhatPointsWeighed) {
     for (std::uint64_t i = 0; i < 600; ++i) {
       ids.push_back(i);
       weights.push_back(1 + i * i % 101);
-      x.insert(x.end(), {static_cast<double>(i % 25), static_cast<double>(i / 25)});
+      const std::uint64_t row = i / 25;
+      x.insert(x.end(), {static_cast<double>(i % 25), static_cast<double>(row)});
     }
     tree->insert({ids, {x, 2}, weights});
     tree->adjust();

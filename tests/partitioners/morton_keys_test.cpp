@@ -101,7 +101,7 @@ TEST(MortonKeys, CellsOfAGridOfPowersOfTwoComeQuarterByQuarter) {
   const auto sixteen = make_morton_keys()->partition({{x, 2}, {}}, {.parts = 16}).part;
   for (int j = 0; j < 8; ++j)
     for (int i = 0; i < 8; ++i) {
-      const auto at = static_cast<std::size_t>(8 * j + i);
+      const auto at = std::size_t{8} * static_cast<std::size_t>(j) + static_cast<std::size_t>(i);
       EXPECT_EQ(four[at], 2 * (j / 4) + i / 4);
       EXPECT_EQ(sixteen[at], 4 * four[at] + 2 * (j / 2 % 2) + i / 2 % 2);
     }

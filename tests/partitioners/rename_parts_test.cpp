@@ -64,7 +64,8 @@ TEST(RenameParts, NodesStayTogether) {
     std::ranges::sort(sorted);
     for (int r = 0; r < parts; ++r) ASSERT_EQ(sorted[static_cast<std::size_t>(r)], r);
     for (int p = 0; p < parts; ++p) {
-      const auto first = static_cast<std::size_t>(p / tasks * tasks);
+      const int node = p / tasks * tasks;
+      const auto first = static_cast<std::size_t>(node);
       EXPECT_EQ(names[static_cast<std::size_t>(p)] / tasks, names[first] / tasks) << "part " << p;
       renamed_nodes += tasks > 1 && names[static_cast<std::size_t>(p)] / tasks != p / tasks ? 1 : 0;
     }
