@@ -31,7 +31,7 @@ class ShallowWater final : public amr::Workload<2> {
                                               const std::vector<amr::Change>* before) override;
   void adapted(const amr::Mesh<2>& mesh, amr::Fields& fields) override;
   double begin_step(const amr::Mesh<2>& mesh, amr::Fields& fields, amr::Stage<2>& stage, double longest) override;
-  /// 1 for blocks that hold water or have some in a neighbour, next to nothing for others.
+  /// 1 for blocks that hold water or have some right behind a face, next to nothing for others.
   [[nodiscard]] std::vector<double> block_costs(const amr::Mesh<2>& mesh, const amr::Fields& fields) override;
   [[nodiscard]] double measure(int level) const override;
   void observe(const amr::Mesh<2>& mesh, amr::Fields& fields, double time) override;
