@@ -23,4 +23,13 @@ inline bool fewer_cases() {
   return fewer;
 }
 
+/// How many of `all` cases to try.
+inline int cases(int all, int sanitized) {
+  return fewer_cases() ? sanitized : all;
+}
+
 }  // namespace amrbench::tests
+
+/// Ends a test of how near an answer is to the right one, where what it runs is run by others on fewer cells.
+#define AMRBENCH_SKIP_ACCURACY_WHERE_SANITIZED() \
+  if (::amrbench::tests::fewer_cases()) GTEST_SKIP() << "accuracy, with code that other tests run here"

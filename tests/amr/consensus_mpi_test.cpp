@@ -13,6 +13,7 @@
 #include "amr/migrate.hpp"
 #include "amr/random_mesh.hpp"
 #include "amr/verify.hpp"
+#include "sanitized.hpp"
 
 namespace amrbench::amr {
 namespace {
@@ -159,7 +160,7 @@ void check_sequence(const Communicator& world, const Sequence& s, const History&
 /// Sequences for this number of ranks: 250 each in CI, so that ranks 1, 2, 3 and 5 together make 1,000.
 int sequence_count() {
   const char* full = std::getenv("AMRBENCH_FULL");
-  return full != nullptr && std::string(full) == "1" ? 1000 : 250;
+  return full != nullptr && std::string(full) == "1" ? 1000 : tests::cases(250, 60);
 }
 
 TEST(Consensus, RandomSequencesFollowTheRulesAndMatchOneRank) {

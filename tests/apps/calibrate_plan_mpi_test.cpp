@@ -6,6 +6,7 @@
 #include "apps/calibrate_plan.hpp"
 #include "apps/config_write.hpp"
 #include "loadbalance/replay/trace_recorder.hpp"
+#include "sanitized.hpp"
 #include "temporary_folder.hpp"
 
 namespace amrbench::apps {
@@ -43,7 +44,7 @@ TEST(CalibratePlan, ChecksAreOtherRunsOfTheSameBlocksAndAboutAsLarge) {
   const Communicator world = Communicator::world();
   const tests::TemporaryFolder folder;
   const Config shape = small_shape();
-  for (const std::uint64_t seed : {1, 2}) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(2, 1)); seed <= last; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const CalibrationPlan plan = plan_calibration(world, shape, 6, seed, folder.path(""));
     std::set<std::string> names;

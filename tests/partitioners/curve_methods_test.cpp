@@ -77,7 +77,7 @@ std::vector<std::unique_ptr<Partitioner>> all_methods() {
 }
 
 TEST(CurveMethods, GiveEveryPointAPartOnAnyThreads) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(40, 12)); seed <= last; ++seed) {
     std::mt19937_64 rng(seed);
     const Kind kind = kKinds[rng() % std::size(kKinds)];
     const int dim = static_cast<int>(2 + rng() % 2);

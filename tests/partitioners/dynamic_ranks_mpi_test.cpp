@@ -7,6 +7,7 @@
 #include <string>
 
 #include "partitioners/dynamic/ranks_tree.hpp"
+#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"
 #include "tests/partitioners/point_sets.hpp"
@@ -164,7 +165,7 @@ SharedBatch picked(const std::multimap<std::uint64_t, Place>& held, int dim, std
 TEST(DynamicRanksTree, EqualsOneRankAfterEachRandomBatch) {
   const Communicator comm = Communicator::world();
   const Communicator alone = comm.split(comm.rank());
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(24, 8)); seed <= last; ++seed) {
     std::mt19937_64 rng(seed);
     const Kind kind = kKinds[seed % std::size(kKinds)];
     const int dims[] = {2, 3, 3, 5};

@@ -208,7 +208,7 @@ TEST(KdTree, AnyNumberOfThreadsGivesTheSameTree) {
     for (const char* rule : {"midpoint", "median", "selection", "sampled_median", "median:5:midpoint"}) {
       for (const bool weighted : {false, true}) {
         if (tests::fewer_cases() && weighted != (kind == Kind::cluster)) continue;
-        const std::size_t n = 150000;
+        const auto n = static_cast<std::size_t>(tests::cases(150000, 70000));
         const std::uint64_t seed = 77;
         SCOPED_TRACE(kind_name(kind) + ", " + rule + ", seed " + std::to_string(seed));
         const auto x = make_points<double>(kind, n, 3, seed);

@@ -15,6 +15,7 @@
 #include "partitioners/quality.hpp"
 #include "partitioners/refine/boundary_pairs.hpp"
 #include "partitioners/refine/part_state.hpp"
+#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "tests/partitioners/quality_reference.hpp"
 
@@ -108,7 +109,7 @@ void expect_never_worse(const RefineCase& c, const std::vector<std::int32_t>& re
 }
 
 TEST(Refine, NeverWorseWithinBoundsTheSameOnAnyThreads) {
-  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(120, 40)); seed <= last; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RefineCase c = random_case(seed);
     std::vector<std::int32_t> refined = c.part;
@@ -172,7 +173,7 @@ TEST(Refine, BetweenStartAndTheOptimumOfTinyGraphs) {
 }
 
 TEST(Refine, CountsStayExactAfterEveryMove) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(20, 8)); seed <= last; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RefineCase c = random_case(seed);
     std::mt19937_64 random(seed);

@@ -9,6 +9,7 @@
 #include "partitioners/inputs/point_input.hpp"
 #include "partitioners/inputs/sphere_adaptive.hpp"
 #include "partitioners/inputs/triangle_mesh.hpp"
+#include "sanitized.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -108,10 +109,11 @@ TEST(SphereMesh, NeighboursAreNearAndAreasAlike) {
 }
 
 TEST(SphereMesh, IsTheSameOnAnyNumberOfThreads) {
+  const int splits = tests::cases(5, 4);
   for (const bool adaptive : {false, true}) {
-    const TriangleMesh one = adaptive ? sphere_adaptive_mesh(5, 1) : sphere_mesh(5, 1);
+    const TriangleMesh one = adaptive ? sphere_adaptive_mesh(splits, 1) : sphere_mesh(splits, 1);
     for (const int threads : {2, 3}) {
-      const TriangleMesh some = adaptive ? sphere_adaptive_mesh(5, threads) : sphere_mesh(5, threads);
+      const TriangleMesh some = adaptive ? sphere_adaptive_mesh(splits, threads) : sphere_mesh(splits, threads);
       EXPECT_EQ(one.points, some.points);
       EXPECT_EQ(one.triangles, some.triangles);
     }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "tests/kernels/shallow_water_grid.hpp"
 #include "workloads/shallow_water/make.hpp"
@@ -178,6 +179,7 @@ void report(const char* what, const Errors& coarse, const Errors& fine) {
 }
 
 TEST(ShallowWaterConvergence, Vortex) {
+  AMRBENCH_SKIP_ACCURACY_WHERE_SANITIZED();
   for (const bool drifting : {false, true})
     for (const Limiter limiter : {Limiter::monotonized, Limiter::van_leer, Limiter::minmod}) {
       Vortex parameters;
@@ -201,6 +203,7 @@ TEST(ShallowWaterConvergence, Vortex) {
 }
 
 TEST(ShallowWaterConvergence, VortexAcrossLevels) {
+  AMRBENCH_SKIP_ACCURACY_WHERE_SANITIZED();
   const auto s = make_vortex({1, 1, 0.5, {0.6, 0.4}, 5, 0.5});
   Errors e[2];
   for (int k = 0; k < 2; ++k) {
@@ -238,6 +241,7 @@ TEST(ShallowWaterConvergence, DamBreaks) {
 }
 
 TEST(ShallowWaterConvergence, Bowls) {
+  AMRBENCH_SKIP_ACCURACY_WHERE_SANITIZED();
   for (const bool planar : {true, false}) {
     const auto s = planar ? make_planar_bowl() : make_radial_bowl();
     Errors e[2], inner[2];
@@ -259,6 +263,7 @@ TEST(ShallowWaterConvergence, Bowls) {
 }
 
 TEST(ShallowWaterConvergence, SteadyChannels) {
+  AMRBENCH_SKIP_ACCURACY_WHERE_SANITIZED();
   for (const BumpFlow flow : {BumpFlow::subcritical, BumpFlow::transcritical, BumpFlow::shock}) {
     const auto s = make_bump({flow, 25.0 / 25, Axis::x});
     Errors e[2];
