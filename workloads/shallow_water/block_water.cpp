@@ -1,6 +1,5 @@
 #include "workloads/shallow_water/block_water.hpp"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "amr/field_store.hpp"
