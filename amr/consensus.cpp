@@ -29,6 +29,7 @@ class Rounds {
  public:
   static constexpr int kFamily = 1 << Dim;
   static constexpr std::size_t kSerial = 512;  ///< fewer blocks to look around at are not worth waking a team
+  static constexpr std::size_t kAhead = 8;     ///< blocks of a work list
   using Work = std::vector<std::int32_t>;
 
   Rounds(const Mesh<Dim>& mesh, std::vector<Change> marks) : mesh_(mesh), states_(std::move(marks)) {
@@ -103,6 +104,14 @@ class Rounds {
     return false;
   }
 
+  /// Blocks of a work list lie apart: what is asked of one is asked for a few blocks before.
+  void prefetch(std::int32_t i) const {
+    const auto* const links = reinterpret_cast<const char*>(&mesh_.links(i));
+    __builtin_prefetch(links);
+    __builtin_prefetch(links + sizeof(mesh_.links(i)) - 1);
+    __builtin_prefetch(&mesh_.keys()[i]);
+  }
+
   /// Spreads local changes until the work list is empty; each sweep handles one list with all threads.
   void settle() {
     const auto& space = mesh_.space();
@@ -111,6 +120,7 @@ class Rounds {
       const auto spread = [&](std::size_t begin, std::size_t end, Work& mine) {
         for (std::size_t k = begin; k < end; ++k) {
           const std::int32_t i = work_[k];
+          if (k + kAhead < end) prefetch(work_[k + kAhead]);
           const Change state = std::atomic_ref<Change>(states_[i]).load(std::memory_order_relaxed);
           const auto& links = mesh_.links(i);
           for (int face = 0; face < 2 * Dim; ++face) {

@@ -94,6 +94,10 @@ class Mesh {
   [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
   [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }
+  /// Is a neighbour of another level?
+  [[nodiscard]] bool touches_level(std::int32_t i) const {
+    return (flags_[i] & (kTouchesFiner | kTouchesCoarser)) != 0;
+  }
   /// Those with ghost neighbours, ascending.
   [[nodiscard]] std::span<const std::int32_t> border() const { return border_; }
   /// Where block i stood before the last set_blocks(), or Dictionary::kNone: it was not here.
@@ -137,7 +141,7 @@ class Mesh {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2;
+  static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2, kTouchesCoarser = 4;
   static constexpr unsigned kAllFaces = (1U << (2 * Dim)) - 1;
   /// What is kept of each block besides its key.
   struct Blocks {
@@ -169,6 +173,9 @@ class Mesh {
   std::vector<Sent> border_by_directory();
   void exchange_ghosts();
   void list_neighbors(std::span<const Sent> sent);
+  [[nodiscard]] static std::uint8_t flag_of(FaceKind kind) {
+    return kind == FaceKind::fine ? kTouchesFiner : kind == FaceKind::coarse ? kTouchesCoarser : std::uint8_t{0};
+  }
   [[nodiscard]] bool has_family(std::int32_t i) const;
   Key subface_key(std::int32_t i, int face, int part) const;
   bool link_face(std::int32_t i, int face, Key same);

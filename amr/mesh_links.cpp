@@ -7,9 +7,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 
 #include "amr/mesh.hpp"
+#include "kernels/simd.hpp"
 #include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
@@ -23,6 +26,22 @@ struct Share {
   std::size_t begin, end;
   Share(std::size_t n, int t, int threads) : begin(n * t / threads), end(n * (t + 1) / threads) {}
 };
+
+/// Writes past the caches what nobody reads soon: a core then does not fetch the line first.
+template <class Links>
+void stream(Links& to, const Links& from) {
+#if defined(__SSE2__) && defined(__x86_64__)
+  constexpr std::size_t kWord = sizeof(long long);
+  if constexpr (sizeof(Links) % kWord == 0) {
+    std::array<long long, sizeof(Links) / kWord> words;
+    std::memcpy(words.data(), &from, sizeof(Links));
+    auto* const at = reinterpret_cast<long long*>(&to);
+    for (std::size_t k = 0; k < words.size(); ++k) _mm_stream_si64(at + k, words[k]);
+    return;
+  }
+#endif
+  to = from;
+}
 
 }  // namespace
 
@@ -61,13 +80,14 @@ void Mesh<Dim>::match(std::span<const Key> before) {
   }
 }
 
-/// Renumbers the links of block `from` of the mesh before as those of block i; returns the faces that stay open.
+/// Renumbers the links of block `from` of the mesh before as those of block i, past the caches where all are many;
+/// returns the faces that stay open.
 template <int Dim>
 unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int32_t i) {
   constexpr int kFaces = Links::kFaces, kParts = Links::kParts;
+  constexpr std::size_t kMany = std::size_t{16} << 20U;  // bytes
   const Links& old = before.links[from];
-  Links& links = blocks_.links[i];
-  links.kind = old.kind;
+  Links links = old;
   const std::int32_t* in = old.index[0].data();
   std::int32_t* out = links.index[0].data();
   const std::int32_t* now = now_.data();
@@ -84,9 +104,13 @@ unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int
       if (old.index[face][part] >= 0 && links.index[face][part] < 0) open |= 1U << face;
     }
   }
+  if (keys_.size() * sizeof(Links) > kMany)
+    stream(blocks_.links[i], links);
+  else
+    blocks_.links[i] = links;
   std::uint8_t flags = 0;
   for (int face = 0; face < kFaces; ++face) {
-    if (links.kind[face] == FaceKind::fine && (open >> face & 1U) == 0) flags = kTouchesFiner;
+    if ((open >> face & 1U) == 0) flags |= flag_of(links.kind[face]);
   }
   flags_[i] = flags;
   return open;
@@ -114,6 +138,7 @@ void Mesh<Dim>::carry_over(const Blocks& before) {
       }
       if (faces != 0) open.push_back({i, faces});
     }
+    kernels::stream_fence();
   });
 }
 
@@ -179,7 +204,7 @@ void Mesh<Dim>::link_open_faces() {
       if ((faces >> face & 1U) == 0) continue;
       if (!link_face(i, face, same[face])) broken = std::min(broken, i);
       const Links& links = blocks_.links[i];
-      if (links.kind[face] == FaceKind::fine) flags |= kTouchesFiner;
+      flags |= flag_of(links.kind[face]);
       for (const std::int32_t j : links.index[face]) {
         if (j >= n) flags |= kTouchesGhost;
       }

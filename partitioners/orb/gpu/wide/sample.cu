@@ -69,6 +69,7 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
   table_.resize_discard(kWideInner);
   splits_.resize_discard(kWideNodes);
   guesses_.resize_discard(kWideNodes);
+  ranges_.resize_discard(kWideInner / 2);
   host_met_.resize_discard(kWideLevels);
   allow_shared(wide_count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
   allow_shared(wide_count_groups_kernel<Dim>, kGroupShared);
@@ -86,7 +87,8 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves,
   cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
-      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data());
+      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data(),
+      ranges_.data());
   cuda_check_launch("wide_start_kernel");
 }
 
@@ -138,14 +140,30 @@ void WideSample<T, Dim>::count(int level) {
   cuda_check_launch("wide_count_kernel");
 }
 
+/// Ranges of a level's nodes, by the sample.
+template <class T, int Dim>
+void WideSample<T, Dim>::narrow(int level) {
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  wide_range_kernel<Dim><<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(),
+                                                                      ranges_.data());
+  cuda_check_launch("wide_range_kernel");
+  wide_narrow_kernel<T, Dim><<<blocks_of(1U << static_cast<unsigned>(level), 128), 128, 0, stream_.get()>>>(
+      level, ranges_.data(), guesses_.data(), splits_.data());
+  cuda_check_launch("wide_narrow_kernel");
+}
+
 template <class T, int Dim>
 void WideSample<T, Dim>::guess(int first_level, float sigmas) {
+  const bool by_quantiles = quantiles_.sorted != nullptr;
   for (int level = first_level; level < levels_; ++level) {
     // Cells from the groups' level on that are cut once more keep their points in their groups; others do not.
     if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
+    if (by_quantiles && level > 0) narrow(level);
     count(level);
+    // Else serves() says so.
+    const auto most = by_quantiles ? static_cast<float>(share_met(level, sigmas)) : 1.0F;
     wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-        level, sigmas, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
+        level, sigmas, most, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
         met_.data());
     cuda_check_launch("wide_guess_kernel");
   }

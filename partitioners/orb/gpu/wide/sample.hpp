@@ -68,6 +68,7 @@ class WideSample {
 
  private:
   void sort();
+  void narrow(int level);
   void count(int level);
 
   std::uint64_t n_;
@@ -88,6 +89,7 @@ class WideSample {
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  support::DeviceBuffer<uint2> ranges_;  ///< of a level's nodes while fractions are counted, else empty
 };
 
 }  // namespace amrbench::partitioners::gpu
