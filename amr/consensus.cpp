@@ -104,14 +104,6 @@ class Rounds {
     return false;
   }
 
-  /// Blocks of a work list lie apart: what is asked of one is asked for a few blocks before.
-  void prefetch(std::int32_t i) const {
-    const auto* const links = reinterpret_cast<const char*>(&mesh_.links(i));
-    __builtin_prefetch(links);
-    __builtin_prefetch(links + sizeof(mesh_.links(i)) - 1);
-    __builtin_prefetch(&mesh_.keys()[i]);
-  }
-
   /// Spreads local changes until the work list is empty; each sweep handles one list with all threads.
   void settle() {
     const auto& space = mesh_.space();
@@ -120,7 +112,7 @@ class Rounds {
       const auto spread = [&](std::size_t begin, std::size_t end, Work& mine) {
         for (std::size_t k = begin; k < end; ++k) {
           const std::int32_t i = work_[k];
-          if (k + kAhead < end) prefetch(work_[k + kAhead]);
+          if (k + kAhead < end) mesh_.prefetch(work_[k + kAhead]);  // they lie apart
           const Change state = std::atomic_ref<Change>(states_[i]).load(std::memory_order_relaxed);
           const auto& links = mesh_.links(i);
           for (int face = 0; face < 2 * Dim; ++face) {

@@ -49,7 +49,8 @@ template <int Dim>
 void Mesh<Dim>::Blocks::grow(std::size_t n) {
   levels.grow(n);
   coords.grow(n);
-  links.grow(n);
+  near.grow(n);
+  far.grow(n);
 }
 
 /// Fills now_ and before_ by a merge of the sorted lists `before` and keys_, each thread its share of keys_.
@@ -80,37 +81,38 @@ void Mesh<Dim>::match(std::span<const Key> before) {
   }
 }
 
-/// Renumbers the links of block `from` of the mesh before as those of block i, past the caches where all are many;
-/// returns the faces that stay open.
+/// Renumbers the links of block `from` of the mesh before as those of block i; returns the faces that stay open.
 template <int Dim>
 unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int32_t i) {
-  constexpr int kFaces = Links::kFaces, kParts = Links::kParts;
   constexpr std::size_t kMany = std::size_t{16} << 20U;  // bytes
-  const Links& old = before.links[from];
-  Links links = old;
-  const std::int32_t* in = old.index[0].data();
-  std::int32_t* out = links.index[0].data();
+  const NearLinks<Dim>& old = before.near[from];
+  NearLinks<Dim> near = old;
   const std::int32_t* now = now_.data();
-  std::int32_t lost = 0;
-#pragma omp simd reduction(| : lost)
-  for (int k = 0; k < kFaces * kParts; ++k) {
-    const std::int32_t there = in[k] < 0 ? kGone : now[in[k]];
-    out[k] = there;
-    lost |= in[k] ^ there;  // the sign bit: set where a block is gone
-  }
   unsigned open = 0;
-  for (int face = 0; lost < 0 && face < kFaces; ++face) {
-    for (int part = 0; part < kParts; ++part) {
-      if (old.index[face][part] >= 0 && links.index[face][part] < 0) open |= 1U << face;
+  bool any_fine = false;
+  for (int face = 0; face < Links::kFaces; ++face) {
+    const std::int32_t there = old.first[face] < 0 ? kGone : now[old.first[face]];
+    near.first[face] = there;
+    open |= ((old.first[face] ^ there) < 0 ? 1U : 0U) << face;  // the sign bit: set where a block is gone
+    any_fine = any_fine || old.kind[face] == FaceKind::fine;
+  }
+  if (any_fine) {
+    for (int face = 0; face < Links::kFaces; ++face) {
+      if (old.kind[face] != FaceKind::fine) continue;
+      for (int part = 0; part < Links::kParts - 1; ++part) {
+        const std::int32_t there = now[before.far[from][face][part]];
+        blocks_.far[i][face][part] = there;
+        open |= (there < 0 ? 1U : 0U) << face;
+      }
     }
   }
-  if (keys_.size() * sizeof(Links) > kMany)
-    stream(blocks_.links[i], links);
+  if (keys_.size() * sizeof(near) > kMany)
+    stream(blocks_.near[i], near);
   else
-    blocks_.links[i] = links;
+    blocks_.near[i] = near;
   std::uint8_t flags = 0;
-  for (int face = 0; face < kFaces; ++face) {
-    if ((open >> face & 1U) == 0) flags |= flag_of(links.kind[face]);
+  for (int face = 0; face < Links::kFaces; ++face) {
+    if ((open >> face & 1U) == 0) flags |= flag_of(near.kind[face]);
   }
   flags_[i] = flags;
   return open;
@@ -166,27 +168,29 @@ Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
 /// Links one face; false when the mesh has no fitting neighbour there.
 template <int Dim>
 bool Mesh<Dim>::link_face(std::int32_t i, int face, Key same) {
-  Links& links = blocks_.links[i];
-  auto& index = links.index[face];
-  index.fill(Dictionary::kNone);
+  FaceKind& kind = blocks_.near[i].kind[face];
+  std::int32_t& first = blocks_.near[i].first[face];
+  first = Dictionary::kNone;
   if (same == space_.kNone) {
-    links.kind[face] = FaceKind::boundary;
+    kind = FaceKind::boundary;
     return true;
   }
-  if ((index[0] = find(same)) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::same;
+  if ((first = find(same)) != Dictionary::kNone) {
+    kind = FaceKind::same;
     return true;
   }
-  if (level(i) > 0 && (index[0] = find(space_.parent(same))) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::coarse;
+  if (level(i) > 0 && (first = find(space_.parent(same))) != Dictionary::kNone) {
+    kind = FaceKind::coarse;
     return true;
   }
-  links.kind[face] = FaceKind::fine;
+  kind = FaceKind::fine;
+  blocks_.far[i][face].fill(Dictionary::kNone);
   if (level(i) == space_.max_level()) return false;
   bool found = true;
   for (int part = 0; part < Links::kParts; ++part) {
-    index[part] = find(subface_key(i, face, part));
-    found = found && index[part] != Dictionary::kNone;
+    std::int32_t& index = part == 0 ? first : blocks_.far[i][face][part - 1];
+    index = find(subface_key(i, face, part));
+    found = found && index != Dictionary::kNone;
   }
   return found;
 }
@@ -203,7 +207,7 @@ void Mesh<Dim>::link_open_faces() {
     for (int face = 0; face < 2 * Dim; ++face) {
       if ((faces >> face & 1U) == 0) continue;
       if (!link_face(i, face, same[face])) broken = std::min(broken, i);
-      const Links& links = blocks_.links[i];
+      const Links links = this->links(i);
       flags |= flag_of(links.kind[face]);
       for (const std::int32_t j : links.index[face]) {
         if (j >= n) flags |= kTouchesGhost;
