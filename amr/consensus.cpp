@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 
 #include "support/thread_lists.hpp"
 
@@ -234,6 +235,15 @@ class Marker {
   std::array<double, 3> extent_{};
 };
 
+/// mark(i) of n blocks, by all threads. A vector of n would be filled first, by one of them and byte by byte.
+template <class Mark>
+std::vector<Change> marks_of(std::int32_t n, const Mark& mark) {
+  const auto marks = std::make_unique_for_overwrite<Change[]>(static_cast<std::size_t>(n));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < n; ++i) marks[static_cast<std::size_t>(i)] = mark(i);
+  return {marks.get(), marks.get() + n};
+}
+
 }  // namespace
 
 template <int Dim>
@@ -243,22 +253,16 @@ Consensus reach_consensus(const Mesh<Dim>& mesh, std::vector<Change> marks) {
 
 std::vector<Change> mark_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects) {
   const Marker marker(mesh, config, objects);
-  std::vector<Change> marks(mesh.size());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) marks[i] = marker.mark(i);
-  return marks;
+  return marks_of(mesh.size(), [&](std::int32_t i) { return marker.mark(i); });
 }
 
 std::vector<Change> mark_new_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects,
                                     std::span<const Change> before) {
   const Marker marker(mesh, config, objects);
-  std::vector<Change> marks(mesh.size());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+  return marks_of(mesh.size(), [&](std::int32_t i) {
     const std::int32_t place = mesh.place_before(i);
-    marks[i] = place == Dictionary::kNone ? marker.mark(i) : before[place];
-  }
-  return marks;
+    return place == Dictionary::kNone ? marker.mark(i) : before[place];
+  });
 }
 
 template Consensus reach_consensus<2>(const Mesh<2>&, std::vector<Change>);

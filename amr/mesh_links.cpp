@@ -7,12 +7,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string>
 
 #include "amr/mesh.hpp"
-#include "kernels/simd.hpp"
 #include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
@@ -27,20 +25,21 @@ struct Share {
   Share(std::size_t n, int t, int threads) : begin(n * t / threads), end(n * (t + 1) / threads) {}
 };
 
-/// Writes past the caches what nobody reads soon: a core then does not fetch the line first.
-template <class Links>
-void stream(Links& to, const Links& from) {
-#if defined(__SSE2__) && defined(__x86_64__)
-  constexpr std::size_t kWord = sizeof(long long);
-  if constexpr (sizeof(Links) % kWord == 0) {
-    std::array<long long, sizeof(Links) / kWord> words;
-    std::memcpy(words.data(), &from, sizeof(Links));
-    auto* const at = reinterpret_cast<long long*>(&to);
-    for (std::size_t k = 0; k < words.size(); ++k) _mm_stream_si64(at + k, words[k]);
-    return;
-  }
-#endif
-  to = from;
+/// Kinds of faces, a byte each.
+template <int Dim>
+std::uint64_t kinds_of(const NearLinks<Dim>& near) {
+  std::uint64_t kinds = 0;
+  std::memcpy(&kinds, near.kind.data(), sizeof(near.kind));
+  return kinds;
+}
+/// Has a byte this kind, coarse or fine? Without a branch, which no processor would foresee.
+constexpr std::uint64_t kLowest = 0x0101010101010101U;
+bool has_fine(std::uint64_t kinds) {
+  static_assert(static_cast<int>(FaceKind::fine) == 3 && static_cast<int>(FaceKind::coarse) == 2);
+  return (kinds & kinds >> 1U & kLowest) != 0;
+}
+bool has_coarse(std::uint64_t kinds) {
+  return (~kinds & kinds >> 1U & kLowest) != 0;
 }
 
 }  // namespace
@@ -84,35 +83,36 @@ void Mesh<Dim>::match(std::span<const Key> before) {
 /// Renumbers the links of block `from` of the mesh before as those of block i; returns the faces that stay open.
 template <int Dim>
 unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int32_t i) {
-  constexpr std::size_t kMany = std::size_t{16} << 20U;  // bytes
   const NearLinks<Dim>& old = before.near[from];
-  NearLinks<Dim> near = old;
+  NearLinks<Dim>& near = blocks_.near[i];
+  const std::uint64_t kinds = kinds_of(old);
   const std::int32_t* now = now_.data();
   unsigned open = 0;
-  bool any_fine = false;
+  near.kind = old.kind;
   for (int face = 0; face < Links::kFaces; ++face) {
-    const std::int32_t there = old.first[face] < 0 ? kGone : now[old.first[face]];
+    const std::int32_t was = old.first[face];
+    const std::int32_t there = was < 0 ? kGone : now[was];
     near.first[face] = there;
-    open |= ((old.first[face] ^ there) < 0 ? 1U : 0U) << face;  // the sign bit: set where a block is gone
-    any_fine = any_fine || old.kind[face] == FaceKind::fine;
+    open |= static_cast<unsigned>(was ^ there) >> 31U << face;  // the sign bit: set where a block is gone
   }
-  if (any_fine) {
+  if (has_fine(kinds)) {
     for (int face = 0; face < Links::kFaces; ++face) {
       if (old.kind[face] != FaceKind::fine) continue;
       for (int part = 0; part < Links::kParts - 1; ++part) {
         const std::int32_t there = now[before.far[from][face][part]];
         blocks_.far[i][face][part] = there;
-        open |= (there < 0 ? 1U : 0U) << face;
+        open |= static_cast<unsigned>(there) >> 31U << face;
       }
     }
   }
-  if (keys_.size() * sizeof(near) > kMany)
-    stream(blocks_.near[i], near);
-  else
-    blocks_.near[i] = near;
   std::uint8_t flags = 0;
-  for (int face = 0; face < Links::kFaces; ++face) {
-    if ((open >> face & 1U) == 0) flags |= flag_of(near.kind[face]);
+  if (open == 0) {
+    flags =
+        static_cast<std::uint8_t>((has_fine(kinds) ? kTouchesFiner : 0) | (has_coarse(kinds) ? kTouchesCoarser : 0));
+  } else {
+    for (int face = 0; face < Links::kFaces; ++face) {
+      if ((open >> face & 1U) == 0) flags |= flag_of(old.kind[face]);
+    }
   }
   flags_[i] = flags;
   return open;
@@ -140,7 +140,6 @@ void Mesh<Dim>::carry_over(const Blocks& before) {
       }
       if (faces != 0) open.push_back({i, faces});
     }
-    kernels::stream_fence();
   });
 }
 

@@ -60,8 +60,8 @@ int end_failed(int status, const std::string& message, apps::MpiSession* mpi, in
   return status;
 }
 
-/// Lists of a refinement come and go by the megabyte. Freed memory stays with the process, for pages that are given back
-/// to the kernel and touched again cost more than what is done with them.
+/// Lists of a refinement come and go by the megabyte. Freed memory stays with the process, for pages that are given
+/// back to the kernel and touched again cost more than what is done with them.
 void keep_memory() {
 #if defined(__GLIBC__)
   constexpr int kLarge = 32 << 20;  // the most that glibc takes; larger blocks go back

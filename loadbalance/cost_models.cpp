@@ -16,8 +16,12 @@ class Uniform final : public CostModel {
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < table.size(); ++i) table.weight[i] = 1.0;
   }
-  [[nodiscard]] bool is_uniform() const override { return true; }
-  [[nodiscard]] bool needs_centres() const override { return false; }
+  [[nodiscard]] bool is_uniform() const override {
+    return true;
+  }
+  [[nodiscard]] bool needs_centres() const override {
+    return false;
+  }
 };
 
 /// A block of level l takes 2^l steps where the coarsest takes one (subcycling).

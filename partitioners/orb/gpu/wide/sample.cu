@@ -144,8 +144,8 @@ void WideSample<T, Dim>::count(int level) {
 template <class T, int Dim>
 void WideSample<T, Dim>::narrow(int level) {
   const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
-  wide_range_kernel<Dim><<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(),
-                                                                      ranges_.data());
+  wide_range_kernel<Dim>
+      <<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(), ranges_.data());
   cuda_check_launch("wide_range_kernel");
   wide_narrow_kernel<T, Dim><<<blocks_of(1U << static_cast<unsigned>(level), 128), 128, 0, stream_.get()>>>(
       level, ranges_.data(), guesses_.data(), splits_.data());
