@@ -30,19 +30,6 @@ std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
-/// The sample goes back up to the cells that are cut once more; 0: no such cell is above. Four points a thread.
-__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t fours,
-                                    std::uint16_t* __restrict__ node) {
-  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
-  if (four >= fours) return;
-  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
-  std::uint32_t v[4];
-  unpack_nodes(packed, v);
-#pragma unroll
-  for (int j = 0; j < 4; ++j) v[j] = v[j] > 0 ? start[v[j]] : 0U;
-  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
-}
-
 }  // namespace
 
 bool wide_suits(std::uint64_t n, const OrbGpuOptions& options) {
@@ -93,17 +80,20 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves,
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::take(const T* points) {
+void WideSample<T, Dim>::take(const T* points, const std::uint16_t* codes, const std::uint16_t* start) {
+  at_ = 0;
+  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
   wide_sample_kernel<T, Dim>
-      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, this->points(), nodes());
+      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, codes, start, this->points(), nodes());
   cuda_check_launch("wide_sample_kernel");
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::restart(const std::uint16_t* start, int first_level) {
-  wide_restart_kernel<<<blocks_of(fours_, 256), 256, 0, stream_.get()>>>(start, fours_, nodes());
-  cuda_check_launch("wide_restart_kernel");
-  if (grouped_ && first_level >= kGroupLevel) sort();  // the other points are in no cell that is cut once more, ever
+void WideSample<T, Dim>::restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start,
+                                 int first_level) {
+  take(points, codes, start);
+  if (grouped_ && first_level >= kGroupLevel) sort();
 }
 
 /// Sorts the sample into groups. Points of node 0 take no part any more.

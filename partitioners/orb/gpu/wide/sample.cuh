@@ -88,17 +88,26 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   }
 }
 
-/// One position at random out of each of m equal stretches of the n points.
+/// Which of n points stands for the i-th of m equal stretches: one at random.
+__device__ inline std::uint64_t sample_position(std::uint32_t i, std::uint64_t n, std::uint32_t m) {
+  const std::uint64_t begin = i * n / m;
+  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
+  return begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+}
+
+/// The sample: m of n points. Nodes are 1; or, where points have codes already, what `start` says of the code, and
+/// points of node 0 are left out.
 template <class T, int Dim>
 __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n, std::uint32_t m,
+                                   const std::uint16_t* __restrict__ codes, const std::uint16_t* __restrict__ start,
                                    float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= m) return;
-  const std::uint64_t begin = i * n / m;
-  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
-  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+  const std::uint64_t at = sample_position(i, n, m);
+  const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
+  node[i] = v;
+  if (v == 0) return;
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
-  node[i] = 1;
 }
 
 /// Which nodes of a level are counted, and which nodes above them have points that must come down first. Node 0 stands
