@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 
 #include "support/thread_lists.hpp"
 
@@ -29,6 +30,7 @@ class Rounds {
  public:
   static constexpr int kFamily = 1 << Dim;
   static constexpr std::size_t kSerial = 512;  ///< fewer blocks to look around at are not worth waking a team
+  static constexpr std::size_t kAhead = 8;     ///< blocks of a work list
   using Work = std::vector<std::int32_t>;
 
   Rounds(const Mesh<Dim>& mesh, std::vector<Change> marks) : mesh_(mesh), states_(std::move(marks)) {
@@ -111,6 +113,7 @@ class Rounds {
       const auto spread = [&](std::size_t begin, std::size_t end, Work& mine) {
         for (std::size_t k = begin; k < end; ++k) {
           const std::int32_t i = work_[k];
+          if (k + kAhead < end) mesh_.prefetch(work_[k + kAhead]);  // they lie apart
           const Change state = std::atomic_ref<Change>(states_[i]).load(std::memory_order_relaxed);
           const auto& links = mesh_.links(i);
           for (int face = 0; face < 2 * Dim; ++face) {
@@ -232,6 +235,15 @@ class Marker {
   std::array<double, 3> extent_{};
 };
 
+/// mark(i) of n blocks, by all threads. A vector of n would be filled first, by one of them and byte by byte.
+template <class Mark>
+std::vector<Change> marks_of(std::int32_t n, const Mark& mark) {
+  const auto marks = std::make_unique_for_overwrite<Change[]>(static_cast<std::size_t>(n));
+#pragma omp parallel for schedule(static)
+  for (std::int32_t i = 0; i < n; ++i) marks[static_cast<std::size_t>(i)] = mark(i);
+  return {marks.get(), marks.get() + n};
+}
+
 }  // namespace
 
 template <int Dim>
@@ -241,22 +253,16 @@ Consensus reach_consensus(const Mesh<Dim>& mesh, std::vector<Change> marks) {
 
 std::vector<Change> mark_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects) {
   const Marker marker(mesh, config, objects);
-  std::vector<Change> marks(mesh.size());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) marks[i] = marker.mark(i);
-  return marks;
+  return marks_of(mesh.size(), [&](std::int32_t i) { return marker.mark(i); });
 }
 
 std::vector<Change> mark_new_blocks(const Mesh<3>& mesh, const MeshConfig& config, std::span<const Object> objects,
                                     std::span<const Change> before) {
   const Marker marker(mesh, config, objects);
-  std::vector<Change> marks(mesh.size());
-#pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size(); ++i) {
+  return marks_of(mesh.size(), [&](std::int32_t i) {
     const std::int32_t place = mesh.place_before(i);
-    marks[i] = place == Dictionary::kNone ? marker.mark(i) : before[place];
-  }
-  return marks;
+    return place == Dictionary::kNone ? marker.mark(i) : before[place];
+  });
 }
 
 template Consensus reach_consensus<2>(const Mesh<2>&, std::vector<Change>);

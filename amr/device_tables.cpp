@@ -38,7 +38,7 @@ DeviceTables::DeviceTables(const Mesh<3>& mesh, const kernels::BlockLayout& layo
   if (mesh.ghost_count() > 0) lists_ = list_blocks(mesh);
   interior_ = mesh.ghost_count() > 0 ? lists_.interior.size() : blocks();
   place_arrivals();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(dynamic, 1)
   for (std::size_t r = 0; r < starts_.size() - 1; ++r) {
     Needs needs;
     for (std::size_t k = range_begin(r); k < range_begin(r + 1); ++k) add_needs(block_at(k), needs);
@@ -73,6 +73,7 @@ void DeviceTables::place_arrivals() {
 }
 
 void DeviceTables::add_needs(std::int32_t i, Needs& needs) const {
+  if (!mesh_.touches_level(i)) return;  // as most: their links are not read
   const auto& links = mesh_.links(i);
   for (int face = 0; face < 6; ++face) {
     if (!crosses_level(links.kind[face])) continue;
@@ -95,7 +96,7 @@ void DeviceTables::write_packs(std::span<FaceJob> packs) const {
 void DeviceTables::write(std::span<kernels::BlockEntry> blocks, std::span<FaceJob> local,
                          std::span<FaceJob> arrived) const {
   const Lists lists{blocks, local, arrived};
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(dynamic, 1)
   for (std::size_t r = 0; r < starts_.size() - 1; ++r) {
     Needs at = starts_[r];
     for (std::size_t k = range_begin(r); k < range_begin(r + 1); ++k) write_block(k, at, lists);

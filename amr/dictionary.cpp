@@ -44,9 +44,11 @@ std::uint32_t Dictionary::find_or_add(std::uint64_t tag, std::uint32_t entry) {
 /// Enters keys [begin, end), whose runs of siblings have the numbers from `run` on. Different members of a family may
 /// be entered by different threads.
 void Dictionary::enter(std::span<const std::uint64_t> keys, std::size_t begin, std::size_t end, std::size_t run) {
+  constexpr std::size_t kAhead = 48;  // keys, about six families: their buckets lie anywhere
   Members* members = nullptr;
   std::uint64_t tag = kEmpty;
   for (std::size_t i = begin; i < end; ++i) {
+    if (i + kAhead < end) __builtin_prefetch(&buckets_[home(family(keys[i + kAhead]))], 1);
     const std::uint64_t next = family(keys[i]);
     if (next != tag) {
       tag = next;

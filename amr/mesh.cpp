@@ -73,7 +73,8 @@ void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
   is_linked_ = false;
   blocks_.levels.swap(spare_.levels);
   blocks_.coords.swap(spare_.coords);
-  blocks_.links.swap(spare_.links);
+  blocks_.near.swap(spare_.near);
+  blocks_.far.swap(spare_.far);
   dictionary_.build(keys_);
   match(keys);
   carry_over(spare_);

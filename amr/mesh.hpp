@@ -31,16 +31,43 @@ using Key = std::uint64_t;
 /// What lies behind a face of a block.
 enum class FaceKind : std::uint8_t { boundary, same, coarse, fine };
 
+/// What is kept of a block's neighbours: of each face the kind and the first index; and the other indices of fine
+/// faces, which few blocks have, apart, so that a pass over all blocks moves a third of the bytes.
+template <int Dim>
+struct NearLinks {
+  std::array<FaceKind, 2 * Dim> kind;
+  std::array<std::int32_t, 2 * Dim> first;
+};
+template <int Dim>
+using FarLinks = std::array<std::array<std::int32_t, (1 << (Dim - 1)) - 1>, 2 * Dim>;
+
 /// The neighbours of one block across its faces (face 2 * axis + side). `index[f][0]` is the neighbour of kind same or
 /// coarse; for kind fine, index[f][q] is the one that covers part q of the face (bit 0: upper half along the face's
-/// first in-plane axis, bit 1: along the second). An index below size() is a local block, else index - size() is a
-/// ghost.
+/// first in-plane axis, bit 1: along the second). Others are below 0. An index below size() is a local block, else
+/// index - size() is a ghost. A view: good until the next set_blocks().
 template <int Dim>
-struct FaceLinks {
+class FaceLinks {
+ public:
   static constexpr int kFaces = 2 * Dim;
   static constexpr int kParts = 1 << (Dim - 1);
-  std::array<FaceKind, kFaces> kind;
-  std::array<std::array<std::int32_t, kParts>, kFaces> index;
+  class Index {
+   public:
+    Index(const NearLinks<Dim>& near, const FarLinks<Dim>& far) : near_(near), far_(far) {}
+    std::array<std::int32_t, kParts> operator[](std::size_t face) const {
+      std::array<std::int32_t, kParts> parts;
+      parts[0] = near_.first[face];
+      for (std::size_t q = 1; q < kParts; ++q) parts[q] = near_.kind[face] == FaceKind::fine ? far_[face][q - 1] : -1;
+      return parts;
+    }
+
+   private:
+    const NearLinks<Dim>& near_;
+    const FarLinks<Dim>& far_;
+  };
+
+  FaceLinks(const NearLinks<Dim>& near, const FarLinks<Dim>& far) : kind(near.kind), index(near, far) {}
+  const std::array<FaceKind, kFaces>& kind;
+  const Index index;
 };
 
 /// A rank that owns blocks next to ours.
@@ -91,9 +118,18 @@ class Mesh {
       centre[d] = (coord(i)[d] + 0.5) / static_cast<double>(std::int64_t{space_.root()[d]} << level(i));
     return centre;
   }
-  [[nodiscard]] const Links& links(std::int32_t i) const { return blocks_.links[i]; }
+  [[nodiscard]] Links links(std::int32_t i) const { return {blocks_.near[i], blocks_.far[i]}; }
+  /// Asks for what links(i) and the key will read.
+  void prefetch(std::int32_t i) const {
+    __builtin_prefetch(&blocks_.near[i]);
+    __builtin_prefetch(&keys_[i]);
+  }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
   [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }
+  /// Is a neighbour of another level?
+  [[nodiscard]] bool touches_level(std::int32_t i) const {
+    return (flags_[i] & (kTouchesFiner | kTouchesCoarser)) != 0;
+  }
   /// Those with ghost neighbours, ascending.
   [[nodiscard]] std::span<const std::int32_t> border() const { return border_; }
   /// Where block i stood before the last set_blocks(), or Dictionary::kNone: it was not here.
@@ -137,15 +173,16 @@ class Mesh {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2;
+  static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2, kTouchesCoarser = 4;
   static constexpr unsigned kAllFaces = (1U << (2 * Dim)) - 1;
   /// What is kept of each block besides its key.
   struct Blocks {
     support::PageBuffer<std::int8_t> levels;
     support::PageBuffer<Coord> coords;
-    support::PageBuffer<Links> links;
+    support::PageBuffer<NearLinks<Dim>> near;
+    support::PageBuffer<FarLinks<Dim>> far;  ///< of blocks with finer neighbours, else undefined
     void grow(std::size_t n);
-    [[nodiscard]] std::size_t bytes() const { return levels.bytes() + coords.bytes() + links.bytes(); }
+    [[nodiscard]] std::size_t bytes() const { return levels.bytes() + coords.bytes() + near.bytes() + far.bytes(); }
   };
   /// A local block and those of its faces (bit f: face f) whose neighbours have to be looked up.
   struct Open {
@@ -169,6 +206,9 @@ class Mesh {
   std::vector<Sent> border_by_directory();
   void exchange_ghosts();
   void list_neighbors(std::span<const Sent> sent);
+  [[nodiscard]] static std::uint8_t flag_of(FaceKind kind) {
+    return kind == FaceKind::fine ? kTouchesFiner : kind == FaceKind::coarse ? kTouchesCoarser : std::uint8_t{0};
+  }
   [[nodiscard]] bool has_family(std::int32_t i) const;
   Key subface_key(std::int32_t i, int face, int part) const;
   bool link_face(std::int32_t i, int face, Key same);

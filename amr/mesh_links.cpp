@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "amr/mesh.hpp"
@@ -24,13 +25,31 @@ struct Share {
   Share(std::size_t n, int t, int threads) : begin(n * t / threads), end(n * (t + 1) / threads) {}
 };
 
+/// Kinds of faces, a byte each.
+template <int Dim>
+std::uint64_t kinds_of(const NearLinks<Dim>& near) {
+  std::uint64_t kinds = 0;
+  std::memcpy(&kinds, near.kind.data(), sizeof(near.kind));
+  return kinds;
+}
+/// Has a byte this kind, coarse or fine? Without a branch, which no processor would foresee.
+constexpr std::uint64_t kLowest = 0x0101010101010101U;
+bool has_fine(std::uint64_t kinds) {
+  static_assert(static_cast<int>(FaceKind::fine) == 3 && static_cast<int>(FaceKind::coarse) == 2);
+  return (kinds & kinds >> 1U & kLowest) != 0;
+}
+bool has_coarse(std::uint64_t kinds) {
+  return (~kinds & kinds >> 1U & kLowest) != 0;
+}
+
 }  // namespace
 
 template <int Dim>
 void Mesh<Dim>::Blocks::grow(std::size_t n) {
   levels.grow(n);
   coords.grow(n);
-  links.grow(n);
+  near.grow(n);
+  far.grow(n);
 }
 
 /// Fills now_ and before_ by a merge of the sorted lists `before` and keys_, each thread its share of keys_.
@@ -64,29 +83,36 @@ void Mesh<Dim>::match(std::span<const Key> before) {
 /// Renumbers the links of block `from` of the mesh before as those of block i; returns the faces that stay open.
 template <int Dim>
 unsigned Mesh<Dim>::carry_over(const Blocks& before, std::int32_t from, std::int32_t i) {
-  constexpr int kFaces = Links::kFaces, kParts = Links::kParts;
-  const Links& old = before.links[from];
-  Links& links = blocks_.links[i];
-  links.kind = old.kind;
-  const std::int32_t* in = old.index[0].data();
-  std::int32_t* out = links.index[0].data();
+  const NearLinks<Dim>& old = before.near[from];
+  NearLinks<Dim>& near = blocks_.near[i];
+  const std::uint64_t kinds = kinds_of(old);
   const std::int32_t* now = now_.data();
-  std::int32_t lost = 0;
-#pragma omp simd reduction(| : lost)
-  for (int k = 0; k < kFaces * kParts; ++k) {
-    const std::int32_t there = in[k] < 0 ? kGone : now[in[k]];
-    out[k] = there;
-    lost |= in[k] ^ there;  // the sign bit: set where a block is gone
-  }
   unsigned open = 0;
-  for (int face = 0; lost < 0 && face < kFaces; ++face) {
-    for (int part = 0; part < kParts; ++part) {
-      if (old.index[face][part] >= 0 && links.index[face][part] < 0) open |= 1U << face;
+  near.kind = old.kind;
+  for (int face = 0; face < Links::kFaces; ++face) {
+    const std::int32_t was = old.first[face];
+    const std::int32_t there = was < 0 ? kGone : now[was];
+    near.first[face] = there;
+    open |= static_cast<unsigned>(was ^ there) >> 31U << face;  // the sign bit: set where a block is gone
+  }
+  if (has_fine(kinds)) {
+    for (int face = 0; face < Links::kFaces; ++face) {
+      if (old.kind[face] != FaceKind::fine) continue;
+      for (int part = 0; part < Links::kParts - 1; ++part) {
+        const std::int32_t there = now[before.far[from][face][part]];
+        blocks_.far[i][face][part] = there;
+        open |= static_cast<unsigned>(there) >> 31U << face;
+      }
     }
   }
   std::uint8_t flags = 0;
-  for (int face = 0; face < kFaces; ++face) {
-    if (links.kind[face] == FaceKind::fine && (open >> face & 1U) == 0) flags = kTouchesFiner;
+  if (open == 0) {
+    flags =
+        static_cast<std::uint8_t>((has_fine(kinds) ? kTouchesFiner : 0) | (has_coarse(kinds) ? kTouchesCoarser : 0));
+  } else {
+    for (int face = 0; face < Links::kFaces; ++face) {
+      if ((open >> face & 1U) == 0) flags |= flag_of(old.kind[face]);
+    }
   }
   flags_[i] = flags;
   return open;
@@ -141,27 +167,29 @@ Key Mesh<Dim>::subface_key(std::int32_t i, int face, int part) const {
 /// Links one face; false when the mesh has no fitting neighbour there.
 template <int Dim>
 bool Mesh<Dim>::link_face(std::int32_t i, int face, Key same) {
-  Links& links = blocks_.links[i];
-  auto& index = links.index[face];
-  index.fill(Dictionary::kNone);
+  FaceKind& kind = blocks_.near[i].kind[face];
+  std::int32_t& first = blocks_.near[i].first[face];
+  first = Dictionary::kNone;
   if (same == space_.kNone) {
-    links.kind[face] = FaceKind::boundary;
+    kind = FaceKind::boundary;
     return true;
   }
-  if ((index[0] = find(same)) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::same;
+  if ((first = find(same)) != Dictionary::kNone) {
+    kind = FaceKind::same;
     return true;
   }
-  if (level(i) > 0 && (index[0] = find(space_.parent(same))) != Dictionary::kNone) {
-    links.kind[face] = FaceKind::coarse;
+  if (level(i) > 0 && (first = find(space_.parent(same))) != Dictionary::kNone) {
+    kind = FaceKind::coarse;
     return true;
   }
-  links.kind[face] = FaceKind::fine;
+  kind = FaceKind::fine;
+  blocks_.far[i][face].fill(Dictionary::kNone);
   if (level(i) == space_.max_level()) return false;
   bool found = true;
   for (int part = 0; part < Links::kParts; ++part) {
-    index[part] = find(subface_key(i, face, part));
-    found = found && index[part] != Dictionary::kNone;
+    std::int32_t& index = part == 0 ? first : blocks_.far[i][face][part - 1];
+    index = find(subface_key(i, face, part));
+    found = found && index != Dictionary::kNone;
   }
   return found;
 }
@@ -178,8 +206,8 @@ void Mesh<Dim>::link_open_faces() {
     for (int face = 0; face < 2 * Dim; ++face) {
       if ((faces >> face & 1U) == 0) continue;
       if (!link_face(i, face, same[face])) broken = std::min(broken, i);
-      const Links& links = blocks_.links[i];
-      if (links.kind[face] == FaceKind::fine) flags |= kTouchesFiner;
+      const Links links = this->links(i);
+      flags |= flag_of(links.kind[face]);
       for (const std::int32_t j : links.index[face]) {
         if (j >= n) flags |= kTouchesGhost;
       }

@@ -47,7 +47,11 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
     for (const Choice& choice : kChoices)
       if (choice.edge == c[0] && choice.lanes == layout.lanes) return summing ? choice.summing : choice.plain;
   }
-  const bool march = c[1] < detail::kRingLeast || (c[1] < 8 && (layout.lanes % 2 == 0 || layout.lanes == 1));
+  const bool small = c[1] < detail::kRingLeast || (c[1] < 8 && (layout.lanes % 2 == 0 || layout.lanes == 1));
+  // march moves 16 bytes at a time here, ring 8.
+  const bool pairs =
+      (layout.lanes == 2 && layout.chunks == 1 && c[1] <= 14) || (layout.lanes == 6 && (c[1] == 8 || c[1] == 12));
+  const bool march = small || pairs;
   if (!march) return {Variant::ring, detail::best_ring(layout), 0, 1};
   return {kMarch, 0, 2 * kMega, 1};
 }

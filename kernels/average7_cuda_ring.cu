@@ -11,7 +11,7 @@ namespace {
 template <int Lanes>
 int call_lanes(const Average7Call& call) {
   using Wide = Settings<RingTeam<2, 2, 256, 6>, RingTeam<2, 2, 128, 6>>;
-  using Narrow = Settings<RingTeam<1, 4, 192, 5>, RingTeam<1, 3, 192, 5>>;
+  using Narrow = Settings<RingTeam<1, 4, 192, 5>, RingTeam<1, 3, 192, 5>, RingTeam<1, 2, 256, 6>>;
   using Teams = std::conditional_t<Lanes % 4 == 0, Wide, Narrow>;
   return call_setting(Teams{}, call, [&]<class Team, bool Sum>() { call_ring_kernel<Lanes, Team, Sum>(call); });
 }
@@ -29,7 +29,10 @@ int call_ring(const Average7Call& call) {
 int best_ring(const BlockLayout& layout) {
   const int ny = layout.cells[1];
   if (layout.lanes % 4 == 0) return ny <= 10 ? 1 : 0;
-  return ny < 8 ? 1 : 0;  // columns of 3 in planes of 6 rows
+  if (ny < 8) return 1;  // columns of 3 in planes of 6 rows
+  const int lanes = layout.lanes;
+  const bool pairs = (ny == 10 && (lanes == 3 || lanes == 7)) || (ny == 12 && lanes % 2 == 1 && lanes != 5);
+  return pairs ? 2 : 0;  // columns of 2
 }
 
 }  // namespace amrbench::kernels::detail

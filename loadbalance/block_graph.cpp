@@ -39,8 +39,8 @@ partitioners::Graph gather_block_graph(const amr::Mesh<Dim>& mesh) {
   std::vector<std::int32_t> adjacent;
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     const std::size_t begin = adjacent.size();
-    for (const auto& face : mesh.links(i).index) {
-      for (const std::int32_t j : face) {
+    for (int face = 0; face < 2 * Dim; ++face) {
+      for (const std::int32_t j : mesh.links(i).index[face]) {
         if (j < 0) continue;
         adjacent.push_back(
             static_cast<std::int32_t>(j < mesh.size() ? mesh.global_begin() + j : ghosts[j - mesh.size()]));

@@ -13,9 +13,12 @@ template <int Dim>
 void fill_block_table(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, BlockTable& table) {
   constexpr double kFamily = 1 << Dim;
   const std::size_t n = mesh.keys().size();
-  table.key.assign(mesh.keys().begin(), mesh.keys().end());
-  table.weight.assign(mesh.weights().begin(), mesh.weights().end());
-  table.owner.assign(n, mesh.comm().rank());
+  const int rank = mesh.comm().rank();
+  const auto keys = mesh.keys();
+  const auto weights = mesh.weights();
+  table.key.resize(n);
+  table.weight.resize(n);
+  table.owner.resize(n);
   table.centre.clear();
   table.level.resize(n);
   table.share.resize(n);
@@ -24,6 +27,9 @@ void fill_block_table(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> c
   for (int d = 0; d < Dim; ++d) table.grid.root[d] = mesh.space().root()[d];
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < n; ++i) {
+    table.key[i] = keys[i];
+    table.weight[i] = weights[i];
+    table.owner[i] = rank;
     const int change = changes.empty() ? 0 : static_cast<int>(changes[i]);
     table.level[i] = static_cast<std::int8_t>(mesh.level(static_cast<std::int32_t>(i)) + change);
     table.share[i] = change > 0 ? kFamily : change < 0 ? 1.0 / kFamily : 1.0;

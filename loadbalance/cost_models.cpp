@@ -12,9 +12,16 @@ namespace {
 
 class Uniform final : public CostModel {
  public:
-  void weigh(BlockTable& table) const override { std::fill(table.weight.begin(), table.weight.end(), 1.0); }
-  [[nodiscard]] bool is_uniform() const override { return true; }
-  [[nodiscard]] bool needs_centres() const override { return false; }
+  void weigh(BlockTable& table) const override {
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < table.size(); ++i) table.weight[i] = 1.0;
+  }
+  [[nodiscard]] bool is_uniform() const override {
+    return true;
+  }
+  [[nodiscard]] bool needs_centres() const override {
+    return false;
+  }
 };
 
 /// A block of level l takes 2^l steps where the coarsest takes one (subcycling).

@@ -74,7 +74,8 @@ class DeviceSlotArray {
     now.reserve(extents_.size());
     for (const auto& extent : extents_) now.push_back(static_cast<double*>(extent.data()));
     if (now != written_) {
-      table_.resize_discard(now.size());
+      // More room than it is ever likely to need: making it anew waits for all that the device has to do.
+      table_.resize_discard(std::max(now.size(), kTableRoom));
       copy_to_device(table_.data(), now.data(), now.size(), stream);
       written_ = std::move(now);
     }
@@ -92,6 +93,8 @@ class DeviceSlotArray {
   }
 
  private:
+  static constexpr std::size_t kTableRoom = 16384;  ///< extents: of 64 MiB a terabyte
+
   std::size_t slot_values_;
   int shift_;
   std::vector<DeviceRegion> extents_;

@@ -22,7 +22,7 @@ void check_blocks(double blocks) {
   if (blocks > std::numeric_limits<std::int32_t>::max())
     throw support::InputError(fmt::format("a mesh of {:.0f} blocks; a process has at most 2^31 - 1", blocks));
   constexpr double kBlockBytes = sizeof(amr::Key) + sizeof(double) + sizeof(typename amr::Mesh<Dim>::Coord) +
-                                 sizeof(typename amr::Mesh<Dim>::Links);
+                                 sizeof(amr::NearLinks<Dim>) + sizeof(amr::FarLinks<Dim>);
   constexpr double kSmall = 1 << 20;
   if (blocks > kSmall)
     partitioners::check_memory(fmt::format("a mesh of {:.0f} blocks", blocks), blocks * kBlockBytes,

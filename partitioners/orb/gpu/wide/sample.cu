@@ -30,19 +30,6 @@ std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
-/// The sample goes back up to the cells that are cut once more; 0: no such cell is above. Four points a thread.
-__global__ void wide_restart_kernel(const std::uint16_t* __restrict__ start, std::uint32_t fours,
-                                    std::uint16_t* __restrict__ node) {
-  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
-  if (four >= fours) return;
-  const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
-  std::uint32_t v[4];
-  unpack_nodes(packed, v);
-#pragma unroll
-  for (int j = 0; j < 4; ++j) v[j] = v[j] > 0 ? start[v[j]] : 0U;
-  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
-}
-
 }  // namespace
 
 bool wide_suits(std::uint64_t n, const OrbGpuOptions& options) {
@@ -69,6 +56,7 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
   table_.resize_discard(kWideInner);
   splits_.resize_discard(kWideNodes);
   guesses_.resize_discard(kWideNodes);
+  ranges_.resize_discard(kWideInner / 2);
   host_met_.resize_discard(kWideLevels);
   allow_shared(wide_count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
   allow_shared(wide_count_groups_kernel<Dim>, kGroupShared);
@@ -86,22 +74,26 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves,
   cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
-      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data());
+      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data(),
+      ranges_.data());
   cuda_check_launch("wide_start_kernel");
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::take(const T* points) {
+void WideSample<T, Dim>::take(const T* points, const std::uint16_t* codes, const std::uint16_t* start) {
+  at_ = 0;
+  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
   wide_sample_kernel<T, Dim>
-      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, this->points(), nodes());
+      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, codes, start, this->points(), nodes());
   cuda_check_launch("wide_sample_kernel");
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::restart(const std::uint16_t* start, int first_level) {
-  wide_restart_kernel<<<blocks_of(fours_, 256), 256, 0, stream_.get()>>>(start, fours_, nodes());
-  cuda_check_launch("wide_restart_kernel");
-  if (grouped_ && first_level >= kGroupLevel) sort();  // the other points are in no cell that is cut once more, ever
+void WideSample<T, Dim>::restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start,
+                                 int first_level) {
+  take(points, codes, start);
+  if (grouped_ && first_level >= kGroupLevel) sort();
 }
 
 /// Sorts the sample into groups. Points of node 0 take no part any more.
@@ -138,14 +130,30 @@ void WideSample<T, Dim>::count(int level) {
   cuda_check_launch("wide_count_kernel");
 }
 
+/// Ranges of a level's nodes, by the sample.
+template <class T, int Dim>
+void WideSample<T, Dim>::narrow(int level) {
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  wide_range_kernel<Dim>
+      <<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(), ranges_.data());
+  cuda_check_launch("wide_range_kernel");
+  wide_narrow_kernel<T, Dim><<<blocks_of(1U << static_cast<unsigned>(level), 128), 128, 0, stream_.get()>>>(
+      level, ranges_.data(), guesses_.data(), splits_.data());
+  cuda_check_launch("wide_narrow_kernel");
+}
+
 template <class T, int Dim>
 void WideSample<T, Dim>::guess(int first_level, float sigmas) {
+  const bool by_quantiles = quantiles_.sorted != nullptr;
   for (int level = first_level; level < levels_; ++level) {
     // Cells from the groups' level on that are cut once more keep their points in their groups; others do not.
     if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
+    if (by_quantiles && level > 0) narrow(level);
     count(level);
+    // Else serves() says so.
+    const auto most = by_quantiles ? static_cast<float>(share_met(level, sigmas)) : 1.0F;
     wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-        level, sigmas, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
+        level, sigmas, most, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
         met_.data());
     cuda_check_launch("wide_guess_kernel");
   }

@@ -49,12 +49,14 @@ __device__ inline void set_guess(const OrbBox<T, Dim>& box, std::uint32_t leaves
   }
 }
 
-/// The root; all nodes outer.
+/// The root; all nodes outer, all ranges empty.
 template <class T, int Dim>
 __global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
-                                  bool by_quantiles, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
+                                  bool by_quantiles, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
+                                  uint2* ranges) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v < kWideInner / 2) ranges[v] = make_uint2(~0U, 0U);
   if (v != 1) return;
   set_guess(box, leaves, side_tolerance, by_quantiles, guesses[1]);
   for (int a = 0; a < Dim && by_quantiles; ++a) guesses[1].range.upper[a] = 1;
@@ -86,17 +88,26 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   }
 }
 
-/// One position at random out of each of m equal stretches of the n points.
+/// Which of n points stands for the i-th of m equal stretches: one at random.
+__device__ inline std::uint64_t sample_position(std::uint32_t i, std::uint64_t n, std::uint32_t m) {
+  const std::uint64_t begin = i * n / m;
+  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
+  return begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+}
+
+/// The sample: m of n points. Nodes are 1; or, where points have codes already, what `start` says of the code, and
+/// points of node 0 are left out.
 template <class T, int Dim>
 __global__ void wide_sample_kernel(const T* __restrict__ points, std::uint64_t n, std::uint32_t m,
+                                   const std::uint16_t* __restrict__ codes, const std::uint16_t* __restrict__ start,
                                    float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= m) return;
-  const std::uint64_t begin = i * n / m;
-  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
-  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+  const std::uint64_t at = sample_position(i, n, m);
+  const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
+  node[i] = v;
+  if (v == 0) return;
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
-  node[i] = 1;
 }
 
 /// Which nodes of a level are counted, and which nodes above them have points that must come down first. Node 0 stands
@@ -232,6 +243,59 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
     if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
 }
 
+/// Where the sample's points of the level's nodes lie on their nodes' axes: keys of the least and of the greatest
+/// coordinate. Fractions of different axes go together where points lie on lines or in few places, so a cell's points
+/// fill a small part of its range, and bins over the whole range would tell few of them apart. Blocks stay.
+template <int Dim>
+__global__ void __launch_bounds__(kUpperThreads, 1)
+    wide_range_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                      const WideSplit* __restrict__ splits, const std::uint16_t* __restrict__ node, uint2* ranges) {
+  __shared__ uint2 mine[kWideInner / 2];
+  const LevelNodes nodes = level_nodes(level);
+  for (std::uint32_t k = threadIdx.x; k < nodes.count; k += kUpperThreads) mine[k] = make_uint2(~0U, 0U);
+  __syncthreads();
+  for (std::uint32_t four = blockIdx.x * kUpperThreads + threadIdx.x; four < fours; four += gridDim.x * kUpperThreads) {
+    std::uint32_t v[4];
+    unpack_nodes(reinterpret_cast<const uint2*>(node)[four], v);
+    if (!nodes.has_any(v)) continue;
+    FourPoints<Dim> c;
+    read_four<Dim>(sample, four, c);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (v[j] - nodes.above_first < nodes.above) {
+        const WideSplit above = splits[v[j]];
+        v[j] = stepped<Dim>(c.x[j], v[j], make_float2(above.plane, __uint_as_float(above.state)));
+      }
+      const std::uint32_t k = v[j] - nodes.first;
+      if (k >= nodes.count) continue;
+      const std::uint32_t key = order_key(on_axis<Dim>(c.x[j], splits[v[j]].state));
+      if (key < mine[k].x) atomicMin(&mine[k].x, key);
+      if (key > mine[k].y) atomicMax(&mine[k].y, key);
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t k = threadIdx.x; k < nodes.count; k += kUpperThreads) {
+    if (mine[k].x > mine[k].y) continue;
+    atomicMin(&ranges[k].x, mine[k].x);
+    atomicMax(&ranges[k].y, mine[k].y);
+  }
+}
+
+/// Narrows the ranges of the level's nodes to what the sample has there, and sets `ranges` back. A thread a node.
+template <class T, int Dim>
+__global__ void wide_narrow_kernel(int level, uint2* ranges, WideGuess<T, Dim>* guesses, WideSplit* splits) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t v = (1U << static_cast<unsigned>(level)) + k;
+  if (k >= 1U << static_cast<unsigned>(level)) return;
+  const uint2 range = ranges[k];
+  ranges[k] = make_uint2(~0U, 0U);
+  if (range.x > range.y || (splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
+  WideGuess<T, Dim>& guess = guesses[v];
+  guess.range.lower[guess.axis] = key_coordinate(range.x);
+  guess.range.upper[guess.axis] = key_coordinate(range.y);
+  splits[v] = counted_split(guess, level);
+}
+
 /// A float below x, by 7 steps at most, whose last two bits are the axis. (Four bit patterns that differ in their last
 /// two bits are four neighbouring floats, whatever the sign.)
 __device__ inline float low_end(float x, int axis) {
@@ -279,10 +343,11 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
-/// level, how many of the sample's points are in brackets.
+/// level, how many of the sample's points are in brackets. A node more than whose share `most` of points would meet its
+/// bracket is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    wide_guess_kernel(int level, float sigmas, double side_tolerance, const QuantileTable<T, Dim> quantiles,
+    wide_guess_kernel(int level, float sigmas, float most, double side_tolerance, const QuantileTable<T, Dim> quantiles,
                       std::uint32_t* bins, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
                       std::uint32_t* met) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
@@ -341,7 +406,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   if (!high_open) find(cut + reach, at.high, nullptr, nullptr, &at.ends);
   __syncthreads();
   clear_bins();
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != 0 || static_cast<float>(at.ends - at.begins) > most * static_cast<float>(size)) return;
   atomicAdd(&met[level], at.ends - at.begins);
   write_guess(v, level, at, low_open, high_open, side_tolerance, quantiles, guesses, splits, table);
 }

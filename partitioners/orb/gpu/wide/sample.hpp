@@ -48,10 +48,12 @@ class WideSample {
   /// nodes() then, or calls take(). quantiles: where points() are fractions.
   void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles);
   /// A point out of each of equal stretches.
-  void take(const T* points);
-  /// Sends the sample's points back up to the cells that are cut once more, which all are at `first_level` or below;
-  /// the other points are not used any more. start: for each node the cell above it that is cut once more, or 0.
-  void restart(const std::uint16_t* start, int first_level);
+  void take(const T* points) { take(points, nullptr, nullptr); }
+  /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
+  /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
+  /// place, the errors of all cuts above are errors of the next one. start: for each node the cell above it that is cut
+  /// once more, or 0.
+  void restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start, int first_level);
   /// Brackets of the nodes from a level on; half-width in standard deviations.
   void guess(int first_level, float sigmas);
   /// After guess(0): do no more of the points meet brackets at any level than share_met() says? Waits.
@@ -67,7 +69,9 @@ class WideSample {
   [[nodiscard]] WideGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
 
  private:
+  void take(const T* points, const std::uint16_t* codes, const std::uint16_t* start);
   void sort();
+  void narrow(int level);
   void count(int level);
 
   std::uint64_t n_;
@@ -88,6 +92,7 @@ class WideSample {
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  support::DeviceBuffer<uint2> ranges_;  ///< of a level's nodes while fractions are counted, else empty
 };
 
 }  // namespace amrbench::partitioners::gpu

@@ -152,7 +152,7 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
     if (k == 0)
       sample(points, range, tree);
     else
-      restart(cells, first_level);
+      restart(points, cells, first_level);
     sample_.guess(first_level, sigmas);
     watch.mark(&times.sample_s);
     if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
@@ -219,7 +219,7 @@ void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, con
 
 /// Takes back what was guessed below cells that were not cut.
 template <class T, int Dim>
-void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells, int first_level) {
+void WideRound<T, Dim>::restart(const T* points, const std::vector<std::size_t>& cells, int first_level) {
   std::vector<std::uint16_t> start(kWideNodes, 0);
   for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
   copy_to_device(start_.data(), start.data(), start.size(), stream_);
@@ -228,7 +228,7 @@ void WideRound<T, Dim>::restart(const std::vector<std::size_t>& cells, int first
       start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
       sample_.table(), code_counts_.data());
   cuda_check_launch("wide_again_kernel");
-  sample_.restart(start_.data(), first_level);
+  sample_.restart(points, codes_.data(), start_.data(), first_level);
 }
 
 template <class T, int Dim>

@@ -58,7 +58,7 @@ class WideRound {
   void size_lists();
   bool cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
   void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree);
-  void restart(const std::vector<std::size_t>& cells, int first_level);
+  void restart(const T* points, const std::vector<std::size_t>& cells, int first_level);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void resolve(int first_level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
