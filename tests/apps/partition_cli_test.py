@@ -328,8 +328,16 @@ class Partition(PartitionCase):
         row = self.load("c.json")["rows"][0]  # 2 cells a part, 2 neighbours across an edge each
         self.assertEqual([row[f"model_{name}_s"] for name in ("comp", "comm", "bsp", "overlap", "total")],
                          [4.0, 230.0, 476.0, 690.0, 1166.0])
+        self.assertIsNone(row["model_threads_s"])
         self.done(*words, "--json", "d.json")
         self.assertIsNone(self.load("d.json")["rows"][0]["model_comp_s"])
+        self.write("t.toml", "update_s = 2.0\ncache_bytes = 8\n")
+        self.done(*words, "--machine", "t.toml", "--thread-costs", "2,7,10,3,0.5", "--json", "t.json")
+        # 1 cell a thread, 7 bytes in a share of 4: two fills; 3 waits of 2 threads
+        self.assertEqual(self.load("t.json")["rows"][0]["model_threads_s"], 2 + 2 * 10 + 3 * 2 * 0.5)
+        self.refused(*words, "--thread-costs", "2,7,10,3,0.5", says="give --machine FILE")
+        self.refused(*words, "--machine", "m.toml", "--thread-costs", "2,7,10,3,0.5", says="needs its cache_bytes")
+        self.refused(*words, "--machine", "t.toml", "--thread-costs", "0,7,10,3,0.5", says="must be an integer from 1")
         self.refused("--input", "uniform:9:2:1", "--method", "linear", "--parts", "3", "--machine", "m.toml",
                      says="--machine models what edges")
         self.refused(*words, "--machine", "none.toml", says="none.toml")
