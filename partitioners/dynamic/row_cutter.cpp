@@ -223,7 +223,9 @@ class RowCutter {
 
 std::vector<CutNode> cut_rows(const Communicator& comm, std::span<std::uint64_t> rows,
                               std::span<const std::size_t> ends, const RowForm& form, const CutRule& rule) {
-  return RowCutter(comm, rows, form, rule).cut(ends);
+  CutRule own = rule;
+  if (rows.size() < 4096 * form.words()) own.threads = 1;  // starting others would take longer
+  return RowCutter(comm, rows, form, own).cut(ends);
 }
 
 }  // namespace amrbench::partitioners::dynamic

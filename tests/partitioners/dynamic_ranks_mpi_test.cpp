@@ -174,8 +174,11 @@ void expect_plain(Pair& p, const RanksTreeOptions& options, std::span<const std:
   ASSERT_EQ(std::vector<std::int64_t>(cuts.begin(), cuts.end()), plain_cuts);
   std::vector<std::int32_t> part(p.held.empty() ? 0 : p.held.rbegin()->first + 1);
   p.plain->write_parts(TreeCurve::morton, plain_cuts, part);
-  for (const IdPart& point : all)
-    if (p.held.count(point.id) == 1) ASSERT_EQ(point.part, part[point.id]);
+  for (const IdPart& point : all) {
+    if (p.held.count(point.id) == 1) {
+      ASSERT_EQ(point.part, part[point.id]);
+    }
+  }
 }
 
 void expect_alike(Pair& p, const RanksTreeOptions& options, bool bounded) {
@@ -240,7 +243,7 @@ TEST(DynamicRanksTree, EqualsOneRankAfterEachRandomBatch) {
     options.tree.splitter = rng() % 3 == 0 ? Splitter::midpoint : Splitter::selection;
     options.curve = dim > 3 ? TreeCurve::morton : static_cast<TreeCurve>(rng() % 3);
     options.domains = std::size_t{1} << rng() % 7;
-    options.message_bytes = rng() % 2 == 0 ? 1U << 20U : 1 + rng() % 400;
+    options.message_bytes = rng() % 4 > 0 ? 1U << 20U : 1 + rng() % 400;
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + kind_name(kind) + ", dim " + std::to_string(dim) +
                  ", domains " + std::to_string(options.domains) + (options.tree.weighted ? ", weighted" : ""));
     const bool ties = kind == Kind::lattice || kind == Kind::coincident || kind == Kind::extreme;
@@ -332,11 +335,11 @@ TEST(DynamicRanksTree, EqualsOneRankWhereAClusterDrifts) {
     moves += pair.spread.moves();
     remakes += pair.spread.remakes();
     // A rank has its share, and as much more as a tenth and a domain of twice that come to.
-    const double share = static_cast<double>(pair.held.size()) / comm.size();
-    EXPECT_LE(static_cast<double>(pair.spread.points_here()), 1.1 * (share + static_cast<double>(n) / 16 * 2));
+    const auto held = static_cast<double>(pair.held.size());
+    EXPECT_LE(static_cast<double>(pair.spread.points_here()), 1.1 * (held / comm.size() + 2 * (held / 16 + 1)));
   }
   EXPECT_GT(remakes, 4U);
-  if (comm.size() > 1) EXPECT_GT(moves, 0U);
+  EXPECT_EQ(moves > 0, comm.size() > 1);
 }
 
 /// What one adjust() was told of is forgotten by the next.
