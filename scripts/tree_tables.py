@@ -170,7 +170,7 @@ def curve_stages(folder):
     for ranks, threads, *seconds in CURVE_STAGES:
         lines.append(f"| text | 8 * 10^9 | {ranks} x {threads} | " + " | ".join(f"{s:.3g}" for s in seconds) +
                      f" | {seconds[2] / sum(seconds):.2g} |")
-    for name in ("curve_1_rank", "curve_2_ranks"):
+    for name in ("curve_2_ranks",):
         path = os.path.join(folder, f"cpu-2cores/partition/{name}.json")
         record = json.loads(read(path))
         row = record["rows"][0]
