@@ -201,6 +201,14 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
       ->delimiter(',')
       ->expected(3)
       ->check(whole(0, 1 << 30));
+  command
+      .add_option(
+          "--thread-costs", arguments.thread_costs,
+          "Of it: threads of a part, bytes a unit of weight, seconds to fill a thread's cache, waits, seconds each")
+      ->type_name("T,BYTES,FILL,WAITS,WAIT")
+      ->delimiter(',')
+      ->expected(5)
+      ->check(real(0.0, 1e12));
   add_number(command, "--refine", arguments.refine, "ROUNDS", whole(0, 1000000),
              "Rounds of boundary refinement after the method; 0 = none");
   command.add_option("--refine-goal", arguments.refine_goal, "What refinement lowers: cut or volume")

@@ -1,11 +1,14 @@
 // Building kd-trees: every splitter over points, dimensions and threads. Items are points. Bytes are those of the
 // input, so bytes_per_second compares with the copy bandwidth: a build moves its records about once a level.
-// Counters: bytes_per_point (most memory held at once beside the input), levels.
+// `--large`, first of all options: 10^8 points too. Counters: bytes_per_point (most memory held at once beside the
+// input), levels.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "partitioners/kd_tree.hpp"
@@ -102,6 +105,23 @@ BENCHMARK(parts_tree)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
+/// 7 GB.
+void large(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"n", "dim", "bucket", "threads"})->Unit(benchmark::kMillisecond)->UseRealTime();
+  for (const int threads : {1, 2}) b->Args({100'000'000, 3, 128, threads});
+}
+
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--large") {
+    large(benchmark::RegisterBenchmark("build_double/midpoint", build_double, "midpoint", false));
+    --argc;
+    std::copy(argv + 2, argv + argc + 1, argv + 1);
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

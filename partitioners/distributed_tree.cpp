@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "partitioners/bounded_exchange.hpp"
+#include "partitioners/check_finite.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/curve_walk.hpp"
 #include "partitioners/distributed_top.hpp"
@@ -327,12 +328,7 @@ void check(const Communicator& comm, PointView<T> points, std::span<const double
   if (weighted && weights.size() != points.size())
     throw InputError(fmt::format("rank {}: {} weights for {} points: give one a point or none", comm.rank(),
                                  weights.size(), points.size()));
-  const auto bad = std::find_if(points.data.begin(), points.data.end(), [](T v) { return !std::isfinite(v); });
-  if (bad == points.data.end()) return;
-  const auto at = static_cast<std::uint64_t>(bad - points.data.begin());
-  const auto dim = static_cast<std::uint64_t>(points.dim);
-  throw InputError(
-      fmt::format("point {} has coordinate {} = {}: coordinates must be finite", first + at / dim, at % dim, *bad));
+  check_finite(points, first);
 }
 
 }  // namespace

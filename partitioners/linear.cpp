@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "partitioners/baseline_problem.hpp"
-#include "partitioners/check_together.hpp"
 #include "partitioners/rank_share.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/weights.hpp"
@@ -27,12 +26,7 @@ class LinearPartitioner final : public Partitioner {
   [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
   RankResult partition_on_ranks(const support::Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
-    const RankShare share = share_of_points(comm, mine);
-    double heaviest = 0;
-    check_together(comm, [&] {
-      check_share(comm, share, mine, options);
-      heaviest = checked_heaviest(mine.weights, share.first, options.threads);
-    });
+    const auto [share, heaviest] = checked_share(comm, mine, options, [](const RankShare& /*share*/) {});
     const auto weights = fixed_point_share(comm, share, mine, heaviest, options.threads);
     RankResult result = slice_in_place(comm, weights, mine.points.size(), share.first, options.parts, options.slices);
     result.memory_bytes = weights.size() * sizeof(weights[0]);

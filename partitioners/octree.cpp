@@ -9,7 +9,6 @@
 
 #include "partitioners/baseline_problem.hpp"
 #include "partitioners/block_keys.hpp"
-#include "partitioners/check_together.hpp"
 #include "partitioners/keys/key_slices.hpp"
 #include "partitioners/rank_share.hpp"
 #include "partitioners/threads.hpp"
@@ -89,13 +88,9 @@ PartitionResult octree_partition(std::string_view method, const Problem& problem
 
 RankResult octree_on_ranks(const Communicator& comm, std::string_view method, const Problem& mine,
                            const PartitionOptions& options) {
-  const RankShare share = share_of_points(comm, mine);
   std::vector<std::uint64_t> keys;
-  double heaviest = 0;
-  check_together(comm, [&] {
-    check_share(comm, share, mine, options);
-    heaviest = checked_heaviest(mine.weights, share.first, options.threads);
-    keys = checked_keys(method, mine, share.first, options.threads);
+  const auto [share, heaviest] = checked_share(comm, mine, options, [&](const RankShare& checked) {
+    keys = checked_keys(method, mine, checked.first, options.threads);
   });
   RankResult result = slice_keys_on_ranks(comm, keys, mine, share, heaviest, options);
   result.memory_bytes += keys.size() * sizeof(keys[0]);

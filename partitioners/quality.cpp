@@ -257,6 +257,17 @@ std::vector<PartShare> measure_shares(std::span<const std::int32_t> part, int pa
   return shares;
 }
 
+namespace {
+
+/// Equation 2.6.
+double with_threads(double load, const CostRates& rates) {
+  const double each = std::ceil(load / rates.threads);
+  const double fills = std::ceil(each * rates.touched_bytes * rates.threads / rates.cache_bytes);
+  return rates.work_s * each + rates.fill_s * fills + rates.syncs * rates.sync_s * rates.threads;
+}
+
+}  // namespace
+
 ModelledCost modelled_cost(std::span<const PartShare> parts, const CostRates& rates) {
   ModelledCost cost;
   double both = 0;
@@ -267,6 +278,7 @@ ModelledCost modelled_cost(std::span<const PartShare> parts, const CostRates& ra
     cost.comp_s = std::max(cost.comp_s, comp);
     cost.comm_s = std::max(cost.comm_s, comm);
     both = std::max(both, std::max(comp, comm));
+    if (rates.threads > 0) cost.threads_s = std::max(cost.threads_s, with_threads(p.load, rates));
   }
   cost.bsp_s = rates.comp_phases * cost.comp_s + rates.comm_phases * cost.comm_s;
   cost.overlap_s = rates.overlap_phases * both;

@@ -62,14 +62,22 @@ struct CostRates {
   double byte_s = 0;                                         ///< beta: a byte
   double edge_bytes = 8;                                     ///< sent across a cut edge
   int comp_phases = 1, comm_phases = 1, overlap_phases = 1;  ///< a, b and r
+  int threads = 0;                                           ///< T: of a part; 0: equation 2.6 is left out, and this:
+  double cache_bytes = 0;                                    ///< all threads' together, > 0
+  double touched_bytes = 0;                                  ///< distinct ones, by a unit of weight
+  double fill_s = 0;  ///< beta c: to fill the cache of a thread, which has cache_bytes / T
+  double syncs = 0;   ///< K: points at which threads wait for each other
+  double sync_s = 0;  ///< k: for a thread at one of them
 };
-/// Seconds, equations 2.1 to 2.5.
+/// Seconds, equations 2.1 to 2.6.
 struct ModelledCost {
   double comp_s = 0;     ///< the most that a part computes in a phase
   double comm_s = 0;     ///< the most that a part sends in a phase
   double bsp_s = 0;      ///< a phases of the one, then b of the other, each as long as its slowest part
   double overlap_s = 0;  ///< r phases in which a part does both at once
   double total_s = 0;    ///< the last two together
+  /// The most that a part computes in a phase with T threads of ceil(load / T) each, those fills and waits included.
+  double threads_s = 0;
 };
 /// O(parts).
 [[nodiscard]] ModelledCost modelled_cost(std::span<const PartShare> parts, const CostRates& rates);

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "partitioners/check_together.hpp"
 #include "partitioners/partitioner.hpp"
+#include "partitioners/weights.hpp"
 
 namespace amrbench::partitioners {
 
@@ -23,6 +25,26 @@ RankShare share_of_points(const support::Communicator& comm, const Problem& mine
 /// call it in check_together().
 void check_share(const support::Communicator& comm, const RankShare& share, const Problem& mine,
                  const PartitionOptions& options);
+
+/// What checked_share() found.
+struct CheckedShare {
+  RankShare share;
+  double heaviest = 0;  ///< of this rank's weights
+};
+
+/// share_of_points(), once every rank has passed check_share(), its weights are finite and not negative, and
+/// more(share) has thrown nothing on any. Throws support::InputError, the same on every rank. Collective.
+template <class More>
+CheckedShare checked_share(const support::Communicator& comm, const Problem& mine, const PartitionOptions& options,
+                           More&& more) {
+  CheckedShare checked{share_of_points(comm, mine)};
+  check_together(comm, [&] {
+    check_share(comm, checked.share, mine, options);
+    checked.heaviest = checked_heaviest(mine.weights, checked.share.first, options.threads);
+    more(checked.share);
+  });
+  return checked;
+}
 
 /// This rank's weights as fixed_point_weights() gives them of all ranks' together; empty where no rank has weights.
 /// heaviest: checked_heaviest() of this rank's. One collective, none without weights.

@@ -11,8 +11,8 @@ all counts where the method is quick. The record of each count stays in DIR (def
 made again as long as it lies there and is newer than the program; with --seconds no run is started after N seconds, and
 the next call goes on. A method that the build lacks is named and left out.
 
-With --trees it runs nothing: it puts her tables 2.1 to 2.6, 2.9, 2.10, 2.12 and 2.13, of trees and sorting, beside the records in --reference
-(default results/reference) and beside RECORDs of `mpiexec -n N amrbench partition ... --json RECORD`, which have stages.
+With --trees it runs nothing: it puts her tables 2.1 to 2.13, 4.11 and 4.13, of trees and sorting, beside the records in --reference
+(default results/reference), and 2.12 beside RECORDs of `mpiexec -n N amrbench partition ... --json RECORD`, which have stages.
 
 "Worse" marks a row where our largest degree or edge cut is above the number of her table for the same method. Exit
 status: 0 done, 1 a run failed, 2 bad input, 3 out of --seconds with runs left.

@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
@@ -113,13 +114,28 @@ partitioners::CostRates rates_of(const PartitionArguments& arguments, bool has_g
     throw InputError(
         "--machine models what edges between parts cost, and this input has none; --graph FILE gives them");
   const loadbalance::Machine machine = read_machine(arguments.machine);
-  return {.work_s = machine.update_s,
-          .latency_s = machine.latency_s,
-          .byte_s = machine.byte_s,
-          .edge_bytes = arguments.edge_bytes,
-          .comp_phases = arguments.phases[0],
-          .comm_phases = arguments.phases[1],
-          .overlap_phases = arguments.phases[2]};
+  partitioners::CostRates rates{.work_s = machine.update_s,
+                                .latency_s = machine.latency_s,
+                                .byte_s = machine.byte_s,
+                                .edge_bytes = arguments.edge_bytes,
+                                .comp_phases = arguments.phases[0],
+                                .comm_phases = arguments.phases[1],
+                                .overlap_phases = arguments.phases[2]};
+  if (const std::vector<double>& costs = arguments.thread_costs; !costs.empty()) {
+    constexpr double kMostThreads = 1 << 20;
+    if (!(costs[0] >= 1 && costs[0] <= kMostThreads) || costs[0] != std::floor(costs[0]))
+      throw InputError(
+          fmt::format("--thread-costs: {} threads; must be an integer from 1 to {}", costs[0], kMostThreads));
+    if (!(machine.cache_bytes > 0))
+      throw InputError(fmt::format("{}: --thread-costs needs its cache_bytes, above 0", arguments.machine));
+    rates.threads = static_cast<int>(costs[0]);
+    rates.cache_bytes = machine.cache_bytes;
+    rates.touched_bytes = costs[1];
+    rates.fill_s = costs[2];
+    rates.syncs = costs[3];
+    rates.sync_s = costs[4];
+  }
+  return rates;
 }
 
 PartitionInput load(const support::Communicator& comm, const PartitionArguments& arguments,
@@ -131,6 +147,8 @@ PartitionInput load(const support::Communicator& comm, const PartitionArguments&
   if (arguments.nodes > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--nodes measures edges between nodes, and this input has no graph; --graph FILE gives one");
   if (!arguments.machine.empty()) input.rates = rates_of(arguments, input.has_graph);
+  if (!arguments.thread_costs.empty() && arguments.machine.empty())
+    throw InputError("--thread-costs goes with a model of a machine: give --machine FILE");
   if (arguments.refine > 0 && !input.has_graph && arguments.graph.empty())
     throw InputError("--refine lowers cuts of a graph, and this input has none; --graph FILE gives one");
   const bool made = input.spec.form == Form::generated || input.spec.form == Form::grid;
@@ -191,6 +209,7 @@ Json describe(const support::Communicator& comm, const PartitionArguments& argum
                      {"machine", arguments.machine.empty() ? Json(nullptr) : Json(arguments.machine)},
                      {"edge_bytes", arguments.edge_bytes},
                      {"phases", arguments.phases},
+                     {"thread_costs", arguments.thread_costs.empty() ? Json(nullptr) : Json(arguments.thread_costs)},
                      {"refine", arguments.refine},
                      {"refine_goal", arguments.refine_goal},
                      {"refine_tolerance", arguments.refine_tolerance},

@@ -33,6 +33,7 @@ struct PartitionArguments {
   std::string machine;               ///< model of a machine for modelled costs; empty: none
   double edge_bytes = 8;             ///< of it: sent across a cut edge
   std::vector<int> phases{1, 1, 1};  ///< of it: computing, communicating, both at once
+  std::vector<double> thread_costs;  ///< of it: threads, bytes a unit, seconds a fill, waits, seconds a wait; or empty
   int refine = 0;                    ///< rounds; 0: parts stay as the method made them
   std::string refine_goal = "cut";   ///< or "volume"
   double refine_tolerance = 0;

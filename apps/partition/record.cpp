@@ -76,6 +76,7 @@ void add_model(const PartitionRow& row, Json& json) {
   json["model_bsp_s"] = or_null(known, cost.bsp_s);
   json["model_overlap_s"] = or_null(known, cost.overlap_s);
   json["model_total_s"] = or_null(known, cost.total_s);
+  json["model_threads_s"] = or_null(known && cost.threads_s > 0, cost.threads_s);
 }
 
 /// A line under a row of the table.

@@ -78,7 +78,7 @@ int StudyTree::depth() const {
 }
 
 int StudyTree::depth_bound() const {
-  return partitioners::median_levels(size(), bucket_) + (alone_ ? 2 : 4);
+  return partitioners::median_levels(size(), bucket_) + 2;
 }
 
 std::size_t StudyTree::memory_bytes() const {

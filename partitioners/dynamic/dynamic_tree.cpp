@@ -7,6 +7,7 @@
 #include "partitioners/dynamic/curve_leaves.hpp"
 #include "partitioners/dynamic/tree_adjust.hpp"
 #include "partitioners/dynamic/tree_batches.hpp"
+#include "partitioners/dynamic/tree_branch.hpp"
 #include "partitioners/dynamic/tree_impl.hpp"
 #include "partitioners/dynamic/tree_rework.hpp"
 #include "partitioners/threads.hpp"
@@ -121,15 +122,13 @@ DynamicSnapshot Tree<R>::snapshot() const {
 namespace {
 
 template <int D, bool Weighted>
-std::unique_ptr<DynamicTree> make(int dim, const DynamicTreeOptions& options, int threads) {
+std::unique_ptr<TreeBranch> make(int dim, const DynamicTreeOptions& options, int threads) {
   return std::make_unique<Tree<kd::Record<double, D, std::uint64_t, Weighted>>>(dim, options, threads);
 }
 
 }  // namespace
 
-}  // namespace dynamic
-
-std::unique_ptr<DynamicTree> make_dynamic_tree(int dim, const DynamicTreeOptions& options) {
+std::unique_ptr<TreeBranch> make_branch(int dim, const DynamicTreeOptions& options) {
   using support::InputError;
   if (dim < kMinDim || dim > kMaxDim)
     throw InputError("points have " + std::to_string(dim) + " dimensions: a kd-tree takes 2 to 16");
@@ -143,15 +142,17 @@ std::unique_ptr<DynamicTree> make_dynamic_tree(int dim, const DynamicTreeOptions
     throw InputError("splitter sampled_median: a dynamic tree takes midpoint, median or selection");
   const int threads = team_size(options.threads);
   // The common cases have records of their own; the others carry a weight always and zeros up to the next dimension.
-  if (dim == 2)
-    return options.weighted ? dynamic::make<2, true>(dim, options, threads)
-                            : dynamic::make<2, false>(dim, options, threads);
-  if (dim == 3)
-    return options.weighted ? dynamic::make<3, true>(dim, options, threads)
-                            : dynamic::make<3, false>(dim, options, threads);
-  if (dim <= 6) return dynamic::make<6, true>(dim, options, threads);
-  if (dim <= 10) return dynamic::make<10, true>(dim, options, threads);
-  return dynamic::make<16, true>(dim, options, threads);
+  if (dim == 2) return options.weighted ? make<2, true>(dim, options, threads) : make<2, false>(dim, options, threads);
+  if (dim == 3) return options.weighted ? make<3, true>(dim, options, threads) : make<3, false>(dim, options, threads);
+  if (dim <= 6) return make<6, true>(dim, options, threads);
+  if (dim <= 10) return make<10, true>(dim, options, threads);
+  return make<16, true>(dim, options, threads);
+}
+
+}  // namespace dynamic
+
+std::unique_ptr<DynamicTree> make_dynamic_tree(int dim, const DynamicTreeOptions& options) {
+  return dynamic::make_branch(dim, options);
 }
 
 int median_levels(std::size_t points, std::size_t bucket) {

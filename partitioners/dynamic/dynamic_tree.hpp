@@ -59,6 +59,8 @@ struct Adjustments {
   std::size_t lifts = 0;           ///< nodes that had an empty child, replaced by the other
   std::size_t rebuilds = 0;        ///< subtrees built anew for balance or depth
   std::size_t rebuilt_points = 0;  ///< points in these
+
+  bool operator==(const Adjustments&) const = default;
 };
 
 /// The tree as one that does not change, for tests and for what works on KdTree. point[i] of the tree's order is

@@ -8,12 +8,13 @@
 
 #include "partitioners/bounded_exchange.hpp"
 #include "partitioners/check_together.hpp"
+#include "partitioners/dynamic/ranks_domain.hpp"
 #include "partitioners/threads.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
 
-/// Points that came to this rank, by domain: those of domain first_ + k are [start[k], start[k + 1]).
+/// Points that came to this rank, by domain: those of its k-th domain are [start[k], start[k + 1]).
 struct DynamicRanksTree::Rows {
   std::vector<std::size_t> start;
   std::vector<std::uint64_t> ids;
@@ -32,14 +33,25 @@ struct DynamicRanksTree::Rows {
 };
 
 DynamicRanksTree::DynamicRanksTree(const support::Communicator& comm, int dim, const RanksTreeOptions& options)
-    : comm_(comm), dim_(dim), options_(options), owner_(1, 0), counts_(1, 0) {
+    : comm_(comm), dim_(dim), options_(options) {
   using support::InputError;
   if (options.domains < 1 || options.domains > std::size_t{1} << 20 || !std::has_single_bit(options.domains))
     throw InputError("domains is " + std::to_string(options.domains) + ": must be a power of two from 1 to 2^20");
   if (options.message_bytes < 1) throw InputError("message_bytes is 0: must be at least 1");
-  auto first = make_dynamic_tree(dim, options.tree);  // on every rank, for its checks
+  auto first = dynamic::make_branch(dim, options.tree);  // on every rank, for its checks
   if (dim > 3) options_.curve = TreeCurve::morton;
-  if (comm.rank() == 0) trees_.push_back(std::move(first));
+  domains_.emplace_back();
+  end_ = comm.rank() == 0 ? 1 : 0;
+  if (comm.rank() == 0) domains_[0].tree = std::move(first);
+}
+
+DynamicRanksTree::~DynamicRanksTree() = default;
+
+auto DynamicRanksTree::here() -> std::span<Domain> {
+  return std::span(domains_).subspan(first_, end_ - first_);
+}
+auto DynamicRanksTree::here() const -> std::span<const Domain> {
+  return std::span(domains_).subspan(first_, end_ - first_);
 }
 
 void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, Change change, std::size_t more) const {
@@ -72,11 +84,11 @@ void DynamicRanksTree::check(const PointBatch& batch, PointView<double> to, Chan
 auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Rows {
   const auto d = static_cast<std::size_t>(dim_);
   const auto ranks = static_cast<std::size_t>(comm_.size());
-  const std::size_t at_x = head(), at_to = at_x + d, words = at_to + (to.data.empty() ? 0 : d);
+  const std::size_t at_x = form().head, at_to = at_x + d, words = at_to + (to.data.empty() ? 0 : d);
   std::vector<int> target(batch.ids.size());
   std::vector<std::size_t> counts(ranks), at(ranks);
 #pragma omp parallel for num_threads(team_size(options_.tree.threads)) schedule(static) if (target.size() >= 4096)
-  for (std::size_t i = 0; i < target.size(); ++i) target[i] = owner_[top_.domain_of(batch.points[i])];
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = domains_[top_.domain_of(batch.points[i])].owner;
   for (const int rank : target) counts[static_cast<std::size_t>(rank)] += words;
   for (std::size_t r = 1; r < ranks; ++r) at[r] = at[r - 1] + counts[r - 1];
   Words out(at[ranks - 1] + counts[ranks - 1]), in;
@@ -103,10 +115,11 @@ auto DynamicRanksTree::send(const PointBatch& batch, PointView<double> to) -> Ro
 auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Rows {
   const auto d = static_cast<std::size_t>(dim_);
   const std::size_t n = width == 0 ? 0 : in.size() / width;
-  const std::size_t at_x = head(), at_to = at_x + d;
+  const std::size_t at_x = form().head, at_to = at_x + d;
   const bool moves = width > at_to;
   Rows rows;
-  rows.start.assign(trees_.size() + 1, 0);
+  const std::size_t trees = end_ - first_;
+  rows.start.assign(trees + 1, 0);
   std::vector<std::uint32_t> place(n);
   std::vector<double> x(d);
   for (std::size_t i = 0; i < n; ++i) {
@@ -114,7 +127,7 @@ auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Ro
     place[i] = static_cast<std::uint32_t>(top_.domain_of(x.data()) - first_);
     ++rows.start[place[i] + 1];
   }
-  for (std::size_t k = 0; k < trees_.size(); ++k) rows.start[k + 1] += rows.start[k];
+  for (std::size_t k = 0; k < trees; ++k) rows.start[k + 1] += rows.start[k];
   std::vector<std::size_t> next = rows.start;
   rows.ids.resize(n);
   rows.weights.resize(options_.tree.weighted ? n : 0);
@@ -131,15 +144,27 @@ auto DynamicRanksTree::by_domain(const Words& in, std::size_t width) const -> Ro
 }
 
 void DynamicRanksTree::insert_rows(const Rows& rows) {
-  for (std::size_t k = 0; k < trees_.size(); ++k)
-    if (rows.count(k) > 0) trees_[k]->insert(rows.batch(k, dim_));
+  const std::span<Domain> mine = here();
+  for (std::size_t k = 0; k < mine.size(); ++k)
+    if (rows.count(k) > 0) mine[k].tree->insert(rows.batch(k, dim_));
+}
+
+auto DynamicRanksTree::rows_of(const PointBatch& batch) const -> Words {
+  Words rows;
+  rows.reserve(batch.ids.size() * form().words());
+  for (std::size_t i = 0; i < batch.ids.size(); ++i) {
+    rows.push_back(batch.ids[i]);
+    if (options_.tree.weighted) rows.push_back(batch.weights[i]);
+    for (std::size_t k = 0; k < form().dim; ++k) rows.push_back(std::bit_cast<std::uint64_t>(batch.points[i][k]));
+  }
+  return rows;
 }
 
 void DynamicRanksTree::insert(const PointBatch& batch) {
   const std::size_t more = support::all_sum(comm_, batch.ids.size());
   check(batch, batch.points, Change::insert, more);
   if (size_ == 0) {
-    build(batch);
+    build(rows_of(batch));
   } else {
     insert_rows(send(batch, {{}, dim_}));
     size_ += more;
@@ -150,8 +175,9 @@ std::size_t DynamicRanksTree::erase(const PointBatch& batch) {
   check(batch, batch.points, Change::erase, 0);
   const Rows rows = send(batch, {{}, dim_});
   std::size_t taken = 0;
-  for (std::size_t k = 0; k < trees_.size(); ++k)
-    if (rows.count(k) > 0) taken += trees_[k]->erase(rows.batch(k, dim_));
+  const std::span<Domain> mine = here();
+  for (std::size_t k = 0; k < mine.size(); ++k)
+    if (rows.count(k) > 0) taken += mine[k].tree->erase(rows.batch(k, dim_));
   taken = support::all_sum(comm_, taken);
   size_ -= taken;
   return taken;
@@ -164,7 +190,8 @@ std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to
   std::vector<std::uint64_t> left, left_weights;
   std::vector<double> left_to;
   std::size_t moved = 0;
-  for (std::size_t k = 0; k < trees_.size(); ++k) {
+  const std::span<Domain> mine = here();
+  for (std::size_t k = 0; k < mine.size(); ++k) {
     std::vector<std::uint64_t> ids[2];  // of those that stay, and of those that leave
     std::vector<double> from[2], towards[2];
     for (std::size_t i = rows.start[k]; i < rows.start[k + 1]; ++i) {
@@ -177,8 +204,8 @@ std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to
     }
     std::vector<std::uint8_t> found(ids[1].size());
     std::vector<std::uint64_t> weights(options_.tree.weighted ? ids[1].size() : 0);
-    moved += trees_[k]->erase({ids[1], {from[1], dim_}}, found, weights);
-    moved += trees_[k]->move({ids[0], {from[0], dim_}}, {towards[0], dim_});
+    moved += mine[k].tree->erase({ids[1], {from[1], dim_}}, found, weights);
+    moved += mine[k].tree->move({ids[0], {from[0], dim_}}, {towards[0], dim_});
     for (std::size_t i = 0; i < found.size(); ++i) {
       if (found[i] == 0) continue;
       left.push_back(ids[1][i]);
@@ -191,91 +218,10 @@ std::size_t DynamicRanksTree::move(const PointBatch& batch, PointView<double> to
   return support::all_sum(comm_, moved);
 }
 
-/// Counts of all domains.
-void DynamicRanksTree::count() {
-  counts_.assign(top_.domains(), 0);
-  for (std::size_t k = 0; k < trees_.size(); ++k) counts_[first_ + k] = trees_[k]->size();
-  support::all_sum(comm_, std::span(counts_));
-}
-
-bool DynamicRanksTree::outgrown() const {
-  const std::uint64_t share = (size_ + options_.domains - 1) / options_.domains;
-  const std::uint64_t most = std::max({share, static_cast<std::uint64_t>(options_.tree.bucket), largest_});
-  if (*std::max_element(counts_.begin(), counts_.end()) > 2 * most) return true;
-  // Few points are left of many: the upper tree would be deeper than one of them.
-  return top_.depth() > median_levels(size_, options_.tree.bucket) + 1 && largest_ == 0;
-}
-
-Adjustments DynamicRanksTree::adjust() {
-  count();
-  const bool anew = outgrown();
-  Adjustments done;
-  if (anew) {
-    rebuild();
-    if (comm_.rank() == 0) done.rebuilds = 1;
-    if (comm_.rank() == 0) done.rebuilt_points = size_;
-  } else {
-    for (const auto& tree : trees_) {
-      const Adjustments one = tree->adjust();
-      done.splits += one.splits;
-      done.merges += one.merges;
-      done.lifts += one.lifts;
-      done.rebuilds += one.rebuilds;
-      done.rebuilt_points += one.rebuilt_points;
-    }
-  }
-  std::uint64_t sums[] = {done.splits, done.merges, done.lifts, done.rebuilds, done.rebuilt_points};
-  support::all_sum(comm_, std::span<std::uint64_t>(sums));
-  return {sums[0], sums[1], sums[2], sums[3], sums[4]};
-}
-
-void DynamicRanksTree::rebuild() {
-  std::vector<std::uint64_t> ids, weights;
-  std::vector<double> x;
-  for (auto& tree : trees_) {
-    const DynamicSnapshot shot = tree->snapshot();
-    ids.insert(ids.end(), shot.ids.begin(), shot.ids.end());
-    weights.insert(weights.end(), shot.weights.begin(), shot.weights.end());
-    x.insert(x.end(), shot.coordinates.begin(), shot.coordinates.end());
-    tree.reset();
-  }
-  trees_.clear();
-  build({ids, {x, dim_}, weights});
-}
-
-/// The upper tree and all domains of these points of this rank and those of the others.
-void DynamicRanksTree::build(const PointBatch& points) {
-  const auto& tree = options_.tree;
-  top_.build(comm_, points.points, {tree.splitter == Splitter::midpoint, tree.bucket, options_.domains},
-             options_.curve);
-  size_ = 0;
-  for (std::size_t d = 0; d < top_.domains(); ++d) size_ += top_.built(d);
-  ++builds_;
-  largest_ = 0;
-  // Stretches of domains by points: the rank in whose share a domain's middle falls.
-  owner_.assign(top_.domains(), 0);
-  std::uint64_t before = 0;
-  for (std::size_t d = 0; d < top_.domains(); ++d) {
-    if (size_ > 0) owner_[d] = slice_at(2 * static_cast<Mass>(before) + top_.built(d), size_, comm_.size());
-    before += top_.built(d);
-    if (top_.tied() || tree.splitter == Splitter::midpoint) largest_ = std::max(largest_, top_.built(d));
-  }
-  const auto range = std::equal_range(owner_.begin(), owner_.end(), comm_.rank());
-  first_ = static_cast<std::size_t>(range.first - owner_.begin());
-  trees_.clear();
-  for (auto at = range.first; at != range.second; ++at) {
-    trees_.push_back(make_dynamic_tree(dim_, tree));
-    trees_.back()->enter(top_.entrance(static_cast<std::size_t>(at - owner_.begin())));
-  }
-  insert_rows(send(points, {{}, dim_}));
-  for (const auto& one : trees_) one->rebuild();
-  count();
-}
-
 std::vector<std::int64_t> DynamicRanksTree::part_cuts(int parts, SliceRule rule) {
   std::vector<std::uint64_t> loads;
-  for (const auto& tree : trees_) {
-    const std::vector<std::uint64_t> more = tree->leaf_loads(options_.curve);
+  for (const Domain& domain : here()) {
+    const std::vector<std::uint64_t> more = domain.tree->leaf_loads(options_.curve);
     loads.insert(loads.end(), more.begin(), more.end());
   }
   return slice_on_ranks(comm_, loads, loads.size(), parts, rule);
@@ -283,14 +229,14 @@ std::vector<std::int64_t> DynamicRanksTree::part_cuts(int parts, SliceRule rule)
 
 RankParts DynamicRanksTree::parts_here(std::span<const std::int64_t> cuts) {
   std::size_t leaves = 0;
-  for (const auto& tree : trees_) leaves += tree->leaf_count();
+  for (const Domain& domain : here()) leaves += domain.tree->leaf_count();
   auto leaf = static_cast<std::int64_t>(support::exclusive_sum(comm_, leaves));
   RankParts result;
   std::size_t part = 0;
-  for (const auto& tree : trees_) {
-    for (const std::uint32_t number : tree->leaves(options_.curve)) {
+  for (const Domain& domain : here()) {
+    for (const std::uint32_t number : domain.tree->leaves(options_.curve)) {
       while (part + 2 < cuts.size() && leaf >= cuts[part + 1]) ++part;
-      tree->append_ids(number, result.ids);
+      domain.tree->append_ids(number, result.ids);
       result.part.resize(result.ids.size(), static_cast<std::int32_t>(part));
       ++leaf;
     }
@@ -298,28 +244,26 @@ RankParts DynamicRanksTree::parts_here(std::span<const std::int64_t> cuts) {
   return result;
 }
 
+std::size_t DynamicRanksTree::domains() const {
+  return domains_.size();
+}
+
 std::size_t DynamicRanksTree::points_here() const {
   std::size_t points = 0;
-  for (const auto& tree : trees_) points += tree->size();
+  for (const Domain& domain : here()) points += domain.tree->size();
   return points;
 }
 
 std::size_t DynamicRanksTree::memory_bytes() const {
-  std::size_t bytes = top_.domains() * 64;
-  for (const auto& tree : trees_) bytes += tree->memory_bytes();
+  std::size_t bytes = domains_.size() * (sizeof(Domain) + 2 * sizeof(dynamic::TopNode));
+  for (const Domain& domain : here()) bytes += domain.tree->memory_bytes();
   return bytes;
 }
 
 std::size_t DynamicRanksTree::leaf_count() const {
   std::size_t leaves = 0;
-  for (const auto& tree : trees_) leaves += tree->leaf_count();
+  for (const Domain& domain : here()) leaves += domain.tree->leaf_count();
   return support::all_sum(comm_, leaves);
-}
-
-int DynamicRanksTree::depth() const {
-  int depth = 0;
-  for (std::size_t k = 0; k < trees_.size(); ++k) depth = std::max(depth, top_.level(first_ + k) + trees_[k]->depth());
-  return support::all_max(comm_, depth);
 }
 
 }  // namespace amrbench::partitioners

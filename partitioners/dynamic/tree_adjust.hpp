@@ -70,8 +70,7 @@ void Tree<R>::update_counts() {
 
 template <class R>
 auto Tree<R>::limits() const -> Limits {
-  return {options_.merge * static_cast<double>(options_.bucket),
-          levels_for(static_cast<std::uint32_t>(size_)) + 2 + tied_levels_, !rule_.midpoint};
+  return {merge_limit(), levels_for(static_cast<std::uint32_t>(size_)) + 2 + tied_levels_, !rule_.midpoint};
 }
 
 /// Out of balance, or the lowest node whose rebuilding puts leaves that lie too deep within the bound.
@@ -126,12 +125,12 @@ void Tree<R>::decide(const Limits& limits, const Visit& visit, std::vector<Actio
   stack.push_back({child, visit.depth + 1});
 }
 
+/// level: of the root.
 template <class R>
-auto Tree<R>::decide_all() -> std::vector<Action> {
-  const Limits limits = this->limits();
+auto Tree<R>::decide_all(const Limits& limits, std::uint32_t level) -> std::vector<Action> {
   const std::uint32_t small = std::max<std::uint32_t>(static_cast<std::uint32_t>(size_ / 64), 4096);
   std::vector<Action> actions;
-  std::vector<Visit> stack{{0, 0}}, roots;
+  std::vector<Visit> stack{{0, level}}, roots;
   while (!stack.empty()) {
     const Visit visit = stack.back();
     stack.pop_back();
@@ -157,8 +156,8 @@ auto Tree<R>::decide_all() -> std::vector<Action> {
 
 /// Decides and carries out, and adds to `done`.
 template <class R>
-void Tree<R>::adjust_once(Adjustments& done) {
-  const std::vector<Action> actions = decide_all();
+void Tree<R>::adjust_once(const Limits& limits, std::uint32_t level, Adjustments& done) {
+  const std::vector<Action> actions = decide_all(limits, level);
   for (const Action& action : actions) {
     done.splits += action.what == What::split ? 1 : 0;
     done.merges += action.what == What::merge ? 1 : 0;
@@ -177,9 +176,9 @@ Adjustments Tree<R>::adjust() {
   Adjustments done;
   mark_changed();
   update_counts();
-  adjust_once(done);
+  adjust_once(limits(), 0, done);
   // Splits may have put leaves too deep.
-  if (!rule_.midpoint && pool_.info[0].height > limits().depth) adjust_once(done);
+  if (!rule_.midpoint && pool_.info[0].height > limits().depth) adjust_once(limits(), 0, done);
   note_ties();
   return done;
 }

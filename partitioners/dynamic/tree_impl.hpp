@@ -1,6 +1,6 @@
 #pragma once
 // The dynamic tree on records of one kind. Bodies: tree_batches.hpp (insert, erase, move), tree_adjust.hpp (counts and
-// decisions), tree_rework.hpp (subtrees built anew). Only dynamic_tree.cpp includes these.
+// decisions), tree_rework.hpp (subtrees built anew), tree_branch.hpp (branches). Only dynamic_tree.cpp includes these.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "partitioners/dynamic/branch.hpp"
 #include "partitioners/dynamic/dynamic_tree.hpp"
 #include "partitioners/dynamic/leaf_memory.hpp"
 #include "partitioners/dynamic/node_pool.hpp"
@@ -31,7 +32,7 @@ struct Leaf {
 };
 
 template <class R>
-class Tree final : public DynamicTree {
+class Tree final : public TreeBranch {
  public:
   Tree(int dim, const DynamicTreeOptions& options, int threads);
 
@@ -58,6 +59,15 @@ class Tree final : public DynamicTree {
   [[nodiscard]] int depth() const override { return static_cast<int>(pool_.info[0].height); }
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] DynamicSnapshot snapshot() const override;
+
+  BranchState branch_state() override;
+  Adjustments adjust_branch(std::uint32_t level, std::uint32_t deepest) override;
+  [[nodiscard]] BranchCut root_cut() const override;
+  [[nodiscard]] bool is_leaf() const override { return pool_.nodes[0].leaf(); }
+  [[nodiscard]] PackedBranch pack() const override;
+  void unpack(const PackedView& packed) override;
+  void append_rows(Words& rows) const override;
+  void assign(std::span<const WordView> pieces) override;
 
  private:
   using Entry = KeyValue<std::uint32_t, std::uint32_t>;  ///< a leaf and the place of a point in a batch
@@ -117,14 +127,15 @@ class Tree final : public DynamicTree {
   void mark_changed();
   void update(std::uint32_t node);
   void update_counts();
-  void adjust_once(Adjustments& done);
+  void adjust_once(const Limits& limits, std::uint32_t level, Adjustments& done);
   void note_ties();
+  [[nodiscard]] double merge_limit() const { return options_.merge * static_cast<double>(options_.bucket); }
   [[nodiscard]] Limits limits() const;
   [[nodiscard]] std::uint32_t levels_for(std::uint32_t count) const {
     return static_cast<std::uint32_t>(median_levels(count, options_.bucket));
   }
   void decide(const Limits& limits, const Visit& visit, std::vector<Action>& actions, std::vector<Visit>& stack);
-  [[nodiscard]] std::vector<Action> decide_all();
+  [[nodiscard]] std::vector<Action> decide_all(const Limits& limits, std::uint32_t level);
   [[nodiscard]] bool must_rebuild(const Limits& limits, const Visit& visit, bool changed, bool deep) const;
 
   // tree_rework.hpp
@@ -137,6 +148,15 @@ class Tree final : public DynamicTree {
   void update_above(std::uint32_t node);
   std::uint32_t new_leaf(std::uint32_t node);
   void give_leaf(std::uint32_t number);
+
+  // tree_branch.hpp
+  [[nodiscard]] std::size_t row_words() const {
+    return 1 + static_cast<std::size_t>(dim_) + (options_.weighted ? 1 : 0);
+  }
+  void append_row(const R& r, Words& rows) const;
+  [[nodiscard]] R record_of_row(const std::uint64_t* row) const;
+  void read_rows(std::span<const WordView> pieces, Rework& work) const;
+  void replace_all(Rework& work);
 
   int dim_;
   DynamicTreeOptions options_;

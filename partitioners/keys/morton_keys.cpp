@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "partitioners/baseline_problem.hpp"
-#include "partitioners/check_together.hpp"
+#include "partitioners/check_finite.hpp"
 #include "partitioners/keys/key_slices.hpp"
 #include "partitioners/rank_share.hpp"
 #include "partitioners/threads.hpp"
-#include "partitioners/weights.hpp"
 #include "sfc/morton.hpp"
 #include "support/mpi.hpp"
 
@@ -83,12 +82,7 @@ void check_points(const PointView<double>& points, std::uint64_t first) {
     throw InputError(fmt::format("points have {} dimensions: morton_keys takes 1 to {}", points.dim, kMostKeyDims));
   if (points.size() > std::numeric_limits<std::uint32_t>::max())
     throw InputError(fmt::format("morton_keys: {} points; at most 2^32 - 1 a rank", points.size()));
-  const auto bad = std::ranges::find_if(points.data, [](double x) { return !std::isfinite(x); });
-  if (bad == points.data.end()) return;
-  const auto at = static_cast<std::uint64_t>(bad - points.data.begin());
-  const auto dim = static_cast<std::uint64_t>(points.dim);
-  throw InputError(
-      fmt::format("point {} has coordinate {} = {}: coordinates must be finite", first + at / dim, at % dim, *bad));
+  check_finite(points, first);
 }
 
 std::vector<std::uint64_t> keys_of(const PointView<double>& points, const KeyCube& cube, int threads) {
@@ -104,13 +98,8 @@ class MortonKeys final : public Partitioner {
   [[nodiscard]] bool runs_on_ranks(const PartitionOptions& /*options*/) const override { return true; }
   RankResult partition_on_ranks(const Communicator& comm, const Problem& mine,
                                 const PartitionOptions& options) override {
-    const RankShare share = share_of_points(comm, mine);
-    double heaviest = 0;
-    check_together(comm, [&] {
-      check_share(comm, share, mine, options);
-      heaviest = checked_heaviest(mine.weights, share.first, options.threads);
-      check_points(mine.points, share.first);
-    });
+    const auto [share, heaviest] =
+        checked_share(comm, mine, options, [&](const RankShare& checked) { check_points(mine.points, checked.first); });
     Box box = box_of(mine.points, options.threads);
     support::all_min(comm, std::span<double>(box.low));
     support::all_max(comm, std::span<double>(box.high));

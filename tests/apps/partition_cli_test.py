@@ -5,22 +5,14 @@ usage: partition_cli_test.py AMRBENCH MPIEXEC
 """
 import array
 import csv
-import json
 import os
-import re
-import tempfile
 import unittest
 
 import program
+from partition_case import PartitionCase, run
 
 COLUMNS = {"method", "parts", "load_max", "load_mean", "degree_max", "edge_cut_max", "edge_cut_total", "comm_volume_max",
            "time_s", "memory_bytes"}
-
-
-def run(*args, ranks=0, cwd=None):
-    status, out, err = program.run(*args, ranks=ranks, threads=2, cwd=cwd)
-    # What is said about this machine's cores is no matter of these tests (tests/support/cores_test.cpp).
-    return status, out, re.sub(r"(?m)^amrbench: note: \d+ threads of a rank .*\n", "", err)
 
 
 def listed():
@@ -30,39 +22,7 @@ def listed():
     return [line.split()[0] for line in section if line.startswith("  ")]
 
 
-class Partition(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="amrbench-partition-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        return name
-
-    def done(self, *args, ranks=0):
-        status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
-        self.assertEqual((status, err), (0, ""))
-        return out
-
-    def refused(self, *args, says, ranks=0):
-        """Exit 2, exactly one line of ours, nothing on standard output."""
-        status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
-        self.assertEqual((status, out), (2, ""), err)
-        lines = program.error_lines(err)
-        self.assertEqual(len(lines), 1, err)
-        self.assertIn(says, lines[0])
-        if not ranks:
-            self.assertEqual(len(err.splitlines()), 1, err)
-
-    def load(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return json.load(file)
-
+class Partition(PartitionCase):
     def test_record(self):
         out = self.done("--input", "grid:20x10x15:7", "--method", "linear", "--parts", "10,24", "--json", "a.json",
                         "--csv", "a.csv", "--repetitions", "3", "--nodes", "5", "--threads", "2")
@@ -368,8 +328,16 @@ class Partition(unittest.TestCase):
         row = self.load("c.json")["rows"][0]  # 2 cells a part, 2 neighbours across an edge each
         self.assertEqual([row[f"model_{name}_s"] for name in ("comp", "comm", "bsp", "overlap", "total")],
                          [4.0, 230.0, 476.0, 690.0, 1166.0])
+        self.assertIsNone(row["model_threads_s"])
         self.done(*words, "--json", "d.json")
         self.assertIsNone(self.load("d.json")["rows"][0]["model_comp_s"])
+        self.write("t.toml", "update_s = 2.0\ncache_bytes = 8\n")
+        self.done(*words, "--machine", "t.toml", "--thread-costs", "2,7,10,3,0.5", "--json", "t.json")
+        # 1 cell a thread, 7 bytes in a share of 4: two fills; 3 waits of 2 threads
+        self.assertEqual(self.load("t.json")["rows"][0]["model_threads_s"], 2 + 2 * 10 + 3 * 2 * 0.5)
+        self.refused(*words, "--thread-costs", "2,7,10,3,0.5", says="give --machine FILE")
+        self.refused(*words, "--machine", "m.toml", "--thread-costs", "2,7,10,3,0.5", says="needs its cache_bytes")
+        self.refused(*words, "--machine", "t.toml", "--thread-costs", "0,7,10,3,0.5", says="must be an integer from 1")
         self.refused("--input", "uniform:9:2:1", "--method", "linear", "--parts", "3", "--machine", "m.toml",
                      says="--machine models what edges")
         self.refused(*words, "--machine", "none.toml", says="none.toml")
@@ -417,93 +385,6 @@ class Partition(unittest.TestCase):
                         "load_max", "load_mean", "load_min", "empty_parts", "moved_weight", "curve_length")]))
             self.assertEqual(seen[1], seen[0])
             self.assertEqual(seen[2], seen[0])
-
-    # Times, and room taken by threads.
-    VARYING = {"erase_s", "insert_s", "move_s", "adjust_s", "rebuild_s", "cut_s", "updates_per_s", "new_tree_s", "memory_bytes"}
-
-    def dynamic_study(self, name, *more, **how):
-        out = self.done("--input", "cluster:3000:3:2", "--method", "gensfc", "--parts", "8", "--splitter", "selection",
-                        "--bucket", "16", "--dynamic", "12", "--batch", "0.1", "--shift", "0.05", "--csv", name, *more, **how)
-        with open(self.path(name), newline="", encoding="utf-8") as file:
-            return out, list(csv.DictReader(file))
-
-    def test_dynamic_a_row_a_round(self):
-        out, rows = self.dynamic_study("a.csv", "--compare", "--cut-every", "4")
-        self.assertEqual([row["round"] for row in rows], [str(i) for i in range(13)])
-        for row in rows[1:]:
-            self.assertEqual((row["erased"], row["inserted"], row["moved"]), ("300", "300", "300"))
-            self.assertLessEqual(int(row["depth"]), int(row["depth_bound"]))
-            self.assertEqual(float(row["load_mean"]), 375)
-            for load in (row["load_max"], row["new_load_max"]):  # a part exceeds the mean by a leaf at most
-                self.assertLessEqual(float(load), 375 + 16)
-            self.assertEqual(row["edge_cut_max"] != "", int(row["round"]) % 4 == 0)
-            self.assertEqual(row["new_edge_cut_max"] != "", int(row["round"]) % 4 == 0)
-            self.assertGreater(int(row["moved_weight"]), 0)
-        self.assertGreater(sum(int(row["splits"]) for row in rows[1:]), 0)
-        self.assertIn("of 12 rounds compared", out)
-        self.assertIn("mean of 3 rounds", out)
-
-    def test_dynamic_json_holds_the_rows_of_the_csv(self):
-        _, rows = self.dynamic_study("j.csv", "--json", "j.json", "--compare", "--cut-every", "4")
-        record = self.load("j.json")
-        self.assertEqual((record["schema"], record["command"]), (1, "partition --dynamic"))
-        self.assertEqual(record["input"], {"name": "cluster:3000:3:2", "points": 3000, "dim": 3})
-        self.assertEqual((record["options"]["method"], record["options"]["parts"], record["options"]["rounds"]),
-                         ("gensfc", 8, 12))
-        self.assertEqual(len(record["rows"]), len(rows))
-        for line, row in zip(record["rows"], rows):
-            self.assertEqual(list(line), list(row))
-            for name, value in line.items():
-                self.assertEqual(row[name] == "", value is None)
-                if value is not None:
-                    self.assertEqual(float(row[name]), value)
-        self.refused("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2", "--json", "j.json",
-                     says="j.json: exists")
-
-    def test_dynamic_picture_shows_the_last_round(self):
-        pictures = []
-        for ranks in (2, 3):
-            self.done("--input", "cluster:2000:2:1", "--method", "hilbert", "--parts", "9", "--splitter", "selection",
-                      "--dynamic", "3", "--picture", f"p{ranks}.png", "--pixels", "200", ranks=ranks)
-            with open(self.path(f"p{ranks}.png"), "rb") as file:
-                pictures.append(file.read())
-        self.assertEqual(pictures[0][:8], b"\x89PNG\r\n\x1a\n")
-        self.assertEqual(pictures[0], pictures[1])
-
-    def test_dynamic_is_the_same_on_any_threads(self):
-        kept = []
-        for threads in ("1", "3"):
-            _, rows = self.dynamic_study(f"t{threads}.csv", "--threads", threads, "--cut-every", "5")
-            kept.append([{key: row[key] for key in row if key not in self.VARYING} for row in rows])
-        self.assertEqual(kept[0], kept[1])
-
-    def test_dynamic_over_ranks_a_row_a_round_and_the_same_on_any(self):
-        kept = []
-        for ranks in (2, 3):
-            out, rows = self.dynamic_study(f"r{ranks}.csv", "--compare", "--cut-every", "5", ranks=ranks)
-            self.assertEqual([row["round"] for row in rows], [str(i) for i in range(13)])
-            for row in rows[1:]:
-                self.assertEqual((row["erased"], row["inserted"], row["moved"]), ("300", "300", "300"))
-                self.assertLessEqual(int(row["depth"]), int(row["depth_bound"]))
-                for load in (row["load_max"], row["new_load_max"]):
-                    self.assertLessEqual(float(load), 375 + 16)
-            self.assertIn("of 12 rounds compared", out)
-            kept.append([{key: row[key] for key in row if key not in self.VARYING} for row in rows])
-        self.assertEqual(kept[0], kept[1])
-
-    def test_dynamic_refuses_what_does_not_go_with_it(self):
-        base = ("--input", "uniform:500", "--method", "hilbert", "--parts", "4", "--dynamic", "2")
-        self.refused(*base, "--picture", "x.png", says="has 3 dimensions; with --dynamic pictures show 2")
-        self.refused(*base, "--picture", "x.png", "--draw", "curve", says="--draw curve does not go with --dynamic")
-        self.refused(*base, "--vtk", "x.vtk", says="--vtk does not go with --dynamic")
-        self.refused(*base, "--weights", "random:1", says="--weights does not go with --dynamic")
-        self.refused(*base, "--splitter", "sampled_median", says="takes midpoint, median or selection")
-        self.refused("--input", "uniform:500", "--method", "orb", "--parts", "4", "--dynamic", "2",
-                     says="--method must be morton, hilbert or gensfc")
-        self.refused("--input", "uniform:500", "--method", "morton", "--parts", "4,5", "--dynamic", "2",
-                     says="one part count")
-        self.write("w.csv", "x,y,weight\n0,0,1\n1,1,2\n")
-        self.refused("--input", "file:w.csv", "--method", "morton", "--parts", "2", "--dynamic", "2", says="has weights")
 
     def test_help(self):
         status, out, err = run("partition", "--help")

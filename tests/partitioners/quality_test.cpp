@@ -182,20 +182,28 @@ TEST(ModelledCost, IsThatOfTheSlowestPart) {
   EXPECT_EQ(shares[1].edge_cut, 2);
   EXPECT_EQ(shares[2].load, 30.0);
   EXPECT_EQ(shares[2].degree, 1);
-  const CostRates rates{.work_s = 2,
-                        .latency_s = 100,
-                        .byte_s = 3,
-                        .edge_bytes = 5,
-                        .comp_phases = 4,
-                        .comm_phases = 2,
-                        .overlap_phases = 3};
+  CostRates rates{.work_s = 2,
+                  .latency_s = 100,
+                  .byte_s = 3,
+                  .edge_bytes = 5,
+                  .comp_phases = 4,
+                  .comm_phases = 2,
+                  .overlap_phases = 3};
   const ModelledCost cost = modelled_cost(shares, rates);
   EXPECT_EQ(cost.comp_s, 60.0);   // 2 * 30
   EXPECT_EQ(cost.comm_s, 230.0);  // 100 * 2 + 3 * 5 * 2
   EXPECT_EQ(cost.bsp_s, 4 * 60.0 + 2 * 230.0);
   EXPECT_EQ(cost.overlap_s, 3 * 230.0);
   EXPECT_EQ(cost.total_s, cost.bsp_s + cost.overlap_s);
+  EXPECT_EQ(cost.threads_s, 0.0);
   EXPECT_EQ(modelled_cost({}, rates).total_s, 0.0);
+  rates.threads = 4;  // of 30 units: 8 each, which touch 40 bytes of 16
+  rates.cache_bytes = 64;
+  rates.touched_bytes = 5;
+  rates.fill_s = 7;
+  rates.syncs = 3;
+  rates.sync_s = 0.5;
+  EXPECT_EQ(modelled_cost(shares, rates).threads_s, 2.0 * 8 + 7.0 * 3 + 3 * 0.5 * 4);
 }
 
 }  // namespace
