@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -28,10 +29,8 @@ double distance_from_origin(const double* p) {
   return std::hypot(p[0], p[1], p[2]);
 }
 
-void check_sphere(PointView<double> points, Chart chart) {
-  if (points.dim != 3)
-    throw support::InputError(fmt::format("--chart {}: points of {} dimensions; they must be of 3, on a sphere",
-                                          chart_name(chart), points.dim));
+/// Throws where a point is not on the sphere of point 0.
+void check_each(PointView<double> points, Chart chart) {
   const double radius = points.empty() ? 1 : distance_from_origin(points[0]);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double distance = distance_from_origin(points[i]);
@@ -42,6 +41,39 @@ void check_sphere(PointView<double> points, Chart chart) {
   }
 }
 
+/// Points on either side of the planes across the axes.
+struct SideCounts {
+  std::array<std::int64_t, 3> above{}, below{};
+};
+
+SideCounts check_and_count(PointView<double> points, Chart chart, int threads) {
+  if (points.dim != 3)
+    throw support::InputError(fmt::format("--chart {}: points of {} dimensions; they must be of 3, on a sphere",
+                                          chart_name(chart), points.dim));
+  const double radius = points.empty() ? 1 : distance_from_origin(points[0]);
+  // Squares tell at once but for points near the bounds, where rounding might decide.
+  constexpr double kSure = 0.95 * 2 * kRoundness;
+  const double square = radius * radius;
+  const double least = square * (1 - kSure), most = square * (1 + kSure);
+  const auto n = static_cast<std::int64_t>(points.size());
+  const double* const p = points.data.data();
+  std::int64_t sure = 0, a0 = 0, a1 = 0, a2 = 0, b0 = 0, b1 = 0, b2 = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sure, a0, a1, a2, b0, b1, b2)
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = p[3 * i], y = p[3 * i + 1], z = p[3 * i + 2];
+    const double s = x * x + y * y + z * z;
+    sure += static_cast<std::int64_t>(static_cast<int>(s >= least) & static_cast<int>(s <= most));
+    a0 += x > 0 ? 1 : 0;
+    a1 += y > 0 ? 1 : 0;
+    a2 += z > 0 ? 1 : 0;
+    b0 += x < 0 ? 1 : 0;
+    b1 += y < 0 ? 1 : 0;
+    b2 += z < 0 ? 1 : 0;
+  }
+  if (sure != n || !std::isnormal(square)) check_each(points, chart);
+  return {{a0, a1, a2}, {b0, b1, b2}};
+}
+
 /// Weights of points, each 1 where they have none.
 class PointMasses {
  public:
@@ -49,6 +81,7 @@ class PointMasses {
       : weights_(std::any_of(weights.begin(), weights.end(), [](std::uint64_t w) { return w > 0; })
                      ? weights
                      : std::span<const std::uint64_t>{}) {}
+  [[nodiscard]] bool even() const { return weights_.empty(); }
   [[nodiscard]] Mass operator[](std::size_t i) const { return weights_.empty() ? Mass{1} : Mass{weights_[i]}; }
 
  private:
@@ -68,63 +101,149 @@ struct Turned {
   }
 };
 
-/// The axis whose equator halves the weight: z, x or y, the first within 1 % of the weight of the best.
-int balanced_pole(PointView<double> points, const PointMasses& weight) {
+/// Weight on either side of the planes across the axes, and in all.
+struct SideMasses {
   std::array<Mass, 3> above{}, below{};
   Mass total = 0;
+};
+
+SideMasses side_masses(PointView<double> points, const PointMasses& weight, const SideCounts& counts) {
+  SideMasses m;
+  if (weight.even()) {
+    std::copy(counts.above.begin(), counts.above.end(), m.above.begin());
+    std::copy(counts.below.begin(), counts.below.end(), m.below.begin());
+    m.total = static_cast<Mass>(points.size());
+    return m;
+  }
   for (std::size_t i = 0; i < points.size(); ++i) {
-    total += weight[i];
+    m.total += weight[i];
     for (std::size_t d = 0; d < 3; ++d) {
-      if (points[i][d] > 0) above[d] += weight[i];
-      if (points[i][d] < 0) below[d] += weight[i];
+      if (points[i][d] > 0) m.above[d] += weight[i];
+      if (points[i][d] < 0) m.below[d] += weight[i];
     }
   }
-  const auto excess = [&](std::size_t d) { return above[d] > below[d] ? above[d] - below[d] : below[d] - above[d]; };
+  return m;
+}
+
+/// The axis whose equator halves the weight: z, x or y, the first within 1 % of the weight of the best.
+int balanced_pole(const SideMasses& m) {
+  const auto excess = [&](std::size_t d) {
+    return m.above[d] > m.below[d] ? m.above[d] - m.below[d] : m.below[d] - m.above[d];
+  };
   const Mass least = std::min({excess(0), excess(1), excess(2)});
   for (const std::size_t d : {std::size_t{2}, std::size_t{0}})
-    if (excess(d) <= least + total / 100) return static_cast<int>(d);
+    if (excess(d) <= least + m.total / 100) return static_cast<int>(d);
   return 1;
 }
 
-/// Whether each point is of the north.
-std::vector<std::uint8_t> northern(PointView<double> points, const PointMasses& weight, const Turned& turned, int parts,
-                                   int& north_parts) {
-  Mass total = 0, twice_above = 0;  // points on the equator count half
-  std::vector<std::uint8_t> north(points.size());
-  const auto pole = static_cast<std::size_t>(turned.pole);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double z = points[i][pole];
-    north[i] = z >= 0 ? 1 : 0;
-    total += weight[i];
-    twice_above += (z > 0 ? 2 : z == 0 ? 1 : 0) * weight[i];
+/// Which points are of the north, and how many slices are.
+struct Parting {
+  Turned turned;
+  double radius = 1;
+  std::vector<std::uint8_t> north;
+  int north_parts = 0;
+};
+
+/// Points within `height` of the equator, and the weight above them.
+struct Band {
+  std::vector<std::uint32_t> points;
+  Mass before = 0;
+};
+
+Band band_of(PointView<double> points, const PointMasses& weight, std::size_t pole, double height, int threads) {
+  const double* const z = points.data.data() + pole;
+  const std::size_t n = points.size(), stretches = static_cast<std::size_t>(threads);
+  std::vector<Band> found(stretches);
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::size_t t = 0; t < stretches; ++t) {
+    Band band;
+    std::int64_t above = 0;
+    for (std::size_t i = n * t / stretches; i < n * (t + 1) / stretches; ++i) {
+      above += z[3 * i] > height ? 1 : 0;
+      if (std::abs(z[3 * i]) <= height) band.points.push_back(static_cast<std::uint32_t>(i));
+      if (!weight.even() && z[3 * i] > height) band.before += weight[i];
+    }
+    if (weight.even()) band.before = above;
+    found[t] = std::move(band);
   }
-  if (points.empty()) return north;
-  // As many slices as come nearest to what is above the equator; then a band around it that holds their end.
+  Band all;
+  for (const Band& band : found) {
+    all.points.insert(all.points.end(), band.points.begin(), band.points.end());
+    all.before += band.before;
+  }
+  return all;
+}
+
+/// Says of the band's points whether they are of the first `wanted` of `parts` slices, from the north on.
+void part_band(PointView<double> points, const PointMasses& weight, Mass total, int parts, int wanted, Band& band,
+               Parting& parting) {
+  struct Place {
+    std::array<double, 3> from_north;
+    std::uint32_t point;
+  };
+  std::vector<Place> places;
+  places.reserve(band.points.size());
+  for (const std::uint32_t i : band.points) {
+    const std::array<double, 3> p = parting.turned(points[i]);
+    places.push_back({{-p[2], p[0], p[1]}, i});
+  }
+  const auto earlier = [](const Place& p, const Place& q) {
+    return std::tie(p.from_north, p.point) < std::tie(q.from_north, q.point);
+  };
+  Mass before = band.before;
+  if (!weight.even()) {
+    std::sort(places.begin(), places.end(), earlier);
+    for (const Place& p : places) {
+      parting.north[p.point] = slice_at(2 * before + weight[p.point], total, parts) < wanted ? 1 : 0;
+      before += weight[p.point];
+    }
+    return;
+  }
+  // Places ascend by one point each: those of the north are so many of the first.
+  std::size_t count = 0, end = places.size();
+  while (count < end) {
+    const std::size_t middle = count + (end - count) / 2;
+    if (slice_at(2 * (before + static_cast<Mass>(middle)) + 1, total, parts) < wanted)
+      count = middle + 1;
+    else
+      end = middle;
+  }
+  if (count < places.size())
+    std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(count), places.end(), earlier);
+  for (std::size_t k = 0; k < places.size(); ++k) parting.north[places[k].point] = k < count ? 1 : 0;
+}
+
+Parting part_sphere(PointView<double> points, std::span<const std::uint64_t> weights, int parts, int threads,
+                    Chart chart) {
+  const SideCounts counts = check_and_count(points, chart, threads);
+  const PointMasses weight(weights);
+  const SideMasses masses = side_masses(points, weight, counts);
+  Parting parting;
+  if (chart == Chart::conformal) parting.turned = {balanced_pole(masses), true};
+  parting.north.resize(points.size());
+  if (points.empty()) return parting;
+  parting.radius = distance_from_origin(points[0]);
+  const auto pole = static_cast<std::size_t>(parting.turned.pole);
+  const double* const z = points.data.data() + pole;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::size_t i = 0; i < points.size(); ++i) parting.north[i] = z[3 * i] >= 0 ? 1 : 0;
+  // As many slices as come nearest to what is above the equator, whose own points count half; then a band around it
+  // that holds their end.
+  const Mass total = masses.total, twice_above = total + masses.above[pole] - masses.below[pole];
   const auto wanted = static_cast<std::int32_t>((twice_above * static_cast<Mass>(parts) + total) / (2 * total));
-  if (wanted == 0 || wanted == parts) return north;  // too few slices for both: the equator it is
-  north_parts = wanted;
-  const double radius = distance_from_origin(points[0]);
-  for (double height = radius / 64;; height *= 4) {
-    std::vector<std::uint32_t> band;
-    Mass before = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (std::abs(points[i][pole]) <= height) band.push_back(static_cast<std::uint32_t>(i));
-      if (points[i][pole] > height) before += weight[i];
-    }
-    std::sort(band.begin(), band.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const std::array<double, 3> p = turned(points[a]), q = turned(points[b]);
-      return std::tuple(-p[2], p[0], p[1], a) < std::tuple(-q[2], q[0], q[1], b);
-    });
-    Mass inside = 0;
-    for (const std::uint32_t i : band) inside += weight[i];
+  if (wanted == 0 || wanted == parts) return parting;  // too few slices for both: the equator it is
+  parting.north_parts = wanted;
+  for (double height = parting.radius / 64;; height *= 4) {
+    Band band = band_of(points, weight, pole, height, threads);
+    Mass inside = weight.even() ? static_cast<Mass>(band.points.size()) : 0;
+    if (!weight.even())
+      for (const std::uint32_t i : band.points) inside += weight[i];
     const Mass end = total * static_cast<Mass>(wanted);  // over parts
-    const bool holds = before * static_cast<Mass>(parts) <= end && end <= (before + inside) * static_cast<Mass>(parts);
-    if (!holds && height < 2 * radius) continue;
-    for (const std::uint32_t i : band) {
-      north[i] = slice_at(2 * before + weight[i], total, parts) < wanted ? 1 : 0;
-      before += weight[i];
-    }
-    return north;
+    const bool holds =
+        band.before * static_cast<Mass>(parts) <= end && end <= (band.before + inside) * static_cast<Mass>(parts);
+    if (!holds && height < 2 * parting.radius) continue;
+    part_band(points, weight, total, parts, wanted, band, parting);
+    return parting;
   }
 }
 
@@ -140,9 +259,81 @@ std::array<double, 2> stereographic(const std::array<double, 3>& p, double radiu
   const double square = x * x + y * y, length = std::sqrt(square + z * z);
   // tan(angle / 2) = ring / (length + z) = (length - z) / ring; the far pole itself has no place.
   constexpr double kNearFarPole = 1e-24;
-  const double scale = z >= 0 ? 1 / (length + z) : (length - z) / std::max(square, kNearFarPole);
+  const double near = 1 / (length + z), far = (length - z) / std::max(square, kNearFarPole);
+  const double scale = z >= 0 ? near : far;
   return {scale * x, scale * y};
 }
+
+/// Writes each point's place in the plane, block by block, so that a block's loops are over vectors.
+class Flattening {
+ public:
+  Flattening(PointView<double> points, const Parting& parting, Chart chart, int threads)
+      : points_(points), parting_(parting), chart_(chart), threads_(threads) {
+    const std::size_t blocks = (points.size() + kBlock - 1) / kBlock;
+    north_before_.resize(blocks + 1);
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::size_t b = 0; b < blocks; ++b) {
+      std::uint32_t count = 0;
+      for (std::size_t i = b * kBlock; i < std::min(points.size(), (b + 1) * kBlock); ++i) count += parting_.north[i];
+      north_before_[b + 1] = count;
+    }
+    std::partial_sum(north_before_.begin(), north_before_.end(), north_before_.begin());
+  }
+
+  [[nodiscard]] std::size_t count(std::size_t half) const {
+    return half == 0 ? north_before_.back() : points_.size() - north_before_.back();
+  }
+
+  /// Calls put(half, place in it, point, x, y) for every point; numbers ascend within a half.
+  template <class Put>
+  void write(const Put& put) const {
+    const std::size_t blocks = north_before_.size() - 1;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const std::size_t begin = b * kBlock, count = std::min(kBlock, points_.size() - begin);
+      std::array<double, kBlock> x, y, z;
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::array<double, 3> p = parting_.turned(points_[begin + k]);
+        x[k] = p[0];
+        y[k] = p[1];
+        z[k] = parting_.north[begin + k] != 0 ? p[2] : -p[2];
+      }
+      flatten(count, x.data(), y.data(), z.data());
+      std::size_t north = north_before_[b], south = begin - north;
+      for (std::size_t k = 0; k < count; ++k) {
+        const bool in_north = parting_.north[begin + k] != 0;
+        put(in_north ? 0 : 1, in_north ? north : south, begin + k, x[k], in_north ? y[k] : -y[k]);
+        north += in_north ? 1 : 0;
+        south += in_north ? 0 : 1;
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 512;
+
+  void flatten(std::size_t count, double* x, double* y, double* z) const {
+    if (chart_ == Chart::conformal) {
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::array<double, 2> flat = stereographic({x[k], y[k], z[k]}, parting_.radius);
+        x[k] = flat[0];
+        y[k] = flat[1];
+      }
+    } else {
+      for (std::size_t k = 0; k < count; ++k) {
+        const std::array<double, 2> flat = equidistant({x[k], y[k], z[k]});
+        x[k] = flat[0];
+        y[k] = flat[1];
+      }
+    }
+  }
+
+  PointView<double> points_;
+  const Parting& parting_;
+  Chart chart_;
+  int threads_;
+  std::vector<std::uint32_t> north_before_;  ///< of each block, points of the north in front of it
+};
 
 }  // namespace
 
@@ -160,29 +351,40 @@ std::string_view chart_name(Chart chart) {
 
 std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
                                           int threads, Chart chart) {
-  check_sphere(points, chart);
-  const PointMasses weight(weights);
-  Turned turned;
-  if (chart == Chart::conformal) turned = {balanced_pole(points, weight), true};
-  const double radius = points.empty() ? 1 : distance_from_origin(points[0]);
+  const int team = team_size(threads);
+  const Parting parting = part_sphere(points, weights, parts, team, chart);
   std::array<FlatHemisphere, 2> half;
-  const std::vector<std::uint8_t> north = northern(points, weight, turned, parts, half[0].parts);
-  if (half[0].parts > 0) half[1].parts = parts - half[0].parts;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    half[north[i] != 0 ? 0 : 1].point.push_back(static_cast<std::uint32_t>(i));
+  half[0].parts = parting.north_parts;
+  if (parting.north_parts > 0) half[1].parts = parts - parting.north_parts;
+  const Flattening flat(points, parting, chart, team);
   for (std::size_t h = 0; h < 2; ++h) {
-    FlatHemisphere& to = half[h];
-    to.flat.resize(2 * to.point.size());
-#pragma omp parallel for schedule(static) num_threads(team_size(threads))
-    for (std::size_t k = 0; k < to.point.size(); ++k) {
-      std::array<double, 3> p = turned(points[to.point[k]]);
-      if (h == 1) p[2] = -p[2];
-      const std::array<double, 2> flat = chart == Chart::conformal ? stereographic(p, radius) : equidistant(p);
-      to.flat[2 * k] = flat[0];
-      to.flat[2 * k + 1] = h == 0 ? flat[1] : -flat[1];
-    }
+    half[h].point.resize(flat.count(h));
+    half[h].flat.resize(2 * flat.count(h));
   }
+  flat.write([&](std::size_t h, std::size_t k, std::size_t i, double x, double y) {
+    half[h].flat[2 * k] = x;
+    half[h].flat[2 * k + 1] = y;
+    half[h].point[k] = static_cast<std::uint32_t>(i);
+  });
   return half;
+}
+
+HemispheresByAxes hemispheres_by_axes(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
+                                      int threads, Chart chart, const std::array<double*, 2>& xy,
+                                      std::uint32_t* point) {
+  const int team = team_size(threads);
+  const Parting parting = part_sphere(points, weights, parts, team, chart);
+  const Flattening flat(points, parting, chart, team);
+  const std::array<std::size_t, 2> first{0, flat.count(0)};
+  flat.write([&](std::size_t h, std::size_t k, std::size_t i, double x, double y) {
+    const std::size_t at = first[h] + k;
+    xy[0][at] = x;
+    xy[1][at] = y;
+    point[at] = static_cast<std::uint32_t>(i);
+  });
+  HemispheresByAxes halves{{flat.count(0), flat.count(1)}, {}};
+  if (parting.north_parts > 0) halves.parts = {parting.north_parts, parts - parting.north_parts};
+  return halves;
 }
 
 std::vector<std::uint64_t> weights_of(const FlatHemisphere& half, std::span<const std::uint64_t> weights) {

@@ -56,6 +56,15 @@ CurveEntrance hemisphere_entrance(std::size_t half);
 std::array<FlatHemisphere, 2> hemispheres(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
                                           int threads = 0, Chart chart = Chart::hemispheres);
 
+/// The same by axes, for what reads one coordinate at a time: points of the north stand first, those of either half by
+/// number. xy, point: memory for all points. weights, parts, chart, errors: as above.
+struct HemispheresByAxes {
+  std::array<std::size_t, 2> count{};  ///< points
+  std::array<int, 2> parts{};
+};
+HemispheresByAxes hemispheres_by_axes(PointView<double> points, std::span<const std::uint64_t> weights, int parts,
+                                      int threads, Chart chart, const std::array<double*, 2>& xy, std::uint32_t* point);
+
 /// Points along the curve through north and south: a permutation. weights, parts: as above. options: of each
 /// hemisphere's tree, but for the entrance. Returns the most bytes held besides input and order. Errors as above and as
 /// of curve_order(). Serial but for the trees.

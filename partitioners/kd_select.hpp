@@ -24,6 +24,14 @@ struct Cut {
   double value;
 };
 
+/// num / den of n points of like weight, rounded, halves down; at least `least` and at most n - least_above.
+inline std::size_t even_share(std::size_t n, std::uint64_t num, std::uint64_t den, std::size_t least,
+                              std::size_t least_above) {
+  const auto target = static_cast<Mass>(n) * num;  // of den * m
+  const auto m = static_cast<std::size_t>((2 * target + den - 1) / (2 * static_cast<Mass>(den)));
+  return std::clamp(m, least, n - least_above);
+}
+
 template <class R>
 class Selector {
   using Scalar = typename R::Scalar;
@@ -46,9 +54,7 @@ class Selector {
   template <class Exec>
   Cut share(const Exec& exec, std::uint64_t num, std::uint64_t den, std::size_t least, std::size_t least_above) {
     if constexpr (!R::kWeighted) {
-      const auto target = static_cast<Mass>(n_) * num;  // of den * m, rounded half down
-      const auto m = static_cast<std::size_t>((2 * target + den - 1) / (2 * static_cast<Mass>(den)));
-      return prefix(exec, std::clamp(m, least, n_ - least_above));
+      return prefix(exec, even_share(n_, num, den, least, least_above));
     } else {
       const Mass target = exec.mass(r_, n_) * static_cast<Mass>(num);
       const Mass scale = static_cast<Mass>(den);

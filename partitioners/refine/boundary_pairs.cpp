@@ -24,7 +24,7 @@ struct BorderChunk {
   std::vector<std::int32_t> border;
 };
 
-constexpr std::size_t kChunk = 8192;  ///< candidates looked at by one thread at a time
+constexpr std::size_t kChunk = 4096;  ///< candidates looked at by one thread at a time
 
 void look_at(const PartState& state, std::int32_t v, std::span<const std::int32_t> group_of, FewParts& few,
              BorderChunk& chunk) {
@@ -67,9 +67,9 @@ SortedEntries sort_entries(const std::vector<BorderChunk>& chunks, std::size_t p
 
 }  // namespace
 
-BoundaryPairs find_pairs(const PartState& state, std::span<const std::int32_t> candidates, bool all,
+BoundaryPairs find_pairs(const PartState& state, std::span<const std::int32_t> candidates,
                          std::span<const std::int32_t> group_of, int threads) {
-  const std::size_t count = all ? state.graph().vertices() : candidates.size();
+  const std::size_t count = candidates.size();
   std::vector<BorderChunk> chunks((count + kChunk - 1) / kChunk);
 #pragma omp parallel num_threads(team_size(threads))
   {
@@ -77,7 +77,7 @@ BoundaryPairs find_pairs(const PartState& state, std::span<const std::int32_t> c
 #pragma omp for schedule(dynamic)
     for (std::size_t c = 0; c < chunks.size(); ++c)
       for (std::size_t i = c * kChunk; i < std::min(count, (c + 1) * kChunk); ++i)
-        look_at(state, all ? static_cast<std::int32_t>(i) : candidates[i], group_of, few, chunks[c]);
+        look_at(state, candidates[i], group_of, few, chunks[c]);
   }
   const SortedEntries sorted = sort_entries(chunks, state.parts(), threads);
   BoundaryPairs found;

@@ -28,9 +28,9 @@ struct BoundaryPairs {
   }
 };
 
-/// The pairs among `candidates`, vertices without repetition of which none at a boundary is missing; all: every vertex
-/// is one. group_of: pairs of parts in two groups are left out; may be empty. The same on any number of threads.
-BoundaryPairs find_pairs(const PartState& state, std::span<const std::int32_t> candidates, bool all,
+/// The pairs among `candidates`, vertices without repetition of which none at a boundary is missing. group_of: pairs of
+/// parts in two groups are left out; may be empty. The same on any number of threads.
+BoundaryPairs find_pairs(const PartState& state, std::span<const std::int32_t> candidates,
                          std::span<const std::int32_t> group_of, int threads);
 
 /// Pairs, by their numbers, in classes of which no two members have a part in common. Pairs with long boundaries come

@@ -9,23 +9,14 @@ namespace amrbench::partitioners::refine {
 
 inline constexpr std::int32_t kNobody = -1;
 
-/// Links of the vertices that a search knows, by their numbers in it; two queues may share them, a vertex being in one.
-struct QueueLinks {
-  std::vector<std::int32_t> before;
-  std::vector<std::int32_t> after;
-  std::vector<std::int32_t> bucket;
-
-  void clear() {
-    before.clear();
-    after.clear();
-    bucket.clear();
-  }
-  void add() {
-    before.push_back(kNobody);
-    after.push_back(kNobody);
-    bucket.push_back(0);
-  }
+/// A vertex's neighbours in the list of its gain.
+struct QueueLink {
+  std::int32_t before = kNobody;
+  std::int32_t after = kNobody;
+  std::int32_t bucket = 0;
 };
+/// Those of the vertices that a search knows, by their numbers in it; two queues may share them, a vertex being in one.
+using QueueLinks = std::vector<QueueLink>;
 
 /// A list a gain, the last to come in front: moves then go on beside the previous one. Gains beyond the reach share
 /// the outermost lists. All operations take constant time but best(), which walks down over empty lists.
@@ -43,12 +34,9 @@ class GainQueue {
 
   void insert(QueueLinks& links, std::int32_t v, std::int64_t gain) {
     const auto b = static_cast<std::int32_t>(std::clamp<std::int64_t>(gain, -kReach, kReach) + kReach);
-    const auto at = static_cast<std::size_t>(v);
     std::int32_t& head = head_[static_cast<std::size_t>(b)];
-    links.bucket[at] = b;
-    links.before[at] = kNobody;
-    links.after[at] = head;
-    if (head != kNobody) links.before[static_cast<std::size_t>(head)] = v;
+    links[static_cast<std::size_t>(v)] = {kNobody, head, b};
+    if (head != kNobody) links[static_cast<std::size_t>(head)].before = v;
     head = v;
     best_ = std::max(best_, b);
     low_ = std::min(low_, b);
@@ -56,13 +44,12 @@ class GainQueue {
   }
 
   void remove(QueueLinks& links, std::int32_t v) {
-    const auto at = static_cast<std::size_t>(v);
-    const std::int32_t before = links.before[at], after = links.after[at];
-    if (before == kNobody)
-      head_[static_cast<std::size_t>(links.bucket[at])] = after;
+    const QueueLink link = links[static_cast<std::size_t>(v)];
+    if (link.before == kNobody)
+      head_[static_cast<std::size_t>(link.bucket)] = link.after;
     else
-      links.after[static_cast<std::size_t>(before)] = after;
-    if (after != kNobody) links.before[static_cast<std::size_t>(after)] = before;
+      links[static_cast<std::size_t>(link.before)].after = link.after;
+    if (link.after != kNobody) links[static_cast<std::size_t>(link.after)].before = link.before;
   }
 
   /// The vertex to be taken next, or kNobody.

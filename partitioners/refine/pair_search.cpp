@@ -16,6 +16,11 @@ constexpr double kMostPrice = 8;
 
 constexpr int kPower = 16;
 
+/// Asks for memory that is read soon: a search looks at a few vertices of many, and mostly waits for them.
+void fetch(const void* at) {
+  __builtin_prefetch(at);
+}
+
 double sixteenth_power(double x) {
   const double square = x * x;
   const double fourth = square * square;
@@ -80,8 +85,13 @@ std::int32_t PairSearch::part_now(std::int32_t vertex) const {
 
 /// A vertex of one of the parts, met for the first time.
 std::int32_t PairSearch::add(std::int32_t vertex, std::int32_t part) {
-  Local v{vertex, {0, 0}, static_cast<std::uint8_t>(part == part_[1] ? 1 : 0), Status::free};
-  for (const std::int32_t w : neighbours(state_->graph(), vertex)) {
+  const std::span<const std::int32_t> row = neighbours(state_->graph(), vertex);
+  Local v{vertex,
+          static_cast<std::int32_t>(row.size()),
+          {0, 0},
+          static_cast<std::uint8_t>(part == part_[1] ? 1 : 0),
+          Status::free};
+  for (const std::int32_t w : row) {
     const std::int32_t q = log_.empty() ? state_->part_of(w) : part_now(w);
     if (q == part_[0]) ++v.edges[0];
     if (q == part_[1]) ++v.edges[1];
@@ -89,15 +99,14 @@ std::int32_t PairSearch::add(std::int32_t vertex, std::int32_t part) {
   const auto id = static_cast<std::int32_t>(local_.size());
   where_[static_cast<std::size_t>(vertex)] = id;
   local_.push_back(v);
-  links_.add();
+  links_.emplace_back();
   queue(id);
   return id;
 }
 
 std::int64_t PairSearch::gain_of(const Local& v) const {
   const std::size_t from = v.side, to = 1 - from;
-  const auto degree = static_cast<std::int64_t>(neighbours(state_->graph(), v.vertex).size());
-  const CutChange change = cut_change(degree, v.edges[from], v.edges[to]);
+  const CutChange change = cut_change(v.degree, v.edges[from], v.edges[to]);
   return -(price_[from] * change.from + price_[to] * change.to);
 }
 
@@ -179,12 +188,14 @@ void PairSearch::move(std::int32_t id) {
   local_[static_cast<std::size_t>(id)].status = Status::done;
   local_[static_cast<std::size_t>(id)].side = static_cast<std::uint8_t>(to);
   log_.push_back(step);
+  const Graph& graph = state_->graph();
+  for (const std::int32_t w : row)
+    if (find(w) == kNobody) fetch(graph.adjacent.data() + graph.offsets[static_cast<std::size_t>(w)]);
   for (const std::int32_t w : row) {
-    const std::int32_t q = state_->part_of(w);
-    if (q != part_[0] && q != part_[1]) continue;
     const std::int32_t other = find(w);
     if (other == kNobody) {
-      add(w, q);  // counts the vertex where it is now
+      const std::int32_t q = state_->part_of(w);
+      if (q == part_[0] || q == part_[1]) add(w, q);  // counts the vertex where it is now
       continue;
     }
     --local_[static_cast<std::size_t>(other)].edges[from];
@@ -214,10 +225,27 @@ double PairSearch::energy_drop() const {
   return drop;
 }
 
+/// What the vertices a few places on need: first where their rows are, then the rows, then their neighbours' parts.
+void PairSearch::fetch_ahead(std::span<const std::int32_t> near, std::size_t i) const {
+  constexpr std::size_t kRows = 16, kNeighbours = 10, kParts = 5;
+  const Graph& graph = state_->graph();
+  if (i + kRows < near.size()) {
+    const auto v = static_cast<std::size_t>(near[i + kRows]);
+    fetch(&graph.offsets[v]);
+    fetch(&where_[v]);
+  }
+  if (i + kNeighbours < near.size())
+    fetch(graph.adjacent.data() + graph.offsets[static_cast<std::size_t>(near[i + kNeighbours])]);
+  if (i + kParts < near.size())
+    for (const std::int32_t w : neighbours(graph, near[i + kParts])) state_->fetch_part(w);
+}
+
 void PairSearch::run(const PartState& state, const SearchLimits& limits, std::int32_t low, std::int32_t high,
                      std::span<const std::int32_t> near, std::vector<VertexMove>& moves) {
   start(state, limits, low, high);
-  for (const std::int32_t v : near) {
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    fetch_ahead(near, i);
+    const std::int32_t v = near[i];
     const std::int32_t p = state.part_of(v);
     if ((p == low || p == high) && find(v) == kNobody) add(v, p);
   }

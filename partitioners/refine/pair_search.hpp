@@ -38,6 +38,7 @@ class PairSearch {
   enum class Status : std::uint8_t { free, queued, done };
   struct Local {
     std::int32_t vertex;
+    std::int32_t degree;
     std::array<std::int32_t, 2> edges;  ///< to either part as it is now
     std::uint8_t side;
     Status status;
@@ -48,6 +49,7 @@ class PairSearch {
     std::int64_t by;
   };
 
+  void fetch_ahead(std::span<const std::int32_t> near, std::size_t i) const;
   void start(const PartState& state, const SearchLimits& limits, std::int32_t low, std::int32_t high);
   void weigh_sides();
   [[nodiscard]] std::int32_t find(std::int32_t vertex) const;

@@ -1,5 +1,7 @@
 #include "partitioners/refine/part_state.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -39,8 +41,10 @@ PartState::PartState(const Graph& graph, std::vector<std::uint64_t> weights, int
 void PartState::count_all(int threads) {
   const auto vertices = static_cast<std::int32_t>(part_.size());
   const bool volumes = goal_ == RefineGoal::volume;
+  std::vector<std::vector<std::int32_t>> border(static_cast<std::size_t>(team_size(threads)));
 #pragma omp parallel num_threads(team_size(threads))
   {
+    std::vector<std::int32_t>& own_border = border[static_cast<std::size_t>(omp_get_thread_num())];
     RunOfPart run;
     FewParts few;
     const auto flush = [&] {  // integers: the order of additions does not matter
@@ -66,15 +70,18 @@ void PartState::count_all(int threads) {
       run.load += weight(v);
       ++run.count;
       few.clear();
+      const std::int64_t cut_before = run.cut;
       for (const std::int32_t w : neighbours(graph_, v)) {
         const std::int32_t q = part_of(w);
         if (q == p) continue;
         ++run.cut;
         if (volumes && few.insert(q)) ++run.volume;
       }
+      if (run.cut != cut_before) own_border.push_back(v);
     }
     flush();
   }
+  for (const auto& own : border) first_border_.insert(first_border_.end(), own.begin(), own.end());
 }
 
 std::uint64_t PartState::heaviest_part() const {

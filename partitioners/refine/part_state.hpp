@@ -12,14 +12,19 @@ namespace amrbench::partitioners::refine {
 
 class PartState {
  public:
-  /// Counts everything once, with threads. graph and part are borrowed; weights: as of weights.hpp, or empty.
+  /// Counts everything once, with threads, and notes the border. graph and part are borrowed; weights: as of
+  /// weights.hpp, or empty.
   PartState(const Graph& graph, std::vector<std::uint64_t> weights, int parts, RefineGoal goal, int threads,
             std::span<std::int32_t> part);
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
+  /// Vertices with an edge to another part as they were at first, ascending.
+  [[nodiscard]] const std::vector<std::int32_t>& first_border() const { return first_border_; }
   [[nodiscard]] RefineGoal goal() const { return goal_; }
   [[nodiscard]] std::size_t parts() const { return load_.size(); }
   [[nodiscard]] std::int32_t part_of(std::int32_t v) const { return part_[static_cast<std::size_t>(v)]; }
+  /// Asks for memory: part_of(v) is called soon.
+  void fetch_part(std::int32_t v) const { __builtin_prefetch(&part_[static_cast<std::size_t>(v)]); }
   [[nodiscard]] std::uint64_t weight(std::int32_t v) const {
     return weights_.empty() ? 1 : weights_[static_cast<std::size_t>(v)];
   }
@@ -54,6 +59,7 @@ class PartState {
   std::vector<std::uint64_t> weights_;
   RefineGoal goal_;
   std::span<std::int32_t> part_;
+  std::vector<std::int32_t> first_border_;
   std::vector<std::uint64_t> load_;
   std::vector<std::int64_t> count_;
   std::vector<std::int64_t> cut_;

@@ -41,6 +41,9 @@ void check_refinement(const Graph& graph, std::span<const double> weights, int p
     throw InputError(fmt::format("refinement: a tolerance of {}; use 0 or more", options.tolerance));
   if (!options.group_of.empty() && options.group_of.size() != static_cast<std::size_t>(parts))
     throw InputError(fmt::format("refinement: groups of {} parts for {}", options.group_of.size(), parts));
+  unsigned out_of_range = 0;
+  for (const std::int32_t p : part) out_of_range |= static_cast<unsigned>(p < 0) | static_cast<unsigned>(p >= parts);
+  if (out_of_range == 0) return;
   for (std::size_t v = 0; v < part.size(); ++v)
     if (part[v] < 0 || part[v] >= parts)
       throw InputError(fmt::format("refinement: point {} is in part {}; parts are 0 to {}", v, part[v], parts - 1));
@@ -63,10 +66,9 @@ class Refinement {
   RefineResult run() {
     RefineResult result;
     result.before = first_;
-    std::vector<std::int32_t> candidates;
+    std::vector<std::int32_t> candidates = state_.first_border();
     while (result.rounds < options_.rounds) {
-      const BoundaryPairs found =
-          refine::find_pairs(state_, candidates, result.rounds == 0, options_.group_of, threads_);
+      const BoundaryPairs found = refine::find_pairs(state_, candidates, options_.group_of, threads_);
       ++result.rounds;
       moved_.clear();
       round(found);

@@ -202,7 +202,7 @@ TEST(Refine, PairsAndColoursFromTheirDefinitions) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RefineCase c = random_case(seed);
     const refine::PartState state(c.graph, {}, c.parts, RefineGoal::cut, 1, c.part);
-    const refine::BoundaryPairs found = refine::find_pairs(state, {}, true, {}, 3);
+    const refine::BoundaryPairs found = refine::find_pairs(state, state.first_border(), {}, 3);
     std::map<std::pair<int, int>, std::set<std::int32_t>> expected;
     for (std::size_t v = 0; v < c.part.size(); ++v)
       for (const std::int32_t w : refine::neighbours(c.graph, static_cast<std::int32_t>(v))) {
