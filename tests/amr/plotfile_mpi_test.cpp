@@ -25,7 +25,6 @@
 #include "apps/config.hpp"
 #include "kernels/refine_data.hpp"
 #include "loadbalance/balancer.hpp"
-#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "tests/amr/plotfile_parser.hpp"
 #include "tests/amr/scatter.hpp"
@@ -235,7 +234,7 @@ TEST(Plotfile, HoldsTheMeshAndFieldsOfAnyRankCount) {
   const auto world = support::Communicator::world();
   const auto self = support::Communicator::duplicate(MPI_COMM_SELF);
   int several_levels = 0;
-  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(12, 5)); seed <= last; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const apps::Config config = random_config(seed);
     SCOPED_TRACE(fmt::format("seed {}", seed));
     SharedFolder folder(world);

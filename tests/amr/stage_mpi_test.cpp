@@ -12,7 +12,6 @@
 #include "amr/initial.hpp"
 #include "amr/random_field.hpp"
 #include "amr/stage.hpp"
-#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "support/exact_sum.hpp"
 
@@ -128,7 +127,7 @@ TEST(FaceStage, MatchesTheFieldLookedUpCellByCell) {
   const Communicator world = Communicator::world();
   const std::vector<std::array<int, 3>> shapes{{4, 4, 4}, {2, 2, 2}, {2, 4, 6}, {8, 8, 8}, {6, 2, 4}};
   std::int64_t changes_of_level = 0;
-  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(15, 8)); seed <= last; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 15; ++seed) {
     const Case c{seed, shapes[seed % shapes.size()], 1 + static_cast<int>(seed * 5 % 12)};
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(c.variables) + " variables");
     const Mesh<3> mesh = random_mesh(world, seed);

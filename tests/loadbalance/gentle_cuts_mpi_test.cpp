@@ -9,7 +9,6 @@
 #include "amr/random_runs.hpp"
 #include "loadbalance/balancer.hpp"
 #include "loadbalance/gentle_cuts.hpp"
-#include "sanitized.hpp"
 #include "support/error.hpp"
 #include "workloads/averages/averages.hpp"
 
@@ -48,7 +47,7 @@ std::vector<amr::Key> random_leaves(const sfc::KeySpace<3>& space, std::mt19937_
 TEST(KeepFamilies, CutsLieAtTheNearerEnd) {
   const Communicator world = Communicator::world();
   std::int64_t inside = 0;
-  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(60, 15)); seed <= last; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const sfc::KeySpace<3> space(seed % 2 != 0 ? sfc::Curve::morton : sfc::Curve::hilbert, {2, 1, 1}, 3);
