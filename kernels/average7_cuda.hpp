@@ -90,7 +90,8 @@ void launch_average7(const BlockLayout& layout, const Average7Job& job, const su
                      const Average7Options& options = {});
 
 /// What `automatic` stands for, by the layout and whether sums are asked for: a table of measured choices for the cubes
-/// that have a kernel of their own, ring for planes of 8 rows and more (6, where march is slow), march below.
+/// that have a kernel of their own, ring for planes of 8 rows and more (6, where march is slow), march below and for a
+/// few small ones of 2 and 6 lanes, which ring moves 8 bytes at a time.
 [[nodiscard]] Average7Options best_average7(const BlockLayout& layout, bool summing);
 
 /// How many settings a variant has for a layout on the current device; 0 = none.

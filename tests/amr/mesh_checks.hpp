@@ -256,6 +256,9 @@ void check_mesh(const Mesh<Dim>& mesh) {
     for (int face = 0; face < 2 * Dim; ++face)
       for (const std::int32_t j : mesh.links(i).index[face]) remote = remote || j >= mesh.size();
     EXPECT_EQ(mesh.has_ghost_neighbor(i), remote);
+    const auto has = [&](FaceKind kind) { return std::ranges::count(mesh.links(i).kind, kind) > 0; };
+    EXPECT_EQ(mesh.has_finer_neighbor(i), has(FaceKind::fine));
+    EXPECT_EQ(mesh.touches_level(i), has(FaceKind::fine) || has(FaceKind::coarse));
     if (remote) border.push_back(i);
     if (::testing::Test::HasFatalFailure()) break;
   }
