@@ -143,7 +143,7 @@ def changing(folder):
     lines = ["## Trees that change (2.11)", "",
              "Seconds, uniform points, midpoints. The text adds and takes points every 100 of 1000 iterations and adjusts every 500; how many it",
              "does not tell. Ours, 2 threads: ten rounds, each of which takes 1 % of the points away, puts as many in, and adjusts; besides it moves",
-             "1 %, which the text does not. Sums of the ten. Ours has no tree of 10^7 points in 10-D: it would not fit beside the points.", "",
+             "1 %, which the text does not. Sums of the ten. Ours has no row of 10^7 points in 10-D.", "",
              "| | points | dimensions | leaves of | threads | building | adding | deleting | adjusting | adding / building | adjusting / building |",
              "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"]
 
@@ -165,7 +165,7 @@ def changing(folder):
 def curve_stages(folder):
     """The stages of a curve over ranks."""
     lines = ["## Curves over ranks (4.13)", "",
-             "Seconds of the slowest rank. The text has 8 * 10^9 points, ours 8 * 10^6, as many as fit; leaves of at most 200, midpoints, GenSFC.",
+             "Seconds of the slowest rank. The text has 8 * 10^9 points, ours 8 * 10^6; leaves of at most 200, midpoints, GenSFC.",
              "`moving` holds balancing; ours returns places and parts besides.", "",
              "| | points | ranks x threads | top nodes | moving | subtrees | curve | subtrees / all four |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
     for ranks, threads, *seconds in CURVE_STAGES:
@@ -220,7 +220,7 @@ def sorting(folder):
 def markdown(folder, stage_records):
     """All tables. folder: results/reference; stage_records: JSON records of `amrbench partition` over ranks."""
     head = ["Tables of A. Sasidharan's dissertation (2018) on trees beside ours; made by scripts/partition_tables.py --trees.",
-            "The machines differ, so ratios say little; the shapes of the tables do.", ""]
+            "The machines differ, so ratios say little; the shapes of the tables do. Other work ran beside our rows of 2.11, 2.12 and 4.13.", ""]
     tables = [static(folder), scaling(folder), changing(folder), stages(stage_records), sorting(folder), walking(folder),
               curve_stages(folder)]
     return "\n".join(head) + "\n" + "\n\n".join("\n".join(table) for table in tables) + "\n"
