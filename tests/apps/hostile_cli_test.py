@@ -8,7 +8,6 @@ import json
 import os
 import stat
 import struct
-import tempfile
 import time
 import unittest
 import zlib
@@ -28,24 +27,7 @@ def trace_file(root, frames):
     return data
 
 
-class Hostile(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="amrbench-hostile-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        return name
-
-    def load(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return json.load(file)
-
+class Hostile(program.FolderCase):
     def done(self, *args, ranks=0):
         status, out, err = run(*args, ranks=ranks, cwd=self.folder)
         self.assertEqual(status, 0, err)

@@ -1,9 +1,5 @@
 """What the tests of `amrbench partition` have in common: a folder of their own, runs in it, refusals."""
-import json
-import os
 import re
-import tempfile
-import unittest
 
 import program
 
@@ -14,20 +10,7 @@ def run(*args, ranks=0, cwd=None):
     return status, out, re.sub(r"(?m)^amrbench: note: \d+ threads of a rank .*\n", "", err)
 
 
-class PartitionCase(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="amrbench-partition-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.path(name), "wb") as file:
-            file.write(content if isinstance(content, bytes) else content.encode())
-        return name
-
+class PartitionCase(program.FolderCase):
     def done(self, *args, ranks=0):
         status, out, err = run("partition", *args, ranks=ranks, cwd=self.folder)
         self.assertEqual((status, err), (0, ""))
@@ -42,7 +25,3 @@ class PartitionCase(unittest.TestCase):
         self.assertIn(says, lines[0])
         if not ranks:
             self.assertEqual(len(err.splitlines()), 1, err)
-
-    def load(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return json.load(file)

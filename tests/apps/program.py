@@ -1,8 +1,11 @@
 """The program under test, as the tests of this folder start it: alone or on ranks, with nothing of the caller's MPI."""
+import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
+import unittest
 
 FULL = os.environ.get("AMRBENCH_FULL") == "1"  # tests in their full size
 AMRBENCH, MPIEXEC = "", ""
@@ -60,3 +63,24 @@ def run(*args, ranks=0, **how):
 def error_lines(text):
     """The program's own lines of error among what mpiexec says."""
     return [line for line in text.splitlines() if line.startswith("amrbench: error: ")]
+
+
+class FolderCase(unittest.TestCase):
+    """Tests with a folder of their own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="amrbench-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.path(name), "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    def load(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)
