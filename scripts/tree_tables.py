@@ -107,17 +107,17 @@ def static(folder):
 
 def scaling(folder):
     """Building with more and more threads."""
-    times = bench_times(folder, "kd_tree_bench.json")
+    times = bench_times(folder, "kd_tree_bench.json", "kd_tree_scaling.json")
     lines = ["## More threads (2.7, 2.8)", "",
              "Seconds of building a tree of uniform points in 3-D at midpoints, and how many times the first row's speed. The text's on one KNL",
-             "node (68 cores), ours on 2 cores, 10^7 points alone, one call each.", "",
+             "node (68 cores), ours on 2 cores, one call each; the one with one thread touches its memory first.", "",
              "| table | points | leaves of | | threads | top nodes | rest | whole | speed |", "|---|--:|--:|---|--:|--:|--:|--:|--:|"]
     for table, (points, bucket, rows) in SCALING.items():
         first = rows[min(rows)][2]
         for threads, (top, rest, whole) in rows.items():
             lines.append(f"| {table} | {points} | {bucket} | text | {threads} | {top:.3g} | {rest:.3g} | {whole:.3g} | {first / whole:.3g} |")
         name = f"build_double/midpoint/n:{points}/dim:3/bucket:{bucket}/threads:{{}}/real_time"
-        ours = {t: times[name.format(t)] for t in (1, 2) if name.format(t) in times}  # none of 10^8 points yet
+        ours = {t: times[name.format(t)] for t in (1, 2) if name.format(t) in times}
         for threads, whole in ours.items():
             lines.append(f"| {table} | {points} | {bucket} | ours | {threads} | | | {whole:.3g} | {ours[1] / whole:.3g} |")
     return lines

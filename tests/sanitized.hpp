@@ -2,6 +2,7 @@
 // Tests ask whether a sanitizer or Valgrind watches them: it slows them down ten- to twentyfold. Cases that only repeat
 // the same code for other inputs are then left out, unless AMRBENCH_EVERY_CASE is set (scripts/test --full).
 #include <cstdlib>
+#include <string_view>
 
 namespace amrbench::tests {
 
@@ -26,6 +27,12 @@ inline bool fewer_cases() {
 /// How many of `all` cases to try.
 inline int cases(int all, int sanitized) {
   return fewer_cases() ? sanitized : all;
+}
+
+/// Whether runs by this partitioner are to be left out where what is tested stands above partitioners: curves, trees,
+/// bisection and graphs have one each, and tests of partitioners try all of them.
+inline bool left_out(std::string_view method) {
+  return fewer_cases() && method != "hilbert" && method != "kd_parts" && method != "orb" && method != "metis_kway";
 }
 
 }  // namespace amrbench::tests

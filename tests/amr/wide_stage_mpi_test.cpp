@@ -13,6 +13,7 @@
 #include "amr/wide_stage.hpp"
 #include "apps/config.hpp"
 #include "loadbalance/balancer.hpp"
+#include "tests/sanitized.hpp"
 #include "workloads/averages/averages.hpp"
 
 namespace amrbench::amr {
@@ -77,7 +78,7 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
   const support::Communicator world = support::Communicator::world();
   for (const std::string stencil : {"average27", "mixed"}) {
     int refined = 0;
-    for (unsigned seed = 1; seed <= 4; ++seed) {
+    for (unsigned seed = 1; seed <= static_cast<unsigned>(tests::cases(4, 2)); ++seed) {
       SCOPED_TRACE(stencil + ", seed " + std::to_string(seed));
       apps::Config config = random_case(seed, stencil);
       config.run.overlap = false;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/fuzz/targets.hpp"
+#include "tests/sanitized.hpp"
 
 namespace amrbench::fuzz {
 namespace {
@@ -35,11 +36,11 @@ TEST(Corpus, IsTakenOrRefused) {
       const std::string bytes((std::istreambuf_iterator<char>(file)), {});
       ++files;
       EXPECT_EQ(finding(target, bytes), "");
-      constexpr std::size_t kCuts = 24, kFlips = 24;
-      for (std::size_t k = 0; k < kCuts && !bytes.empty(); ++k)
-        EXPECT_EQ(finding(target, std::string_view(bytes).substr(0, bytes.size() * k / kCuts)), "") << "cut " << k;
+      const auto cuts = static_cast<std::size_t>(tests::cases(24, 10)), flips = cuts;
+      for (std::size_t k = 0; k < cuts && !bytes.empty(); ++k)
+        EXPECT_EQ(finding(target, std::string_view(bytes).substr(0, bytes.size() * k / cuts)), "") << "cut " << k;
       std::mt19937_64 random(bytes.size());
-      for (std::size_t k = 0; k < kFlips && !bytes.empty(); ++k) {
+      for (std::size_t k = 0; k < flips && !bytes.empty(); ++k) {
         std::string changed = bytes;
         const std::size_t bit = random() % (8 * bytes.size());
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));

@@ -17,6 +17,7 @@
 #include "support/mpi.hpp"
 #include "tests/partitioners/point_sets.hpp"
 #include "tests/partitioners/rank_spread.hpp"
+#include "tests/sanitized.hpp"
 
 namespace amrbench::partitioners {
 namespace {
@@ -90,7 +91,7 @@ Problem mine_of(const Communicator& comm, const Case& c) {
 
 TEST(Assign, GivesThePartsOfOneRankByEveryMethod) {
   const Communicator comm = Communicator::world();
-  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(48, 16)); seed <= last; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(48, 8)); seed <= last; ++seed) {
     const Case c = random_case(seed, comm.size());
     SCOPED_TRACE(c.name);
     const auto begin = static_cast<std::ptrdiff_t>(c.cuts[static_cast<std::size_t>(comm.rank())]);
@@ -117,7 +118,7 @@ TEST(Assign, GivesThePartsOfOneRankByEveryMethod) {
 TEST(Assign, GivesThePartsOfOneRankInTwoLevels) {
   const Communicator comm = Communicator::world();
   std::mt19937_64 random(77);
-  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(36, 10)); seed <= last; ++seed) {
+  for (std::uint64_t seed = 1, last = static_cast<std::uint64_t>(tests::cases(36, 6)); seed <= last; ++seed) {
     Case c = random_case(seed, comm.size());
     // As many nodes as ranks, fewer and more.
     const int nodes = 1 + static_cast<int>(random() % (2 * static_cast<std::uint64_t>(comm.size()) + 2));

@@ -21,6 +21,7 @@
 #include "sanitized.hpp"
 #include "support/hash.hpp"
 #include "temporary_folder.hpp"
+#include "tests/sanitized.hpp"
 #include "workloads/water_runs.hpp"
 
 namespace amrbench::workloads {
@@ -53,7 +54,7 @@ TEST(ShallowWater, SameBitsOnAnyRanksThreadsMethodsAndPolicies) {
     const Result wanted = run(self, config);
     EXPECT_TRUE(wanted.passed) << problem;
     EXPECT_GT(wanted.split, 0) << problem;
-    for (std::size_t trial = 0; trial < (full_form() ? 24U : 4U); ++trial) {
+    for (std::size_t trial = 0; trial < (full_form() ? 24U : static_cast<unsigned>(tests::cases(4, 2))); ++trial) {
       // Graph methods are built or not; they place blocks like any other.
       config.partition.method = methods[random() % methods.size()];
       config.balance.policy = policies[random() % policies.size()];
