@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/lanes.hpp"
 
@@ -9,23 +10,37 @@ namespace amrbench::kernels {
 
 namespace {
 
-/// Copies n cells, `step` apart, of which `used` values are wanted, to rows of one variable, `variable` apart.
+/// Values First and on of a cell, those that are wanted, to arrays `variable` apart. Written out: a loop over lanes
+/// becomes scatters, which are slow, and checks that cost more than a cell.
+template <int First, std::size_t... Lane>
+inline void spread_cell(const double* from, int used, double* to, std::size_t variable, std::index_sequence<Lane...>) {
+  ((First + int(Lane) < used ? void(to[(First + Lane) * variable] = from[First + Lane]) : void()), ...);
+}
+
+/// Copies n cells of `Lanes` values, `step` apart, of which `used` are wanted, to rows of one variable, `variable`
+/// apart.
+template <int Lanes>
 void spread_cells(const double* from, std::size_t step, int n, int used, double* to, std::size_t variable) {
-  if (used < 4 || n < 4) {
-    for (int k = 0; k < n; ++k)
-      for (int lane = 0; lane < used; ++lane) to[lane * variable + k] = from[k * step + lane];
+  constexpr auto kAll = std::make_index_sequence<Lanes>{};
+  if (n == 1) return spread_cell<0>(from, used, to, variable, kAll);
+  if (n < 4) {
+    for (int k = 0; k < n; ++k) spread_cell<0>(from + k * step, used, to + k, variable, kAll);
     return;
   }
-  // Four cells by four variables at a time; the last four may be some of those before once more.
+  // Four cells by four variables at a time; the last four cells may be some of those before once more.
+  constexpr int kFours = Lanes / 4 * 4;
   for (int k = 0; k < n; k += 4) {
     const int cell = std::min(k, n - 4);
-    for (int l = 0; l < used; l += 4) {
-      const int lane = std::min(l, used - 4);
+    for (int lane = 0; lane < kFours; lane += 4) {
       std::array<SimdDouble<4>, 4> v;
       for (int j = 0; j < 4; ++j) v[j] = load<4>(from + (cell + j) * step + lane);
       transpose(v);
-      for (int j = 0; j < 4; ++j) store<4>(to + (lane + j) * variable + cell, v[j]);
+      for (int j = 0; j < 4; ++j)
+        if (lane + j < used) store<4>(to + (lane + j) * variable + cell, v[j]);
     }
+    for (int j = 0; j < 4; ++j)
+      spread_cell<kFours>(from + (cell + j) * step, used, to + cell + j, variable,
+                          std::make_index_sequence<Lanes - kFours>{});
   }
 }
 
@@ -72,7 +87,7 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
       const int used = std::min<int>(width, block.variables - chunk * width);
       double* const first = to + std::size_t(chunk) * width * steps.chunk;
       const auto spread = [&](const double* from, std::size_t step, int n, double* row) {
-        spread_cells(from, step, n, used, row, steps.chunk);
+        spread_cells<width>(from, step, n, used, row, steps.chunk);
       };
       if (steps.cell[0] == 1)
         gather_chunk<0>(block, around, box, steps, chunk, first, spread);

@@ -178,11 +178,14 @@ Window restricted_window(const TileLayout& l, int face, int part) {
 }  // namespace
 
 TileLayout make_tile_layout(const BlockLayout& block) {
-  return {block, block.lanes, block.chunks};
+  return {block, block.lanes, block.chunks, 0};
 }
 
 TileLayout make_tile_layout_by_variable(const BlockLayout& block) {
-  return {block, 1, block.variables};
+  TileLayout layout{block, 1, block.variables, 0};
+  const std::size_t values = layout.chunk_values(), lines = (values + 7) / 8;
+  layout.gap = (lines | 1) * 8 - values;
+  return layout;
 }
 
 void load_tile(const TileLayout& l, const double* block, double* tile) {

@@ -36,10 +36,11 @@ struct TileLayout {
   BlockLayout block;
   int lanes = 1;
   int chunks = 1;
+  std::size_t gap = 0;  ///< doubles between chunks
 
   [[nodiscard]] AMRBENCH_HD std::size_t row_values() const { return std::size_t(block.cells[0] + 2) * lanes; }
   [[nodiscard]] AMRBENCH_HD std::size_t plane_values() const { return row_values() * (block.cells[1] + 2); }
-  [[nodiscard]] AMRBENCH_HD std::size_t chunk_values() const { return plane_values() * (block.cells[2] + 2); }
+  [[nodiscard]] AMRBENCH_HD std::size_t chunk_values() const { return plane_values() * (block.cells[2] + 2) + gap; }
   /// Doubles of a tile.
   [[nodiscard]] AMRBENCH_HD std::size_t values() const { return chunk_values() * chunks; }
   [[nodiscard]] std::array<std::size_t, 3> strides() const {
@@ -58,7 +59,9 @@ struct TileLayout {
 
 /// Tiles with the lanes of the block (a kernel for all variables of a chunk at once).
 [[nodiscard]] TileLayout make_tile_layout(const BlockLayout& block);
-/// Tiles with one lane: every variable is an array of its own, without padding lanes.
+/// Tiles with one lane: every variable is an array of its own, without padding lanes. Arrays begin an odd number of
+/// cache lines apart: otherwise those of edges 6, 14, 22 and 30 would share the few places that a cache has for one
+/// offset in a page.
 [[nodiscard]] TileLayout make_tile_layout_by_variable(const BlockLayout& block);
 
 /// Doubles from a cell to the next along x, y, z, and from a chunk to the next.

@@ -49,11 +49,10 @@ class PlaneWalk {
   void each_cell(double* u, F f) const {
     const double* const inside = inside_;
     for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
-#pragma omp simd simdlen(8) safelen(8)
-      for (std::ptrdiff_t c = first; c < first + length(); ++c) {
+      each_value(first, length(), [=](std::ptrdiff_t c) {
         const double value = f(c);
         u[c] = inside[c - first] != 0.0 ? value : u[c];
-      }
+      });
     }
   }
   template <int Axis, class F>
@@ -66,11 +65,10 @@ class PlaneWalk {
       for (int z = 0; z < cells_[2]; ++z) {
         const std::ptrdiff_t first = z * plane_ + y * row_;
         if (along == 1) {
-#pragma omp simd simdlen(8) safelen(8)
-          for (std::ptrdiff_t x = 0; x < length; ++x) {
+          each_value(0, length, [=](std::ptrdiff_t x) {
             const double value = f(first + x);
             u[first + x] = x < nx ? value : u[first + x];
-          }
+          });
         } else {
           for (std::ptrdiff_t c = first; c < first + nx; ++c) u[c] = f(c);
         }
@@ -80,14 +78,20 @@ class PlaneWalk {
   template <class F, class G>
   void replace(double* u, F f, G g) const {
     double* const w = work_;
-    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
-#pragma omp simd simdlen(8)
-      for (std::ptrdiff_t c = first; c < first + length(); ++c) w[c] = f(c);
-    }
+    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_)
+      each_value(first, length(), [=](std::ptrdiff_t c) { w[c] = f(c); });
     each_cell(u, [=](std::ptrdiff_t c) { return g(w[c]); });
   }
 
  private:
+  /// f(first), f(first + 1) ... in whole vectors. Known to be of 8, they need no loop for a rest.
+  template <class F>
+  static void each_value(std::ptrdiff_t first, std::ptrdiff_t length, F f) {
+    for (std::ptrdiff_t v = first; v < first + length; v += 8) {
+#pragma omp simd simdlen(8) safelen(8)
+      for (std::ptrdiff_t k = 0; k < 8; ++k) f(v + k);
+    }
+  }
   [[nodiscard]] std::ptrdiff_t length() const {
     return ((cells_[1] - 1) * row_ + cells_[0] + 7) / 8 * 8;
   }
