@@ -11,7 +11,7 @@ namespace amrbench::kernels {
 namespace {
 
 /// Values First and on of a cell, those that are wanted, to arrays `variable` apart. Written out: a loop over lanes
-/// becomes scatters, which are slow, and checks that cost more than a cell.
+/// that is turned into vectors begins with checks that cost more than a cell.
 template <int First, std::size_t... Lane>
 inline void spread_cell(const double* from, int used, double* to, std::size_t variable, std::index_sequence<Lane...>) {
   ((First + int(Lane) < used ? void(to[(First + Lane) * variable] = from[First + Lane]) : void()), ...);
