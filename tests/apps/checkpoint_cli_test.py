@@ -182,13 +182,30 @@ class Checkpoints(unittest.TestCase):
         except OSError:
             return None
 
+    def ended(self, job, folder):
+        """Whether the launcher ended by itself. Open MPI 4.1 may wait for ever at its end once a rank was killed (ompi 7790), when
+        none of them is there any more; ranks that stay are a failure."""
+        end = time.monotonic() + 60
+        gone_since = time.monotonic()
+        while job.poll() is None:
+            now = time.monotonic()
+            if processes(folder):
+                gone_since = now
+                self.assertLess(now, end, "ranks are still there after 60 s")
+            elif now > gone_since + 10:
+                job.kill()
+                job.wait()
+                return False
+            time.sleep(0.01)
+        return True
+
     def test_killed_at_random_moments(self):
         seed = int(os.environ.get("AMRBENCH_SEED", random.SystemRandom().randrange(10**9)))
         print(f"seed of the kills: AMRBENCH_SEED={seed}", flush=True)
         moments = random.Random(seed)
         kills = 50 if FULL else 2
         folder = self.path("killed")
-        done, restarts, runs = 0, 0, 0
+        done, restarts, runs, stuck = 0, 0, 0, 0
         # Slow enough to be hit in the middle: the answer does not depend on work.
         args = ["run", self.config, "--out", folder, "--restart", "auto", "--set", "output.checkpoint=1", "--set",
                 "work.0.factor=300", "--quiet"]
@@ -215,7 +232,7 @@ class Checkpoints(unittest.TestCase):
                     except ProcessLookupError:
                         pass
                 done += 1
-            job.wait(timeout=60)
+            stuck += not self.ended(job, folder)
             while processes(folder):
                 time.sleep(0.01)
             if os.path.exists(os.path.join(folder, "run.csv")):
@@ -228,7 +245,8 @@ class Checkpoints(unittest.TestCase):
         self.expect_same(folder)
         restarts += self.record(folder)["checkpoint"]["restarts"]
         self.assertGreater(restarts, 0)
-        print(f"{kills} kills, {runs + 1} runs to their end, {restarts} restarts in them", flush=True)
+        print(f"{kills} kills, {runs + 1} runs to their end, {restarts} restarts in them; the launcher stuck {stuck} times",
+              flush=True)
 
     def start(self, folder, *more, ranks=2):
         job = subprocess.Popen(command("run", self.config, "--out", folder, "--set", "output.checkpoint=0", "--set",
