@@ -77,8 +77,9 @@ apps::Config random_case(unsigned seed, const std::string& stencil) {
 TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
   const support::Communicator world = support::Communicator::world();
   for (const std::string stencil : {"average27", "mixed"}) {
+    const int all = tests::cases(4, 2);
     int refined = 0;
-    for (unsigned seed = 1; seed <= static_cast<unsigned>(tests::cases(4, 2)); ++seed) {
+    for (unsigned seed = 1; seed <= static_cast<unsigned>(all); ++seed) {
       SCOPED_TRACE(stencil + ", seed " + std::to_string(seed));
       apps::Config config = random_case(seed, stencil);
       config.run.overlap = false;
@@ -102,7 +103,7 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
       }
       omp_set_num_threads(1);
     }
-    EXPECT_GE(refined, 3) << "too few of the random cases had changes of level";
+    EXPECT_GE(refined, all - 1) << "too few of the random cases had changes of level";
   }
 }
 
