@@ -73,7 +73,7 @@ bool WeightedWideRound<T, Dim>::cut(const T* points, const UnitWeights& weights,
   if (cut_by(points, weights, tree, watch, times)) return true;
   if (!Quantiles<T, Dim>::available()) return false;
   room.resize_discard(n_ * Dim);
-  quantiles_.spread(points, n_, true, room.data());
+  quantiles_.spread(points, n_, room.data());
   watch.mark(&times.sample_s);
   times.quantiles = true;
   exact_ = points;

@@ -54,18 +54,13 @@ void Quantiles<T, Dim>::sort() {
 }
 
 template <class T, int Dim>
-void Quantiles<T, Dim>::spread(const T* points, std::uint64_t n, bool fine, T* fractions) {
-  constexpr std::uint32_t kCount = kQuantiles<T>;
+void Quantiles<T, Dim>::spread(const T* points, std::uint64_t n, T* fractions) {
   const cudaStream_t stream = stream_.get();
   sample_.resize_discard(kQuantileSample);
   sorted_.resize_discard(std::size_t{kQuantileSample} * Dim);
-  uneven_.resize_discard(std::size_t{kCount} * Dim);
   quantile_sample_kernel<T, Dim><<<kSampleBlocks, 256, 0, stream>>>(points, n, sample_.data());
   cuda_check_launch("quantile_sample_kernel");
   sort();
-  quantile_uneven_kernel<T, Dim>
-      <<<blocks_of(kCount * Dim, 128), 128, 0, stream>>>(sorted_.data(), fine, uneven_.data());
-  cuda_check_launch("quantile_uneven_kernel");
   allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
   spread_kernel<T, Dim>
       <<<multiprocessors(), kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), fractions);

@@ -11,11 +11,6 @@ constexpr int kSpreadThreads = 1024;
 template <class T, int Dim>
 constexpr std::size_t kSpreadShared = Dim*(kQuantiles<T> + 1) * (Dim * sizeof(T) + sizeof(std::uint32_t));
 
-/// How far, in parts of a stretch, fractions may be from the share of points, and how many of the sample's points may
-/// have the same fraction.
-constexpr float kUneven = 0.25F;
-constexpr int kMostEqual = 2;
-
 /// A point at random out of each of equal stretches, in ascending order of numbers; fewer points are taken repeatedly.
 template <class T, int Dim>
 __global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, OrbPoint<T, Dim>* sample) {
@@ -58,39 +53,6 @@ __device__ inline float share_between(const OrbPoint<T, Dim>& a, const OrbPoint<
   return 0;
 }
 
-template <int Axis, class T, int Dim>
-__device__ inline bool is_uneven(const OrbPoint<T, Dim>* sorted, std::uint32_t k) {
-  using Table = QuantileTable<T, Dim>;
-  const OrbPoint<T, Dim>* const from = sorted + std::uint64_t{k} * Table::kEach;
-  const OrbPoint<T, Dim> a = from[0];
-  const OrbPoint<T, Dim> b = from[k + 1 < Table::kCount ? Table::kEach : Table::kEach - 1];
-  float before = -1;
-  int equal = 1;
-  for (std::uint32_t j = 1; j < Table::kEach; ++j) {
-    const float share = share_between<Axis>(a, b, from[j]);
-    equal = share == before ? equal + 1 : 1;
-    if (equal > kMostEqual || fabsf(share - static_cast<float>(j) / Table::kEach) > kUneven) return true;
-    before = share;
-  }
-  return false;
-}
-
-/// A thread a stretch between quantiles: are fractions there far from the share of the sample's points, or equal?
-template <class T, int Dim>
-__global__ void quantile_uneven_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, bool fine, std::uint8_t* uneven) {
-  constexpr std::uint32_t kCount = kQuantiles<T>;
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= kCount * Dim) return;
-  const std::uint32_t axis = i / kCount;
-  const std::uint32_t k = i % kCount;
-  const OrbPoint<T, Dim>* const along = sorted + std::uint64_t{axis} * kQuantileSample;
-  bool result = false;
-  if (axis == 0) result = is_uneven<0>(along, k);
-  if (axis == 1) result = is_uneven<1>(along, k);
-  if (Dim == 3 && axis == 2) result = is_uneven<Dim - 1>(along, k);
-  uneven[i] = fine && result ? 1 : 0;
-}
-
 /// An axis' quantiles in shared memory.
 template <class T, int Dim>
 struct SharedQuantiles {
@@ -130,23 +92,15 @@ struct SharedQuantiles {
 
 /// The fraction of p on the axis.
 template <int Axis, class T, int Dim>
-__device__ inline T fraction_on(unsigned char* memory, const QuantileTable<T, Dim>& table, const OrbPoint<T, Dim>& p) {
-  using Table = QuantileTable<T, Dim>;
+__device__ inline T fraction_on(unsigned char* memory, const OrbPoint<T, Dim>& p) {
+  constexpr std::uint32_t kCount = kQuantiles<T>;
   const SharedQuantiles<T, Dim> quantiles(memory, Axis);
   std::uint32_t k = 0;
 #pragma unroll 1
-  for (std::uint32_t step = Table::kCount / 2; step > 0; step /= 2)
+  for (std::uint32_t step = kCount / 2; step > 0; step /= 2)
     if (quantiles.template not_after<Axis>(k + step, p)) k += step;
-  if (table.uneven[Axis * Table::kCount + k] == 0)
-    return (static_cast<float>(k) + share_between<Axis>(quantiles.get(k), quantiles.get(k + 1), p)) *
-           (1.0F / Table::kCount);
-  const OrbPoint<T, Dim>* const along = table.sorted + std::uint64_t{Axis} * kQuantileSample;
-  std::uint32_t i = k * Table::kEach;
-#pragma unroll 1
-  for (std::uint32_t step = Table::kEach / 2; step > 0; step /= 2)
-    if (!orb_before(p, along[i + step], Axis)) i += step;
-  const float share = share_between<Axis>(along[i], along[min(i + 1, kQuantileSample - 1U)], p);
-  return (static_cast<float>(i) + share) * (1.0F / kQuantileSample);
+  const float share = share_between<Axis>(quantiles.get(k), quantiles.get(k + 1), p);
+  return (static_cast<float>(k) + share) * (1.0F / kCount);
 }
 
 /// Fractions of all points. Blocks stay, one a multiprocessor. Bytes a point: 24 of 12.
@@ -170,9 +124,9 @@ __global__ void __launch_bounds__(kSpreadThreads, 1)
 #pragma unroll
       for (int a = 0; a < Dim; ++a) p.x[a] = x[j][a];
       p.id = static_cast<std::uint32_t>(i + j);
-      x[j][0] = fraction_on<0>(memory, table, p);
-      x[j][1] = fraction_on<1>(memory, table, p);
-      if constexpr (Dim == 3) x[j][Dim - 1] = fraction_on<Dim - 1>(memory, table, p);
+      x[j][0] = fraction_on<0>(memory, p);
+      x[j][1] = fraction_on<1>(memory, p);
+      if constexpr (Dim == 3) x[j][Dim - 1] = fraction_on<Dim - 1>(memory, p);
     }
     for (int j = 0; j < 4 && i + j < n; ++j)
 #pragma unroll

@@ -28,19 +28,16 @@ struct QuantileTable {
   static constexpr std::uint32_t kCount = kQuantiles<T>;
   static constexpr std::uint32_t kEach = kQuantileSample / kCount;
   const OrbPoint<T, Dim>* sorted = nullptr;  ///< [axis][kQuantileSample]; id: the point's number
-  const std::uint8_t* uneven = nullptr;      ///< [axis][kCount]: of the points from each quantile to the next one
 
   /// The coordinate at a fraction.
   __device__ T coordinate(float fraction, int axis) const {
     if (sorted == nullptr) return static_cast<T>(fraction);
     const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
-    const auto k = min(static_cast<std::uint32_t>(fraction * kCount), kCount - 1U);
-    const std::uint32_t each = uneven[axis * kCount + k] != 0 ? 1U : kEach;
-    const float at = fraction * static_cast<float>(kQuantileSample / each);
-    const auto i = min(static_cast<std::uint32_t>(at), kQuantileSample / each - 1U);
-    const auto from = order_key(along[i * each].x[axis]);
-    const auto to = order_key(along[min((i + 1) * each, kQuantileSample - 1U)].x[axis]);
-    const double share = static_cast<double>(at - static_cast<float>(i));
+    const float at = fraction * static_cast<float>(kCount);
+    const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
+    const auto from = order_key(along[k * kEach].x[axis]);
+    const auto to = order_key(along[min((k + 1) * kEach, kQuantileSample - 1U)].x[axis]);
+    const double share = static_cast<double>(at - static_cast<float>(k));
     return key_coordinate(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
   }
 };
@@ -51,17 +48,15 @@ class Quantiles {
   explicit Quantiles(const support::CudaStream& stream) : stream_(stream) {}
   /// Has the device the shared memory for quantiles? Those of compute capability 9.0 have.
   [[nodiscard]] static bool available();
-  /// Fractions of n points, Dim values each. fine: tells points apart where very many of them lie in few spots, for
-  /// twice the time there. Both aligned to 16 bytes.
-  void spread(const T* points, std::uint64_t n, bool fine, T* fractions);
-  [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data(), uneven_.data()}; }
+  /// Fractions of n points, Dim values each. Both aligned to 16 bytes.
+  void spread(const T* points, std::uint64_t n, T* fractions);
+  [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data()}; }
 
  private:
   void sort();
 
   const support::CudaStream& stream_;
   support::DeviceBuffer<OrbPoint<T, Dim>> sample_, sorted_;
-  support::DeviceBuffer<std::uint8_t> uneven_;
   support::DeviceBuffer<std::uint64_t> keys_[2];
   support::DeviceBuffer<std::uint32_t> order_[2];
   support::DeviceBuffer<unsigned char> temporary_;

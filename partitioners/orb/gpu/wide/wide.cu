@@ -129,7 +129,7 @@ bool WideRound<T, Dim>::cut(const T* points, support::DeviceBuffer<T>& room, Orb
   if (cut_by(points, tree, watch, times)) return true;
   if (!Quantiles<T, Dim>::available()) return false;
   room.resize_discard(n_ * Dim);
-  quantiles_.spread(points, n_, false, room.data());
+  quantiles_.spread(points, n_, room.data());
   watch.mark(&times.sample_s);
   times.quantiles = true;
   exact_ = points;
