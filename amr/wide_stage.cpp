@@ -90,10 +90,8 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   kernels::CellBox all{{-1, -1, -1}, rows_.layout.cells};
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
-  kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile);
   const kernels::Surroundings ahead = halo_.around(fields, next);
-  for (int chunk = 0; chunk < rows_.layout.chunks; ++chunk)
-    kernels::prefetch_rows(rows_.layout, ahead, chunk, 0, rows_.rows);
+  kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile, &ahead);
   if (rows_.layout.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
     for (std::size_t k = 0; k < rows_.layout.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());

@@ -44,29 +44,78 @@ void spread_cells(const double* from, std::size_t step, int n, int used, double*
   }
 }
 
-/// One chunk's cells of the box, in rows along axis `Along`, 0 or 1.
-template <int Along, class CopyRow>
-void gather_chunk(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
-                  int chunk, double* to, const CopyRow& copy) {
-  constexpr int kBeside = 1 - Along;
-  const auto side = [&](int c, int axis) { return c < 0 ? -1 : c < block.cells[axis] ? 0 : 1; };
-  const auto first = [&](int d, int axis) { return d < 0 ? -1 : d == 0 ? 0 : block.cells[axis]; };
-  std::array<int, 3> d{}, c{};
-  for (c[2] = box.low[2]; c[2] < box.high[2]; ++c[2]) {
-    d[2] = side(c[2], 2);
-    for (c[kBeside] = box.low[kBeside]; c[kBeside] < box.high[kBeside]; ++c[kBeside]) {
-      d[kBeside] = side(c[kBeside], kBeside);
-      double* const row = to + std::size_t(c[kBeside] - box.low[kBeside]) * steps.cell[kBeside] +
-                          std::size_t(c[2] - box.low[2]) * steps.cell[2];
-      for (c[Along] = box.low[Along]; c[Along] < box.high[Along];) {
-        const int at = c[Along];
-        d[Along] = side(at, Along);
-        const int end = d[Along] < 0 ? 0 : d[Along] == 0 ? std::min(box.high[Along], block.cells[Along]) : at + 1;
-        const Piece& piece = around.piece(d[0], d[1], d[2]);
-        copy(piece.at(c[0] - first(d[0], 0), c[1] - first(d[1], 1), c[2] - first(d[2], 2)) + chunk * piece.steps->chunk,
-             piece.steps->cell[Along], end - at, row + std::size_t(at - box.low[Along]) * steps.cell[Along]);
-        c[Along] = end;
+/// How far ahead planes are fetched, in values: far enough that they come in time, near enough that they stay.
+constexpr std::size_t kGatherLead = 2048;
+
+/// The part of a box's planes that lies in the pieces at (dx, dy): so many cells along x and y, from cell `first` of
+/// the piece and `at` of the box on.
+struct BoxPart {
+  int dx, dy;
+  std::array<int, 2> first, count, at;
+};
+
+/// Up to nine of them, in the order of a plane's rows.
+struct BoxParts {
+  std::array<BoxPart, 9> parts;
+  int size = 0;
+
+  BoxParts(const BlockLayout& block, const CellBox& box) {
+    for (int dy = -1; dy <= 1; ++dy) {
+      for (int dx = -1; dx <= 1; ++dx) {
+        BoxPart part{dx, dy, {}, {}, {}};
+        for (int axis = 0; axis < 2; ++axis) {
+          const int d = axis == 0 ? dx : dy, n = block.cells[axis];
+          const int begin = d < 0 ? -1 : d == 0 ? 0 : n, end = d < 0 ? 0 : d == 0 ? n : n + 1;
+          const int low = std::max(begin, box.low[axis]);
+          part.first[axis] = low - begin;
+          part.count[axis] = std::min(end, box.high[axis]) - low;
+          part.at[axis] = low - box.low[axis];
+        }
+        if (part.count[0] > 0 && part.count[1] > 0) parts[size++] = part;
       }
+    }
+  }
+};
+
+/// One plane of a chunk.
+struct GatherPlane {
+  const Surroundings* around;
+  int chunk, z;
+
+  /// Its first cell of a part.
+  [[nodiscard]] const double* first_of(const BoxPart& part, const BlockLayout& block, const Piece*& piece) const {
+    const int dz = z < 0 ? -1 : z < block.cells[2] ? 0 : 1;
+    piece = &around->piece(part.dx, part.dy, dz);
+    return piece->at(part.first[0], part.first[1], dz == 0 ? z : 0) + chunk * piece->steps->chunk;
+  }
+};
+
+/// Asks for n cells.
+inline void fetch_cells(const double* from, std::size_t step, int n, std::size_t lanes) {
+  if (step == lanes) return prefetch_values(from, n * lanes);
+  for (int k = 0; k < n; ++k, from += step) prefetch_values(from, lanes);
+}
+
+/// Copies one plane's cells of a box, in rows along axis `Along`, 0 or 1, and asks for those of `ahead` (null: none),
+/// row by row: more at once than a core can wait for would be dropped. copy(from, step, n, to): n cells of a row.
+template <int Along, class CopyRow>
+void gather_plane(const BlockLayout& block, const BoxParts& parts, const GatherPlane& plane, const GatherPlane* ahead,
+                  const PieceSteps& steps, double* to, const CopyRow& copy) {
+  constexpr int kBeside = 1 - Along;
+  for (int k = 0; k < parts.size; ++k) {
+    const BoxPart& part = parts.parts[k];
+    const Piece *piece = nullptr, *coming = nullptr;
+    const double* from = plane.first_of(part, block, piece);
+    const double* next = ahead != nullptr ? ahead->first_of(part, block, coming) : nullptr;
+    double* row = to + part.at[0] * steps.cell[0] + part.at[1] * steps.cell[1];
+    for (int r = 0; r < part.count[kBeside]; ++r) {
+      if (next != nullptr) {
+        fetch_cells(next, coming->steps->cell[Along], part.count[Along], block.lanes);
+        next += coming->steps->cell[kBeside];
+      }
+      copy(from, piece->steps->cell[Along], part.count[Along], row);
+      from += piece->steps->cell[kBeside];
+      row += steps.cell[kBeside];
     }
   }
 }
@@ -74,27 +123,39 @@ void gather_chunk(const BlockLayout& block, const Surroundings& around, const Ce
 }  // namespace
 
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
-                  int lanes, double* to) {
-  for (int chunk = 0; chunk < block.chunks; ++chunk) {
-    with_lanes(block.lanes, [&](auto width) {
+                  int lanes, double* to, const Surroundings* next) {
+  const BoxParts parts(block, box);
+  const int planes = box.high[2] - box.low[2], all = planes * block.chunks;
+  const std::size_t values = std::size_t(box.high[0] - box.low[0]) * (box.high[1] - box.low[1]) * block.lanes;
+  const int lead = int(std::clamp<std::size_t>(kGatherLead / values, 1, std::size_t(all)));
+  const auto plane_of = [&](const Surroundings& s, int k) {
+    return GatherPlane{&s, k / planes, box.low[2] + k % planes};
+  };
+  with_lanes(block.lanes, [&](auto width) {
+    for (int k = 0; k < all; ++k) {
+      const GatherPlane plane = plane_of(around, k);
+      const GatherPlane coming =
+          k + lead < all || next == nullptr ? plane_of(around, (k + lead) % all) : plane_of(*next, k + lead - all);
+      const GatherPlane* const ahead = next != nullptr ? &coming : nullptr;
+      double* const first =
+          to + plane.chunk * block.lanes / lanes * steps.chunk + (plane.z - box.low[2]) * steps.cell[2];
       if (lanes == width && steps.cell[0] == std::size_t(width)) {
-        gather_chunk<0>(block, around, box, steps, chunk, to + chunk * steps.chunk,
+        gather_plane<0>(block, parts, plane, ahead, steps, first,
                         [&](const double* from, std::size_t, int n, double* row) {
                           std::memcpy(row, from, std::size_t(n) * width * sizeof(double));
                         });
-        return;
+        continue;
       }
-      const int used = std::min<int>(width, block.variables - chunk * width);
-      double* const first = to + std::size_t(chunk) * width * steps.chunk;
+      const int used = std::min<int>(width, block.variables - plane.chunk * width);
       const auto spread = [&](const double* from, std::size_t step, int n, double* row) {
         spread_cells<width>(from, step, n, used, row, steps.chunk);
       };
       if (steps.cell[0] == 1)
-        gather_chunk<0>(block, around, box, steps, chunk, first, spread);
+        gather_plane<0>(block, parts, plane, ahead, steps, first, spread);
       else
-        gather_chunk<1>(block, around, box, steps, chunk, first, spread);
-    });
-  }
+        gather_plane<1>(block, parts, plane, ahead, steps, first, spread);
+    }
+  });
 }
 
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
@@ -120,14 +181,6 @@ void prefetch_beside(const BlockLayout& block, const Surroundings& around, int c
       ++z;
     }
   }
-}
-
-void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
-  const Piece& own = around.piece(0, 0, 0);
-  const double* const values = own.values + chunk * own.steps->chunk;
-  for (std::size_t k = begin * block.row_values(); k < end * block.row_values(); k += 8)
-    __builtin_prefetch(values + k, 0, 2);
-  prefetch_beside(block, around, chunk, begin, end);
 }
 
 TileLayout make_face_tile_layout(const BlockLayout& block, int axis) {

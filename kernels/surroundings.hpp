@@ -40,16 +40,15 @@ struct CellBox {
   std::array<int, 3> low, high;
 };
 /// Copies the cells of `box` around a block: the first one to `to`, the others by `steps` from there, with the block's
-/// lanes or variable by variable (lanes = 1; padding lanes are left out). Thread-safe on distinct targets. O(cells *
-/// variables).
+/// lanes or variable by variable (lanes = 1; padding lanes are left out). next: the block from which the same box is
+/// gathered after this one; planes are then asked for some way ahead, its first ones last. Thread-safe on distinct
+/// targets. O(cells * variables).
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
-                  int lanes, double* to);
+                  int lanes, double* to, const Surroundings* next = nullptr);
 
 /// Asks for what lies beside rows [begin, end) of a chunk of a block, counted through its planes, edges and corners
 /// included, to be in the second-level cache when it is wanted.
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
-/// The same, and the rows themselves.
-void prefetch_rows(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
 
 /// Tiles of two layers, the last one of a block and the first one behind it across `axis`: coordinates -1 and 0. Pieces
 /// of faces are packed from and unpacked to such a tile as if it were a whole one.
