@@ -81,6 +81,12 @@ class Cli(unittest.TestCase):
             status, out, err = run(*args, env=broken)
             self.assertEqual((status, err), (0, ""), args)
 
+    def test_one_process_needs_no_folder_of_mpi(self):
+        # Open MPI's would be removed by whichever of two commands ends first, while the other one begins.
+        status, out, err = run("partition", "--input", "grid:4x4x4", "--parts", "2", "--method", "morton",
+                               env={"TMPDIR": "/dev/null/none"})
+        self.assertEqual((status, err), (0, ""), out)
+
     def test_bad_command_lines(self):
         self.refused(says="A subcommand is required")
         self.refused("rnu", says="rnu: unknown subcommand; did you mean run?")
