@@ -80,8 +80,8 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
   }
 }
 
-void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, std::int32_t next,
-                          Scratch& scratch) const {
+void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, const kernels::Surroundings& around,
+                          const kernels::Surroundings& next, Scratch& scratch) const {
   const bool swapped = kernels::mixed_swaps_axes(stage);
   kernels::TileLayout layout = tile_;
   if (swapped) std::swap(layout.block.cells[0], layout.block.cells[1]);
@@ -90,8 +90,7 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   kernels::CellBox all{{-1, -1, -1}, rows_.layout.cells};
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
-  const kernels::Surroundings ahead = halo_.around(fields, next);
-  kernels::gather_cells(rows_.layout, halo_.around(fields, i), all, steps, layout.lanes, tile, &ahead);
+  kernels::gather_cells(rows_.layout, around, all, steps, layout.lanes, tile, &next);
   if (rows_.layout.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
     for (std::size_t k = 0; k < rows_.layout.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
@@ -101,8 +100,13 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
 void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
                           Scratch& scratch) const {
   if (stencil_ == WideStencil::average27) return average_group(fields, blocks, summing, scratch);
+  scratch.ring.resize(2);
+  scratch.ring[0] = halo_.around(fields, blocks.front());
   for (std::size_t k = 0; k < blocks.size(); ++k) {
-    mix_block(fields, stage, blocks[k], blocks[std::min(k + 1, blocks.size() - 1)], scratch);
+    const kernels::Surroundings& around = scratch.ring[k % 2];
+    kernels::Surroundings& next = scratch.ring[(k + 1) % 2];
+    next = k + 1 < blocks.size() ? halo_.around(fields, blocks[k + 1]) : around;
+    mix_block(fields, stage, blocks[k], around, next, scratch);
     if (summing) kernels::sum_block(rows_.layout, fields.output(blocks[k]), *scratch.sum);
   }
 }

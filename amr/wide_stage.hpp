@@ -52,7 +52,8 @@ class WideStage final : public Stage<3> {
   void run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
   void average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing, Scratch& scratch) const;
-  void mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, std::int32_t next, Scratch& scratch) const;
+  void mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, const kernels::Surroundings& around,
+                 const kernels::Surroundings& next, Scratch& scratch) const;
 
   WideStencil stencil_;
   StageOptions options_;

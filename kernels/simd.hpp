@@ -108,11 +108,11 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Asks for n >= 1 values to be in the second-level cache.
+/// Asks for n >= 1 values to be in the second-level cache. See kernels/surroundings.cpp before you call it from a
+/// function that does nothing else.
 inline void prefetch_values(const double* p, std::size_t n) {
   for (std::size_t k = 0; k + 1 < n; k += 8) __builtin_prefetch(p + k, 0, 2);
   __builtin_prefetch(p + n - 1, 0, 2);  // they need not begin with a line
-  asm volatile("");                     // GCC drops calls of functions that only fetch
 }
 
 inline void stream_fence() {

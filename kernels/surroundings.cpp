@@ -90,10 +90,16 @@ struct GatherPlane {
   }
 };
 
+/// prefetch_values() in functions that only fetch: GCC takes those for functions without effect, and drops their calls.
+inline void fetch_values(const double* from, std::size_t n) {
+  prefetch_values(from, n);
+  asm volatile("");
+}
+
 /// Asks for n cells.
 inline void fetch_cells(const double* from, std::size_t step, int n, std::size_t lanes) {
-  if (step == lanes) return prefetch_values(from, n * lanes);
-  for (int k = 0; k < n; ++k, from += step) prefetch_values(from, lanes);
+  if (step == lanes) return fetch_values(from, n * lanes);
+  for (int k = 0; k < n; ++k, from += step) fetch_values(from, lanes);
 }
 
 /// Copies one plane's cells of a box, in rows along axis `Along`, 0 or 1, and asks for those of `ahead` (null: none),
@@ -162,7 +168,7 @@ void prefetch_beside(const BlockLayout& block, const Surroundings& around, int c
   const std::size_t row = (block.row_values() + 7) / 8 * 8, lanes = block.lanes;  // rows are read in whole vectors
   const auto& n = block.cells;
   const auto ask = [chunk](const Piece& piece, int y, int z, std::size_t values) {
-    prefetch_values(piece.at(0, y, z) + chunk * piece.steps->chunk, values);
+    fetch_values(piece.at(0, y, z) + chunk * piece.steps->chunk, values);
   };
   const auto ask_row = [&](int dy, int dz, int y, int z) {
     for (int dx = -1; dx <= 1; ++dx) ask(around.piece(dx, dy, dz), y, z, dx == 0 ? row : lanes);
