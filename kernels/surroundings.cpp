@@ -17,6 +17,15 @@ inline void spread_cell(const double* from, int used, double* to, std::size_t va
   ((First + int(Lane) < used ? void(to[(First + Lane) * variable] = from[First + Lane]) : void()), ...);
 }
 
+/// Four cells' values `first` .. 3, those of them that are wanted.
+inline void spread_fours(const double* from, std::size_t step, int first, int used, double* to, std::size_t variable) {
+  std::array<SimdDouble<4>, 4> v;
+  for (int j = 0; j < 4; ++j) v[j] = load<4>(from + j * step);
+  transpose(v);
+  for (int j = first; j < 4; ++j)
+    if (j < used) store<4>(to + j * variable, v[j]);
+}
+
 /// Copies n cells of `Lanes` values, `step` apart, of which `used` are wanted, to rows of one variable, `variable`
 /// apart.
 template <int Lanes>
@@ -27,20 +36,21 @@ void spread_cells(const double* from, std::size_t step, int n, int used, double*
     for (int k = 0; k < n; ++k) spread_cell<0>(from + k * step, used, to + k, variable, kAll);
     return;
   }
-  // Four cells by four variables at a time; the last four cells may be some of those before once more.
+  // Four cells by four variables at a time; the last four cells, or variables, may be some of those before once more.
   constexpr int kFours = Lanes / 4 * 4;
   for (int k = 0; k < n; k += 4) {
     const int cell = std::min(k, n - 4);
-    for (int lane = 0; lane < kFours; lane += 4) {
-      std::array<SimdDouble<4>, 4> v;
-      for (int j = 0; j < 4; ++j) v[j] = load<4>(from + (cell + j) * step + lane);
-      transpose(v);
-      for (int j = 0; j < 4; ++j)
-        if (lane + j < used) store<4>(to + (lane + j) * variable + cell, v[j]);
+    const double* const cells = from + cell * step;
+    if constexpr (Lanes < 4) {
+      for (int j = 0; j < 4; ++j) spread_cell<0>(cells + j * step, used, to + cell + j, variable, kAll);
+    } else {
+      for (int lane = 0; lane < kFours; lane += 4)
+        spread_fours(cells + lane, step, 0, used - lane, to + lane * variable + cell, variable);
+      constexpr int kRest = Lanes - kFours;
+      if constexpr (kRest > 0)
+        spread_fours(cells + Lanes - 4, step, 4 - kRest, used - (Lanes - 4), to + (Lanes - 4) * variable + cell,
+                     variable);
     }
-    for (int j = 0; j < 4; ++j)
-      spread_cell<kFours>(from + (cell + j) * step, used, to + cell + j, variable,
-                          std::make_index_sequence<Lanes - kFours>{});
   }
 }
 
