@@ -45,7 +45,13 @@ void find_segments(const BlockLayout& l, const double* in, FaceWalk<Lanes> faces
 
 /// What stands before the rows of a strip (side 0) and behind them: laid out like the strip, only those cells are set.
 struct Outside {
-  alignas(64) std::array<std::array<double, kMostStripValues + kFlatLength>, 2> side;
+  alignas(64) std::array<std::array<double, kMostStripValues + kFlatLength + kPageValues>, 2> room;
+  std::array<double*, 2> side;
+
+  /// Places the arrays for a strip of results: both are read while those are stored.
+  void place(const double* out) {
+    for (std::size_t k = 0; k < 2; ++k) side[k] = beside_stores(room[k].data(), out, 64 + 128 * k);
+  }
 };
 
 template <int Lanes, bool Sum, bool Stream>
@@ -69,15 +75,19 @@ class FlatChunk {
     Fetched fetched = first_fetched();
     __builtin_prefetch(next_ - 1, 0, 2);  // its first and last vectors reach so far along x
     __builtin_prefetch(next_ + values, 0, 2);
+    outside[0].place(out_);
     fill(outside[0], fetched);
     std::size_t t = 0;
     for (int strip = 0; t < values; ++strip) {
       const std::size_t begin = t, end = std::min(values, begin + rows_.strip * row);
       const std::size_t ahead = begin + rows_.lead * row;
       fetch_ = (ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin;
-      if (end < values) fill(outside[(strip + 1) % 2], fetched);
-      low_ = outside[strip % 2].side[0].data() - begin;
-      high_ = outside[strip % 2].side[1].data() - begin;
+      if (end < values) {
+        outside[(strip + 1) % 2].place(out_ + end);
+        fill(outside[(strip + 1) % 2], fetched);
+      }
+      low_ = outside[strip % 2].side[0] - begin;
+      high_ = outside[strip % 2].side[1] - begin;
       while (t < end) {
         const std::size_t inside = std::min(end, s->end) / kFlatLength * kFlatLength;
         if (t < inside) {
@@ -142,7 +152,7 @@ class FlatChunk {
     const std::size_t row = rows_.layout.row_values();
     const int ny = rows_.layout.cells[1], last = std::min(filled_ + rows_.strip, rows_.rows);
     fetch_beside(fetched, last - filled_);
-    double *low = outside.side[0].data(), *high = outside.side[1].data() + row - Lanes;
+    double *low = outside.side[0], *high = outside.side[1] + row - Lanes;
     while (filled_ < last) {
       const int rows = std::min(last - filled_, ny - filled_y_);
       const double *before = now_.at(0) + filled_y_ * now_.step_y(0), *behind = now_.at(1) + filled_y_ * now_.step_y(1);
