@@ -47,7 +47,10 @@ def run_miniamr(program, options):
                 "--max_blocks", str(MAX_BLOCKS), "--report_perf", "4"])
     total = float(re.search(r"Total time for test: ave, std, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text).group(1))
     times = re.findall(r"^ +Time: ave, stddev, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text, re.M)
-    peak = max(int(kib) for kib in re.findall(r"MAXRSS (\d+)", text)) * 1024
+    peaks = [int(kib) for kib in re.findall(r"MAXRSS (\d+)", text)]
+    if not peaks:
+        fail(1, "mpirun passed on nothing of what /usr/bin/time said (MAXRSS); run it again")
+    peak = max(peaks) * 1024
     return {"total_s": total, "memory_bytes_max_rank": peak, **dict(zip(PHASES, map(float, times)))}
 
 
