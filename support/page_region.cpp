@@ -114,8 +114,27 @@ bool mremap_loses_targets() {
   return ucx != nullptr;
 }
 
+/// ThreadSanitizer does not see mremap: what another thread read where a mapping was would be held against a write
+/// where the next one came to lie.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kMremapIsSeen = false;
+#elif defined(__has_feature)
+constexpr bool kMremapIsSeen = !__has_feature(thread_sanitizer);
+#else
+constexpr bool kMremapIsSeen = true;
+#endif
+
+/// Copies a mapping to `target`, which may be null, and gives the old one back.
+void* copy_to(char* target, void* old, std::size_t old_bytes) {
+  if (target == nullptr) return nullptr;
+  std::memcpy(target, old, old_bytes);
+  munmap(old, old_bytes);
+  return target;
+}
+
 /// Moves and grows a mapping; nullptr when there is no room (the old one then stands untouched).
 void* remap(void* old, std::size_t old_bytes, std::size_t new_bytes) {
+  if (!kMremapIsSeen) return copy_to(new_bytes < kHugePage ? map(new_bytes) : map_aligned(new_bytes), old, old_bytes);
   if (new_bytes < kHugePage || reinterpret_cast<std::uintptr_t>(old) % kHugePage == 0) {
     void* p = mremap(old, old_bytes, new_bytes, new_bytes < kHugePage ? MREMAP_MAYMOVE : 0);
     if (p != MAP_FAILED) return p;
@@ -123,11 +142,7 @@ void* remap(void* old, std::size_t old_bytes, std::size_t new_bytes) {
   }
   char* target = map_aligned(new_bytes);
   if (target == nullptr) return nullptr;
-  if (mremap_loses_targets()) {
-    std::memcpy(target, old, old_bytes);
-    munmap(old, old_bytes);
-    return target;
-  }
+  if (mremap_loses_targets()) return copy_to(target, old, old_bytes);
   void* p = mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, target);
   if (p == MAP_FAILED) {
     munmap(target, new_bytes);
