@@ -15,8 +15,8 @@
 //   entry      a point that stopped at a bracket, in the list of the node's level
 //   code       of a point: the node of the last level that it reached, or the one at whose bracket it stopped
 //   rank       how many of the points at hand stand before a point in the order of rule 1 (rules.hpp)
-//   candidates the entries in the one or two bins of a bracket's histogram between which the cut lies. They are ordered
-//   pivot      the first point right of a cut
+//   candidates the entries in the bins of a bracket's histogram in which the cut lies. They are ordered
+//   pivot      a point beside a cut
 //   resolve    to find a node's exact cut from its bracket's entries and send these on
 //   tile       a stretch of one cell's points that one thread block works on
 //   slot       a cell at the end of a round. Thread blocks, tiles and slots are in the order of the points, so the move
@@ -34,8 +34,6 @@ constexpr int kStoppedCode = 64;
 constexpr int kSlots = 64;
 constexpr int kThreads = 512;
 constexpr unsigned kFull = 0xffffffffU;
-/// Candidates that are ordered in shared memory.
-constexpr unsigned kCandidates = 2048;
 
 template <class T, int Dim>
 constexpr int kItems = sizeof(T) * Dim <= 12 ? 8 : 5;
@@ -55,14 +53,15 @@ template <class T, int Dim>
 struct Node {
   OrbBox<T, Dim> box;
   std::uint32_t count, leaves;
-  std::int32_t known;     ///< box and count are
+  std::int32_t known;     ///< box, count and weight are
   std::int32_t active;    ///< being cut at its level's turn
   std::int32_t resolved;  ///< cut
   std::int32_t axis;
   T cut;
-  std::uint32_t rank;                               ///< of the first right point among the candidates
+  std::uint64_t weight;                             ///< 0 without weights: a cut's target then is a count
+  std::uint64_t weight_before;                      ///< of the node's points before its candidates
+  std::uint32_t before;                             ///< and how many they are
   std::uint32_t candidates_begin, candidates_next;  ///< the node's places among all candidates of its level
-  OrbPoint<T, Dim> pivot;                           ///< first right point; id is its position
 };
 
 /// result = atomicAdd(at, amount) where `wanted`, without a branch. Behind a branch the compiler would copy the result
@@ -73,6 +72,46 @@ __device__ inline void add_where(bool wanted, std::uint32_t* at, std::uint32_t a
                : "r"(wanted ? 1U : 0U), "l"(__cvta_generic_to_global(at)), "r"(amount)
                : "memory");
 }
+/// Adds to a sum of 64 bits kept in two words of shared memory, because an atomic addition of 32 bits is one
+/// instruction there and one of 64 bits a loop. The sum is right once all carries are in.
+__device__ inline void add_in_two_words(std::uint32_t* low, std::uint32_t* high, std::uint64_t weight) {
+  const auto lower = static_cast<std::uint32_t>(weight);
+  const std::uint32_t sum = atomicAdd(low, lower) + lower;
+  const std::uint32_t upper = static_cast<std::uint32_t>(weight >> 32U) + (sum < lower ? 1U : 0U);
+  if (upper != 0U) atomicAdd(high, upper);
+}
+
+__device__ inline void add_weight(std::uint64_t* sum, std::uint64_t weight) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(weight));
+}
+
+/// The least and the greatest of several threads' keys.
+__device__ inline void atomic_max(std::uint32_t* to, std::uint32_t key) {
+  atomicMax(to, key);
+}
+__device__ inline void atomic_max(std::uint64_t* to, std::uint64_t key) {
+  atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
+}
+__device__ inline void atomic_min(std::uint32_t* to, std::uint32_t key) {
+  atomicMin(to, key);
+}
+__device__ inline void atomic_min(std::uint64_t* to, std::uint64_t key) {
+  atomicMin(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
+}
+
+template <class T>
+struct OrderKeyOf;
+template <>
+struct OrderKeyOf<float> {
+  using Key = std::uint32_t;
+};
+template <>
+struct OrderKeyOf<double> {
+  using Key = std::uint64_t;
+};
+template <class T>
+using OrderKey = typename OrderKeyOf<T>::Key;
+
 /// Integers in the order of coordinates; zeros of both signs are equal.
 __device__ inline std::uint32_t order_key(float x) {
   const std::uint32_t bits = __float_as_uint(x + 0.0F);
@@ -89,6 +128,13 @@ __device__ inline float key_coordinate(std::uint32_t key) {
 __device__ inline double key_coordinate(std::uint64_t key) {
   return __longlong_as_double(
       static_cast<long long>(key ^ ((key >> 63U) != 0U ? std::uint64_t{1} << 63U : ~std::uint64_t{0})));
+}
+
+/// The axis whose coordinate decides at a stage of rule 1's order along `axis`.
+template <class T, int Dim>
+__host__ __device__ inline int axis_of_stage(int axis, int stage) {
+  if (stage == 0) return axis;
+  return stage - 1 < axis ? stage - 1 : stage;
 }
 
 /// Which of n cells a tile belongs to: the last one whose first tile is not after it. A binary search.

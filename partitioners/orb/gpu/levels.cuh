@@ -23,19 +23,6 @@ constexpr unsigned kLevelBins = 2048;
 constexpr unsigned kLevelFew = 1024;
 constexpr unsigned kSelectThreads = 256;
 
-template <class T>
-struct OrderKeyOf;
-template <>
-struct OrderKeyOf<float> {
-  using Key = std::uint32_t;
-};
-template <>
-struct OrderKeyOf<double> {
-  using Key = std::uint64_t;
-};
-template <class T>
-using OrderKey = typename OrderKeyOf<T>::Key;
-
 enum class SearchState : std::uint32_t { narrowing, few, done };
 
 /// A cell that a level cuts.
@@ -65,12 +52,6 @@ struct LevelCell {
   std::uint32_t pivot_left;  ///< the pivot is the last left point, else the first right one
   Key last_left, first_right;
 };
-
-template <class T, int Dim>
-__host__ __device__ inline int axis_of_stage(int axis, int stage) {
-  if (stage == 0) return axis;
-  return stage - 1 < axis ? stage - 1 : stage;
-}
 
 /// The widest window of a stage.
 template <class T, int Dim>
@@ -125,33 +106,6 @@ __device__ inline unsigned bin_shift(Key low, Key high) {
   constexpr int kBinBits = 11;
   static_assert(kLevelBins == 1U << static_cast<unsigned>(kBinBits));
   return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
-}
-
-/// Adds to a sum of 64 bits kept in two words of shared memory, because an atomic addition of 32 bits is one
-/// instruction there and one of 64 bits a loop. The sum is right once all carries are in.
-__device__ inline void add_in_two_words(std::uint32_t* low, std::uint32_t* high, std::uint64_t weight) {
-  const auto lower = static_cast<std::uint32_t>(weight);
-  const std::uint32_t sum = atomicAdd(low, lower) + lower;
-  const std::uint32_t upper = static_cast<std::uint32_t>(weight >> 32U) + (sum < lower ? 1U : 0U);
-  if (upper != 0U) atomicAdd(high, upper);
-}
-
-__device__ inline void add_weight(std::uint64_t* sum, std::uint64_t weight) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(weight));
-}
-
-/// The least and the greatest of several threads' keys.
-__device__ inline void atomic_max(std::uint32_t* to, std::uint32_t key) {
-  atomicMax(to, key);
-}
-__device__ inline void atomic_max(std::uint64_t* to, std::uint64_t key) {
-  atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
-}
-__device__ inline void atomic_min(std::uint32_t* to, std::uint32_t key) {
-  atomicMin(to, key);
-}
-__device__ inline void atomic_min(std::uint64_t* to, std::uint64_t key) {
-  atomicMin(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
 }
 
 /// Where points lie, by their numbers unless `placed`.

@@ -4,6 +4,7 @@ namespace amrbench::partitioners::gpu {
 
 template <class T, int Dim>
 Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
+  if (options.weighted) units_ = std::make_unique<WeightUnits>(n, stream_);
   if (wide_suits(n, options)) wide_ = std::make_unique<WideRound<T, Dim>>(n, options, stream_);
   const bool moves = options.points || options.permutation || (wide_ && options.leaves > kWideInner);
   if (moves) points_[0].resize_discard(n * Dim);
@@ -14,11 +15,18 @@ Multiway<T, Dim>::Multiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n
 }
 
 template <class T, int Dim>
-void Multiway<T, Dim>::run(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
+void Multiway<T, Dim>::run(const T* input, const double* weights, std::optional<int> exponent, OrbTree<T, Dim>& tree,
+                           OrbGpuTimes& times) {
   final_ = 0;
   numbered_ = options_.permutation;
   watch_.reset();
   watch_.mark(nullptr);
+  if (units_) {
+    units_->convert(weights, exponent);
+    tree.cells[1].weight = units_->total();
+    tree.weight_unit = units_->unit();
+    watch_.mark(&times.weights_s);
+  }
   std::vector<std::size_t> active;
   if (tree.leaves > 1)
     active.push_back(1);
@@ -26,7 +34,7 @@ void Multiway<T, Dim>::run(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& t
     run_uncut(input);
   times.wide = wide_ && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_wide(input, tree, times, active);
   times.rounds = times.wide ? 1 : 0;
-  const LevelPoints<T> from{times.wide ? points_[final_].data() : input, nullptr,
+  const LevelPoints<T> from{times.wide ? points_[final_].data() : input, units().units,
                             times.wide && numbered_ ? ids_[final_].data() : nullptr, true};
   levels_.run(from,
               {options_.points ? points_[final_].data() : nullptr, options_.permutation ? ids_[final_].data() : nullptr,
@@ -53,11 +61,11 @@ void Multiway<T, Dim>::run_uncut(const T* input) {
 template <class T, int Dim>
 bool Multiway<T, Dim>::run_wide(const T* input, OrbTree<T, Dim>& tree, OrbGpuTimes& times,
                                 std::vector<std::size_t>& active) {
-  if (!wide_->cut(input, points_[1], tree, watch_, times)) return false;
+  if (!wide_->cut(input, units(), points_[1], tree, watch_, times)) return false;
   active = wide_->left();
   if (options_.labels) wide_->label(labels_.data());
   watch_.mark(&times.labels_s);
-  numbered_ = options_.permutation || (options_.labels && !active.empty());
+  numbered_ = options_.permutation || ((options_.labels || options_.weighted) && !active.empty());
   if (options_.points || numbered_ || !active.empty()) final_ = wide_->move(input, points_, numbered_ ? ids_ : nullptr);
   watch_.mark(&times.move_s);
   return true;

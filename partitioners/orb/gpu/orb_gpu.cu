@@ -4,7 +4,6 @@
 #include "partitioners/orb/gpu/multiway.hpp"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/seed.hpp"
-#include "partitioners/orb/gpu/weighted/weighted.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -27,7 +26,6 @@ template <class T, int Dim>
 struct OrbGpu<T, Dim>::Impl {
   std::uint64_t n = 0;
   OrbGpuOptions options;
-  std::unique_ptr<gpu::WeightedMultiway<T, Dim>> weighted;
   std::unique_ptr<gpu::Multiway<T, Dim>> multiway;
   std::unique_ptr<gpu::Seed<T, Dim>> seed;
   OrbTree<T, Dim> tree;
@@ -41,9 +39,7 @@ OrbGpu<T, Dim>::OrbGpu(std::uint64_t n, const OrbGpuOptions& options) : impl_(st
   impl_->options = options;
   if (options.weighted && options.method != "multiway")
     throw support::InputError("the GPU method \"" + std::string(options.method) + "\" takes no weights; multiway does");
-  if (options.weighted)
-    impl_->weighted = std::make_unique<gpu::WeightedMultiway<T, Dim>>(n, options);
-  else if (options.method == "multiway")
+  if (options.method == "multiway")
     impl_->multiway = std::make_unique<gpu::Multiway<T, Dim>>(n, options);
   else if (options.method == "seed-cells")
     impl_->seed = std::make_unique<gpu::Seed<T, Dim>>(n, options, gpu::SeedKernel::cells);
@@ -66,10 +62,8 @@ const OrbTree<T, Dim>& OrbGpu<T, Dim>::run(const T* points, const OrbBox<T, Dim>
     throw std::logic_error("OrbGpu::run: weights must be given where the options say so, and only there");
   impl_->times = {};
   impl_->tree = make_orb_tree<T, Dim>(impl_->options.leaves, box, impl_->n, impl_->n, 1);
-  if (impl_->weighted)
-    impl_->weighted->run(points, weights, weight_exponent, impl_->tree, impl_->times);
-  else if (impl_->multiway)
-    impl_->multiway->run(points, impl_->tree, impl_->times);
+  if (impl_->multiway)
+    impl_->multiway->run(points, weights, weight_exponent, impl_->tree, impl_->times);
   else
     impl_->seed->run(points, impl_->tree, impl_->times);
   return impl_->tree;
@@ -81,17 +75,14 @@ const OrbGpuTimes& OrbGpu<T, Dim>::times() const {
 }
 template <class T, int Dim>
 const T* OrbGpu<T, Dim>::points() const {
-  if (impl_->weighted) return impl_->weighted->points();
   return impl_->multiway ? impl_->multiway->points() : impl_->seed->points();
 }
 template <class T, int Dim>
 const std::uint32_t* OrbGpu<T, Dim>::permutation() const {
-  if (impl_->weighted) return impl_->weighted->permutation();
   return impl_->multiway ? impl_->multiway->permutation() : impl_->seed->permutation();
 }
 template <class T, int Dim>
 const std::uint32_t* OrbGpu<T, Dim>::labels() const {
-  if (impl_->weighted) return impl_->weighted->labels();
   return impl_->multiway ? impl_->multiway->labels() : impl_->seed->labels();
 }
 

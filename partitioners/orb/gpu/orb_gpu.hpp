@@ -27,8 +27,8 @@ namespace amrbench::partitioners {
 /// Ways to do the same, to be timed side by side, and to reach further rounds; results do not depend on them.
 struct OrbGpuTuning {
   bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all are further ones
-  bool again = true;    ///< it cuts once more what it guessed wrong, else further rounds do. Without weights
-  double sigmas = 3.9;  ///< half-width of a bracket in standard deviations. Without weights
+  bool again = true;    ///< it cuts once more what it guessed wrong, else further rounds do
+  double sigmas = 3.9;  ///< half-width of a bracket in standard deviations
   double samples = 1;   ///< size of the wide round's sample, relative to the usual one
 };
 

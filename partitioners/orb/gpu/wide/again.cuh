@@ -1,6 +1,7 @@
 #pragma once
-// The kernel of gpu/wide/wide.cu that walks the points of some cells once more, by their coordinates, after new guesses
-// for these cells. It reads all codes to find those points, and only their coordinates.
+// The kernel of gpu/wide/wide.cu that walks points by their coordinates: with weights all of them at first; and those
+// of some cells once more, after new guesses for these cells. It reads all codes to find those points, and only their
+// coordinates and weights.
 #include "partitioners/orb/gpu/wide/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -14,17 +15,20 @@ constexpr std::uint32_t kAgainQueue = 160;
 template <class T, int Dim>
 struct WidePending {
   T x[Dim];
+  std::uint64_t weight = 0;
   std::uint32_t position = 0;
   std::uint32_t start = 0;  ///< the cell it is in; 0: no point
   bool any = false;         ///< of the warp
 
   /// entry: as queues have them. region_first: the first point of their region.
+  template <bool Weighted>
   __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t entry, std::uint32_t region_first, bool wanted) {
     any = true;
     position = region_first + (entry & 0xffffU);
     start = wanted ? entry >> 16U : 0U;
 #pragma unroll
     for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
+    if constexpr (Weighted) weight = __ldg(reinterpret_cast<const unsigned long long*>(a.weights) + position);
   }
 };
 
@@ -33,28 +37,32 @@ struct WideAgainMemory {
   static constexpr std::size_t kCounts = kWideInner * sizeof(float2);
   static constexpr std::size_t kQueues = kCounts + kWideNodes * sizeof(std::uint32_t);
   static constexpr std::size_t kStart = kQueues + kAgainThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
-  static constexpr std::size_t kBytes = kStart + kWideNodes * sizeof(std::uint16_t);
+  static constexpr std::size_t kWords = kStart + kWideNodes * sizeof(std::uint16_t);  ///< with weights
+  static constexpr std::size_t kBytes = kWords, kWeightedBytes = kWords + 2 * kWideNodes * sizeof(std::uint32_t);
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
   std::uint32_t* queues;  ///< entries: the point's number in its region, and above 16 bits the cell
   std::uint16_t* start;   ///< of each code the cell that is cut once more; else 0
+  std::uint32_t* words;   ///< of weights by code
 
   __device__ explicit WideAgainMemory(unsigned char* memory)
       : table(reinterpret_cast<float2*>(memory)),
         counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
         queues(reinterpret_cast<std::uint32_t*>(memory + kQueues)),
-        start(reinterpret_cast<std::uint16_t*>(memory + kStart)) {}
-  template <class T, int Dim>
+        start(reinterpret_cast<std::uint16_t*>(memory + kStart)),
+        words(reinterpret_cast<std::uint32_t*>(memory + kWords)) {}
+  template <bool Weighted, class T, int Dim>
   __device__ void load(const WideWalk<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
     for (std::uint32_t v = threadIdx.x; v < first; v += kAgainThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) start[v] = cells[v];
+    for (std::uint32_t k = threadIdx.x; Weighted && k < 2 * kWideNodes; k += kAgainThreads) words[k] = 0;
     __syncthreads();
   }
 };
 
 /// Walks the points that were loaded down from their cells. All threads of the warp call.
-template <class T, int Dim>
+template <bool Weighted, class T, int Dim>
 __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
                                     std::uint32_t region, WidePending<T, Dim>& pending) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
@@ -63,27 +71,32 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
   const bool here = pending.start != 0;
   std::uint32_t v = here ? pending.start : first;
   step_to_end<Dim>(s.table, c, v, first);
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, pending.position, v, here);
+  end_walk(a, s.table, SharedSums<Weighted>{s.counts, s.words}, chunks, region, c, pending.position, pending.weight, v,
+           here);
   pending.any = false;
   __syncwarp();
 }
 
-/// The codes of a thread's four points of a group; 0 past the end of the points.
+/// The codes of a thread's four points of a group; 0 past the end of the points. fresh: all others have code 1.
 template <class T, int Dim>
-__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group) {
+__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group, bool fresh) {
   const std::uint64_t i = std::uint64_t{group} * 128 + 4 * (threadIdx.x & 31U);
-  return i < a.n ? reinterpret_cast<const uint2*>(a.codes)[i / 4] : make_uint2(0, 0);
+  if (i >= a.n) return make_uint2(0, 0);
+  if (!fresh) return reinterpret_cast<const uint2*>(a.codes)[i / 4];
+  const auto left = static_cast<std::uint32_t>(min(a.n - i, std::uint64_t{4}));
+  return make_uint2(left > 1 ? 0x10001U : 1U, left > 3 ? 0x10001U : left > 2 ? 1U : 0U);
 }
 
 /// As wide_classify_kernel, but only for points whose code lies in a cell that is cut once more (`cells` names it), and
-/// from that cell on. Bytes a point: 2, and 14 and 18 for those of the cells in question.
-template <class T, int Dim>
+/// from that cell on. fresh: all points have the root's code. Bytes a point: 2, and 14 and 18 for those of the cells in
+/// question; with weights 8 more of each.
+template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kAgainThreads, 1)
-    wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells) {
+    wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells, bool fresh) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   const WideAgainMemory s(memory);
-  s.load(a, cells, first);
+  s.load<Weighted>(a, cells, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
@@ -92,14 +105,14 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
   WideChunks chunks;
   WidePending<T, Dim> pending;
   std::uint32_t queued = 0;
-  uint2 codes = load_codes(a, regions.group);
+  uint2 codes = load_codes(a, regions.group, fresh);
   while (regions.group < groups) {
     const std::uint32_t region = regions.region;
     const std::uint32_t region_first = region * a.turns * 128;
     const std::uint32_t i = regions.group * 128 + 4 * lane - region_first;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
     const bool last = regions.advance() || regions.group >= groups;
-    codes = load_codes(a, regions.group);  // no other warp's walk changes them
+    codes = load_codes(a, regions.group, fresh);  // no other warp's walk changes them
     std::uint32_t start[4];
     bool wanted[4];
     bool any = last;
@@ -120,20 +133,20 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
     queued += ranks.all;
     __syncwarp();
     while (queued >= 32 || (last && queued > 0)) {
-      if (pending.any) walk_pending(a, s, chunks, region, pending);
+      if (pending.any) walk_pending<Weighted>(a, s, chunks, region, pending);
       const std::uint32_t count = min(queued, 32U);
       queued -= count;
-      pending.ask(a, queue[queued + (lane < count ? lane : 0U)], region_first, lane < count);
+      pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], region_first, lane < count);
       __syncwarp();
     }
     if (!last) continue;  // all of a region goes into chunks of its own
-    if (pending.any) walk_pending(a, s, chunks, region, pending);
+    if (pending.any) walk_pending<Weighted>(a, s, chunks, region, pending);
     chunks.leave(a.lists);
   }
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads)
-    if (s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
+    SharedSums<Weighted>{s.counts, s.words}.give(v, a.code_counts, a.code_weights);
 }
 
 }  // namespace amrbench::partitioners::gpu

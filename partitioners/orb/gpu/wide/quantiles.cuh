@@ -1,6 +1,5 @@
 #pragma once
 // Kernels of gpu/wide/quantiles.cu. Words as there.
-#include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/wide/quantiles.hpp"
 #include "partitioners/orb/gpu/wide/walk.cuh"
 

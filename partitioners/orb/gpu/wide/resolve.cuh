@@ -2,14 +2,14 @@
 // Kernels of gpu/wide/wide.cu that resolve the brackets exactly, level by level. Words as in gpu/kernels.cuh and
 // gpu/wide/wide.cuh.
 //
-// In:  the lists and histograms of all levels, the number of points by code.
+// In:  the lists and histograms of all levels, the number and weight of points by code.
 // Out: the exact cut of each node; each entry's list holds the code where the entry ends.
 // A level takes three kernels. prepare, a thread block a node: which bins hold the cut. route, over the level's list:
 // entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
 // candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
 // entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
 // 0 when it was listed again further down. Codes go to the points at the end (gpu/wide/settle.cuh).
-#include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/wide/candidates.cuh"
 #include "partitioners/orb/gpu/wide/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -25,35 +25,51 @@ constexpr int kRouteEach = sizeof(WidePoint<T, Dim>) == 16 ? 4 : 2;
 constexpr std::uint32_t kRouteTogether = 64;
 constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
 
-/// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the bracket
-/// hold the target? And between which bins does the cut lie?
+/// With weights no node has more candidates than one block narrows down soon.
+constexpr std::uint32_t kMostCandidates = 1U << 17U;
+
+/// Sums by code, over all points.
+struct CodeSums {
+  std::uint32_t* counts;
+  std::uint64_t* weights;  ///< null without weights
+};
+
+template <class T, int Dim>
+__device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
+  return {node.count, node.leaves, left_leaves(node.leaves), node.weight};
+}
+
+/// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the search
+/// end inside the bracket? And between which bins does the cut lie?
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     wide_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
-                        const std::uint32_t* __restrict__ code_counts, const WideLists<T, Dim> lists,
-                        Node<T, Dim>* nodes, WideCut* cuts) {
-  __shared__ std::uint32_t sums[kCutThreads / 32];
-  __shared__ std::uint32_t shared_below;
+                        const CodeSums sums, const WideLists<T, Dim> lists, Node<T, Dim>* nodes, WideCut* cuts) {
+  __shared__ CountAndWeight warp_sums[kCutThreads / 32];
+  __shared__ CountAndWeight shared_below;
   __shared__ CutBins found;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
   if (node.resolved != 0 || !guessed_right(node, guesses[v], side_tolerance)) return;
-  std::uint32_t below = 0;  // points known to be in the left child
+  CountAndWeight below{0, 0};  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
   for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
-    for (std::uint32_t k = threadIdx.x; k < count; k += kCutThreads) below += code_counts[begin + k];
-  below = sum_up_to(below, sums);
+    for (std::uint32_t k = threadIdx.x; k < count; k += kCutThreads) {
+      below.count += sums.counts[begin + k];
+      if (sums.weights != nullptr) below.weight += sums.weights[begin + k];
+    }
+  below = sum_up_to(below, warp_sums);
   if (threadIdx.x == kCutThreads - 1) shared_below = below;
   __syncthreads();
-  const auto target = static_cast<std::int64_t>(unit_target(node.count, left_leaves(node.leaves), node.leaves));
-  const std::int64_t rank = target - static_cast<std::int64_t>(shared_below);
-  if (rank < 1 || rank >= static_cast<std::int64_t>(code_counts[v])) return;
   const std::uint32_t n = wide_bins(level);
-  find_cut_bins(lists.bins + wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n, n,
-                static_cast<std::uint32_t>(rank), &found);
-  if (threadIdx.x != 0 || found.inside > code_counts[v]) return;
+  const std::uint64_t begin = wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
+  const bool weighted = lists.bin_weights != nullptr;
+  find_cut_bins({lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr}, n,
+                first_search(goal_of_node(node)), shared_below, weighted ? kMostCandidates : ~0U, &found);
+  if (threadIdx.x != 0 || found.inside == 0 || (weighted && found.inside > kMostCandidates)) return;
   node.candidates_begin = node.candidates_next = atomicAdd(&lists.candidates[level], found.inside);
-  node.rank = static_cast<std::uint32_t>(rank) - found.before;
+  node.before = found.before.count;
+  node.weight_before = found.before.weight;
   node.active = 1;
   cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], level), static_cast<std::uint16_t>(found.first),
              static_cast<std::uint16_t>(found.last), 1U};
@@ -96,22 +112,23 @@ __device__ inline WidePoint<T, Dim> load_listed(const WidePoint<T, Dim>* from) {
 }
 
 /// The entries of a warp's turn: entry 32 j + l of it is the j-th of thread l. Past the list's end: entries of node 0.
-template <class T, int Dim>
+template <class T, int Dim, bool Weighted>
 struct RouteTurn {
   static constexpr int kMine = kRouteEach<T, Dim>;
   static constexpr std::uint32_t kSize = 32 * kMine;
   std::uint32_t node[kMine];
   WidePoint<T, Dim> point[kMine];
+  std::uint64_t weight[kMine];
 
   /// n > 0.
-  __device__ void load(const WidePoint<T, Dim>* points, const std::uint16_t* nodes, std::uint64_t begin,
-                       std::uint32_t n) {
+  __device__ void load(const WideLists<T, Dim>& lists, int level, std::uint64_t begin, std::uint32_t n) {
     const std::uint64_t lane = threadIdx.x & 31U;
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
       const std::uint64_t i = begin + j * 32 + lane;
-      node[j] = i < n ? std::uint32_t{__ldcs(nodes + i)} : 0U;
-      point[j] = load_listed(points + (i < n ? i : 0));
+      node[j] = i < n ? std::uint32_t{__ldcs(lists.nodes[level] + i)} : 0U;
+      point[j] = load_listed(lists.points[level] + (i < n ? i : 0));
+      weight[j] = Weighted ? lists.weights[level][i < n ? i : 0] : 0;
     }
   }
 };
@@ -160,8 +177,16 @@ __device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, con
   __syncwarp();
 }
 
+/// Lists the entry at place `from` of a level again, further down.
+template <bool Weighted, class T, int Dim>
+__device__ inline void list_again(const WideLists<T, Dim>& lists, const float2* table, int level, std::uint32_t from,
+                                  std::uint32_t v, std::uint64_t at) {
+  const WidePoint<T, Dim> point = load_listed(lists.points[level] + from);
+  list_point<Weighted>(lists, table, point.x, point.position, Weighted ? lists.weights[level][from] : 0, v, at);
+}
+
 /// Lists kRouteTogether entries of a warp again, by one atomic in memory for each level. All threads of the warp call.
-template <class T, int Dim>
+template <bool Weighted, class T, int Dim>
 __device__ inline void list_together(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
                                      const uint2* queue) {
   constexpr int kMine = kRouteTogether / 32;
@@ -189,15 +214,14 @@ __device__ inline void list_together(const WideLists<T, Dim>& lists, const Route
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     const std::uint64_t at = std::uint64_t{__shfl_sync(kFull, base, below[j])} + rank[j];
-    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
-    list_point(lists, s.table, point.x, point.position, entry[j].y, at);
+    list_again<Weighted>(lists, s.table, level, entry[j].x, entry[j].y, at);
   }
   __syncwarp();  // what comes next may overwrite the queue
 }
 
 /// Lists what is left in the queues of the block's warps, by one atomic in memory for each level, and adds the block's
 /// counts by code to those of all blocks. All threads call.
-template <class T, int Dim>
+template <bool Weighted, class T, int Dim>
 __device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
                                  std::uint32_t queued, WidePlaces places, std::uint32_t* code_counts) {
   constexpr int kMine = kRouteTogether / 32;
@@ -213,8 +237,7 @@ __device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemo
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (entry[j].y == 0) continue;
-    const WidePoint<T, Dim> point = load_listed(lists.points[level] + entry[j].x);
-    list_point(lists, s.table, point.x, point.position, entry[j].y, places.at(entry[j].y, place[j]));
+    list_again<Weighted>(lists, s.table, level, entry[j].x, entry[j].y, places.at(entry[j].y, place[j]));
   }
   for (std::uint32_t v = threadIdx.x; v < 2U << static_cast<unsigned>(levels); v += kRouteThreads)
     if (s.counts[v] > 0) atomicAdd(&code_counts[v], s.counts[v]);
@@ -236,12 +259,12 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
 
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks as the GPU runs at
 /// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets
-/// another bracket (none at the last level).
-template <class T, int Dim, bool Last>
+/// another bracket (none at the last level); with weights 8 more each time.
+template <class T, int Dim, bool Last, bool Weighted>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
-                      Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint32_t* code_counts) {
-  using Turn = RouteTurn<T, Dim>;
+                      Node<T, Dim>* nodes, std::uint32_t* candidates, const CodeSums sums) {
+  using Turn = RouteTurn<T, Dim, Weighted && !Last>;
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
@@ -252,7 +275,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kRouteWarps * Turn::kSize;
   std::uint64_t begin = (std::uint64_t{blockIdx.x} * kRouteWarps + threadIdx.x / 32) * Turn::kSize;
   Turn turn;
-  turn.load(lists.points[level], lists.nodes[level], begin, n);
+  turn.load(lists, level, begin, n);
   load_tables<Last>(s, level, levels, lists.table, cuts);
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
   __syncthreads();
@@ -261,12 +284,14 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
     float c[Turn::kMine][Dim];
     std::uint32_t node[Turn::kMine];
+    std::uint64_t weight[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
       as_floats(turn.point[j].x, c[j]);
       node[j] = turn.node[j];
+      weight[j] = turn.weight[j];
     }
-    turn.load(lists.points[level], lists.nodes[level], begin + stride, n);  // of the next turn
+    turn.load(lists, level, begin + stride, n);  // of the next turn
     std::uint32_t to[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j)
@@ -276,74 +301,78 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     for (int j = 0; j < Turn::kMine; ++j) {
       const std::uint32_t end = to[j] == 0 ? node[j] : to[j] < first ? 0U : to[j];
       if (begin + j * 32 + (threadIdx.x & 31U) < n) lists.nodes[level][mine + j * 32] = static_cast<std::uint16_t>(end);
-      if (!Last && to[j] != 0) atomicAdd(&s.counts[to[j]], 1U);
+      if (Last || to[j] == 0) continue;
+      atomicAdd(&s.counts[to[j]], 1U);
+      if constexpr (Weighted) add_weight(&sums.weights[to[j]], weight[j]);
     }
     if constexpr (!Last) {
       queue_entries(s, mine, to, first, queued);
       while (queued >= kRouteTogether) {
         queued -= kRouteTogether;
-        list_together(lists, s, level, levels, s.queue + queued);
+        list_together<Weighted>(lists, s, level, levels, s.queue + queued);
       }
     }
   }
-  if constexpr (!Last) route_end(lists, s, level, levels, queued, WidePlaces{taken, base}, code_counts);
+  if constexpr (!Last) route_end<Weighted>(lists, s, level, levels, queued, WidePlaces{taken, base}, sums.counts);
 }
 
-/// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. exact: points
-/// by position, where lists have their fractions; else null.
-template <class T, int Dim>
+/// A node's candidates.
+template <class T, int Dim, bool Weighted>
+struct NodeCandidates {
+  const WidePoint<T, Dim>* points;  ///< the level's list
+  const std::uint64_t* weights;
+  const std::uint32_t* places;  ///< the candidates' in it
+  const T* exact;               ///< points by position, where the list has their fractions; else null
+
+  __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
+    const WidePoint<T, Dim>& listed = points[places[i]];
+    OrbPoint<T, Dim> p;
+    const T* const from = exact != nullptr ? exact + std::uint64_t{listed.position} * Dim : listed.x;
+    for (int a = 0; a < Dim; ++a) p.x[a] = from[a];
+    p.id = listed.position;
+    return p;
+  }
+  __device__ std::uint64_t weight(std::uint32_t i) const { return Weighted ? weights[places[i]] : 0; }
+};
+
+/// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. Where the cut
+/// is not among them the node is left. exact: as in NodeCandidates.
+template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kCutThreads)
     wide_select_kernel(int level, int levels, const T* __restrict__ exact, const WideLists<T, Dim> lists,
                        const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                       Node<T, Dim>* nodes, std::uint32_t* code_counts) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  auto* const found = reinterpret_cast<OrbPoint<T, Dim>*>(memory);
-  __shared__ T last_left;
-  __shared__ OrbPoint<T, Dim> pivot;
+                       Node<T, Dim>* nodes, const CodeSums sums) {
+  __shared__ FewCandidates<T, Dim> few;
+  __shared__ FoundCut<T, Dim> cut;
   __shared__ std::uint32_t taken[kWideLevels];
   __shared__ std::uint32_t base[kWideLevels];
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
   if (node.active == 0 || node.resolved != 0) return;
   const std::uint32_t n = node.candidates_next - node.candidates_begin;
-  const std::uint32_t* const places = candidates + node.candidates_begin;
-  const std::uint32_t rank = node.rank;
+  const NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level],
+                                             candidates + node.candidates_begin, exact};
   const int axis = guesses[v].axis;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
-  const auto listed = [&](std::uint32_t i) {
-    const WidePoint<T, Dim>& point = lists.points[level][places[i]];
-    OrbPoint<T, Dim> p;
-    const T* const from = exact != nullptr ? exact + std::uint64_t{point.position} * Dim : point.x;
-    for (int a = 0; a < Dim; ++a) p.x[a] = from[a];
-    p.id = point.position;
-    return p;
-  };
-  if (n <= kCandidates) {
-    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) found[i] = listed(i);
-    __syncthreads();
-    order_candidates<T, Dim>([&](std::uint32_t i) { return found[i]; }, n, rank, axis, &pivot, &last_left);
-  } else {
-    order_candidates<T, Dim>(listed, n, rank, axis, &pivot, &last_left);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) cut_at(node, nodes + 2 * v, axis, pivot, last_left);
+  find_cut(all, n, axis, goal_of_node(node), {node.before, node.weight_before}, few, &cut);
+  if (!cut.found) return;
+  if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   WidePlaces room{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
-    const OrbPoint<T, Dim> p = n <= kCandidates ? found[i < n ? i : 0] : listed(i < n ? i : 0);
     std::uint32_t to = first;
     std::uint32_t place = 0;
     if (i < n) {
-      const std::uint32_t child = 2 * v + (orb_before(p, pivot, axis) ? 0U : 1U);
-      const WidePoint<T, Dim>& point = lists.points[level][places[i]];
-      to = wide_walk<T, Dim>(lists.table, point.x, child, level + 1, levels);
-      lists.nodes[level][places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
-      atomicAdd(&code_counts[to], 1U);
+      const std::uint32_t child = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
+      to = wide_walk<T, Dim>(lists.table, all.points[all.places[i]].x, child, level + 1, levels);
+      lists.nodes[level][all.places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
+      atomicAdd(&sums.counts[to], 1U);
+      if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
       if (to < first) place = room.take(to);
     }
     room.reserve(lists.sizes, kSizesApart);
-    if (to < first) list_point(lists, lists.table, lists.points[level][places[i]].x, p.id, to, room.at(to, place));
+    if (to < first) list_again<Weighted>(lists, lists.table, level, all.places[i], to, room.at(to, place));
   }
 }
 

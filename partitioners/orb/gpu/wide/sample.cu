@@ -63,16 +63,14 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
 }
 
 template <class T, int Dim>
-void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves,
-                               const QuantileTable<T, Dim>& quantiles) {
+void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles,
+                               const UnitWeights& weights) {
   quantiles_ = quantiles;
+  weights_ = weights;
   clear(met_, kWideLevels, stream_);
   clear(guesses_, kWideNodes, stream_);
   clear(splits_, kWideNodes, stream_);
   clear(bins_, kGuessBins, stream_);
-  at_ = 0;
-  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
-             "cudaMemsetAsync");
   wide_start_kernel<T, Dim><<<blocks_of(kWideInner, 256), 256, 0, stream_.get()>>>(
       box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data(),
       ranges_.data());
@@ -84,8 +82,8 @@ void WideSample<T, Dim>::take(const T* points, const std::uint16_t* codes, const
   at_ = 0;
   cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_[0].size() - size_) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
-  wide_sample_kernel<T, Dim>
-      <<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, n_, size_, codes, start, this->points(), nodes());
+  wide_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, weights_, n_, size_, codes,
+                                                                               start, this->points(), nodes());
   cuda_check_launch("wide_sample_kernel");
 }
 

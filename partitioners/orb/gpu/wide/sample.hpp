@@ -9,15 +9,12 @@
 // gpu/wide/wide.cuh.
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/weight_units.hpp"
 #include "partitioners/orb/gpu/wide/quantiles.hpp"
 #include "partitioners/orb/gpu/wide/wide.cuh"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
-
-/// Half-width of a bracket in standard deviations of the sample's rank, where a missed cut is not tried again. About 1
-/// cut in 100000 is missed, for errors of the cuts above on the same axis add some 7 % to that deviation.
-constexpr double kWideSigmas = 4.75;
 
 /// The level by whose nodes a large sample is sorted. A node's points are a group of the sample; points in none,
 /// because their cell ended above, come last.
@@ -44,10 +41,11 @@ class WideSample {
  public:
   WideSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
-  /// Forgets all nodes; the root, whose box and leaves are known, can be counted. The caller fills in points() and
-  /// nodes() then, or calls take(). quantiles: where points() are fractions.
-  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles);
-  /// A point out of each of equal stretches.
+  /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
+  /// points are fractions. weights: their sum is not 0; or none.
+  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles,
+             const UnitWeights& weights);
+  /// A point out of each of equal stretches, or out of each of equal parts of the weight.
   void take(const T* points) { take(points, nullptr, nullptr); }
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
   /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
@@ -80,6 +78,7 @@ class WideSample {
   int levels_;
   std::uint32_t size_;
   QuantileTable<T, Dim> quantiles_;
+  UnitWeights weights_{};
   bool grouped_;             ///< the sample is sorted before lower levels
   std::uint32_t fours_ = 0;  ///< groups of four points, with room between sorted groups
   int at_ = 0;               ///< the buffers that have it

@@ -187,7 +187,7 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
   std::uint32_t guess = 0;
   const std::uint32_t position = queue.get(at, c, guess);
   const std::uint32_t v = walk_along<Dim>(s.table, c, guess, a.levels);
-  end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, position, v, here);
+  end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, region, c, position, 0, v, here);
   __syncwarp();  // the places in the queue are free
 }
 
@@ -243,7 +243,7 @@ __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s,
 #pragma unroll
     for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
     const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
-    end_walk<T, Dim>(a, s.table, s.counts, chunks, region, c, static_cast<std::uint32_t>(i), v, here);
+    end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, region, c, static_cast<std::uint32_t>(i), 0, v, here);
   }
 }
 
@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
-    if (v > 0 && s.counts[v] > 0) atomicAdd(&a.code_counts[v], s.counts[v]);
+    if (v > 0) SharedSums<false>{s.counts}.give(v, a.code_counts, nullptr);
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -20,6 +20,8 @@ using support::cuda_check_launch;
 /// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
 /// holes.
 constexpr std::size_t kListState = std::size_t{kWideLevels} * (kSizesApart + 1) + 2;
+/// Lists have room for brackets this wide at least, in standard deviations of the sample's rank.
+constexpr double kListSigmas = 4.75;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
 /// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
@@ -67,6 +69,10 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
   grid_.resize_discard(kGridCells);
   start_.resize_discard(kWideNodes);
   bins_.resize_discard(wide_bins_begin(levels_));
+  if (options.weighted) {
+    bin_weights_.resize_discard(bins_.size());
+    code_weights_.resize_discard(kWideNodes);
+  }
   size_lists();
   allow_kernels();
 }
@@ -74,7 +80,7 @@ WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, cons
 template <class T, int Dim>
 void WideRound<T, Dim>::size_lists() {
   list_state_.resize_discard(kListState);
-  const double sigmas = std::max(kWideSigmas, options_.tuning.sigmas);
+  const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
   std::size_t chunks = 0;
   for (int level = 0; level < levels_; ++level) {
     const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
@@ -85,6 +91,8 @@ void WideRound<T, Dim>::size_lists() {
     listed_nodes_[level].resize_discard(lists_.capacity[level]);
     lists_.points[level] = listed_[level].data();
     lists_.nodes[level] = listed_nodes_[level].data();
+    if (options_.weighted) listed_weights_[level].resize_discard(lists_.capacity[level]);
+    lists_.weights[level] = listed_weights_[level].data();
     chunks += lists_.capacity[level] / kWideChunk;
   }
   chunk_regions_.resize_discard(chunks);
@@ -109,22 +117,25 @@ void WideRound<T, Dim>::size_lists() {
   lists_.overflow = list_state_.data() + kListState - 2;
   lists_.holes = list_state_.data() + kListState - 1;
   lists_.bins = bins_.data();
+  lists_.bin_weights = bin_weights_.data();
   lists_.table = sample_.table();
 }
 
 template <class T, int Dim>
 void WideRound<T, Dim>::allow_kernels() {
   allow_shared(wide_classify_kernel<T, Dim>, WideMemory::kBytes);
-  allow_shared(wide_walk_again_kernel<T, Dim>, WideAgainMemory::kBytes);
-  allow_shared(wide_route_kernel<T, Dim, false>, route_shared(kWideLevels - 2, kWideLevels));
+  allow_shared(wide_walk_again_kernel<T, Dim, false>, WideAgainMemory::kBytes);
+  allow_shared(wide_walk_again_kernel<T, Dim, true>, WideAgainMemory::kWeightedBytes);
+  allow_shared(wide_route_kernel<T, Dim, false, false>, route_shared(kWideLevels - 2, kWideLevels));
+  allow_shared(wide_route_kernel<T, Dim, false, true>, route_shared(kWideLevels - 2, kWideLevels));
   allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
-  allow_shared(wide_select_kernel<T, Dim>, kCandidates * sizeof(OrbPoint<T, Dim>));
   allow_move_shared<T, Dim>();
 }
 
 template <class T, int Dim>
-bool WideRound<T, Dim>::cut(const T* points, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree, Stopwatch& watch,
-                            OrbGpuTimes& times) {
+bool WideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room,
+                            OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+  weights_ = weights;
   exact_ = nullptr;
   if (cut_by(points, tree, watch, times)) return true;
   if (!Quantiles<T, Dim>::available()) return false;
@@ -147,6 +158,7 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
   left_.clear();
   std::vector<std::size_t> cells{1};
   int first_level = 0;
+  std::uint64_t before = 2 * n_;  // twice: the first time may leave all points
   auto sigmas = static_cast<float>(options_.tuning.sigmas);
   for (int k = 0;; ++k) {
     if (k == 0)
@@ -163,8 +175,10 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
     watch.mark(&times.resolve_s);
     if (k == 0 && !good) return false;
     times.again = k;
-    const std::vector<std::size_t> before = std::exchange(cells, cells_to_cut_again(tree));
-    const bool stuck = k > 0 && cells == before;
+    cells = cells_to_cut_again(tree);
+    std::uint64_t left = 0;
+    for (const std::size_t v : cells) left += tree.cells[v].count;
+    const bool stuck = 2 * left > std::exchange(before, left);
     if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
     first_level = kWideLevels;
     for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
@@ -201,14 +215,18 @@ void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, con
   clear(nodes_, kWideNodes, stream_);
   clear(cuts_, kWideInner, stream_);
   clear(code_counts_, kWideNodes, stream_);
+  if (options_.weighted) clear(code_weights_, kWideNodes, stream_);
   Node<T, Dim>& root = host_nodes_[1] = {};
   root.box = tree.cells[1].box;
   root.count = static_cast<std::uint32_t>(n_);
+  root.weight = options_.weighted ? tree.cells[1].weight : 0;
   root.leaves = tree.leaves;
   root.known = 1;
   copy_to_device(nodes_.data() + 1, &root, 1, stream_);
-  sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
+  sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{},
+                root.weight > 0 ? weights_ : UnitWeights{});
   sample_.take(points);
+  if (options_.weighted) return;  // the walk needs no places
   clear(density_, Dim * kDenseBins, stream_);
   wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
       sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());
@@ -226,7 +244,7 @@ void WideRound<T, Dim>::restart(const T* points, const std::vector<std::size_t>&
   stream_.synchronize();  // start is about to go
   wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
       start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
-      sample_.table(), code_counts_.data());
+      sample_.table(), code_counts_.data(), code_weights_.data());
   cuda_check_launch("wide_again_kernel");
   sample_.restart(points, codes_.data(), start_.data(), first_level);
 }
@@ -236,15 +254,15 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   const cudaStream_t stream = stream_.get();
   clear(list_state_, kListState, stream_);
   clear(bins_, wide_bins_begin(levels_), stream_);
+  if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
   clear(region_chunks_, std::size_t{regions_} + 1, stream_);
   cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
              "cudaMemsetAsync");
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-  const WideWalk<T, Dim> walk{points, n_, levels_, codes_.data(), code_counts_.data(), region_turns_, lists_};
-  if (again) {
-    wide_walk_again_kernel<T, Dim><<<blocks, kAgainThreads, WideAgainMemory::kBytes, stream>>>(walk, start_.data());
-    return cuda_check_launch("wide_walk_again_kernel");
-  }
+  const WideWalk<T, Dim> walk{
+      points,        n_,    levels_, weights_.units, codes_.data(), code_counts_.data(), code_weights_.data(),
+      region_turns_, lists_};
+  if (again || options_.weighted) return walk_by_coordinates(walk, !again);
   WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
   density_came_.synchronize();  // long ago: the guesses are under way
   for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
@@ -257,29 +275,34 @@ void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, boo
   cuda_check_launch("wide_classify_kernel");
 }
 
+/// fresh: from the root, else from the cells that start_ names.
+template <class T, int Dim>
+void WideRound<T, Dim>::walk_by_coordinates(const WideWalk<T, Dim>& walk, bool fresh) {
+  if (fresh) {
+    std::vector<std::uint16_t> start(kWideNodes, 0);
+    start[1] = 1;
+    copy_to_device(start_.data(), start.data(), start.size(), stream_);
+    stream_.synchronize();  // start is about to go
+  }
+  const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
+  if (options_.weighted)
+    wide_walk_again_kernel<T, Dim, true>
+        <<<blocks, kAgainThreads, WideAgainMemory::kWeightedBytes, stream_.get()>>>(walk, start_.data(), fresh);
+  else
+    wide_walk_again_kernel<T, Dim, false>
+        <<<blocks, kAgainThreads, WideAgainMemory::kBytes, stream_.get()>>>(walk, start_.data(), fresh);
+  cuda_check_launch("wide_walk_again_kernel");
+}
+
 template <class T, int Dim>
 void WideRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
-  const unsigned grid = kRouteBlocks * multiprocessors();
   sums_before(region_chunks_.data(), region_chunks_.data(), std::size_t{regions_} + 1, temporary_, stream_);
   wide_order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
       levels_, lists_, region_chunks_.data(), chunk_order_.data(), chunk_ends_.data());
   cuda_check_launch("wide_order_chunks_kernel");
-  for (int level = first_level; level < levels_; ++level) {
-    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    const bool last = level + 1 == levels_;
-    wide_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(level, levels_, options_.side_tolerance,
-                                                                         sample_.guesses(), code_counts_.data(), lists_,
-                                                                         nodes_.data(), cuts_.data());
-    cuda_check_launch("wide_prepare_kernel");
-    const auto route = last ? wide_route_kernel<T, Dim, true> : wide_route_kernel<T, Dim, false>;
-    route<<<grid, kRouteThreads, route_shared(level, levels_), stream>>>(
-        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), code_counts_.data());
-    cuda_check_launch("wide_route_kernel");
-    wide_select_kernel<T, Dim><<<level_nodes, kCutThreads, kCandidates * sizeof(OrbPoint<T, Dim>), stream>>>(
-        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), code_counts_.data());
-    cuda_check_launch("wide_select_kernel");
-  }
+  for (int level = first_level; level < levels_; ++level)
+    options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
   const std::uint32_t span = region_turns_ * 128;
   wide_settle_kernel<T, Dim>
       <<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
@@ -288,6 +311,24 @@ void WideRound<T, Dim>::resolve(int first_level) {
   wide_settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
       levels_, lists_, chunk_ends_.data(), codes_.data());
   cuda_check_launch("wide_settle_rest_kernel");
+}
+
+template <class T, int Dim>
+template <bool Weighted>
+void WideRound<T, Dim>::resolve_level(int level) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned level_nodes = 1U << static_cast<unsigned>(level);
+  const bool last = level + 1 == levels_;
+  wide_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
+      level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
+  cuda_check_launch("wide_prepare_kernel");
+  const auto route = last ? wide_route_kernel<T, Dim, true, Weighted> : wide_route_kernel<T, Dim, false, Weighted>;
+  route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
+      level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), sums());
+  cuda_check_launch("wide_route_kernel");
+  wide_select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
+      level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), sums());
+  cuda_check_launch("wide_select_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
@@ -308,8 +349,9 @@ bool WideRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::
     const std::size_t v = walk.back();
     walk.pop_back();
     if (v < first_ && nodes[v].resolved != 0) {
-      const std::uint64_t count_left = nodes[2 * v].count;
-      cut_cell(tree, v, nodes[v].axis, nodes[v].cut, count_left, count_left);
+      const Node<T, Dim>& child = nodes[2 * v];
+      const std::uint64_t count_left = child.count;
+      cut_cell(tree, v, nodes[v].axis, nodes[v].cut, count_left, options_.weighted ? child.weight : count_left);
       walk.push_back(2 * v + 1);
       walk.push_back(2 * v);
     } else if (tree.cells[v].leaves > 1) {

@@ -82,6 +82,7 @@ template <class T, int Dim>
 struct WideLists {
   WidePoint<T, Dim>* points[kWideLevels];
   std::uint16_t* nodes[kWideLevels];    ///< whose bracket each point met
+  std::uint64_t* weights[kWideLevels];  ///< of the points; null without weights
   std::uint32_t* regions[kWideLevels];  ///< whose points each chunk has; of whole chunks within the capacity
   std::uint32_t capacity[kWideLevels];
   std::uint32_t* sizes;          ///< [level * kSizesApart]
@@ -90,7 +91,8 @@ struct WideLists {
   std::uint32_t* holes;          ///< entries of node 0, over all levels
   std::uint32_t* candidates;     ///< [level]: how many entries are candidates
   std::uint32_t* bins;
-  const float2* table;  ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
+  std::uint64_t* bin_weights;  ///< null without weights
+  const float2* table;         ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
 
   [[nodiscard]] __device__ std::uint32_t size(int level) const {
     return min(sizes[static_cast<std::uint32_t>(level) * kSizesApart], capacity[level]);
@@ -199,9 +201,9 @@ __device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[D
 }
 
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
-template <class T, int Dim>
+template <bool Weighted, class T, int Dim>
 __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
-                                  std::uint32_t position, std::uint32_t v, std::uint64_t at) {
+                                  std::uint32_t position, std::uint64_t weight, std::uint32_t v, std::uint64_t at) {
   const int level = level_of(v);
   if (at >= lists.capacity[level]) {
     *lists.overflow = 1;
@@ -213,7 +215,12 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
-  atomicAdd(&lists.bins[bin_in_lists(table, x, v, level)], 1U);
+  const std::uint32_t bin = bin_in_lists(table, x, v, level);
+  atomicAdd(&lists.bins[bin], 1U);
+  if constexpr (Weighted) {
+    lists.weights[level][at] = weight;
+    add_weight(&lists.bin_weights[bin], weight);
+  }
 }
 
 /// Places in the lists for the entries of a thread block, by one atomic in memory for each level. All threads of the
@@ -336,21 +343,41 @@ struct WideWalk {
   const T* points;
   std::uint64_t n;
   int levels;
-  std::uint16_t* codes;  ///< room for a multiple of 4
+  const std::uint64_t* weights;  ///< null: none
+  std::uint16_t* codes;          ///< room for a multiple of 4
   std::uint32_t* code_counts;
-  std::uint32_t turns;  ///< in a region
+  std::uint64_t* code_weights;  ///< null without weights
+  std::uint32_t turns;          ///< in a region
   WideLists<T, Dim> lists;
+};
+
+/// Counts codes in shared memory, and weighs them.
+template <bool Weighted>
+struct SharedSums {
+  std::uint32_t* counts;
+  std::uint32_t* words = nullptr;  ///< of weights: the lower one of each code, then the upper ones
+
+  __device__ void add(std::uint32_t v, std::uint64_t weight) const {
+    atomicAdd(&counts[v], 1U);
+    if constexpr (Weighted) add_in_two_words(&words[v], &words[kWideNodes + v], weight);
+  }
+  /// Adds the sums of codes v > 0 to those of all blocks.
+  __device__ void give(std::uint32_t v, std::uint32_t* code_counts, std::uint64_t* code_weights) const {
+    if (counts[v] == 0) return;
+    atomicAdd(&code_counts[v], counts[v]);
+    if constexpr (Weighted) add_weight(&code_weights[v], (std::uint64_t{words[kWideNodes + v]} << 32U) | words[v]);
+  }
 };
 
 /// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted. A point that
 /// reached a leaf gets its code written; one that met a bracket is listed, and its code is written later from the list.
 /// All threads of the warp call.
-template <class T, int Dim>
-__device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, std::uint32_t* counts,
+template <bool Weighted, class T, int Dim>
+__device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, const SharedSums<Weighted>& sums,
                                 WideChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
-                                std::uint32_t v, bool here) {
+                                std::uint64_t weight, std::uint32_t v, bool here) {
   const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
-  if (here) atomicAdd(&counts[v], 1U);
+  if (here) sums.add(v, weight);
   if (here && !listed) a.codes[position] = static_cast<std::uint16_t>(v);
   const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U, region);
   if (!listed) return;
@@ -362,7 +389,7 @@ __device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, 
     else
       x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
   }
-  list_point(a.lists, table, x, position, v, at);
+  list_point<Weighted>(a.lists, table, x, position, weight, v, at);
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -2,7 +2,7 @@
 // The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points. Internal
 // to OrbGpu.
 //
-// In:  n points on the device, the root's box and leaves.
+// In:  n points on the device, their weights where there are any, the root's box and leaves.
 // Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
 // How it is done, and in which files:
 // 1. sample (gpu/wide/sample.*, gpu/wide/groups.cuh): guess all 4095 cuts level by level from histograms of a sample.
@@ -10,8 +10,10 @@
 //    sample says that too many points will meet them, because many coordinates are equal or very close, the round
 //    starts again with fractions instead of coordinates (gpu/wide/quantiles.hpp);
 // 2. walk (gpu/wide/places.cuh, gpu/wide/walk.cuh): every point goes down to a leaf or to a bracket and gets a code of
-//    16 bits; those in brackets are listed with their coordinates;
-// 3. resolve (gpu/wide/resolve.cuh): the exact cuts, level by level, from the lists; codes of the listed points
+//    16 bits; those in brackets are listed with their coordinates. With weights by their coordinates at once
+//    (gpu/wide/again.cuh), for sums of weights take the room of the walk's tables;
+// 3. resolve (gpu/wide/resolve.cuh, gpu/wide/candidates.cuh): the exact cuts, level by level, from the lists; codes of
+// the listed points
 //    (gpu/wide/settle.cuh);
 // 4. again (gpu/wide/again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their
 //    points alone;
@@ -42,9 +44,9 @@ class WideRound {
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
   /// brackets), and the tree is as it was. points: aligned to 16 bytes. room: taken for fractions where they are
-  /// needed.
-  bool cut(const T* points, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree, Stopwatch& watch,
-           OrbGpuTimes& times);
+  /// needed. weights: where options.weighted says so.
+  bool cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree,
+           Stopwatch& watch, OrbGpuTimes& times);
   /// Cells that are no leaves and were not cut.
   [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
   /// Leaves of points; of those in cells that are left: anything.
@@ -60,17 +62,22 @@ class WideRound {
   void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree);
   void restart(const T* points, const std::vector<std::size_t>& cells, int first_level);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
+  void walk_by_coordinates(const WideWalk<T, Dim>& walk, bool fresh);
   void resolve(int first_level);
+  template <bool Weighted>
+  void resolve_level(int level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
   [[nodiscard]] std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const;
   void make_slots(const OrbTree<T, Dim>& tree);
+  [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
   void move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out);
 
   std::uint64_t n_;
   OrbGpuOptions options_;
   const support::CudaStream& stream_;
   int levels_;
-  std::uint32_t first_;                           ///< node of the last level
+  std::uint32_t first_;  ///< node of the last level
+  UnitWeights weights_;
   bool direct_ = false;                           ///< a code names its slot
   std::uint32_t region_turns_ = 1, regions_ = 1;  ///< of the walk
   const T* exact_ = nullptr;                      ///< the points, where what is walked are fractions
@@ -84,12 +91,14 @@ class WideRound {
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<WideCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
+  support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_regions_, chunk_order_, chunk_ends_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;
   support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
+  support::DeviceBuffer<std::uint64_t> listed_weights_[kWideLevels];
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint32_t> density_;

@@ -5,7 +5,9 @@
 #include <cub/device/device_scan.cuh>
 #include <span>
 
-#include "partitioners/orb/gpu/weighted/weighted.hpp"
+#include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/weight_units.hpp"
 #include "partitioners/weights.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -73,21 +75,10 @@ __global__ void __launch_bounds__(kThreadsOfPass)
   if (lane == 0 && all > 0) atomicAdd(total, all);
 }
 
-/// Points in their order; a thread a coordinate.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kThreadsOfPass)
-    gather_points_kernel(const T* __restrict__ points, const std::uint32_t* __restrict__ order, std::uint64_t values,
-                         T* __restrict__ moved) {
-  const std::uint64_t k = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (k >= values) return;
-  const std::uint64_t i = k / Dim;
-  moved[k] = points[std::uint64_t{order[i]} * Dim + (k - i * Dim)];
-}
-
 }  // namespace
 
 WeightUnits::WeightUnits(std::uint64_t n, const support::CudaStream& stream) : n_(n), stream_(stream), host_(1) {
-  units_.resize_discard((n + 3) / 4 * 4);
+  units_.resize_discard(n);
   ends_.resize_discard((n + kWeightGroup - 1) / kWeightGroup);
   findings_.resize_discard(1);
 }
@@ -130,73 +121,5 @@ void WeightUnits::convert(const double* weights, std::optional<int> exponent) {
   total_ = read().total;
   unit_ = std::ldexp(1.0, -*exponent);
 }
-
-template <class T, int Dim>
-WeightedMultiway<T, Dim>::WeightedMultiway(std::uint64_t n, const OrbGpuOptions& options) : n_(n), options_(options) {
-  if (wide_suits(n, options)) wide_ = std::make_unique<WeightedWideRound<T, Dim>>(n, options, stream_);
-  if (options.points) points_.resize_discard(n * Dim);
-  if (options.labels) labels_.resize_discard(n);
-}
-
-template <class T, int Dim>
-void WeightedMultiway<T, Dim>::run(const T* points, const double* weights, std::optional<int> exponent,
-                                   OrbTree<T, Dim>& tree, OrbGpuTimes& times) {
-  watch_.reset();
-  watch_.mark(nullptr);
-  units_.convert(weights, exponent);
-  tree.cells[1].weight = units_.total();
-  tree.weight_unit = units_.unit();
-  watch_.mark(&times.weights_s);
-  std::vector<std::size_t> active;
-  if (tree.leaves > 1) active.push_back(1);
-  const bool wide =
-      wide_ && reinterpret_cast<std::uintptr_t>(points) % 16 == 0 && run_wide(points, tree, times, active);
-  const bool ordered = options_.points || options_.permutation;
-  if (!wide && ordered) {
-    own_order_.resize_discard(n_);
-    order_ = own_order_.data();
-  }
-  if (tree.leaves == 1) {
-    if (ordered) write_numbers(order_, n_, stream_);
-    if (options_.labels) clear(labels_, n_, stream_);
-  }
-  levels_.run({points, units_.data(), wide ? order_ : nullptr, false},
-              {nullptr, ordered ? order_ : nullptr, options_.labels ? labels_.data() : nullptr}, active,
-              options_.side_tolerance, tree, watch_, times);
-  if (options_.points) gather(points);
-  watch_.mark(&times.move_s);
-  stream_.synchronize();
-  watch_.close();
-  times.wide = wide;
-  times.rounds += wide ? 1 : 0;
-  times.total_s = watch_.total();
-}
-
-/// The wide round; false: it cut nothing. active: cells to cut further.
-template <class T, int Dim>
-bool WeightedMultiway<T, Dim>::run_wide(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times,
-                                        std::vector<std::size_t>& active) {
-  if (!wide_->cut(points, {units_.data(), units_.ends()}, points_, tree, watch_, times)) return false;
-  active = wide_->left();
-  if (options_.labels) wide_->label(labels_.data());
-  watch_.mark(&times.labels_s);
-  order_ = nullptr;
-  if (options_.points || options_.permutation || !active.empty()) order_ = wide_->order();
-  watch_.mark(&times.move_s);
-  return true;
-}
-
-template <class T, int Dim>
-void WeightedMultiway<T, Dim>::gather(const T* points) {
-  const std::uint64_t values = n_ * Dim;
-  gather_points_kernel<T, Dim>
-      <<<blocks_of(values, kThreadsOfPass), kThreadsOfPass, 0, stream_.get()>>>(points, order_, values, points_.data());
-  cuda_check_launch("gather_points_kernel");
-}
-
-template class WeightedMultiway<float, 2>;
-template class WeightedMultiway<float, 3>;
-template class WeightedMultiway<double, 2>;
-template class WeightedMultiway<double, 3>;
 
 }  // namespace amrbench::partitioners::gpu

@@ -1,0 +1,219 @@
+#pragma once
+// How one thread block finds a node's cut among its candidates: the points in a few bins of its bracket, in no order,
+// with weights or without (gpu/wide/resolve.cuh).
+//
+// Few candidates are ordered by comparing each with all others, and the cut is read off their weights in that order
+// (weight_search.hpp). Many are narrowed down first, by 256 bins at a time of the first key that tells them apart: the
+// coordinate on the axis, the other coordinates, the point's number.
+#include "partitioners/orb/gpu/cut.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+/// Candidates that are ordered by comparisons.
+constexpr std::uint32_t kFewCandidates = 512;
+
+/// They, in shared memory.
+template <class T, int Dim>
+struct FewCandidates {
+  OrbPoint<T, Dim> points[kFewCandidates];
+  std::uint64_t weights[kFewCandidates];
+  std::uint64_t sorted_weights[kFewCandidates];
+  std::uint16_t order[kFewCandidates];
+  std::uint32_t size;
+};
+
+/// A cut, in shared memory.
+template <class T, int Dim>
+struct FoundCut {
+  using Key = OrderKey<T>;
+  bool found;
+  Parting<T, Dim> parting;
+  CountAndWeight left;  ///< of the cell, what goes left
+  Key last_left,
+      below_first;  ///< keys beside the plane; of the first right one the complement, so that both are maxima
+  T plane;
+};
+
+/// A stretch of candidates in order, in shared memory: the ranges of their keys. Keys are what rule 1 compares one
+/// after another; that of number Dim is the point's own number. The first key that is not the same for all of them says
+/// how they stand.
+template <class T, int Dim>
+struct CandidateWindow {
+  using Key = OrderKey<T>;
+  static constexpr int kKeys = Dim + 1;
+  Key low[kKeys], high[kKeys];
+  Key next_low[kKeys], next_high[kKeys];
+  CutBins found;
+
+  __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
+    return k == Dim ? static_cast<Key>(p.id) : static_cast<Key>(order_key(p.x[axis_of_stage<T, Dim>(axis, k)]));
+  }
+  __device__ bool has(const OrbPoint<T, Dim>& p, int axis) const {
+    bool inside = true;
+#pragma unroll
+    for (int k = 0; k < kKeys; ++k) {
+      const Key key = key_of(p, axis, k);
+      inside = inside && key >= low[k] && key <= high[k];
+    }
+    return inside;
+  }
+  /// All candidates. Called by the first thread.
+  __device__ void open() {
+    for (int k = 0; k < kKeys; ++k) {
+      low[k] = next_high[k] = 0;
+      high[k] = next_low[k] = ~Key{0};
+    }
+  }
+  /// Makes ranges as narrow as the points in them are. Called by a block; barriers around it.
+  template <class Candidates>
+  __device__ void fit(const Candidates& all, std::uint32_t n, int axis) {
+    Key below_low[kKeys] = {};  // complement, so that both are maxima
+    Key most[kKeys] = {};
+#pragma unroll 4
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+      const OrbPoint<T, Dim> p = all.point(i);
+      if (!has(p, axis)) continue;
+#pragma unroll
+      for (int k = 0; k < kKeys; ++k) {
+        const Key key = key_of(p, axis, k);
+        below_low[k] = max(below_low[k], static_cast<Key>(~key));
+        most[k] = max(most[k], key);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kKeys; ++k) {
+      const Key least = ~warp_max(below_low[k]);
+      const Key greatest = warp_max(most[k]);
+      if (threadIdx.x % 32 != 0) continue;
+      atomic_min(&next_low[k], least);
+      atomic_max(&next_high[k], greatest);
+    }
+    __syncthreads();
+    if (threadIdx.x < kKeys) {
+      low[threadIdx.x] = next_low[threadIdx.x];
+      high[threadIdx.x] = next_high[threadIdx.x];
+      next_low[threadIdx.x] = ~Key{0};
+      next_high[threadIdx.x] = 0;
+    }
+    __syncthreads();
+  }
+};
+
+/// Narrows a window, at first of all n candidates, to at most kFewCandidates around the place where the search ends.
+/// before: of the cell, what stands before the window. Both are shared. False: the search ends in none of them.
+template <class T, int Dim, class Candidates>
+__device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n, int axis, const WeightSearch& search,
+                                         CountAndWeight* before, CandidateWindow<T, Dim>& window) {
+  using Key = OrderKey<T>;
+  static_assert(kCutThreads == 256, "a thread a value of 8 bits");
+  __shared__ std::uint32_t counts[kCutThreads];
+  __shared__ std::uint64_t weights[kCutThreads];
+  for (;;) {
+    window.fit(all, n, axis);
+    int k = 0;
+    while (k < Dim && window.low[k] == window.high[k]) ++k;
+    const Key low = window.low[k];
+    const int bits = bit_width(static_cast<std::uint64_t>(window.high[k] - low));
+    const unsigned shift = bits > 8 ? static_cast<unsigned>(bits - 8) : 0U;
+    counts[threadIdx.x] = 0;
+    weights[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll 4
+    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+      const OrbPoint<T, Dim> p = all.point(i);
+      if (!window.has(p, axis)) continue;
+      const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low) >> shift);
+      atomicAdd(&counts[bin], 1U);
+      if (const std::uint64_t weight = all.weight(i); weight != 0) add_weight(&weights[bin], weight);
+    }
+    __syncthreads();
+    find_cut_bins({counts, weights}, kCutThreads, search, *before, kFewCandidates, &window.found);
+    const CutBins found = window.found;
+    if (found.inside == 0) return false;
+    __syncthreads();  // all have read what the next lines write
+    if (threadIdx.x == 0) {
+      *before = found.before;
+      window.low[k] = low + (Key{found.first} << shift);
+      window.high[k] =
+          min(window.high[k], static_cast<Key>(low + (Key{found.last} << shift) + ((Key{1} << shift) - 1)));
+    }
+    __syncthreads();
+    if (found.inside <= kFewCandidates) return true;
+  }
+}
+
+/// The keys beside a cut whose points part as `cut` says, and its plane between them. False: one side has no candidate.
+template <class T, int Dim, class Candidates>
+__device__ inline void find_plane(const Candidates& all, std::uint32_t n, int axis, FoundCut<T, Dim>* cut) {
+  using Key = OrderKey<T>;
+  Key last_left = 0, below_first = 0;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = all.point(i);
+    const Key key = order_key(p.x[axis]);
+    if (cut->parting.left(p, axis))
+      last_left = max(last_left, key);
+    else
+      below_first = max(below_first, static_cast<Key>(~key));
+  }
+  last_left = warp_max(last_left);
+  below_first = warp_max(below_first);
+  if (threadIdx.x % 32 == 0) {
+    atomic_max(&cut->last_left, last_left);
+    atomic_max(&cut->below_first, below_first);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  cut->found = cut->last_left != 0 && cut->below_first != 0;  // no coordinate has such a key
+  cut->plane = cut_between(key_coordinate(cut->last_left), key_coordinate(static_cast<Key>(~cut->below_first)));
+}
+
+/// Finds a cell's cut among n of its points, in no order, behind those of `before`. The cut is found unless the points
+/// beside it are not among them. Called by a block of kCutThreads threads; valid for all of them afterwards.
+template <class T, int Dim, class Candidates>
+__device__ inline void find_cut(const Candidates& all, std::uint32_t n, int axis, const WeightGoal& goal,
+                                const CountAndWeight& before, FewCandidates<T, Dim>& few, FoundCut<T, Dim>* cut) {
+  __shared__ CountAndWeight window_before;
+  __shared__ CandidateWindow<T, Dim> window;
+  const WeightSearch search = first_search(goal);
+  if (threadIdx.x == 0) {
+    window_before = before;
+    few.size = 0;
+    *cut = {};
+    window.open();
+  }
+  __syncthreads();
+  const bool narrowed = n > kFewCandidates;
+  if (narrowed && !narrow_candidates(all, n, axis, search, &window_before, window)) return;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = all.point(i);
+    if (narrowed && !window.has(p, axis)) continue;
+    const std::uint32_t at = atomicAdd(&few.size, 1U);
+    few.points[at] = p;
+    few.weights[at] = all.weight(i);
+  }
+  __syncthreads();
+  const std::uint32_t size = few.size;
+  for (std::uint32_t i = threadIdx.x; i < size; i += kCutThreads) {
+    const std::uint32_t rank = points_before(few.points, size, few.points[i], axis);
+    few.sorted_weights[rank] = few.weights[i];
+    few.order[rank] = static_cast<std::uint16_t>(i);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    const CutVerdict verdict =
+        decide_cut(goal, search, window_before.count, window_before.weight, size, few.sorted_weights);
+    cut->found = verdict.kind == CutVerdict::Kind::cut;
+    if (cut->found) {
+      const bool pivot_left = verdict.left == size;
+      cut->parting = {few.points[few.order[pivot_left ? size - 1 : verdict.left]], pivot_left};
+      cut->left = {window_before.count + verdict.left, verdict.weight_left};
+    }
+  }
+  __syncthreads();
+  if (!cut->found) return;
+  __syncthreads();  // all have read it
+  find_plane(all, n, axis, cut);
+  __syncthreads();
+}
+
+}  // namespace amrbench::partitioners::gpu
