@@ -99,11 +99,11 @@ void Levels<T, Dim>::gather(const LevelPoints<T>& points, const OrbTree<T, Dim>&
   stream_.synchronize();  // cells is about to go
 }
 
-/// Finishes the cells that are small enough; the others stay active. All do on devices before 9.0 without the shared
-/// memory for them.
+/// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and on devices
+/// before 9.0 without the shared memory for them.
 template <class T, int Dim>
 void Levels<T, Dim>::finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
-  if (!has_shared(weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>))) return;
+  if (seed_ || !has_shared(weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>))) return;
   const std::uint32_t most = weighted_ ? kSmallPoints<T, true> : kSmallPoints<T, false>;
   small_.clear();
   std::erase_if(active_, [&](const Active& cell) {
@@ -193,6 +193,7 @@ void Levels<T, Dim>::describe(const OrbTree<T, Dim>& tree, double side_tolerance
 
 template <class T, int Dim>
 void Levels<T, Dim>::search(OrbGpuTimes& times) {
+  if (seed_) seed_->narrow(points_[now_].data(), cells_, tiles_, device_cells_.data(), times);
   for (std::size_t first = 0; first < cells_.size(); first += kBatch)
     search_batch(first, std::min(kBatch, cells_.size() - first), times);
 }

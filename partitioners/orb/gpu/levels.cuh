@@ -48,8 +48,7 @@ struct LevelCell {
   // The cut.
   std::uint32_t left;
   std::uint64_t weight_left;
-  OrbPoint<T, Dim> pivot;    ///< id: position
-  std::uint32_t pivot_left;  ///< the pivot is the last left point, else the first right one
+  Parting<T, Dim> parting;  ///< id: position
   Key last_left, first_right;
 };
 
@@ -108,13 +107,12 @@ __device__ inline unsigned bin_shift(Key low, Key high) {
   return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
 }
 
-/// Where points lie, by their numbers unless `placed`.
+/// Points to cut, cell by cell.
 template <class T>
 struct LevelPoints {
   const T* points;
   const std::uint64_t* weights;  ///< by number; null: the target of a cut is a count
-  const std::uint32_t* order;    ///< points by cell, ascending within one; null: the points as they are
-  bool placed;                   ///< points lie in that order
+  const std::uint32_t* numbers;  ///< of the points, ascending within a cell; null: those of their places
 };
 
 /// Where points go that reached a leaf; each may be null.
@@ -145,9 +143,8 @@ __global__ void __launch_bounds__(kLevelThreads)
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const std::uint64_t from = cell.out + offset + i;
     const std::uint64_t to = std::uint64_t{cell.begin} + offset + i;
-    const std::uint32_t id = a.order != nullptr ? a.order[from] : static_cast<std::uint32_t>(from);
-    const T* const point = a.points + (a.placed ? from : std::uint64_t{id}) * Dim;
-    for (int d = 0; d < Dim; ++d) points_out[to * Dim + d] = point[d];
+    const std::uint32_t id = a.numbers != nullptr ? a.numbers[from] : static_cast<std::uint32_t>(from);
+    for (int d = 0; d < Dim; ++d) points_out[to * Dim + d] = a.points[from * Dim + d];
     if (a.weights != nullptr) weights_out[to] = a.weights[id];
     ids_out[to] = id;
   }
@@ -321,8 +318,8 @@ __global__ void __launch_bounds__(kSelectThreads)
       } else if (verdict.kind == CutVerdict::Kind::cut) {
         cell.left = cell.before + verdict.left;
         cell.weight_left = verdict.weight_left;
-        cell.pivot_left = verdict.left < n ? 0U : 1U;
-        cell.pivot = found[order[verdict.left < n ? verdict.left : n - 1]];
+        const bool pivot_left = verdict.left == n;
+        cell.parting = {found[order[pivot_left ? n - 1 : verdict.left]], pivot_left};
         cell.state = SearchState::done;
       }
     }

@@ -9,9 +9,12 @@
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
 // to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "partitioners/orb/gpu/orb_gpu.hpp"
+#include "partitioners/orb/gpu/seed.hpp"
 #include "partitioners/orb/gpu/small.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
@@ -23,7 +26,10 @@ namespace amrbench::partitioners::gpu {
 template <class T, int Dim>
 class Levels {
  public:
-  explicit Levels(const support::CudaStream& stream) : stream_(stream) {}
+  /// method: as in OrbGpuOptions; the document's methods search in their own way, and finish no small cells.
+  Levels(std::string_view method, const support::CudaStream& stream) : stream_(stream) {
+    if (const auto kernel = seed_kernel(method)) seed_ = std::make_unique<SeedSearch<T, Dim>>(*kernel, stream);
+  }
 
   /// Cuts the tree's cells `active`, of more than one leaf each, and all below them. Results may lie where the points
   /// and their order do. Waits. RunError when points lie outside their cell's box, or when there is no memory.
@@ -48,6 +54,7 @@ class Levels {
   [[nodiscard]] const std::uint64_t* weights() const { return weighted_ ? weights_[now_].data() : nullptr; }
 
   const support::CudaStream& stream_;
+  std::unique_ptr<SeedSearch<T, Dim>> seed_;
   bool weighted_ = false;
   LevelResults<T> results_{};
   std::vector<Active> active_;

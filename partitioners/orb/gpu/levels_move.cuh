@@ -6,20 +6,18 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Where a cell's points part.
+/// A cell's parting, in registers.
 template <class T, int Dim>
 struct LevelCut {
-  OrbPoint<T, Dim> pivot;
+  Parting<T, Dim> parting;
   int axis;
-  bool pivot_left;
 
-  __device__ explicit LevelCut(const LevelCell<T, Dim>& cell)
-      : pivot(cell.pivot), axis(cell.axis), pivot_left(cell.pivot_left != 0) {}
+  __device__ explicit LevelCut(const LevelCell<T, Dim>& cell) : parting(cell.parting), axis(cell.axis) {}
   __device__ bool left(const T* __restrict__ point, std::uint32_t position) const {
     OrbPoint<T, Dim> p;
     for (int a = 0; a < Dim; ++a) p.x[a] = point[a];
     p.id = position;
-    return pivot_left ? !orb_before(pivot, p, axis) : orb_before(p, pivot, axis);
+    return parting.left(p, axis);
   }
 };
 

@@ -1,9 +1,16 @@
+// First the wide round (gpu/wide/wide.hpp), where there are points enough, then whatever that leaves by gpu/levels.hpp.
+// The document's methods have no wide round.
 #include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "partitioners/orb/gpu/multiway.hpp"
+#include "partitioners/orb/gpu/levels.hpp"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
-#include "partitioners/orb/gpu/seed.hpp"
+#include "partitioners/orb/gpu/stopwatch.hpp"
+#include "partitioners/orb/gpu/weight_units.hpp"
+#include "partitioners/orb/gpu/wide/wide.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::partitioners {
@@ -22,34 +29,106 @@ void check(std::uint64_t n, const OrbGpuOptions& options) {
 
 }  // namespace
 
+/// What one object keeps between runs.
 template <class T, int Dim>
 struct OrbGpu<T, Dim>::Impl {
-  std::uint64_t n = 0;
+  Impl(std::uint64_t count, const OrbGpuOptions& wanted);
+  /// The tree is uncut; with weights its weight is set here. exponent: the weights', where it is not their own.
+  void run(const T* points, const double* weights, std::optional<int> exponent);
+
+  void run_uncut(const T* input);
+  [[nodiscard]] gpu::UnitWeights unit_weights() const { return units ? units->get() : gpu::UnitWeights{}; }
+  bool run_wide(const T* input, std::vector<std::size_t>& active);
+
+  std::uint64_t n;
   OrbGpuOptions options;
-  std::unique_ptr<gpu::Multiway<T, Dim>> multiway;
-  std::unique_ptr<gpu::Seed<T, Dim>> seed;
+  support::CudaStream stream;
+  gpu::Stopwatch watch{stream};
+  int result = 0;         ///< which of the two buffers holds the result
+  bool numbered = false;  ///< numbers move with the points
+  std::unique_ptr<gpu::WeightUnits> units;
+  std::unique_ptr<gpu::WideRound<T, Dim>> wide;
+  gpu::Levels<T, Dim> levels{options.method, stream};
+  support::DeviceBuffer<T> points[2];
+  support::DeviceBuffer<std::uint32_t> ids[2];
+  support::DeviceBuffer<std::uint32_t> labels;
   OrbTree<T, Dim> tree;
   OrbGpuTimes times;
 };
 
 template <class T, int Dim>
-OrbGpu<T, Dim>::OrbGpu(std::uint64_t n, const OrbGpuOptions& options) : impl_(std::make_unique<Impl>()) {
+OrbGpu<T, Dim>::Impl::Impl(std::uint64_t count, const OrbGpuOptions& wanted) : n(count), options(wanted) {
+  if (options.weighted) units = std::make_unique<gpu::WeightUnits>(n, stream);
+  if (gpu::wide_suits(n, options)) wide = std::make_unique<gpu::WideRound<T, Dim>>(n, options, stream);
+  const bool moves = options.points || options.permutation || (wide && options.leaves > gpu::kWideInner);
+  if (moves) points[0].resize_discard(n * Dim);
+  if (moves && wide) points[1].resize_discard(n * Dim);
+  if (options.permutation)
+    for (int k = 0; k < (wide ? 2 : 1); ++k) ids[k].resize_discard(n);
+  if (options.labels) labels.resize_discard(n);
+}
+
+template <class T, int Dim>
+void OrbGpu<T, Dim>::Impl::run(const T* input, const double* weights, std::optional<int> exponent) {
+  result = 0;
+  numbered = options.permutation;
+  watch.reset();
+  watch.mark(nullptr);
+  if (units) {
+    units->convert(weights, exponent);
+    tree.cells[1].weight = units->total();
+    tree.weight_unit = units->unit();
+    watch.mark(&times.weights_s);
+  }
+  std::vector<std::size_t> active;
+  if (tree.leaves > 1)
+    active.push_back(1);
+  else
+    run_uncut(input);
+  times.wide = wide && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_wide(input, active);
+  times.rounds = times.wide ? 1 : 0;
+  const gpu::LevelPoints<T> from{times.wide ? points[result].data() : input, unit_weights().units,
+                                 times.wide && numbered ? ids[result].data() : nullptr};
+  levels.run(from,
+             {options.points ? points[result].data() : nullptr, options.permutation ? ids[result].data() : nullptr,
+              options.labels ? labels.data() : nullptr},
+             active, options.side_tolerance, tree, watch, times);
+  watch.mark(&times.move_s);
+  stream.synchronize();
+  watch.close();
+  times.total_s = watch.total();
+}
+
+/// The whole run where there is one leaf.
+template <class T, int Dim>
+void OrbGpu<T, Dim>::Impl::run_uncut(const T* input) {
+  if (options.points)
+    support::cuda_check(
+        cudaMemcpyAsync(points[0].data(), input, n * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()),
+        "cudaMemcpyAsync");
+  if (options.permutation) gpu::write_numbers(ids[0].data(), n, stream);
+  if (options.labels) gpu::clear(labels, n, stream);
+}
+
+/// The wide round; false: it cut nothing. active: cells to cut further, whose points then lie in the buffer `result`.
+template <class T, int Dim>
+bool OrbGpu<T, Dim>::Impl::run_wide(const T* input, std::vector<std::size_t>& active) {
+  if (!wide->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
+  active = wide->left();
+  if (options.labels) wide->label(labels.data());
+  watch.mark(&times.labels_s);
+  numbered = options.permutation || ((options.labels || options.weighted) && !active.empty());
+  if (options.points || numbered || !active.empty()) result = wide->move(input, points, numbered ? ids : nullptr);
+  watch.mark(&times.move_s);
+  return true;
+}
+
+template <class T, int Dim>
+OrbGpu<T, Dim>::OrbGpu(std::uint64_t n, const OrbGpuOptions& options) {
   check(n, options);
-  impl_->n = n;
-  impl_->options = options;
   if (options.weighted && options.method != "multiway")
     throw support::InputError("the GPU method \"" + std::string(options.method) + "\" takes no weights; multiway does");
-  if (options.method == "multiway")
-    impl_->multiway = std::make_unique<gpu::Multiway<T, Dim>>(n, options);
-  else if (options.method == "seed-cells")
-    impl_->seed = std::make_unique<gpu::Seed<T, Dim>>(n, options, gpu::SeedKernel::cells);
-  else if (options.method == "seed-level")
-    impl_->seed = std::make_unique<gpu::Seed<T, Dim>>(n, options, gpu::SeedKernel::level);
-  else if (options.method == "seed-warp")
-    impl_->seed = std::make_unique<gpu::Seed<T, Dim>>(n, options, gpu::SeedKernel::warp);
-  else
-    throw support::InputError("no GPU method of ORB is called \"" + std::string(options.method) +
-                              "\"; there are multiway, seed-cells, seed-level and seed-warp");
+  impl_ = std::make_unique<Impl>(n, options);
 }
 
 template <class T, int Dim>
@@ -62,10 +141,7 @@ const OrbTree<T, Dim>& OrbGpu<T, Dim>::run(const T* points, const OrbBox<T, Dim>
     throw std::logic_error("OrbGpu::run: weights must be given where the options say so, and only there");
   impl_->times = {};
   impl_->tree = make_orb_tree<T, Dim>(impl_->options.leaves, box, impl_->n, impl_->n, 1);
-  if (impl_->multiway)
-    impl_->multiway->run(points, weights, weight_exponent, impl_->tree, impl_->times);
-  else
-    impl_->seed->run(points, impl_->tree, impl_->times);
+  impl_->run(points, weights, weight_exponent);
   return impl_->tree;
 }
 
@@ -75,15 +151,15 @@ const OrbGpuTimes& OrbGpu<T, Dim>::times() const {
 }
 template <class T, int Dim>
 const T* OrbGpu<T, Dim>::points() const {
-  return impl_->multiway ? impl_->multiway->points() : impl_->seed->points();
+  return impl_->points[impl_->result].data();
 }
 template <class T, int Dim>
 const std::uint32_t* OrbGpu<T, Dim>::permutation() const {
-  return impl_->multiway ? impl_->multiway->permutation() : impl_->seed->permutation();
+  return impl_->ids[impl_->result].data();
 }
 template <class T, int Dim>
 const std::uint32_t* OrbGpu<T, Dim>::labels() const {
-  return impl_->multiway ? impl_->multiway->labels() : impl_->seed->labels();
+  return impl_->labels.data();
 }
 
 template class OrbGpu<float, 2>;

@@ -8,9 +8,8 @@
 //               Nothing is cut on the host.
 //   seed-cells, seed-level, seed-warp
 //               the document's bisection with its counting kernels (000, 6.4-6.6): one launch a cell; one launch for
-//               all cells of a level; the same with warp primitives. Points are partitioned on the GPU as the document
-//               proposes (6.7), so their order within a leaf is not defined; tree and labels are the others'. No
-//               weights.
+//               all cells of a level; the same with warp primitives. What they leave of a search and the partition are
+//               multiway's. No weights.
 //
 // Weights are doubles on the device, as the CPU takes them, and become integers there by the same rounding
 // (weights.hpp): fixed-point weights from outside would need the largest weight and the rounding to be right.

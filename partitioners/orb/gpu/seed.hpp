@@ -1,53 +1,68 @@
 #pragma once
-// The document's bisection on a GPU (document 000, 6.4-6.7), to compare with. Internal to OrbGpu.
+// The document's bisection on a GPU (document 000, 6.4-6.6), to compare with. Internal to OrbGpu.
 //
-// Level by level: each cell's cut coordinate is copied to a column; all cuts are bisected by passes that count the
-// points below a guess, until few points are left between two guesses, which the host orders; then a partition in two.
+// All cuts of a level are bisected by passes that count the points below a guess, over a column of the cut coordinates,
+// until few points are left between two guesses. What follows is Levels' way: it orders those few, and parts the
+// points.
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
-#include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
 
 /// Which of the document's kernels counts.
 enum class SeedKernel {
-  cells,  ///< one launch a cell, reduction in shared memory (6.4)
-  level,  ///< one launch for all cells of a level (6.5)
-  warp,   ///< the same, reduction by warp primitives (6.6)
+  cells,  ///< one launch a cell, reduction in shared memory (6.4, listing 9)
+  level,  ///< one launch for all cells of a level (6.5, listing 10)
+  warp,   ///< the same, reduction by warp primitives (6.6, listing 11)
+};
+
+/// The kernel of a method; none for multiway. InputError for a method that does not exist.
+std::optional<SeedKernel> seed_kernel(std::string_view method);
+
+/// A cell's search: the first right point lies above `below` and at `above` or below it.
+template <class T>
+struct SeedBracket {
+  T below, above, guess;
+  std::uint32_t count_below, count_above;  ///< points at these values or below
+  std::uint32_t target;                    ///< points that go left
+  bool searching;
+
+  /// False: few points are left in between, or no value is.
+  bool next_guess() {
+    guess = T(0.5) * below + T(0.5) * above;
+    return searching = searching && count_above - count_below > kLevelFew && guess > below && guess < above;
+  }
+  void learn(std::uint32_t left) {
+    if (!searching) return;
+    (left <= target ? below : above) = guess;
+    (left <= target ? count_below : count_above) = left;
+  }
 };
 
 template <class T, int Dim>
-class Seed {
+class SeedSearch {
  public:
-  Seed(std::uint64_t n, const OrbGpuOptions& options, SeedKernel kernel);
-  void run(const T* points, OrbTree<T, Dim>& tree, OrbGpuTimes& times);
-
-  [[nodiscard]] const T* points() const { return points_[at_].data(); }
-  [[nodiscard]] const std::uint32_t* permutation() const { return ids_[at_].data(); }
-  [[nodiscard]] const std::uint32_t* labels() const { return labels_.data(); }
+  SeedSearch(SeedKernel kernel, const support::CudaStream& stream) : kernel_(kernel), stream_(stream) {}
+  /// Narrows the windows of a level's cells, which are on the host and on the device, their searches just started.
+  /// points: all that the level works on. tiles: of all cells.
+  void narrow(const T* points, const std::vector<LevelCell<T, Dim>>& cells, std::uint32_t tiles,
+              LevelCell<T, Dim>* on_device, OrbGpuTimes& times);
 
  private:
-  struct Cut;
-  void count(const std::vector<Cut>& cuts, std::vector<std::uint32_t>& left);
-  void make_blocks(const std::vector<Cut>& cuts);
-  void search(std::vector<Cut>& cuts, OrbGpuTimes& times);
-  void resolve(std::vector<Cut>& cuts, OrbTree<T, Dim>& tree);
-  void partition(const std::vector<Cut>& cuts);
+  void count(const std::vector<LevelCell<T, Dim>>& cells, std::uint32_t tiles, const LevelCell<T, Dim>* on_device);
 
-  std::uint64_t n_;
-  OrbGpuOptions options_;
   SeedKernel kernel_;
-  support::CudaStream stream_;
-  int at_ = 0;
-  support::DeviceBuffer<T> points_[2];
-  support::DeviceBuffer<std::uint32_t> ids_[2];
-  support::DeviceBuffer<std::uint32_t> labels_;
+  const support::CudaStream& stream_;
+  std::vector<SeedBracket<T>> brackets_;  ///< [cell]
+  std::vector<std::uint32_t> left_;       ///< points at a cell's guess or below
+  support::DeviceBuffer<SeedBracket<T>> device_brackets_;
+  support::DeviceBuffer<std::uint32_t> counts_;
   support::DeviceBuffer<T> column_;
-  support::DeviceBuffer<T> guesses_;                    ///< [cell]
-  support::DeviceBuffer<std::uint32_t> begins_, ends_;  ///< [block]
-  support::DeviceBuffer<std::uint32_t> cell_of_block_, counts_, ranges_;
-  support::DeviceBuffer<unsigned char> cuts_;
-  std::vector<std::uint32_t> host_begins_, host_ends_, host_cells_;
 };
 
 }  // namespace amrbench::partitioners::gpu

@@ -33,7 +33,7 @@ std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
 }  // namespace
 
 bool wide_suits(std::uint64_t n, const OrbGpuOptions& options) {
-  if (!options.tuning.wide || options.leaves < 2) return false;
+  if (!options.tuning.wide || options.method != "multiway" || options.leaves < 2) return false;
   return n >= std::uint64_t{4 * kWideSegment} << static_cast<unsigned>(wide_levels(options.leaves) - 1);
 }
 
