@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "partitioners/kd_exec.hpp"
+#include "partitioners/kd/exec.hpp"
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/weights.hpp"
 #include "support/mpi.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "partitioners/distributed_cut.hpp"
-#include "partitioners/kd_record.hpp"
+#include "partitioners/kd/record.hpp"
 #include "partitioners/kd_tree.hpp"
 
 namespace amrbench::partitioners::kd {

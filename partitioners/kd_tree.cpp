@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/kd_dispatch.hpp"
+#include "partitioners/kd/dispatch.hpp"
 #include "partitioners/slices.hpp"
 #include "partitioners/threads.hpp"
 #include "support/error.hpp"

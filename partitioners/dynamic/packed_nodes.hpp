@@ -7,7 +7,7 @@
 
 #include "partitioners/dynamic/branch.hpp"
 #include "partitioners/dynamic/subtree.hpp"
-#include "partitioners/kd_preorder.hpp"
+#include "partitioners/kd/preorder.hpp"
 
 namespace amrbench::partitioners::dynamic {
 

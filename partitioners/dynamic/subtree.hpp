@@ -1,7 +1,7 @@
 #pragma once
 // Subtrees of a dynamic tree, built from records that lie together.
 //
-// As kd_builder.hpp, but a cut is a plane alone: points with equal coordinates stay on one side, so that planes lead to
+// As kd/builder.hpp, but a cut is a plane alone: points with equal coordinates stay on one side, so that planes lead to
 // each point again. The median is selected among coordinates; if others equal it, the cut below or above all of them is
 // taken, whichever leaves the halves more even. The tree depends on records and their order alone.
 #include <algorithm>
@@ -11,10 +11,10 @@
 #include <limits>
 #include <vector>
 
-#include "partitioners/kd_builder.hpp"
-#include "partitioners/kd_exec.hpp"
-#include "partitioners/kd_preorder.hpp"
-#include "partitioners/kd_record.hpp"
+#include "partitioners/kd/builder.hpp"
+#include "partitioners/kd/exec.hpp"
+#include "partitioners/kd/preorder.hpp"
+#include "partitioners/kd/record.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners::dynamic {

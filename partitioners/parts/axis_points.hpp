@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "partitioners/kd_record.hpp"
+#include "partitioners/kd/record.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 #define AMRBENCH_PARTS_AVX512 1

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "partitioners/kd_builder.hpp"
-#include "partitioners/kd_preorder.hpp"
+#include "partitioners/kd/builder.hpp"
+#include "partitioners/kd/preorder.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners::kd {

@@ -1,4 +1,4 @@
-#include "partitioners/kd_records_impl.hpp"
+#include "partitioners/kd/records_impl.hpp"
 
 namespace amrbench::partitioners::kd {
 

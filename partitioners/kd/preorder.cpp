@@ -1,4 +1,4 @@
-#include "partitioners/kd_preorder.hpp"
+#include "partitioners/kd/preorder.hpp"
 
 #include <limits>
 #include <string>

@@ -2,8 +2,8 @@
 // Subtrees as they are built, depth first, and their renumbering breadth first.
 //
 // A builder emits nodes in preorder, lower child first. Preorder needs no links: levels, offsets into the order and
-// children's numbers follow while one reads along. Only kd_*.hpp, kd_*.cpp and
-// parts/parts_tree.cpp include this.
+// children's numbers follow while one reads along. Only this folder,
+// kd_tree.cpp and parts/parts_tree.cpp include this.
 #include <cstddef>
 #include <cstdint>
 #include <utility>

@@ -1,13 +1,13 @@
 #pragma once
 // Lists of the same points, one sorted along each axis, that stay sorted while nodes are split: the seed's presorted
-// median. Only kd_*.cpp include this.
+// median. Only this folder and kd_tree.cpp include this.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "partitioners/kd_exec.hpp"
-#include "partitioners/kd_select.hpp"
+#include "partitioners/kd/exec.hpp"
+#include "partitioners/kd/select.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "partitioners/weights.hpp"
 

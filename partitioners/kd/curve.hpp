@@ -4,7 +4,7 @@
 // 1. Nodes above a few thousand points are split as by Builder, level by level, and the curve is walked through them.
 // 2. Its cells are done by one thread each. For the order a cell's tree is built, walked and forgotten. For slices
 //    alone a node is split as far as the curve looks ahead, only if its points do not all fall in one slice.
-// Only kd_*.cpp include this.
+// Only this folder and kd_tree.cpp include this.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "partitioners/curve_walk.hpp"
-#include "partitioners/kd_builder.hpp"
+#include "partitioners/kd/builder.hpp"
 #include "partitioners/slices.hpp"
 
 namespace amrbench::partitioners::kd {

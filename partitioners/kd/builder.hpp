@@ -6,7 +6,7 @@
 // 3. The subtrees below are built depth first, one thread each, the largest first; from some size on their records stay
 //    in a core's caches. A leaf writes its points' indices to the order.
 // 4. Nodes are renumbered breadth first.
-// Only kd_*.cpp include this.
+// Only this folder and kd_tree.cpp include this.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/kd_exec.hpp"
-#include "partitioners/kd_preorder.hpp"
-#include "partitioners/kd_record.hpp"
-#include "partitioners/kd_select.hpp"
+#include "partitioners/kd/exec.hpp"
+#include "partitioners/kd/preorder.hpp"
+#include "partitioners/kd/record.hpp"
+#include "partitioners/kd/select.hpp"
 #include "partitioners/kd_tree.hpp"
 #include "support/error.hpp"
 #include "support/page_buffer.hpp"

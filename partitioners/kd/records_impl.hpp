@@ -1,8 +1,8 @@
 #pragma once
-// Bodies of build_from_records, order_from_records and slices_from_records; each kd_records_*.cpp instantiates it for
+// Bodies of build_from_records, order_from_records and slices_from_records; each records_*.cpp instantiates it for
 // one T and Index.
-#include "partitioners/kd_curve.hpp"
-#include "partitioners/kd_dispatch.hpp"
+#include "partitioners/kd/curve.hpp"
+#include "partitioners/kd/dispatch.hpp"
 
 namespace amrbench::partitioners::kd {
 

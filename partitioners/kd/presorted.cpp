@@ -2,9 +2,9 @@
 // thread builds get numbers, coordinates and marks of their own, so that they stay in its caches.
 #include <cmath>
 
-#include "partitioners/kd_builder.hpp"
-#include "partitioners/kd_dispatch.hpp"
-#include "partitioners/kd_lists.hpp"
+#include "partitioners/kd/builder.hpp"
+#include "partitioners/kd/dispatch.hpp"
+#include "partitioners/kd/lists.hpp"
 #include "partitioners/ordered_bits.hpp"
 #include "partitioners/radix_sort.hpp"
 

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "partitioners/kd_exec.hpp"
+#include "partitioners/kd/exec.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners::kd {

@@ -2,13 +2,13 @@
 // The loops over a node's records by one thread, and by a team on nodes too large for one.
 //
 // Both leave the same sets; Team also leaves the same arrangement for any number of threads, since its chunks have a
-// fixed size. Only kd_*.hpp and kd_*.cpp include this.
+// fixed size. Only this folder and kd_tree.cpp include this.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "partitioners/kd_record.hpp"
+#include "partitioners/kd/record.hpp"
 #include "partitioners/weights.hpp"
 
 namespace amrbench::partitioners::kd {

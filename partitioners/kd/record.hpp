@@ -2,7 +2,7 @@
 // Records that a kd-tree's build moves about, and the loops over them: tight boxes and partitioning in place.
 //
 // A record is a copy of a point with its index, so that a node's points lie together and each level streams through
-// memory. Only kd_*.hpp and kd_*.cpp include this.
+// memory. Only this folder and kd_tree.cpp include this.
 #include <algorithm>
 #include <array>
 #include <cstddef>

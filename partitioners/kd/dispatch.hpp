@@ -1,5 +1,5 @@
 #pragma once
-// Which of the instantiated builders serves a dimension. Only kd_*.cpp include this.
+// Which of the instantiated builders serves a dimension. Only this folder and kd_tree.cpp include this.
 #include <cstdint>
 #include <span>
 
@@ -25,7 +25,7 @@ std::size_t slices_from_records(PointView<T> points, std::span<const std::uint64
                                 const KdTreeOptions& options, int threads, TreeCurve curve, int slices,
                                 std::span<std::int32_t> part);
 
-/// All levels in presorted lists (kd_presorted.cpp).
+/// All levels in presorted lists (presorted.cpp).
 template <class T, class Index>
 void build_presorted(PointView<T> points, std::span<const std::uint64_t> weights, const KdTreeOptions& options,
                      int threads, KdTree<Index>& tree);
