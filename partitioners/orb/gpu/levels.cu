@@ -19,10 +19,6 @@ constexpr std::size_t kBatch = 8192;
 /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
 constexpr int kMostPasses = 64;
 
-template <class T, int Dim>
-constexpr std::size_t kSelectShared = kLevelFew*(sizeof(OrbPoint<T, Dim>) + sizeof(std::uint64_t) +
-                                                 sizeof(std::uint16_t));
-
 /// The coordinate of a key: order_key() undone.
 float coordinate(std::uint32_t key) {
   return std::bit_cast<float>(key ^ ((key >> 31U) != 0U ? 0x80000000U : 0xffffffffU));
@@ -221,15 +217,15 @@ void Levels<T, Dim>::search_batch(std::size_t first, std::size_t n, OrbGpuTimes&
       level_histogram_kernel<T, Dim>
           <<<tiles, kLevelThreads, 0, stream>>>(points, weights, cells, count, bin_counts_.data(), bin_weights_.data());
       level_find_bin_kernel<T, Dim>
-          <<<count, kSelectThreads, 0, stream>>>(cells, bin_counts_.data(), weighted_ ? bin_weights_.data() : nullptr);
+          <<<count, kCutThreads, 0, stream>>>(cells, bin_counts_.data(), weighted_ ? bin_weights_.data() : nullptr);
       cuda_check_launch("level_find_bin_kernel");
       ++times.passes;
     }
     level_collect_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, cells, count, candidates_.data());
     cuda_check_launch("level_collect_kernel");
     clear(unfinished_, 1, stream_);
-    level_select_kernel<T, Dim><<<count, kSelectThreads, kSelectShared<T, Dim>, stream>>>(
-        points, weights, cells, candidates_.data(), unfinished_.data());
+    level_select_kernel<T, Dim>
+        <<<count, kCutThreads, 0, stream>>>(points, weights, cells, candidates_.data(), unfinished_.data());
     cuda_check_launch("level_select_kernel");
     copy_to_host(host_unfinished_.data(), unfinished_.data(), 1, stream_);
     stream_.synchronize();

@@ -10,8 +10,7 @@
 // are collected and ordered. Sums are integers, so their order does not matter.
 #include <cstdint>
 
-#include "partitioners/orb/gpu/cut.cuh"
-#include "partitioners/orb/weight_search.hpp"
+#include "partitioners/orb/gpu/candidates.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -19,9 +18,8 @@ constexpr unsigned kLevelThreads = 512;
 constexpr unsigned kLevelItems = 16;
 constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
 constexpr unsigned kLevelBins = 2048;
-/// A window of at most so many points is ordered.
-constexpr unsigned kLevelFew = 1024;
-constexpr unsigned kSelectThreads = 256;
+/// The points of a window of at most so many are collected.
+constexpr unsigned kLevelFew = 4096;
 
 enum class SearchState : std::uint32_t { narrowing, few, done };
 
@@ -215,11 +213,11 @@ __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::u
 /// One block a cell of the batch: finds the bin in which its search ends. Leaves the bins zero. bin_weights: null
 /// without weights.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kSelectThreads)
+__global__ void __launch_bounds__(kCutThreads)
     level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {
-  constexpr unsigned kMine = kLevelBins / kSelectThreads;
-  __shared__ std::uint32_t counts[kSelectThreads];
-  __shared__ std::uint64_t weights[kSelectThreads];
+  constexpr unsigned kMine = kLevelBins / kCutThreads;
+  __shared__ std::uint32_t counts[kCutThreads];
+  __shared__ std::uint64_t weights[kCutThreads];
   LevelCell<T, Dim>& cell = cells[blockIdx.x];
   if (cell.state != SearchState::narrowing) return;
   std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
@@ -238,7 +236,7 @@ __global__ void __launch_bounds__(kSelectThreads)
     std::uint32_t before = cell.before;
     std::uint64_t weight_before = cell.weight_before;
     unsigned t = 0;
-    for (; t + 1 < kSelectThreads; ++t) {
+    for (; t + 1 < kCutThreads; ++t) {
       if (cell.search.reached(before + counts[t], weight_before + weights[t])) break;
       before += counts[t];
       weight_before += weights[t];
@@ -274,54 +272,57 @@ __global__ void __launch_bounds__(kLevelThreads)
   const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
   const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   const std::uint32_t to = cell.candidates_begin;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
+  const unsigned lane = threadIdx.x % 32;
+  for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp
+    const std::uint32_t i = first + lane;
     OrderKey<T> key;
-    if (!window.holds(points + (begin + i) * Dim, offset + i, key)) continue;
-    const std::uint32_t place = atomicAdd(&cell.candidates, 1U);
-    if (place < kLevelFew) candidates[to + place] = offset + i;
+    const bool inside = i < n && window.holds(points + (begin + i) * Dim, offset + i, key);
+    const unsigned with = __ballot_sync(kFull, inside);
+    if (with == 0) continue;
+    std::uint32_t place = lane == 0 ? atomicAdd(&cell.candidates, static_cast<unsigned>(__popc(with))) : 0;
+    place = __shfl_sync(kFull, place, 0) + static_cast<unsigned>(__popc(with & ((1U << lane) - 1U)));
+    if (inside && place < kLevelFew) candidates[to + place] = offset + i;
   }
 }
 
-/// One block a cell of the batch whose window has few points: orders them and reads the cut off them. unfinished: cells
-/// that are not done.
+/// The points of a cell's window.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kSelectThreads)
+struct LevelCandidates {
+  const T* points;  ///< the cell's
+  const std::uint64_t* weights;
+  const std::uint32_t* positions;
+
+  __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
+    OrbPoint<T, Dim> p;
+    p.id = positions[i];
+    for (int a = 0; a < Dim; ++a) p.x[a] = points[std::uint64_t{p.id} * Dim + a];
+    return p;
+  }
+  __device__ std::uint64_t weight(std::uint32_t i) const { return weights != nullptr ? weights[positions[i]] : 0; }
+};
+
+/// One block a cell of the batch whose window has few points: finds the cut among them. unfinished: cells that are not
+/// done.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCutThreads)
     level_select_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
                         LevelCell<T, Dim>* cells, const std::uint32_t* __restrict__ candidates,
                         std::uint32_t* unfinished) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  auto* const found = reinterpret_cast<OrbPoint<T, Dim>*>(memory);
-  auto* const sorted_weights = reinterpret_cast<std::uint64_t*>(found + kLevelFew);
-  auto* const order = reinterpret_cast<std::uint16_t*>(sorted_weights + kLevelFew);
+  __shared__ FewCandidates<T, Dim> few;
+  __shared__ FoundCut<T, Dim> cut;
   LevelCell<T, Dim>& cell = cells[blockIdx.x];
   if (cell.state == SearchState::few) {
-    const std::uint32_t n = min(cell.candidates, kLevelFew);
-    const int axis = cell.axis;
-    for (std::uint32_t i = threadIdx.x; i < n; i += kSelectThreads) {
-      const std::uint32_t position = candidates[cell.candidates_begin + i];
-      const T* const from = points + (std::uint64_t{cell.begin} + position) * Dim;
-      for (int a = 0; a < Dim; ++a) found[i].x[a] = from[a];
-      found[i].id = position;
-    }
-    __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < n; i += kSelectThreads) {
-      const OrbPoint<T, Dim> p = found[i];
-      const std::uint32_t rank = points_before(found, n, p, axis);
-      sorted_weights[rank] = weights != nullptr ? weights[std::uint64_t{cell.begin} + p.id] : 0;
-      order[rank] = static_cast<std::uint16_t>(i);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      const CutVerdict verdict = decide_cut(cell.goal, cell.search, cell.before, cell.weight_before, n, sorted_weights);
-      if (verdict.kind == CutVerdict::Kind::again) {
-        start_search(cell, verdict.search);
-      } else if (verdict.kind == CutVerdict::Kind::cut) {
-        cell.left = cell.before + verdict.left;
-        cell.weight_left = verdict.weight_left;
-        const bool pivot_left = verdict.left == n;
-        cell.parting = {found[order[pivot_left ? n - 1 : verdict.left]], pivot_left};
-        cell.state = SearchState::done;
-      }
+    const LevelCandidates<T, Dim> all{points + std::uint64_t{cell.begin} * Dim,
+                                      weights != nullptr ? weights + cell.begin : nullptr,
+                                      candidates + cell.candidates_begin};
+    find_parting(all, min(cell.candidates, kLevelFew), cell.axis, cell.goal, cell.search,
+                 {cell.before, cell.weight_before}, few, &cut);
+    if (threadIdx.x == 0 && cut.again) start_search(cell, cut.search);
+    if (threadIdx.x == 0 && cut.found) {
+      cell.left = cut.left.count;
+      cell.weight_left = cut.left.weight;
+      cell.parting = cut.parting;
+      cell.state = SearchState::done;
     }
   }
   if (threadIdx.x == 0 && cell.state != SearchState::done) atomicAdd(unfinished, 1U);

@@ -9,7 +9,7 @@
 // candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
 // entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
 // 0 when it was listed again further down. Codes go to the points at the end (gpu/wide/settle.cuh).
-#include "partitioners/orb/gpu/wide/candidates.cuh"
+#include "partitioners/orb/gpu/candidates.cuh"
 #include "partitioners/orb/gpu/wide/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -354,7 +354,9 @@ __global__ void __launch_bounds__(kCutThreads)
                                              candidates + node.candidates_begin, exact};
   const int axis = guesses[v].axis;
   if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
-  find_cut(all, n, axis, goal_of_node(node), {node.before, node.weight_before}, few, &cut);
+  const WeightGoal goal = goal_of_node(node);
+  find_parting(all, n, axis, goal, first_search(goal), {node.before, node.weight_before}, few, &cut);
+  find_plane(all, n, axis, &cut);
   if (!cut.found) return;
   if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);

@@ -1,6 +1,6 @@
 #pragma once
 // How one thread block finds a node's cut among its candidates: the points in a few bins of its bracket, in no order,
-// with weights or without (gpu/wide/resolve.cuh).
+// with weights or without (gpu/wide/resolve.cuh); or, level by level, the points of its window (gpu/levels.cuh).
 //
 // Few candidates are ordered by comparing each with all others, and the cut is read off their weights in that order
 // (weight_search.hpp). Many are narrowed down first, by 256 bins at a time of the first key that tells them apart: the
@@ -27,6 +27,8 @@ template <class T, int Dim>
 struct FoundCut {
   using Key = OrderKey<T>;
   bool found;
+  bool again;           ///< not found: another search has to go over the whole cell
+  WeightSearch search;  ///< that one
   Parting<T, Dim> parting;
   CountAndWeight left;  ///< of the cell, what goes left
   Key last_left,
@@ -142,39 +144,14 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
   }
 }
 
-/// The keys beside a cut whose points part as `cut` says, and its plane between them. False: one side has no candidate.
+/// Finds where a cell's points part, by n of them, in no order, behind those of `before`, among which the search ends;
+/// else there is no cut. Called by a block of kCutThreads threads; valid for all of them afterwards.
 template <class T, int Dim, class Candidates>
-__device__ inline void find_plane(const Candidates& all, std::uint32_t n, int axis, FoundCut<T, Dim>* cut) {
-  using Key = OrderKey<T>;
-  Key last_left = 0, below_first = 0;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = all.point(i);
-    const Key key = order_key(p.x[axis]);
-    if (cut->parting.left(p, axis))
-      last_left = max(last_left, key);
-    else
-      below_first = max(below_first, static_cast<Key>(~key));
-  }
-  last_left = warp_max(last_left);
-  below_first = warp_max(below_first);
-  if (threadIdx.x % 32 == 0) {
-    atomic_max(&cut->last_left, last_left);
-    atomic_max(&cut->below_first, below_first);
-  }
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  cut->found = cut->last_left != 0 && cut->below_first != 0;  // no coordinate has such a key
-  cut->plane = cut_between(key_coordinate(cut->last_left), key_coordinate(static_cast<Key>(~cut->below_first)));
-}
-
-/// Finds a cell's cut among n of its points, in no order, behind those of `before`. The cut is found unless the points
-/// beside it are not among them. Called by a block of kCutThreads threads; valid for all of them afterwards.
-template <class T, int Dim, class Candidates>
-__device__ inline void find_cut(const Candidates& all, std::uint32_t n, int axis, const WeightGoal& goal,
-                                const CountAndWeight& before, FewCandidates<T, Dim>& few, FoundCut<T, Dim>* cut) {
+__device__ inline void find_parting(const Candidates& all, std::uint32_t n, int axis, const WeightGoal& goal,
+                                    const WeightSearch& search, const CountAndWeight& before,
+                                    FewCandidates<T, Dim>& few, FoundCut<T, Dim>* cut) {
   __shared__ CountAndWeight window_before;
   __shared__ CandidateWindow<T, Dim> window;
-  const WeightSearch search = first_search(goal);
   if (threadIdx.x == 0) {
     window_before = before;
     few.size = 0;
@@ -203,6 +180,8 @@ __device__ inline void find_cut(const Candidates& all, std::uint32_t n, int axis
     const CutVerdict verdict =
         decide_cut(goal, search, window_before.count, window_before.weight, size, few.sorted_weights);
     cut->found = verdict.kind == CutVerdict::Kind::cut;
+    cut->again = verdict.kind == CutVerdict::Kind::again;
+    cut->search = verdict.search;
     if (cut->found) {
       const bool pivot_left = verdict.left == size;
       cut->parting = {few.points[few.order[pivot_left ? size - 1 : verdict.left]], pivot_left};
@@ -210,9 +189,34 @@ __device__ inline void find_cut(const Candidates& all, std::uint32_t n, int axis
     }
   }
   __syncthreads();
+}
+
+/// The plane of a cut that was found, between the candidates beside it; where one side has none there is no cut. As
+/// find_parting().
+template <class T, int Dim, class Candidates>
+__device__ inline void find_plane(const Candidates& all, std::uint32_t n, int axis, FoundCut<T, Dim>* cut) {
+  using Key = OrderKey<T>;
   if (!cut->found) return;
-  __syncthreads();  // all have read it
-  find_plane(all, n, axis, cut);
+  Key last_left = 0, below_first = 0;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
+    const OrbPoint<T, Dim> p = all.point(i);
+    const Key key = order_key(p.x[axis]);
+    if (cut->parting.left(p, axis))
+      last_left = max(last_left, key);
+    else
+      below_first = max(below_first, static_cast<Key>(~key));
+  }
+  last_left = warp_max(last_left);
+  below_first = warp_max(below_first);
+  if (threadIdx.x % 32 == 0) {
+    atomic_max(&cut->last_left, last_left);
+    atomic_max(&cut->below_first, below_first);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cut->found = cut->last_left != 0 && cut->below_first != 0;  // no coordinate has such a key
+    cut->plane = cut_between(key_coordinate(cut->last_left), key_coordinate(static_cast<Key>(~cut->below_first)));
+  }
   __syncthreads();
 }
 
