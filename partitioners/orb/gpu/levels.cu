@@ -205,7 +205,7 @@ void Levels<T, Dim>::search_batch(std::size_t first, std::size_t n, OrbGpuTimes&
   const T* const points = points_[now_].data();
   const std::uint64_t* const weights = this->weights();
   bool many = false;  // else all windows are of few points from the start
-  for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelFew;
+  for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelAtOnce;
   if (many) {
     clear(bin_counts_, n * kLevelBins, stream_);
     if (weighted_) clear(bin_weights_, n * kLevelBins, stream_);

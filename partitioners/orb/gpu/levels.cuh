@@ -18,8 +18,9 @@ constexpr unsigned kLevelThreads = 512;
 constexpr unsigned kLevelItems = 16;
 constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
 constexpr unsigned kLevelBins = 2048;
-/// The points of a window of at most so many are collected.
+/// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
 constexpr unsigned kLevelFew = 4096;
+constexpr unsigned kLevelAtOnce = 1024;
 
 enum class SearchState : std::uint32_t { narrowing, few, done };
 
@@ -71,7 +72,7 @@ __device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch&
   cell.weight_before = 0;
   cell.window = cell.goal.count;
   cell.candidates = 0;
-  cell.state = cell.window <= kLevelFew ? SearchState::few : SearchState::narrowing;
+  cell.state = cell.window <= kLevelAtOnce ? SearchState::few : SearchState::narrowing;
   start_stage(cell, 0);
 }
 
