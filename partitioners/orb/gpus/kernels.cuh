@@ -11,7 +11,6 @@
 
 namespace amrbench::partitioners::gpu {
 
-constexpr unsigned kEveryLane = 0xffffffffU;
 constexpr int kLocalThreads = 256;
 constexpr int kLocalWarps = kLocalThreads / 32;
 /// Nodes of a round that are walked through: 1 .. 63.
@@ -94,7 +93,7 @@ __device__ inline void load_weights(const double* weights, std::uint64_t first, 
 
 __device__ inline std::uint64_t warp_sum(unsigned long long sum) {
 #pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kEveryLane, sum, lanes);
+  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kFull, sum, lanes);
   return sum;
 }
 
@@ -152,12 +151,12 @@ __global__ void __launch_bounds__(kLocalThreads)
     Findings other;
 #pragma unroll
     for (int a = 0; a < Dim; ++a) {
-      other.lower[a] = __shfl_down_sync(kEveryLane, mine.lower[a], step);
-      other.upper[a] = __shfl_down_sync(kEveryLane, mine.upper[a], step);
+      other.lower[a] = __shfl_down_sync(kFull, mine.lower[a], step);
+      other.upper[a] = __shfl_down_sync(kFull, mine.upper[a], step);
     }
-    other.bad = __shfl_down_sync(kEveryLane, static_cast<unsigned long long>(mine.bad), step);
-    other.bad_weight = __shfl_down_sync(kEveryLane, static_cast<unsigned long long>(mine.bad_weight), step);
-    other.largest = __shfl_down_sync(kEveryLane, mine.largest, step);
+    other.bad = __shfl_down_sync(kFull, static_cast<unsigned long long>(mine.bad), step);
+    other.bad_weight = __shfl_down_sync(kFull, static_cast<unsigned long long>(mine.bad_weight), step);
+    other.largest = __shfl_down_sync(kFull, mine.largest, step);
     mine.join(other);
   }
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = mine;
@@ -206,7 +205,7 @@ struct CodeCounts {
       if (++used == 255) flush();
       return;
     }
-    const unsigned same = __match_any_sync(kEveryLane, valid ? code : 256U);
+    const unsigned same = __match_any_sync(kFull, valid ? code : 256U);
     if (valid && (threadIdx.x & 31U) == static_cast<unsigned>(__ffs(static_cast<int>(same))) - 1U)
       atomicAdd(&shared[code], static_cast<std::uint32_t>(__popc(same)));
   }
@@ -214,7 +213,7 @@ struct CodeCounts {
     if (!few) return;
 #pragma unroll
     for (unsigned k = 0; k < 8; ++k) {
-      const unsigned sum = __reduce_add_sync(kEveryLane, static_cast<unsigned>(bytes >> (8 * k)) & 255U);
+      const unsigned sum = __reduce_add_sync(kFull, static_cast<unsigned>(bytes >> (8 * k)) & 255U);
       if ((threadIdx.x & 31U) == 0 && sum > 0) atomicAdd(&shared[code_of(k)], sum);
     }
     bytes = 0;

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cub/device/device_scan.cuh>
 #include <limits>
 
+#include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpus/kernels.cuh"
 #include "partitioners/orb/gpus/local.hpp"
 #include "partitioners/orb/gpus/pack.cuh"
@@ -11,16 +11,13 @@ namespace amrbench::partitioners::gpu {
 
 template <class T, int Dim>
 GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times)
-    : stream_(stream),
-      watch_(watch),
-      times_(times),
-      multiprocessors_(support::current_device_shape().multiprocessors) {}
+    : stream_(stream), watch_(watch), times_(times), multiprocessors_(multiprocessors()) {}
 
 /// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most.
 template <class T, int Dim>
 unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const {
   const std::uint64_t wanted = n / (kLocalThreads * a_thread) + 1;
-  return static_cast<unsigned>(std::min(wanted, std::uint64_t{8} * static_cast<unsigned>(multiprocessors_)));
+  return static_cast<unsigned>(std::min(wanted, std::uint64_t{8} * multiprocessors_));
 }
 
 template <class T, int Dim>
@@ -79,7 +76,7 @@ DeviceSource<T, Dim> GpuPoints<T, Dim>::source() const {
 template <class T, int Dim>
 std::uint64_t GpuPoints<T, Dim>::total_weight() {
   if (!weighted()) return 0;
-  zero(weight_sums_, 1, stream_);
+  clear(weight_sums_, 1, stream_);
   add_weights_kernel<<<grid(n_, 4), kLocalThreads, 0, stream_.get()>>>(input_weights_, n_, exponent_,
                                                                        weight_sums_.data());
   cuda_check_launch("add_weights_kernel");
@@ -126,9 +123,8 @@ void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
   std::uint64_t at = 0;
   for (const detail::SampleStretch& stretch : stretches) {
     if (stretch.size == 0) continue;
-    const auto blocks = static_cast<unsigned>((stretch.size + 127) / 128);
-    stretch_kernel<T, Dim><<<blocks, 128, 0, stream_.get()>>>(source(), stretch, gathered_.data() + at,
-                                                              weighted() ? gathered_weights_.data() + at : nullptr);
+    stretch_kernel<T, Dim><<<blocks_of(stretch.size, 128), 128, 0, stream_.get()>>>(
+        source(), stretch, gathered_.data() + at, weighted() ? gathered_weights_.data() + at : nullptr);
     cuda_check_launch("stretch_kernel");
     at += stretch.size;
   }
@@ -168,8 +164,8 @@ void GpuPoints<T, Dim>::classify() {
 /// So many lists of counts_ and, where there are weights, of weight_sums_.
 template <class T, int Dim>
 void GpuPoints<T, Dim>::clear_counts(std::size_t lists) {
-  zero(counts_, lists * kCodes, stream_);
-  if (weighted()) zero(weight_sums_, lists * kCodes, stream_);
+  clear(counts_, lists * kCodes, stream_);
+  if (weighted()) clear(weight_sums_, lists * kCodes, stream_);
 }
 
 /// Brings them to the host. Waits.
@@ -237,9 +233,8 @@ std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
   std::vector<std::uint64_t> ready(parts * packing_.slots, 0);
   if (packing_.count == 0) return ready;
   counts_.resize_discard(ready.size());
-  const auto blocks = static_cast<unsigned>((ready.size() + 127) / 128);
-  parts_kernel<<<blocks, 128, 0, stream_.get()>>>(packing_, table_.data(), static_cast<std::uint32_t>(parts),
-                                                  counts_.data());
+  parts_kernel<<<blocks_of(ready.size(), 128), 128, 0, stream_.get()>>>(
+      packing_, table_.data(), static_cast<std::uint32_t>(parts), counts_.data());
   cuda_check_launch("parts_kernel");
   host_counts_.resize_discard(ready.size());
   copy_to_host(host_counts_.data(), counts_.data(), ready.size(), stream_);
@@ -271,13 +266,7 @@ PackCell GpuPoints<T, Dim>::count_slots(const detail::CellSlots& slots) {
   pack_counts_kernel<T>
       <<<(cell.tiles - 1) / kLocalWarps + 1, kLocalThreads, 0, stream_.get()>>>(codes_.data(), cell, table_.data());
   cuda_check_launch("pack_counts_kernel");
-  std::size_t bytes = 0;
-  cuda_check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, table_.data(), table_.data(), places, stream_.get()),
-             "DeviceScan");
-  temporary_.resize_discard(bytes);
-  cuda_check(
-      cub::DeviceScan::ExclusiveSum(temporary_.data(), bytes, table_.data(), table_.data(), places, stream_.get()),
-      "DeviceScan");
+  sums_before(table_.data(), table_.data(), places, temporary_, stream_);
   return cell;
 }
 
@@ -301,32 +290,24 @@ void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<cons
   pack_tiles(cell, 0, cell.tiles, targets);
 }
 
-namespace {
-
-unsigned blocks_of(std::uint64_t n) {
-  return static_cast<unsigned>((n + 255) / 256);
-}
-
-}  // namespace
-
 void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
                     std::uint32_t* labels, const support::CudaStream& stream) {
   if (n == 0) return;
-  scatter_labels_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, leaves, n, first, labels);
+  scatter_labels_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(ids, leaves, n, first, labels);
   cuda_check_launch("scatter_labels_kernel");
 }
 
 void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64_t n, std::uint32_t* out,
                const support::CudaStream& stream) {
   if (n == 0) return;
-  order_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(ids, order, n, out);
+  order_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(ids, order, n, out);
   cuda_check_launch("order_kernel");
 }
 
 void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
                    const support::CudaStream& stream) {
   if (n == 0) return;
-  leaves_kernel<<<blocks_of(n), 256, 0, stream.get()>>>(leaves, n, first, out);
+  leaves_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(leaves, n, first, out);
   cuda_check_launch("leaves_kernel");
 }
 

@@ -142,7 +142,7 @@ class GpuPoints {
   const support::CudaStream& stream_;
   Stopwatch& watch_;
   LocalTimes& times_;
-  int multiprocessors_ = 1;
+  unsigned multiprocessors_ = 1;
 
   const T* input_ = nullptr;
   const double* input_weights_ = nullptr;

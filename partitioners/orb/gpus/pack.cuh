@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kLocalThreads)
   if (cell.slots <= 8) {
 #pragma unroll
     for (unsigned s = 0; s < 8; ++s) {
-      const unsigned sum = __reduce_add_sync(kEveryLane, static_cast<unsigned>(packed >> (8 * s)) & 255U);
+      const unsigned sum = __reduce_add_sync(kFull, static_cast<unsigned>(packed >> (8 * s)) & 255U);
       if (lane == 0) sums[s] = sum;
     }
   }
@@ -94,10 +94,10 @@ __device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&plac
   __syncthreads();
 #pragma unroll
   for (int j = 0; j < Items; ++j) {
-    unsigned same = __ballot_sync(kEveryLane, slot[j] >= 0);
+    unsigned same = __ballot_sync(kFull, slot[j] >= 0);
     for (int b = 0; b < bits; ++b) {
       const bool set = (slot[j] >> b & 1) != 0;
-      const unsigned with = __ballot_sync(kEveryLane, set);
+      const unsigned with = __ballot_sync(kFull, set);
       same &= set ? with : ~with;
     }
     if (slot[j] >= 0)

@@ -72,12 +72,12 @@ __global__ void __launch_bounds__(kLocalThreads)
     std::uint32_t behind = static_cast<std::uint32_t>(__popc(hits));  // places up to this lane's, then their begin
 #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
-      const std::uint32_t other = __shfl_up_sync(kEveryLane, behind, step);
+      const std::uint32_t other = __shfl_up_sync(kFull, behind, step);
       if (lane >= step) behind += other;
     }
     std::uint32_t at = 0;
     if (lane == 31 && behind > 0) at = atomicAdd(&queue.length, behind);
-    at = __shfl_sync(kEveryLane, at, 31) + behind - static_cast<std::uint32_t>(__popc(hits));
+    at = __shfl_sync(kFull, at, 31) + behind - static_cast<std::uint32_t>(__popc(hits));
 #pragma unroll
     for (unsigned k = 0; k < 32; ++k) {
       if ((hits >> k & 1U) == 0) continue;
@@ -164,11 +164,11 @@ __global__ void __launch_bounds__(kLocalThreads)
       p = entries.get(i);
       inside = detail::in_window(p, window, axis);
     }
-    const unsigned with = __ballot_sync(kEveryLane, inside);
+    const unsigned with = __ballot_sync(kFull, inside);
     if (with == 0U) continue;
     std::uint32_t base = 0;
     if (lane == 0) base = atomicAdd(count, static_cast<std::uint32_t>(__popc(with)));
-    base = __shfl_sync(kEveryLane, base, 0);
+    base = __shfl_sync(kFull, base, 0);
     const std::uint32_t place = base + static_cast<std::uint32_t>(__popc(with & ((1U << lane) - 1U)));
     if (inside && place < capacity) {
       out[place] = p;

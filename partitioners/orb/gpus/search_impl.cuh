@@ -18,12 +18,6 @@ constexpr std::uint64_t kListed = 1 << 16;
 /// Candidates that are fetched before it is known how many there are.
 constexpr std::uint64_t kEager = 1 << 14;
 
-template <class V>
-void zero(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
-  buffer.resize_discard(n);
-  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
-}
-
 template <class T, int Dim>
 WalkTables<T> walk_tables(const detail::RoundCell<T, Dim>& cell) {
   WalkTables<T> tables{};
@@ -49,7 +43,7 @@ void GpuPoints<T, Dim>::resize(List& list, std::uint64_t capacity) {
 template <class T, int Dim>
 void GpuPoints<T, Dim>::start_level(std::span<Search> searches) {
   if (lists_.size() < searches.size()) lists_.resize(searches.size());
-  zero(counters_, searches.size() * 4, stream_);
+  clear(counters_, searches.size() * 4, stream_);
   for (Search& search : searches) {
     Lists& lists = lists_[search.number];
     lists.current = -1;
