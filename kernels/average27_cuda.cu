@@ -3,6 +3,7 @@
 #include "kernels/average.hpp"
 #include "kernels/average27_cuda.hpp"
 #include "kernels/device_sum.cuh"
+#include "kernels/divider.hpp"
 #include "support/async_copy.cuh"
 
 namespace amrbench::kernels {
@@ -10,17 +11,6 @@ namespace amrbench::kernels {
 namespace {
 
 constexpr int kMostThreads = 288, kRing = 4, kPieces = 27;
-
-/// Quotients of numbers below 2^16 by multiplication.
-struct Divider {
-  Divider() = default;
-  explicit Divider(int by) : divisor(by), factor(0xffffffffU / static_cast<unsigned int>(by) + 1) {}
-  [[nodiscard]] __device__ int operator()(int n) const {
-    return divisor == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), factor));
-  }
-  int divisor = 1;
-  unsigned int factor = 0;
-};
 
 /// How chunks are shared out among thread blocks: `groups` columns, one behind the other along y, of `items` blocks
 /// each.

@@ -1,3 +1,6 @@
+#include <type_traits>
+
+#include "kernels/divider.hpp"
 #include "kernels/extensive.hpp"
 #include "kernels/wide_faces_cuda.hpp"
 
@@ -5,116 +8,159 @@ namespace amrbench::kernels {
 
 namespace {
 
-constexpr int kThreads = 128;
+/// A warp has a stretch of a job's values of one chunk.
+constexpr int kWarp = 32, kWarps = 4, kStretch = 8 * kWarp, kParts = 9, kTransfers = 3, kResident = 8;
 
-/// A face across `axis`: cells in the plane, and how far it is extended.
-struct Extent {
-  int na, nb, ea, eb;
-};
-__device__ Extent extent_of(const TileLayout& l, int axis) {
-  const int a = l.block.face_axis_a(axis), b = l.block.face_axis_b(axis);
-  return {l.block.cells[a], l.block.cells[b], TileLayout::extension(axis, a), TileLayout::extension(axis, b)};
-}
-
-/// Extents of a piece.
-__device__ int2 piece_cells(const Extent& e, TileTransfer transfer) {
-  switch (transfer) {
-    case TileTransfer::quarter:
-      return make_int2(e.na / 2 + 2 * e.ea, e.nb / 2 + 2 * e.eb);
-    case TileTransfer::restricted:
-      return make_int2(e.na / 2 + e.ea, e.nb / 2 + e.eb);
-    default:
-      return make_int2(e.na + 2 * e.ea, e.nb + 2 * e.eb);
-  }
-}
-
-/// The values of a block and around it, of one chunk and lane.
-struct Values {
-  const BlockLayout& layout;
-  const DeviceSurroundings& around;
-  int block, chunk, lane;
-  /// At (a, b) of layer `layer` across `axis`.
-  __device__ double at(int axis, int layer, int a, int b) const {
-    const int x = axis == 0 ? layer : a, y = axis == 1 ? layer : axis == 0 ? a : b, z = axis == 2 ? layer : b;
-    return *around.value(layout, block, chunk, lane, x, y, z);
-  }
+/// Cells a row, and all, of a piece.
+struct Cells {
+  int a = 0, all = 0;
+  Divider by_a;
 };
 
-/// Entry (ka, kb) of what a block sends across `face`.
-__device__ double piece_value(const TileLayout& l, const Values& values, int face, TileTransfer transfer, int part,
-                              int ka, int kb) {
-  const int axis = face / 2, layer = face % 2 ? values.layout.cells[axis] - 1 : 0;
-  const Extent e = extent_of(l, axis);
-  const auto value = [&](int a, int b) { return values.at(axis, layer, a, b); };
-  switch (transfer) {
-    case TileTransfer::quarter:
-      return face_quarter(value((part & 1) * (e.na / 2) - e.ea + ka, (part >> 1) * (e.nb / 2) - e.eb + kb));
-    case TileTransfer::restricted: {
-      const int a = 2 * ((part & 1 ? 0 : -e.ea) + ka), b = 2 * ((part >> 1 ? 0 : -e.eb) + kb);
-      const int a0 = max(-e.ea, min(a, e.na - 1 + e.ea)), a1 = max(-e.ea, min(a + 1, e.na - 1 + e.ea));
-      const int b0 = max(-e.eb, min(b, e.nb - 1 + e.eb)), b1 = max(-e.eb, min(b + 1, e.nb - 1 + e.eb));
-      return face_sum(value(a0, b0), value(a0, b1), value(a1, b0), value(a1, b1));
+struct Parameters {
+  BlockLayout block;
+  DeviceSurroundings around;
+  const WideFaceJob* jobs;
+  int count;
+  const double* received;
+  double* message;
+  GhostChunks chunks;
+  int axis, a, b;           ///< across the face, and in it
+  int na, nb, ea, eb;       ///< cells in the plane, and how far it is extended
+  Cells pieces[kTransfers];  ///< by TileTransfer
+  Divider by_lanes;
+};
+
+/// Cells in a plane, from one on.
+template <class Value>
+struct alignas(16) Plane {
+  Value* at;
+  int a, b;  ///< steps
+  [[nodiscard]] __device__ Value* cell(int ia, int ib) const { return at + ia * a + ib * b; }
+};
+using From = Plane<const double>;
+
+/// Part `number` of the nine of a block's layer, its own cells and what lies beside them in the plane; cells are counted
+/// from the block's.
+__device__ From part_of_layer(const Parameters& p, int block, int face, int chunk, int number) {
+  const int da = number % 3 - 1, db = number / 3 - 1;
+  const int dx = p.axis == 0 ? 0 : da, dy = p.axis == 1 ? 0 : p.axis == 0 ? da : db, dz = p.axis == 2 ? 0 : db;
+  const PieceSource source = p.around.sources[std::int64_t{block} * 27 + Surroundings::index(dx, dy, dz)];
+  const DeviceSurroundings::Steps& steps = p.around.steps[source.kind];
+  const auto step = [&](int axis) { return axis == 0 ? p.block.lanes : axis == 1 ? steps.row : steps.plane; };
+  const int layer = face % 2 ? p.block.cells[p.axis] - 1 : 0;
+  return {p.around.piece(source) + chunk * steps.chunk + layer * step(p.axis), da == 0 ? step(p.a) : 0,
+          db == 0 ? step(p.b) : 0};
+}
+
+/// Fine values before a coarse cell.
+struct Four {
+  double v00, v01, v10, v11;
+};
+
+/// Where a job's values go: into the message, or to the ghosts that the piece fills.
+__device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, const Cells& piece, int chunk) {
+  const int lanes = p.block.lanes;
+  if (job.work == WideFaceWork::pack)
+    return {p.message + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes};
+  const DeviceSurroundings::Steps& steps = p.around.steps[p.axis];
+  const auto step = [&](int axis) { return axis == 0 ? lanes : axis == 1 ? steps.row : steps.plane; };
+  const bool is_part = job.transfer == TileTransfer::restricted;
+  // Counted from the face's first cell, (-1, -1, -1). What lies behind a block's last cells is the second layer.
+  const int a = is_part && (job.part & 1) != 0 ? p.na / 2 + 1 : 1 - p.ea;
+  const int b = is_part && job.part >> 1 != 0 ? p.nb / 2 + 1 : 1 - p.eb;
+  double* const face = p.around.faces[p.axis] + job.to * steps.face + chunk * steps.chunk;
+  return {face + (job.face % 2) * step(p.axis) + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
+}
+
+/// A warp a job; blockIdx.y is the number of the chunk, blockIdx.z that of the stretch.
+__global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __grid_constant__ Parameters p) {
+  __shared__ From all_parts[kWarps][kParts];
+  const int warp = static_cast<int>(threadIdx.x) / kWarp, thread = static_cast<int>(threadIdx.x) % kWarp;
+  const int number = static_cast<int>(blockIdx.x) * kWarps + warp, chunk = p.chunks.number(static_cast<int>(blockIdx.y));
+  if (number >= p.count) return;
+  const WideFaceJob job = p.jobs[number];
+  const bool packs = job.work == WideFaceWork::pack, unpacks = job.work == WideFaceWork::unpack;
+  const bool is_quarter = job.transfer == TileTransfer::quarter, is_doubled = is_quarter && !packs;
+  const Cells piece = p.pieces[static_cast<int>(job.transfer)];
+  const Cells cells = p.pieces[static_cast<int>(is_doubled ? TileTransfer::whole : job.transfer)];
+  const int lanes = p.block.lanes, begin = static_cast<int>(blockIdx.z) * kStretch;
+  const int end = min(begin + kStretch, cells.all * lanes);
+  if (begin >= end) return;
+
+  From* const parts = all_parts[warp];
+  if (thread < kParts) {
+    parts[thread] =
+        unpacks ? From{p.received + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes}
+                : part_of_layer(p, job.block, packs ? job.face : job.face ^ 1, chunk, thread);
+  }
+  __syncwarp();
+  const auto value = [&](int a, int b, int lane) {
+    const int part = (DeviceSurroundings::side(b, p.nb) + 1) * 3 + DeviceSurroundings::side(a, p.na) + 1;
+    return parts[part].cell(a, b)[lane];
+  };
+  const Plane<double> to = target_of(p, job, piece, chunk);
+  // Puts what finish makes of load(a, b, lane) into the cells of the target; loads of several are on their way at a time.
+  const auto move = [&]<int AtOnce>(std::integral_constant<int, AtOnce>, const auto& load, const auto& finish) {
+#pragma unroll 1
+    for (int k = begin; k < end; k += AtOnce * kWarp) {
+      decltype(load(0, 0, 0)) loaded[AtOnce];
+      double* at[AtOnce];
+#pragma unroll
+      for (int j = 0; j < AtOnce; ++j) {
+        if (k + j * kWarp >= end) break;
+        const int here = min(k + j * kWarp + thread, end - 1), cell = p.by_lanes(here), lane = here - cell * lanes;
+        const int b = cells.by_a(cell), a = cell - b * cells.a;
+        loaded[j] = load(a, b, lane);
+        at[j] = to.cell(a, b) + lane;
+      }
+#pragma unroll
+      for (int j = 0; j < AtOnce; ++j)
+        if (k + j * kWarp + thread < end) *at[j] = finish(loaded[j]);
     }
-    default:
-      return value(ka - e.ea, kb - e.eb);
+  };
+  if (job.transfer == TileTransfer::restricted && !unpacks) {
+    const int ea = p.ea, eb = p.eb, first_a = (job.part & 1) != 0 ? 0 : -ea, first_b = job.part >> 1 != 0 ? 0 : -eb;
+    const auto load = [&](int ka, int kb, int lane) {
+      const int a = 2 * (first_a + ka), b = 2 * (first_b + kb);
+      const int a0 = max(-ea, min(a, p.na - 1 + ea)), a1 = max(-ea, min(a + 1, p.na - 1 + ea));
+      const int b0 = max(-eb, min(b, p.nb - 1 + eb)), b1 = max(-eb, min(b + 1, p.nb - 1 + eb));
+      return Four{value(a0, b0, lane), value(a0, b1, lane), value(a1, b0, lane), value(a1, b1, lane)};
+    };
+    return move(std::integral_constant<int, 2>(), load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
   }
-}
-
-/// Ghosts that a piece fills: from (a, b) on, so many cells, and the entry of the piece each takes.
-struct Ghosts {
-  int a, b, na, nb;
-  bool doubled;  ///< two fine ghosts a coarse entry
-};
-__device__ Ghosts ghosts_of(const Extent& e, TileTransfer transfer, int part) {
-  if (transfer == TileTransfer::restricted) {
-    return {part & 1 ? e.na / 2 : -e.ea, part >> 1 ? e.nb / 2 : -e.eb, e.na / 2 + e.ea, e.nb / 2 + e.eb, false};
-  }
-  return {-e.ea, -e.eb, e.na + 2 * e.ea, e.nb + 2 * e.eb, transfer == TileTransfer::quarter};
-}
-
-/// A thread block a job (blockIdx.x) and chunk (blockIdx.y). l: of the extended faces across the axis.
-__global__ void __launch_bounds__(kThreads)
-    face_kernel(const __grid_constant__ BlockLayout block, const __grid_constant__ TileLayout l, int axis,
-                const __grid_constant__ DeviceSurroundings around, const WideFaceJob* jobs, const double* received,
-                double* message) {
-  const WideFaceJob job = jobs[blockIdx.x];
-  const int chunk = static_cast<int>(blockIdx.y);
-  const Extent e = extent_of(l, axis);
-  const int2 piece = piece_cells(e, job.transfer);
-  const std::size_t at_piece = job.at + std::size_t(chunk) * piece.x * piece.y * l.lanes;
-  if (job.work == WideFaceWork::pack) {
-    for (int k = static_cast<int>(threadIdx.x); k < piece.x * piece.y * l.lanes; k += kThreads) {
-      const int cell = k / l.lanes;
-      const Values values{block, around, job.block, chunk, k % l.lanes};
-      message[at_piece + k] = piece_value(l, values, job.face, job.transfer, job.part, cell % piece.x, cell / piece.x);
-    }
-    return;
-  }
-  // The layer of an extended face that lies behind a block's last cells is its second one, 0, else its first, -1.
-  const int ghost = job.face % 2 ? 0 : -1;
-  double* const face = around.faces[axis] + job.to * around.steps[axis].face + chunk * around.steps[axis].chunk;
-  const Ghosts g = ghosts_of(e, job.transfer, job.part);
-  for (int k = static_cast<int>(threadIdx.x); k < g.na * g.nb * l.lanes; k += kThreads) {
-    const int cell = k / l.lanes, lane = k % l.lanes, ia = cell % g.na, ib = cell / g.na, a = g.a + ia, b = g.b + ib;
-    // Fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e.
-    const int ka = g.doubled ? (ia + e.ea) / 2 : ia, kb = g.doubled ? (ib + e.eb) / 2 : ib;
-    const std::size_t to = axis == 0 ? l.cell(ghost, a, b) : axis == 1 ? l.cell(a, ghost, b) : l.cell(a, b, ghost);
-    if (job.work == WideFaceWork::unpack)
-      face[to + lane] = received[at_piece + (kb * piece.x + ka) * l.lanes + lane];
-    else
-      face[to + lane] =
-          piece_value(l, Values{block, around, job.block, chunk, lane}, job.face ^ 1, job.transfer, job.part, ka, kb);
-  }
+  // Fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e of a coarse neighbour's piece.
+  const int more_a = is_doubled ? p.ea : 0, more_b = is_doubled ? p.eb : 0, half = is_doubled ? 1 : 0;
+  const int first_a = unpacks ? 0 : (is_quarter ? (job.part & 1) * (p.na / 2) : 0) - p.ea;
+  const int first_b = unpacks ? 0 : (is_quarter ? (job.part >> 1) * (p.nb / 2) : 0) - p.eb;
+  const bool divides = is_quarter && !unpacks;
+  const auto load = [&](int ka, int kb, int lane) {
+    return value(first_a + ((ka + more_a) >> half), first_b + ((kb + more_b) >> half), lane);
+  };
+  move(std::integral_constant<int, 4>(), load, [&](double v) { return divides ? face_quarter(v) : v; });
 }
 
 }  // namespace
 
-void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const WideFaceJob* jobs,
-                       int count, const double* received, double* message, const support::CudaStream& stream) {
+void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const GhostChunks& chunks,
+                       const WideFaceJob* jobs, int count, const double* received, double* message,
+                       const support::CudaStream& stream) {
   if (count == 0) return;
-  const dim3 grid(static_cast<unsigned int>(count), static_cast<unsigned int>(layout.chunks));
-  face_kernel<<<grid, kThreads, 0, stream.get()>>>(layout, make_face_tile_layout(layout, axis), axis, around, jobs,
-                                                   received, message);
+  Parameters p{};
+  p.block = layout, p.around = around, p.jobs = jobs, p.count = count;
+  p.received = received, p.message = message, p.chunks = chunks;
+  p.axis = axis, p.a = layout.face_axis_a(axis), p.b = layout.face_axis_b(axis);
+  p.na = layout.cells[p.a], p.nb = layout.cells[p.b];
+  p.ea = TileLayout::extension(axis, p.a), p.eb = TileLayout::extension(axis, p.b);
+  const auto cells = [](int a, int b) { return Cells{a, a * b, Divider(a)}; };
+  p.pieces[static_cast<int>(TileTransfer::whole)] = cells(p.na + 2 * p.ea, p.nb + 2 * p.eb);
+  p.pieces[static_cast<int>(TileTransfer::quarter)] = cells(p.na / 2 + 2 * p.ea, p.nb / 2 + 2 * p.eb);
+  p.pieces[static_cast<int>(TileTransfer::restricted)] = cells(p.na / 2 + p.ea, p.nb / 2 + p.eb);
+  p.by_lanes = Divider(layout.lanes);
+  const int most = p.pieces[static_cast<int>(TileTransfer::whole)].all * layout.lanes;
+  const dim3 grid(static_cast<unsigned int>((count + kWarps - 1) / kWarps), static_cast<unsigned int>(chunks.count),
+                  static_cast<unsigned int>((most + kStretch - 1) / kStretch));
+  face_kernel<<<grid, kWarps * kWarp, 0, stream.get()>>>(p);
   support::cuda_check_launch("wide faces");
 }
 

@@ -3,7 +3,7 @@
 // and from messages. The twin of amr/wide_halo.hpp's work on CPUs, with the same values.
 //
 // A layer that is packed reaches into the ghosts of the axes before its own, so its values are looked up in what lies
-// around the block. One launch for all jobs of an axis, a thread block a job and chunk. All pointers are device memory.
+// around the block. One launch for all jobs of an axis; jobs and chunks are dealt to warps. All pointers are device memory.
 // Errors: RunError when the launch fails. Asynchronous.
 #include "kernels/device_surroundings.hpp"
 #include "kernels/wide_jobs.hpp"
@@ -11,8 +11,15 @@
 
 namespace amrbench::kernels {
 
-/// Does `count` jobs of one axis, in any order; writes around.faces[axis] and `message`.
-void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const WideFaceJob* jobs,
-                       int count, const double* received, double* message, const support::CudaStream& stream);
+/// Chunks whose ghosts a stage looks at: 0, then those from `from` on; `count` in all.
+struct GhostChunks {
+  int count = 0, from = 1;
+  [[nodiscard]] AMRBENCH_HD int number(int i) const { return i == 0 ? 0 : from + i - 1; }
+};
+
+/// Does `count` jobs of one axis, in any order; writes those chunks of around.faces[axis] and `message`.
+void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const GhostChunks& chunks,
+                       const WideFaceJob* jobs, int count, const double* received, double* message,
+                       const support::CudaStream& stream);
 
 }  // namespace amrbench::kernels

@@ -66,27 +66,33 @@ void CudaWideStage::look_around(const CudaFields& fields) {
   around_.slots = fields.in_order() ? nullptr : slot_list_.store(fields.slots(), device_);
 }
 
-void CudaWideStage::launch(int axis, const Jobs& jobs, const support::CudaStream& stream) {
-  kernels::launch_wide_faces(layout_, axis, around_, jobs.list.data(), jobs.count, receive_.data(), send_.data(),
-                             stream);
+void CudaWideStage::launch(int axis, const kernels::GhostChunks& chunks, const Jobs& jobs,
+                           const support::CudaStream& stream) {
+  kernels::launch_wide_faces(layout_, axis, around_, chunks, jobs.list.data(), jobs.count, receive_.data(),
+                             send_.data(), stream);
   device_.count_launches(jobs.count > 0 ? 1 : 0);
 }
 
 /// The next axis begins when this one is complete, because its faces pass on the ghosts just filled.
-void CudaWideStage::fill_axis(int axis) {
+void CudaWideStage::fill_axis(int axis, std::int64_t stage) {
   Axis& a = axes_[axis];
-  device_.order(device_.main(), device_.side());
-  if (!a.sends.empty()) {
-    launch(axis, a.packs, device_.side());
+  const kernels::GhostChunks chunks =
+      mixed_ ? mixed_->ghosts(stage, axis) : kernels::GhostChunks{layout_.chunks};
+  const bool sends = !a.sends.empty();
+  if (sends) {
+    device_.order(device_.main(), device_.side());
+    launch(axis, chunks, a.packs, device_.side());
     device_.link().start(send_.data(), a.sends, receive_.data(), a.receives, device_.side());
   }
-  if (overlap_) launch(axis, a.local, device_.main());
-  device_.clock().mark(DevicePart::faces, device_.main());
-  if (!a.sends.empty()) device_.link().finish();
-  device_.order(device_.side(), device_.main());
-  device_.clock().mark(DevicePart::wait, device_.main());
-  launch(axis, a.unpacks, device_.main());
-  if (!overlap_) launch(axis, a.local, device_.main());
+  if (overlap_ || !sends) launch(axis, chunks, a.local, device_.main());
+  if (sends) {
+    device_.clock().mark(DevicePart::faces, device_.main());
+    device_.link().finish();
+    device_.order(device_.side(), device_.main());
+    device_.clock().mark(DevicePart::wait, device_.main());
+    launch(axis, chunks, a.unpacks, device_.main());
+    if (!overlap_) launch(axis, chunks, a.local, device_.main());
+  }
   device_.clock().mark(DevicePart::faces, device_.main());
 }
 
@@ -107,7 +113,7 @@ void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const k
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     look_around(fields);
-    for (int axis = 0; axis < 3; ++axis) fill_axis(axis);
+    for (int axis = 0; axis < 3; ++axis) fill_axis(axis, stage);
   }
   support::PhaseTimer timer(metrics, support::Phase::stencil);
   for (const Work& work : rounds_)

@@ -51,8 +51,8 @@ class CudaWideStage final : public CudaStage<3> {
   void store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list);
   void plan_axis(const Mesh<3>& mesh, int axis);
   void look_around(const CudaFields& fields);
-  void fill_axis(int axis);
-  void launch(int axis, const Jobs& jobs, const support::CudaStream& stream);
+  void fill_axis(int axis, std::int64_t stage);
+  void launch(int axis, const kernels::GhostChunks& chunks, const Jobs& jobs, const support::CudaStream& stream);
   void compute(CudaFields& fields, std::int64_t stage, const std::int32_t* blocks, int count,
                const kernels::DeviceSumView& sums);
 

@@ -210,6 +210,14 @@ DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& s
   stream.synchronize();
 }
 
+GhostChunks DeviceMixed::ghosts(std::int64_t stage, int axis) const {
+  const int kind = static_cast<int>(stage % 6), behind = std::max(1, kGroups * m_);
+  if (kind >= 4 || kind == axis + 1) return {layout_.chunks};
+  if (behind == layout_.variables) return {1};
+  const int from = std::max(1, behind / layout_.lanes);
+  return {1 + layout_.chunks - from, from};
+}
+
 int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, const std::int32_t* blocks, int count,
                         const support::DeviceSlots& out, const support::CudaStream& stream) {
   if (count == 0) return 0;

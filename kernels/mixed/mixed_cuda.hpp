@@ -20,6 +20,7 @@
 
 #include "kernels/device_surroundings.hpp"
 #include "kernels/mixed/mixed.hpp"
+#include "kernels/wide_faces_cuda.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::kernels {
@@ -34,6 +35,9 @@ class DeviceMixed {
   /// kernels it launched.
   int launch(std::int64_t stage, const DeviceSurroundings& around, const std::int32_t* blocks, int count,
              const support::DeviceSlots& out, const support::CudaStream& stream);
+  /// Of the ghosts across an axis, those that the stage looks at: in stages of kinds 0 to 3 groups look along the axis
+  /// of transport at most, so of the others only variable 0 and those behind the groups count.
+  [[nodiscard]] GhostChunks ghosts(std::int64_t stage, int axis) const;
   [[nodiscard]] std::size_t memory_bytes() const { return constants_.bytes(); }
 
  private:

@@ -87,7 +87,7 @@ TEST(WideFacesCuda, GiveTheCpusBits) {
       auto device_message = checks::to_device(message, stream);
       const auto device_received = checks::to_device(received, stream);
       const auto list = checks::to_device(jobs, stream);
-      launch_wide_faces(l, axis, around.device(stream), list.data(), static_cast<int>(jobs.size()),
+      launch_wide_faces(l, axis, around.device(stream), {l.chunks}, list.data(), static_cast<int>(jobs.size()),
                         device_received.data(), device_message.data(), stream);
       for (const WideFaceJob& job : jobs) face_job_on_cpu(l, around, job, received, message, faces);
       ASSERT_TRUE(same_bits(around.device_faces(axis, stream), faces)) << "axis " << axis;
