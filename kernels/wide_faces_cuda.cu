@@ -1,5 +1,3 @@
-#include <type_traits>
-
 #include "kernels/divider.hpp"
 #include "kernels/extensive.hpp"
 #include "kernels/wide_faces_cuda.hpp"
@@ -25,8 +23,8 @@ struct Parameters {
   const double* received;
   double* message;
   GhostChunks chunks;
-  int axis, a, b;           ///< across the face, and in it
-  int na, nb, ea, eb;       ///< cells in the plane, and how far it is extended
+  int axis, a, b;            ///< across the face, and in it
+  int na, nb, ea, eb;        ///< cells in the plane, and how far it is extended
   Cells pieces[kTransfers];  ///< by TileTransfer
   Divider by_lanes;
 };
@@ -40,8 +38,8 @@ struct alignas(16) Plane {
 };
 using From = Plane<const double>;
 
-/// Part `number` of the nine of a block's layer, its own cells and what lies beside them in the plane; cells are counted
-/// from the block's.
+/// Part `number` of the nine of a block's layer, its own cells and what lies beside them in the plane; cells are
+/// counted from the block's.
 __device__ From part_of_layer(const Parameters& p, int block, int face, int chunk, int number) {
   const int da = number % 3 - 1, db = number / 3 - 1;
   const int dx = p.axis == 0 ? 0 : da, dy = p.axis == 1 ? 0 : p.axis == 0 ? da : db, dz = p.axis == 2 ? 0 : db;
@@ -73,11 +71,40 @@ __device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, 
   return {face + (job.face % 2) * step(p.axis) + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
 }
 
+/// What a thread moves: values [begin, end) of so many cells from its warp's stretch, to the target.
+struct Stretch {
+  int begin, end, thread;
+  Cells cells;
+  Divider by_lanes;
+  Plane<double> to;
+};
+/// Puts finish(load(a, b, lane)) there. AtOnce loads of a thread are on their way at a time.
+template <int AtOnce, class Load, class Finish>
+__device__ void move(const Stretch& s, const Load& load, const Finish& finish) {
+#pragma unroll 1
+  for (int k = s.begin; k < s.end; k += AtOnce * kWarp) {
+    decltype(load(0, 0, 0)) loaded[AtOnce];
+    double* at[AtOnce];
+#pragma unroll
+    for (int j = 0; j < AtOnce; ++j) {
+      if (k + j * kWarp >= s.end) break;
+      const int here = min(k + j * kWarp + s.thread, s.end - 1), cell = s.by_lanes(here);
+      const int lane = here - cell * s.by_lanes.divisor, b = s.cells.by_a(cell), a = cell - b * s.cells.a;
+      loaded[j] = load(a, b, lane);
+      at[j] = s.to.cell(a, b) + lane;
+    }
+#pragma unroll
+    for (int j = 0; j < AtOnce; ++j)
+      if (k + j * kWarp + s.thread < s.end) *at[j] = finish(loaded[j]);
+  }
+}
+
 /// A warp a job; blockIdx.y is the number of the chunk, blockIdx.z that of the stretch.
 __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __grid_constant__ Parameters p) {
   __shared__ From all_parts[kWarps][kParts];
   const int warp = static_cast<int>(threadIdx.x) / kWarp, thread = static_cast<int>(threadIdx.x) % kWarp;
-  const int number = static_cast<int>(blockIdx.x) * kWarps + warp, chunk = p.chunks.number(static_cast<int>(blockIdx.y));
+  const int number = static_cast<int>(blockIdx.x) * kWarps + warp,
+            chunk = p.chunks.number(static_cast<int>(blockIdx.y));
   if (number >= p.count) return;
   const WideFaceJob job = p.jobs[number];
   const bool packs = job.work == WideFaceWork::pack, unpacks = job.work == WideFaceWork::unpack;
@@ -90,35 +117,16 @@ __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __
 
   From* const parts = all_parts[warp];
   if (thread < kParts) {
-    parts[thread] =
-        unpacks ? From{p.received + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes}
-                : part_of_layer(p, job.block, packs ? job.face : job.face ^ 1, chunk, thread);
+    parts[thread] = unpacks
+                        ? From{p.received + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes}
+                        : part_of_layer(p, job.block, packs ? job.face : job.face ^ 1, chunk, thread);
   }
   __syncwarp();
   const auto value = [&](int a, int b, int lane) {
     const int part = (DeviceSurroundings::side(b, p.nb) + 1) * 3 + DeviceSurroundings::side(a, p.na) + 1;
     return parts[part].cell(a, b)[lane];
   };
-  const Plane<double> to = target_of(p, job, piece, chunk);
-  // Puts what finish makes of load(a, b, lane) into the cells of the target; loads of several are on their way at a time.
-  const auto move = [&]<int AtOnce>(std::integral_constant<int, AtOnce>, const auto& load, const auto& finish) {
-#pragma unroll 1
-    for (int k = begin; k < end; k += AtOnce * kWarp) {
-      decltype(load(0, 0, 0)) loaded[AtOnce];
-      double* at[AtOnce];
-#pragma unroll
-      for (int j = 0; j < AtOnce; ++j) {
-        if (k + j * kWarp >= end) break;
-        const int here = min(k + j * kWarp + thread, end - 1), cell = p.by_lanes(here), lane = here - cell * lanes;
-        const int b = cells.by_a(cell), a = cell - b * cells.a;
-        loaded[j] = load(a, b, lane);
-        at[j] = to.cell(a, b) + lane;
-      }
-#pragma unroll
-      for (int j = 0; j < AtOnce; ++j)
-        if (k + j * kWarp + thread < end) *at[j] = finish(loaded[j]);
-    }
-  };
+  const Stretch stretch{begin, end, thread, cells, p.by_lanes, target_of(p, job, piece, chunk)};
   if (job.transfer == TileTransfer::restricted && !unpacks) {
     const int ea = p.ea, eb = p.eb, first_a = (job.part & 1) != 0 ? 0 : -ea, first_b = job.part >> 1 != 0 ? 0 : -eb;
     const auto load = [&](int ka, int kb, int lane) {
@@ -127,7 +135,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __
       const int b0 = max(-eb, min(b, p.nb - 1 + eb)), b1 = max(-eb, min(b + 1, p.nb - 1 + eb));
       return Four{value(a0, b0, lane), value(a0, b1, lane), value(a1, b0, lane), value(a1, b1, lane)};
     };
-    return move(std::integral_constant<int, 2>(), load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
+    return move<2>(stretch, load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
   }
   // Fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e of a coarse neighbour's piece.
   const int more_a = is_doubled ? p.ea : 0, more_b = is_doubled ? p.eb : 0, half = is_doubled ? 1 : 0;
@@ -137,7 +145,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __
   const auto load = [&](int ka, int kb, int lane) {
     return value(first_a + ((ka + more_a) >> half), first_b + ((kb + more_b) >> half), lane);
   };
-  move(std::integral_constant<int, 4>(), load, [&](double v) { return divides ? face_quarter(v) : v; });
+  move<4>(stretch, load, [&](double v) { return divides ? face_quarter(v) : v; });
 }
 
 }  // namespace

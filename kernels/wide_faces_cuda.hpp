@@ -3,8 +3,8 @@
 // and from messages. The twin of amr/wide_halo.hpp's work on CPUs, with the same values.
 //
 // A layer that is packed reaches into the ghosts of the axes before its own, so its values are looked up in what lies
-// around the block. One launch for all jobs of an axis; jobs and chunks are dealt to warps. All pointers are device memory.
-// Errors: RunError when the launch fails. Asynchronous.
+// around the block. One launch for all jobs of an axis; jobs and chunks are dealt to warps. All pointers are device
+// memory. Errors: RunError when the launch fails. Asynchronous.
 #include "kernels/device_surroundings.hpp"
 #include "kernels/wide_jobs.hpp"
 #include "support/cuda.hpp"

@@ -76,8 +76,7 @@ void CudaWideStage::launch(int axis, const kernels::GhostChunks& chunks, const J
 /// The next axis begins when this one is complete, because its faces pass on the ghosts just filled.
 void CudaWideStage::fill_axis(int axis, std::int64_t stage) {
   Axis& a = axes_[axis];
-  const kernels::GhostChunks chunks =
-      mixed_ ? mixed_->ghosts(stage, axis) : kernels::GhostChunks{layout_.chunks};
+  const kernels::GhostChunks chunks = mixed_ ? mixed_->ghosts(stage, axis) : kernels::GhostChunks{layout_.chunks};
   const bool sends = !a.sends.empty();
   if (sends) {
     device_.order(device_.main(), device_.side());
