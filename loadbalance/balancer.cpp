@@ -101,18 +101,45 @@ typename Balancer<Dim>::Share Balancer<Dim>::share_of_table() const {
   return share;
 }
 
-/// Fills the table, weighs it and exchanges loads. Collective.
+/// The same where every block weighs 1, without a table.
+template <int Dim>
+typename Balancer<Dim>::Share Balancer<Dim>::share_of_equals(const amr::Mesh<Dim>& mesh,
+                                                             std::span<const amr::Change> changes) const {
+  constexpr double kFamily = 1 << Dim;
+  std::int64_t splits = 0, merges = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : splits, merges)
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    splits += changes[i] == amr::Change::refine;
+    merges += changes[i] == amr::Change::coarsen;
+  }
+  const std::int64_t stays = mesh.size() - splits - merges;
+  Share share{};
+  share.load = static_cast<double>(stays) + kFamily * static_cast<double>(splits) +
+               static_cast<double>(merges) / kFamily;  // exact
+  share.heaviest_block = mesh.size() > 0 ? 1.0 : 0.0;
+  share.heaviest_row = splits > 0 ? kFamily : stays > 0 ? 1.0 : merges > 0 ? 1.0 / kFamily : 0.0;
+  return share;
+}
+
+template <int Dim>
+void Balancer<Dim>::tabulate(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes) {
+  fill_block_table(mesh, changes, table_);
+  if (model_->needs_centres()) fill_centres(mesh, table_);
+  model_->weigh(table_);
+  if (model_->remembers()) mesh.set_weights(table_.weight);
+}
+
+/// Weighs the blocks and exchanges loads. Fills the table, but where blocks weigh the same and will be spread evenly,
+/// so that none is to move. Collective.
 template <int Dim>
 Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, bool predicted,
                           const support::Metrics& metrics) {
   const double worked = work_seconds(metrics);
   // A GPU's events may come in late: until the first have, its work is timed by the host.
   table_.seconds = decider_.is_new() ? std::max(0.0, worked - worked_) : 0.0;
-  fill_block_table(mesh, changes, table_);
-  if (model_->needs_centres()) fill_centres(mesh, table_);
-  model_->weigh(table_);
-  if (model_->remembers()) mesh.set_weights(table_.weight);
-  Share mine = share_of_table();
+  const bool are_equal = model_->is_uniform();
+  if (!are_equal) tabulate(mesh, changes);
+  Share mine = are_equal ? share_of_equals(mesh, changes) : share_of_table();
   mine.report = {table_.seconds, cost_, decider_.outcome().blocks, decider_.outcome().bytes};
   const std::vector<Share> shares = support::all_gather(mesh.comm(), mine);
   if (decider_.is_new()) {
@@ -138,6 +165,7 @@ Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> cha
   load.heaviest = heaviest_block;
   load.predicted = predicted;
   load.cuts = decider_.cuts();
+  if (are_equal && !(predicted && load.is_even())) tabulate(mesh, changes);
   return load;
 }
 

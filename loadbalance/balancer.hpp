@@ -85,6 +85,8 @@ class Balancer final : public amr::Rebalancer<Dim>, public BalancerState {
   Load weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, bool predicted,
              const support::Metrics& metrics);
   [[nodiscard]] Share share_of_table() const;
+  [[nodiscard]] Share share_of_equals(const amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes) const;
+  void tabulate(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes);
   Load present_load(amr::Mesh<Dim>& mesh, const support::Metrics& metrics);
   Destinations destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load);
   Destinations unlimited_destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load);
