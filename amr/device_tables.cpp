@@ -75,12 +75,19 @@ void DeviceTables::place_arrivals() {
 void DeviceTables::add_needs(std::int32_t i, Needs& needs) const {
   if (!mesh_.touches_level(i)) return;  // as most: their links are not read
   const auto& links = mesh_.links(i);
-  for (int face = 0; face < 6; ++face) {
-    if (!crosses_level(links.kind[face])) continue;
-    needs.values += kernels::piece_room(layout_.face_values(face / 2));
-    for (int part = 0; part < (links.kind[face] == FaceKind::fine ? 4 : 1); ++part)
-      ++(links.index[face][part] < mesh_.size() ? needs.local : needs.arrived);
+  std::size_t parts = 0, ghosts = 0;
+  for (int face = 0; face < 6; ++face) {  // without branches, which no processor would foresee
+    constexpr std::array<std::uint8_t, 4> kParts{0, 0, 1, 4};
+    static_assert(static_cast<int>(FaceKind::coarse) == 2 && static_cast<int>(FaceKind::fine) == 3);
+    const std::size_t n = kParts[static_cast<std::size_t>(links.kind[face])];
+    needs.values += n > 0 ? kernels::piece_room(layout_.face_values(face / 2)) : 0;
+    parts += n;
   }
+  for (int face = 0; mesh_.has_ghost_neighbor(i) && face < 6; ++face)
+    if (crosses_level(links.kind[face]))
+      for (const std::int32_t j : links.index[face]) ghosts += j >= mesh_.size();
+  needs.arrived += ghosts;
+  needs.local += parts - ghosts;
 }
 
 void DeviceTables::write_packs(std::span<FaceJob> packs) const {
@@ -109,7 +116,12 @@ void DeviceTables::write_block(std::size_t k, Needs& at, const Lists& lists) con
   const Arrivals* const arrivals = arrivals_of(k);
   kernels::BlockEntry entry;
   entry.in = entry.out = i;
-  for (int face = 0; face < 6; ++face) {
+  const bool is_plain = !mesh_.touches_level(i) && arrivals == nullptr;
+  for (int face = 0; face < 6 && is_plain; ++face)  // as most
+    entry.faces[face] = links.kind[face] == FaceKind::boundary
+                            ? kernels::face_in_place(i, face % 2)
+                            : kernels::face_in_place(links.index[face][0], 1 - face % 2);
+  for (int face = 0; face < 6 && !is_plain; ++face) {
     const FaceKind kind = links.kind[face];
     const std::int32_t j = links.index[face][0];
     if (kind == FaceKind::boundary) {  // the domain's face copies the cell inside
