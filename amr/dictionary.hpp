@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -22,9 +23,9 @@
 
 namespace amrbench::amr {
 
-/// Maps the keys of a list to their indices. Rebuilt by all threads whenever the list changes (O(n)); look-ups are
-/// const, O(1) expected, and safe from several threads. Holds what it needs itself: it keeps no reference to the list,
-/// and its memory from build to build, about 10 bytes a key for meshes. Not collective.
+/// Maps the keys of a list to their indices. Built by all threads (O(n)), or changed where few keys change; look-ups
+/// are const, O(1) expected, and safe from several threads. Holds what it needs itself: it keeps no reference to the
+/// list, and its memory from build to build, about 10 bytes a key for meshes. Not collective.
 class Dictionary {
  public:
   static constexpr std::int32_t kNone = -1;
@@ -33,18 +34,19 @@ class Dictionary {
   /// keys: distinct, none 0 and none all ones, in any order (ascending is fastest); at most 2^31 - 1 of them, else
   /// std::length_error.
   void build(std::span<const std::uint64_t> keys);
+  /// Families that may be added before the next build.
+  [[nodiscard]] std::size_t room() const;
+  /// Adds keys that are not there, of at most room() families, with the indices from `first` on. As build() otherwise.
+  void add(std::span<const std::uint64_t> keys, std::int32_t first);
+  /// Removes a key that is there. Its family keeps its room.
+  void erase(std::uint64_t key) { members_[entry_of(family(key))].index[member(key)] = kNone; }
 
   /// Index of `key` in the list of the last build, or kNone; any value may be asked for, 0 too. Before the first build
   /// nothing is found.
   [[nodiscard]] std::int32_t find(std::uint64_t key) const {
     if (key == 0 || buckets_.empty()) return kNone;
-    const std::uint64_t tag = family(key);
-    for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
-      const Bucket& bucket = buckets_[at];
-      const unsigned match = matches(bucket, tag);
-      if (match != 0) return members_[bucket.entry[__builtin_ctz(match)]].index[member(key)];
-      if (bucket.tag[kWays - 1] == kEmpty) return kNone;
-    }
+    const std::size_t entry = entry_of(family(key));
+    return entry == kUnnumbered ? kNone : members_[entry].index[member(key)];
   }
 
  private:
@@ -92,12 +94,25 @@ class Dictionary {
   static constexpr Bucket kVacant{{}, {kUnnumbered, kUnnumbered, kUnnumbered, kUnnumbered}};
   static constexpr std::size_t kSerial = 16384;  // fewer keys are not worth waking a team of threads four times
 
+  /// The entry of a family, or kUnnumbered.
+  [[nodiscard]] std::uint32_t entry_of(std::uint64_t tag) const {
+    for (std::size_t at = home(tag);; at = (at + 1) & mask_) {
+      const Bucket& bucket = buckets_[at];
+      const unsigned match = matches(bucket, tag);
+      if (match != 0) return bucket.entry[__builtin_ctz(match)];
+      if (bucket.tag[kWays - 1] == kEmpty) return kUnnumbered;
+    }
+  }
   void reserve(std::size_t families);
   std::uint32_t find_or_add(std::uint64_t tag, std::uint32_t entry);
-  void enter(std::span<const std::uint64_t> keys, std::size_t begin, std::size_t end, std::size_t run);
+  static std::vector<std::size_t> runs_of(std::span<const std::uint64_t> keys);
+  void enter_all(std::span<const std::uint64_t> keys, std::span<const std::size_t> runs, std::int32_t first);
+  void enter(std::span<const std::uint64_t> keys, std::size_t begin, std::size_t end, std::size_t run,
+             std::int32_t first);
 
   support::PageBuffer<Bucket> buckets_;
   support::PageBuffer<Members> members_;  // about in the order of the families' first keys
+  std::size_t entries_ = 0;               // of members_ in use
   std::size_t mask_ = 0;                  // number of buckets - 1; a power of two, ways at most half in use
   int shift_ = 63;                        // 64 - log2(number of buckets)
 };

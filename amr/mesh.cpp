@@ -65,25 +65,18 @@ Mesh<Dim>::Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& spa
 
 template <int Dim>
 void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
-  keys_.swap(keys);
-  weights_.swap(weights);
+  if (!weights.empty() && weights.size() != keys.size())
+    throw std::logic_error("set_blocks: weights and keys differ in number");
+  if (!is_linked_) keys_.clear();  // a mesh that was refused: nothing of it holds
+  past_.keys = std::exchange(keys_, std::move(keys));
+  spare_weights_ = std::exchange(weights_, std::move(weights));
   if (weights_.empty()) weights_.assign(keys_.size(), 1.0);
-  if (weights_.size() != keys_.size()) throw std::logic_error("set_blocks: weights and keys differ in number");
-  if (!is_linked_) keys.clear();  // a mesh that was refused: nothing of it holds
   is_linked_ = false;
-  blocks_.levels.swap(spare_.levels);
-  blocks_.coords.swap(spare_.coords);
-  blocks_.near.swap(spare_.near);
-  blocks_.far.swap(spare_.far);
-  dictionary_.build(keys_);
-  match(keys);
-  carry_over(spare_);
+  carry_over();
   gather_splitters();
   exchange_ghosts();
   link_open_faces();
   list_border();
-  spare_keys_ = std::move(keys);
-  spare_weights_ = std::move(weights);
 }
 
 template <int Dim>
@@ -129,9 +122,10 @@ std::vector<int> Mesh<Dim>::owners(std::span<const Key> leaves) const {
 
 template <int Dim>
 std::size_t Mesh<Dim>::memory_bytes() const {
-  std::size_t bytes = (keys_.capacity() + spare_keys_.capacity()) * sizeof(Key) +
+  std::size_t bytes = (keys_.capacity() + past_.keys.capacity()) * sizeof(Key) +
                       (weights_.capacity() + spare_weights_.capacity()) * sizeof(double) + blocks_.bytes() +
-                      spare_.bytes() + flags_.bytes() + now_.bytes() + before_.bytes() +
+                      spare_.bytes() + levels_.bytes() + past_.levels.bytes() + flags_.bytes() + past_.flags.bytes() +
+                      ids_.bytes() + past_.ids.bytes() + places_.bytes() + before_.bytes() +
                       open_.capacity() * sizeof(Open) + ghost_keys_.capacity() * sizeof(Key) +
                       border_.capacity() * sizeof(std::int32_t) + splitters_.capacity() * sizeof(Key) +
                       rank_sizes_.capacity() * sizeof(std::int64_t);

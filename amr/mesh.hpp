@@ -44,7 +44,7 @@ using FarLinks = std::array<std::array<std::int32_t, (1 << (Dim - 1)) - 1>, 2 * 
 /// The neighbours of one block across its faces (face 2 * axis + side). `index[f][0]` is the neighbour of kind same or
 /// coarse; for kind fine, index[f][q] is the one that covers part q of the face (bit 0: upper half along the face's
 /// first in-plane axis, bit 1: along the second). Others are below 0. An index below size() is a local block, else
-/// index - size() is a ghost. A view: good until the next set_blocks().
+/// index - size() is a ghost. A view: good until the next set_blocks() or settle().
 template <int Dim>
 class FaceLinks {
  public:
@@ -52,20 +52,26 @@ class FaceLinks {
   static constexpr int kParts = 1 << (Dim - 1);
   class Index {
    public:
-    Index(const NearLinks<Dim>& near, const FarLinks<Dim>& far) : near_(near), far_(far) {}
+    Index(const NearLinks<Dim>& near, const FarLinks<Dim>& far, const std::int32_t* places)
+        : near_(near), far_(far), places_(places) {}
     std::array<std::int32_t, kParts> operator[](std::size_t face) const {
       std::array<std::int32_t, kParts> parts;
-      parts[0] = near_.first[face];
-      for (std::size_t q = 1; q < kParts; ++q) parts[q] = near_.kind[face] == FaceKind::fine ? far_[face][q - 1] : -1;
+      parts[0] = place(near_.first[face]);
+      for (std::size_t q = 1; q < kParts; ++q)
+        parts[q] = near_.kind[face] == FaceKind::fine ? place(far_[face][q - 1]) : -1;
       return parts;
     }
 
    private:
+    [[nodiscard]] std::int32_t place(std::int32_t id) const { return places_ == nullptr || id < 0 ? id : places_[id]; }
     const NearLinks<Dim>& near_;
     const FarLinks<Dim>& far_;
+    const std::int32_t* places_;
   };
 
-  FaceLinks(const NearLinks<Dim>& near, const FarLinks<Dim>& far) : kind(near.kind), index(near, far) {}
+  /// `places`: of the blocks that the links name; null: the links name places.
+  FaceLinks(const NearLinks<Dim>& near, const FarLinks<Dim>& far, const std::int32_t* places)
+      : kind(near.kind), index(near, far, places) {}
   const std::array<FaceKind, kFaces>& kind;
   const Index index;
 };
@@ -89,13 +95,16 @@ class Mesh {
 
   /// Replaces this rank's blocks and brings owners, dictionary, ghosts and links up to date. `keys`: ascending leaves;
   /// those of all ranks must tile the domain; a rank may hold none. `weights`: one a key, or none: all weigh 1. Blocks
-  /// that were here before keep what they know of neighbours that still are (amr/mesh_links.cpp). O(n) work and memory,
-  /// one all-gather of three numbers a rank, one neighbourhood exchange of keys; where ranks hold no intervals of the
-  /// curve, three all-to-alls of keys at the ranks' borders besides. Throws RunError when a neighbour is missing or
-  /// more than one level away. Collective.
+  /// that were here before keep what they know of neighbours that still are (amr/mesh_edit.cpp). O(n) work and memory,
+  /// little of it where few blocks change; one all-gather of three numbers a rank, one neighbourhood exchange of keys;
+  /// where ranks hold no intervals of the curve, three all-to-alls of keys at the ranks' borders besides. Throws
+  /// RunError when a neighbour is missing or more than one level away. Collective.
   void set_blocks(std::vector<Key> keys, std::vector<double> weights = {});
+  /// After the last of several set_blocks(): makes what is read of the mesh from now on as quick to read as it can be.
+  /// A matter of time only. O(n). Local.
+  void settle();
   /// A list of any contents for the next set_blocks(): the memory of one before.
-  [[nodiscard]] std::vector<Key> spare_keys() { return std::move(spare_keys_); }
+  [[nodiscard]] std::vector<Key> spare_keys() { return std::move(past_.keys); }
   /// The same for their weights.
   [[nodiscard]] std::vector<double> spare_weights() { return std::move(spare_weights_); }
   /// What balancing last said that each local block weighs; one a block. The mesh only keeps them with their blocks.
@@ -109,8 +118,8 @@ class Mesh {
   [[nodiscard]] std::span<const Key> keys() const { return keys_; }
   /// >= 0. They go where the blocks go; a child has its parent's, a merged block the mean of its children's.
   [[nodiscard]] std::span<const double> weights() const { return weights_; }
-  [[nodiscard]] int level(std::int32_t i) const { return blocks_.levels[i]; }
-  [[nodiscard]] const Coord& coord(std::int32_t i) const { return blocks_.coords[i]; }
+  [[nodiscard]] int level(std::int32_t i) const { return levels_[i]; }
+  [[nodiscard]] const Coord& coord(std::int32_t i) const { return blocks_.coords[id(i)]; }
   /// Middle of a block in the unit cube.
   [[nodiscard]] std::array<double, Dim> centre(std::int32_t i) const {
     std::array<double, Dim> centre;
@@ -118,10 +127,12 @@ class Mesh {
       centre[d] = (coord(i)[d] + 0.5) / static_cast<double>(std::int64_t{space_.root()[d]} << level(i));
     return centre;
   }
-  [[nodiscard]] Links links(std::int32_t i) const { return {blocks_.near[i], blocks_.far[i]}; }
+  [[nodiscard]] Links links(std::int32_t i) const {
+    return {blocks_.near[id(i)], blocks_.far[id(i)], is_settled_ ? nullptr : places_.data()};
+  }
   /// Asks for what links(i) and the key will read.
   void prefetch(std::int32_t i) const {
-    __builtin_prefetch(&blocks_.near[i]);
+    __builtin_prefetch(&blocks_.near[id(i)]);
     __builtin_prefetch(&keys_[i]);
   }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
@@ -158,12 +169,20 @@ class Mesh {
   [[nodiscard]] bool has_intervals() const { return has_intervals_; }
   /// Rank whose interval holds `key`. Only where has_intervals().
   [[nodiscard]] int owner(Key key) const;
+  /// Are all leaves inside `key` known to be here? Never where !has_intervals().
+  [[nodiscard]] bool holds(Key key) const {
+    return has_intervals_ && space_.first(key) >= splitters_[comm_.rank()] &&
+           space_.last(key) < splitters_[comm_.rank() + 1];
+  }
   /// Owners of leaves, on any mesh: of leaves that this rank does not hold and that touch one of its blocks across a
   /// face, or are the first child in a family of which it holds another member. Collective where !has_intervals(), else
   /// local.
   [[nodiscard]] std::vector<int> owners(std::span<const Key> leaves) const;
   /// Index of a local block, or Dictionary::kNone.
-  [[nodiscard]] std::int32_t find_local(Key key) const { return dictionary_.find(key); }
+  [[nodiscard]] std::int32_t find_local(Key key) const {
+    const std::int32_t id = dictionary_.find(key);
+    return is_settled_ || id < 0 ? id : places_[id];
+  }
   /// Blocks on all ranks, and on the ranks before this one.
   [[nodiscard]] std::int64_t global_size() const { return global_size_; }
   [[nodiscard]] std::int64_t global_begin() const { return global_begin_; }
@@ -174,15 +193,23 @@ class Mesh {
 
  private:
   static constexpr std::uint8_t kTouchesGhost = 1, kTouchesFiner = 2, kTouchesCoarser = 4;
+  static constexpr std::uint8_t kDisturbed = 8;  ///< while blocks change: is new, or was beside one that is gone
   static constexpr unsigned kAllFaces = (1U << (2 * Dim)) - 1;
-  /// What is kept of each block besides its key.
+  /// What is kept of each block under a number of its own (amr/mesh_edit.cpp). Links name such numbers too.
   struct Blocks {
-    support::PageBuffer<std::int8_t> levels;
     support::PageBuffer<Coord> coords;
     support::PageBuffer<NearLinks<Dim>> near;
     support::PageBuffer<FarLinks<Dim>> far;  ///< of blocks with finer neighbours, else undefined
     void grow(std::size_t n);
-    [[nodiscard]] std::size_t bytes() const { return levels.bytes() + coords.bytes() + near.bytes() + far.bytes(); }
+    void swap(Blocks& other) noexcept;
+    [[nodiscard]] std::size_t bytes() const { return coords.bytes() + near.bytes() + far.bytes(); }
+  };
+  /// What is kept of each block in the list's order: the list before, while blocks change.
+  struct Before {
+    std::vector<Key> keys;
+    support::PageBuffer<std::int8_t> levels;
+    support::PageBuffer<std::uint8_t> flags;
+    support::PageBuffer<std::int32_t> ids;
   };
   /// A local block and those of its faces (bit f: face f) whose neighbours have to be looked up.
   struct Open {
@@ -195,9 +222,19 @@ class Mesh {
     std::int32_t block;
     bool operator==(const Sent&) const = default;
   };
-  void match(std::span<const Key> before);
-  void carry_over(const Blocks& before);
-  unsigned carry_over(const Blocks& before, std::int32_t from, std::int32_t i);
+  struct Changed {
+    std::vector<std::int32_t> gone;   ///< places before, ascending
+    std::vector<std::int32_t> fresh;  ///< places now, ascending
+  };
+  [[nodiscard]] std::int32_t id(std::int32_t i) const { return is_settled_ ? i : ids_[i]; }
+  void carry_over();
+  Changed match(bool was_settled);
+  void keep(std::size_t old, std::size_t i, std::size_t count, bool was_settled);
+  void number(std::span<const std::int32_t> fresh);
+  void disturb_neighbors(std::span<const std::int32_t> gone, bool was_settled);
+  void list_open();
+  unsigned open_faces(std::int32_t i);
+  void renumber(std::int32_t i);
   void gather_splitters();
   void link_open_faces();
   void list_border();
@@ -216,17 +253,23 @@ class Mesh {
 
   support::Communicator comm_;
   sfc::KeySpace<Dim> space_;
-  std::vector<Key> keys_, spare_keys_;
+  std::vector<Key> keys_;
   std::vector<double> weights_, spare_weights_;
-  Blocks blocks_;
-  Blocks spare_;  ///< memory of the mesh before, for the next one
+  support::PageBuffer<std::int8_t> levels_;
   support::PageBuffer<std::uint8_t> flags_;
-  std::vector<std::int32_t> border_;
-  support::PageBuffer<std::int32_t> now_;     ///< while blocks change: place of each block before, and of each ghost
   support::PageBuffer<std::int32_t> before_;  ///< the place where each block was
-  std::vector<Open> open_;                    ///< ascending blocks
-  bool is_linked_ = false;                    ///< are all links those of the present blocks?
-  Dictionary dictionary_;
+  support::PageBuffer<std::int32_t> ids_;     ///< the number of each block, where they are not places
+  support::PageBuffer<std::int32_t> places_;  ///< the other way round, then of ghosts; kNone: the block is gone
+  std::int32_t numbers_ = 0;                  ///< given to blocks; ghosts have the next ones
+  std::int32_t linked_ = 0;                   ///< blocks below have links; others are being linked
+  bool is_settled_ = true;                    ///< are all numbers places?
+  Blocks blocks_;
+  Blocks spare_;  ///< memory for the next settle()
+  Before past_;   ///< memory of the mesh before, for the next one
+  std::vector<std::int32_t> border_;
+  std::vector<Open> open_;  ///< ascending blocks
+  bool is_linked_ = false;  ///< are all links those of the present blocks?
+  Dictionary dictionary_;   ///< numbers of blocks
   bool has_intervals_ = true;
   std::vector<Key> splitters_;  ///< first key of each rank's interval, plus kEnd; where has_intervals_
   Directory directory_;         ///< where not

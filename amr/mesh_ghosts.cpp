@@ -13,7 +13,6 @@ namespace amrbench::amr {
 template <int Dim>
 auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
   const int me = comm_.rank();
-  const Key low = splitters_[me], high = splitters_[me + 1];
   std::vector<Sent> sent;
   if (comm_.size() == 1) return sent;
   support::append_by_threads(sent, open_.size(), [&](std::size_t begin, std::size_t end, std::vector<Sent>& mine) {
@@ -22,7 +21,7 @@ auto Mesh<Dim>::border_by_intervals() const -> std::vector<Sent> {
       const auto same = space_.neighbors(level(i), coord(i));
       for (int face = 0; face < 2 * Dim; ++face) {
         if ((faces >> face & 1U) == 0 || same[face] == space_.kNone) continue;
-        if (space_.first(same[face]) >= low && space_.last(same[face]) < high) continue;
+        if (holds(same[face])) continue;
         // The neighbour is at most one level finer, so each half-size piece at the face lies inside one leaf.
         const bool deepest = level(i) == space_.max_level();
         for (int part = 0; part < (deepest ? 1 : Links::kParts); ++part) {
@@ -139,6 +138,8 @@ void Mesh<Dim>::exchange_ghosts() {
     neighbors_[k].ghosts_end = begin += static_cast<std::int32_t>(received[k]);
   }
   ghost_dictionary_.build(ghost_keys_);
+  places_.grow(numbers_ + ghost_keys_.size());
+  for (std::int32_t ghost = 0; ghost < ghost_count(); ++ghost) places_[numbers_ + ghost] = size() + ghost;
 }
 
 template bool Mesh<2>::has_family(std::int32_t) const;

@@ -114,6 +114,7 @@ void Simulation<Dim>::refine(int passes, bool is_first) {
   if (changed) set_costs();
   if (changed || rebalancer_.measures()) changed = rebalancer_.rebalance(mesh_, fields_, metrics_) || changed;
   if (changed) {
+    mesh_.settle();
     stage_.mesh_changed(mesh_);
     count_blocks();
   }
