@@ -58,34 +58,48 @@ class Rounds {
   }
 
  private:
-  /// Rule 1, and rule 3 within families that stand together in the list, as nearly all do. Also fills the first work
-  /// list with the blocks that ask something of others yet: those that refine, and members of other families that stay.
+  /// Rule 1, and rule 3 but for families that other ranks may have members of. Also fills the first work list with the
+  /// blocks that ask something of others yet: those that refine, and members of such families that stay.
   void apply_first_rules() {
     support::append_by_threads(work_, states_.size(), [&](std::size_t from, std::size_t to, Work& mine) {
       const std::int32_t end = family_begin(static_cast<std::int32_t>(to));
       for (std::int32_t i = family_begin(static_cast<std::int32_t>(from)); i < end;) {
-        const bool together = is_family(i);
-        const std::int32_t next = i + (together ? kFamily : 1);
-        bool coarsens = true;
-        for (std::int32_t k = i; k < next; ++k) {
-          if (mesh_.level(k) == 0 || mesh_.has_finer_neighbor(k)) states_[k] = std::max(states_[k], Change::stay);
-          coarsens = coarsens && states_[k] == Change::coarsen;
+        if (is_family(i)) {
+          const bool refines = raise_family(i);
+          for (std::int32_t k = i; refines && k < i + kFamily; ++k)
+            if (states_[k] == Change::refine) mine.push_back(k);
+          i += kFamily;
+          continue;
         }
-        for (; i < next; ++i) {
-          if (!coarsens) states_[i] = std::max(states_[i], together ? Change::stay : states_[i]);
-          if (states_[i] == Change::refine || (!together && states_[i] == Change::stay)) mine.push_back(i);
-        }
+        // A sibling is no leaf, or elsewhere. What this rank has of the family, if that is all, cannot merge.
+        const bool cannot = mesh_.level(i) == 0 || mesh_.holds(mesh_.space().parent(mesh_.keys()[i]));
+        if (cannot || mesh_.has_finer_neighbor(i)) states_[i] = std::max(states_[i], Change::stay);
+        if (states_[i] == Change::refine || (states_[i] == Change::stay && !cannot)) mine.push_back(i);
+        ++i;
       }
     });
   }
 
-  /// Are blocks i, i + 1, ... all children of one block?
+  /// Rules 1 and 3 for a family. Does one of it refine?
+  bool raise_family(std::int32_t i) {
+    bool coarsens = true, refines = false;
+    for (std::int32_t k = i; k < i + kFamily; ++k) {
+      coarsens &= states_[k] == Change::coarsen && !mesh_.has_finer_neighbor(k);
+      refines |= states_[k] == Change::refine;
+    }
+    for (std::int32_t k = i; k < i + kFamily && !coarsens; ++k) states_[k] = std::max(states_[k], Change::stay);
+    return refines;
+  }
+
+  /// Are blocks i, i + 1, ... all children of one block? Of one level, in order, from the first child to the last.
   [[nodiscard]] bool is_family(std::int32_t i) const {
     if (i < 0 || i + kFamily > mesh_.size() || mesh_.level(i) == 0) return false;
-    const Key parent = mesh_.space().parent(mesh_.keys()[i]);
+    const auto keys = mesh_.keys();
+    const Key parent = mesh_.space().parent(keys[i]);
+    if (keys[i] != mesh_.space().child(parent, 0) || keys[i + kFamily - 1] != mesh_.space().child(parent, kFamily - 1))
+      return false;
     bool all = true;
-    for (int child = 0; child < kFamily; ++child)
-      all = all && mesh_.keys()[i + child] == mesh_.space().child(parent, child);
+    for (std::int32_t k = i; k < i + kFamily; ++k) all &= mesh_.level(k) == mesh_.level(i);
     return all;
   }
   /// i, or the first block of the family that i would cut in two.
