@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 
 #include "support/thread_lists.hpp"
@@ -64,7 +65,7 @@ class Rounds {
     support::append_by_threads(work_, states_.size(), [&](std::size_t from, std::size_t to, Work& mine) {
       const std::int32_t end = family_begin(static_cast<std::int32_t>(to));
       for (std::int32_t i = family_begin(static_cast<std::int32_t>(from)); i < end;) {
-        if (is_family(i)) {
+        if (mesh_.is_family(i)) {
           const bool refines = raise_family(i);
           for (std::int32_t k = i; refines && k < i + kFamily; ++k)
             if (states_[k] == Change::refine) mine.push_back(k);
@@ -80,33 +81,22 @@ class Rounds {
     });
   }
 
-  /// Rules 1 and 3 for a family. Does one of it refine?
+  /// Rules 1 and 3 for a family, all states at once. Does one of it refine?
   bool raise_family(std::int32_t i) {
-    bool coarsens = true, refines = false;
-    for (std::int32_t k = i; k < i + kFamily; ++k) {
-      coarsens &= states_[k] == Change::coarsen && !mesh_.has_finer_neighbor(k);
-      refines |= states_[k] == Change::refine;
-    }
-    for (std::int32_t k = i; k < i + kFamily && !coarsens; ++k) states_[k] = std::max(states_[k], Change::stay);
-    return refines;
-  }
-
-  /// Are blocks i, i + 1, ... all children of one block? Of one level, in order, from the first child to the last.
-  [[nodiscard]] bool is_family(std::int32_t i) const {
-    if (i < 0 || i + kFamily > mesh_.size() || mesh_.level(i) == 0) return false;
-    const auto keys = mesh_.keys();
-    const Key parent = mesh_.space().parent(keys[i]);
-    if (keys[i] != mesh_.space().child(parent, 0) || keys[i + kFamily - 1] != mesh_.space().child(parent, kFamily - 1))
-      return false;
-    bool all = true;
-    for (std::int32_t k = i; k < i + kFamily; ++k) all &= mesh_.level(k) == mesh_.level(i);
-    return all;
+    using Word = typename Mesh<Dim>::FamilyWord;
+    constexpr Word kLowest = static_cast<Word>(0x0101010101010101U);
+    Word states = 0;
+    std::memcpy(&states, &states_[i], sizeof(states));
+    if (states == static_cast<Word>(~Word{0}) && !mesh_.family_has_finer_neighbor(i)) return false;  // all coarsen
+    states &= ~(0xffU * (states >> 7U & kLowest));  // coarsen, the one state below 0, becomes stay
+    std::memcpy(&states_[i], &states, sizeof(states));
+    return states != 0;
   }
   /// i, or the first block of the family that i would cut in two.
   [[nodiscard]] std::int32_t family_begin(std::int32_t i) const {
     if (i >= mesh_.size() || mesh_.level(i) == 0) return i;
     const std::int32_t first = i - mesh_.space().child_index(mesh_.keys()[i]);
-    return is_family(first) ? first : i;
+    return mesh_.is_family(first) ? first : i;
   }
 
   /// Raises block i to at least `wanted`; true for the one thread that changed it.

@@ -14,7 +14,9 @@
 // Sources: document 001, 5.2.1 (flat arrays, dictionary); p4est's ghost layer for the idea of one exchange of keys.
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -137,6 +139,21 @@ class Mesh {
   }
   [[nodiscard]] bool has_ghost_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesGhost) != 0; }
   [[nodiscard]] bool has_finer_neighbor(std::int32_t i) const { return (flags_[i] & kTouchesFiner) != 0; }
+  /// A byte for each of 2^Dim blocks that stand together.
+  using FamilyWord = std::conditional_t<Dim == 3, std::uint64_t, std::uint32_t>;
+  /// Are blocks i, i + 1, ... all children of one block? They are where they have one level and the first and the last
+  /// of them are its first and last child. Any i.
+  [[nodiscard]] bool is_family(std::int32_t i) const {
+    constexpr std::int32_t kLast = sfc::KeySpace<Dim>::kChildren - 1;
+    if (i < 0 || i + kLast >= size() || level(i) == 0) return false;
+    const Key parent = space_.parent(keys_[i]);
+    return keys_[i] == space_.child(parent, 0) && keys_[i + kLast] == space_.child(parent, kLast) &&
+           family_bytes(&levels_[i]) == FamilyWord(level(i)) * FamilyWord(0x0101010101010101U);
+  }
+  /// Has one of a family, from block i on, a finer neighbour?
+  [[nodiscard]] bool family_has_finer_neighbor(std::int32_t i) const {
+    return (family_bytes(&flags_[i]) & FamilyWord(kTouchesFiner * 0x0101010101010101U)) != 0;
+  }
   /// Is a neighbour of another level?
   [[nodiscard]] bool touches_level(std::int32_t i) const {
     return (flags_[i] & (kTouchesFiner | kTouchesCoarser)) != 0;
@@ -243,6 +260,11 @@ class Mesh {
   std::vector<Sent> border_by_directory();
   void exchange_ghosts();
   void list_neighbors(std::span<const Sent> sent);
+  [[nodiscard]] static FamilyWord family_bytes(const void* first) {
+    FamilyWord word = 0;
+    std::memcpy(&word, first, sizeof(word));
+    return word;
+  }
   [[nodiscard]] static std::uint8_t flag_of(FaceKind kind) {
     return kind == FaceKind::fine ? kTouchesFiner : kind == FaceKind::coarse ? kTouchesCoarser : std::uint8_t{0};
   }
