@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <bit>
 #include <limits>
 #include <memory>
 
@@ -34,7 +35,8 @@ bool crosses_level(FaceKind kind) {
 }  // namespace
 
 DeviceTables::DeviceTables(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const HaloPlan& plan)
-    : mesh_(mesh), layout_(layout), plan_(plan), starts_(4 * std::size_t(omp_get_max_threads()) + 1) {
+    : mesh_(mesh), plan_(plan), starts_(4 * std::size_t(omp_get_max_threads()) + 1) {
+  for (int axis = 0; axis < 3; ++axis) room_[axis] = kernels::piece_room(layout.face_values(axis));
   if (mesh.ghost_count() > 0) lists_ = list_blocks(mesh);
   interior_ = mesh.ghost_count() > 0 ? lists_.interior.size() : blocks();
   place_arrivals();
@@ -73,16 +75,12 @@ void DeviceTables::place_arrivals() {
 }
 
 void DeviceTables::add_needs(std::int32_t i, Needs& needs) const {
-  if (!mesh_.touches_level(i)) return;  // as most: their links are not read
+  if (!mesh_.touches_level(i)) return;  // their links are not read
   const auto& links = mesh_.links(i);
-  std::size_t parts = 0, ghosts = 0;
-  for (int face = 0; face < 6; ++face) {  // without branches, which no processor would foresee
-    constexpr std::array<std::uint8_t, 4> kParts{0, 0, 1, 4};
-    static_assert(static_cast<int>(FaceKind::coarse) == 2 && static_cast<int>(FaceKind::fine) == 3);
-    const std::size_t n = kParts[static_cast<std::size_t>(links.kind[face])];
-    needs.values += n > 0 ? kernels::piece_room(layout_.face_values(face / 2)) : 0;
-    parts += n;
-  }
+  const std::uint64_t crossing = level_faces(links.kind);
+  for (int axis = 0; axis < 3; ++axis) needs.values += room_[axis] * std::popcount(crossing >> 16 * axis & 0x0101U);
+  const std::size_t parts = std::popcount(crossing) + 3 * std::popcount(finer_faces(links.kind));
+  std::size_t ghosts = 0;
   for (int face = 0; mesh_.has_ghost_neighbor(i) && face < 6; ++face)
     if (crosses_level(links.kind[face]))
       for (const std::int32_t j : links.index[face]) ghosts += j >= mesh_.size();
@@ -116,37 +114,32 @@ void DeviceTables::write_block(std::size_t k, Needs& at, const Lists& lists) con
   const Arrivals* const arrivals = arrivals_of(k);
   kernels::BlockEntry entry;
   entry.in = entry.out = i;
-  const bool is_plain = !mesh_.touches_level(i) && arrivals == nullptr;
-  for (int face = 0; face < 6 && is_plain; ++face)  // as most
-    entry.faces[face] = links.kind[face] == FaceKind::boundary
-                            ? kernels::face_in_place(i, face % 2)
-                            : kernels::face_in_place(links.index[face][0], 1 - face % 2);
-  for (int face = 0; face < 6 && !is_plain; ++face) {
-    const FaceKind kind = links.kind[face];
-    const std::int32_t j = links.index[face][0];
-    if (kind == FaceKind::boundary) {  // the domain's face copies the cell inside
-      entry.faces[face] = kernels::face_in_place(i, face % 2);
-    } else if (kind == FaceKind::same) {
-      entry.faces[face] =
-          j < mesh_.size() ? kernels::face_in_place(j, 1 - face % 2) : kernels::face_packed((*arrivals)[face][0]);
-    } else {
-      entry.faces[face] = kernels::face_packed(at.values);
-      write_face(i, face, arrivals, at, lists);
-      at.values += kernels::piece_room(layout_.face_values(face / 2));
-    }
+  for (int face = 0; face < 6; ++face) {
+    const bool is_boundary = links.kind[face] == FaceKind::boundary;  // the domain's face copies the cell inside
+    entry.faces[face] =
+        kernels::face_in_place(is_boundary ? i : links.index.first(face), (is_boundary ? 0 : 1) ^ (face % 2));
   }
+  for (std::uint64_t crossing = level_faces(links.kind); crossing != 0; crossing &= crossing - 1) {
+    const int face = std::countr_zero(crossing) / 8;
+    entry.faces[face] = kernels::face_packed(at.values);
+    write_face(i, face, arrivals, at, lists);
+    at.values += room_[face / 2];
+  }
+  for (int face = 0; arrivals != nullptr && face < 6; ++face)
+    if (links.kind[face] == FaceKind::same && links.index.first(face) >= mesh_.size())
+      entry.faces[face] = kernels::face_packed((*arrivals)[face][0]);
   lists.blocks[k] = entry;
 }
 
 void DeviceTables::write_face(std::int32_t i, int face, const Arrivals* arrivals, Needs& at, const Lists& lists) const {
   const auto& links = mesh_.links(i);
+  const auto parts = links.index[face];
   const bool coarse = links.kind[face] == FaceKind::coarse;
+  const FaceWork here = coarse ? FaceWork::prolong : FaceWork::restrict_part;
   for (int q = 0; q < (coarse ? 1 : 4); ++q) {
-    const std::int32_t j = links.index[face][q];
     const int part = coarse ? own_part<3>(mesh_.coord(i), face / 2) : q;
-    if (j < mesh_.size()) {
-      const FaceWork work = coarse ? FaceWork::prolong : FaceWork::restrict_part;
-      lists.local[at.local++] = job_of(j, work, face ^ 1, part, 0, at.values);
+    if (arrivals == nullptr || parts[q] < mesh_.size()) {
+      lists.local[at.local++] = job_of(parts[q], here, face ^ 1, part, 0, at.values);
     } else {
       const FaceWork work = coarse ? FaceWork::expand : FaceWork::insert;
       lists.arrived[at.arrived++] = job_of(0, work, face, part, (*arrivals)[face][q], at.values);

@@ -27,8 +27,8 @@ namespace amrbench::amr {
 
 class DeviceTables {
  public:
-  /// Counts. `plan`: of this mesh with face_piece_sizes(layout, 4). All three must outlive the object. RunError when
-  /// the packed faces are more than a table can name (64 GiB).
+  /// Counts. `plan`: of this mesh with face_piece_sizes(layout, 4). Mesh and plan must outlive the object. RunError
+  /// when the packed faces are more than a table can name (64 GiB).
   DeviceTables(const Mesh<3>& mesh, const kernels::BlockLayout& layout, const HaloPlan& plan);
 
   [[nodiscard]] std::size_t blocks() const { return std::size_t(mesh_.size()); }
@@ -68,9 +68,9 @@ class DeviceTables {
   void write_face(std::int32_t i, int face, const Arrivals* arrivals, Needs& at, const Lists& lists) const;
 
   const Mesh<3>& mesh_;
-  const kernels::BlockLayout& layout_;
   const HaloPlan& plan_;
-  BlockLists lists_;  ///< empty without ghosts: blocks stand in their order then
+  std::array<std::size_t, 3> room_{};  ///< doubles from one made face to the next, by axis
+  BlockLists lists_;                   ///< empty without ghosts: blocks stand in their order then
   std::size_t interior_ = 0;
   std::vector<Arrivals> arrivals_;  ///< of border blocks
   std::vector<Needs> starts_;       ///< where the faces and jobs of a range of blocks begin; threads share ranges

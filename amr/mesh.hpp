@@ -43,6 +43,27 @@ struct NearLinks {
 template <int Dim>
 using FarLinks = std::array<std::array<std::int32_t, (1 << (Dim - 1)) - 1>, 2 * Dim>;
 
+/// Kinds of a block's faces, a byte each. In two loads: one byte after another they would wait for each other.
+template <std::size_t Faces>
+std::uint64_t face_kinds(const std::array<FaceKind, Faces>& kind) {
+  std::uint32_t low = 0;
+  std::uint16_t high = 0;
+  std::memcpy(&low, kind.data(), sizeof(low));
+  if constexpr (Faces > 4) std::memcpy(&high, kind.data() + 4, sizeof(high));
+  return low | std::uint64_t{high} << 32U;
+}
+/// A byte a face: 1 where a block of another level, or a finer one, lies behind it, else 0. Without branches, which no
+/// processor would foresee.
+template <std::size_t Faces>
+std::uint64_t level_faces(const std::array<FaceKind, Faces>& kind) {
+  static_assert(static_cast<int>(FaceKind::coarse) == 2 && static_cast<int>(FaceKind::fine) == 3);
+  return face_kinds(kind) >> 1U & 0x0101010101010101U;
+}
+template <std::size_t Faces>
+std::uint64_t finer_faces(const std::array<FaceKind, Faces>& kind) {
+  return level_faces(kind) & face_kinds(kind);
+}
+
 /// The neighbours of one block across its faces (face 2 * axis + side). `index[f][0]` is the neighbour of kind same or
 /// coarse; for kind fine, index[f][q] is the one that covers part q of the face (bit 0: upper half along the face's
 /// first in-plane axis, bit 1: along the second). Others are below 0. An index below size() is a local block, else
@@ -63,6 +84,9 @@ class FaceLinks {
         parts[q] = near_.kind[face] == FaceKind::fine ? place(far_[face][q - 1]) : -1;
       return parts;
     }
+
+    /// [face][0], without the others.
+    [[nodiscard]] std::int32_t first(std::size_t face) const { return place(near_.first[face]); }
 
    private:
     [[nodiscard]] std::int32_t place(std::int32_t id) const { return places_ == nullptr || id < 0 ? id : places_[id]; }

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <numeric>
 
 #include "amr/mesh.hpp"
@@ -26,15 +25,6 @@ namespace {
 
 constexpr std::int32_t kGone = Dictionary::kNone;
 constexpr std::size_t kSerial = 1024;  ///< fewer blocks are not worth waking a team of threads
-
-/// Is a face fine? Without a branch for each, which no processor would foresee.
-template <int Dim>
-bool has_fine(const NearLinks<Dim>& near) {
-  static_assert(static_cast<int>(FaceKind::fine) == 3 && static_cast<int>(FaceKind::coarse) == 2);
-  std::uint64_t kinds = 0;
-  std::memcpy(&kinds, near.kind.data(), sizeof(near.kind));
-  return (kinds & kinds >> 1U & 0x0101010101010101U) != 0;
-}
 
 }  // namespace
 
@@ -211,7 +201,7 @@ void Mesh<Dim>::renumber(std::int32_t i) {
   NearLinks<Dim>& near = spare_.near[i];
   near.kind = from.kind;
   for (int face = 0; face < Links::kFaces; ++face) near.first[face] = place(from.first[face]);
-  if (!has_fine(from)) return;
+  if (finer_faces(from.kind) == 0) return;
   for (int face = 0; face < Links::kFaces; ++face)
     if (from.kind[face] == FaceKind::fine)
       std::ranges::transform(blocks_.far[id][face], spare_.far[i][face].begin(), place);
