@@ -241,7 +241,7 @@ void split_values(const sfc::KeySpace<Dim>& space, Plan& plan, Fields& fields) {
 }  // namespace
 
 template <int Dim>
-void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus) {
+void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus, Settle when) {
   if (consensus.splits + consensus.merges == 0) return;
   const std::optional<BlockList> moved = FamilyMove<Dim>(mesh, fields, consensus.changes).run();
   const BlockView blocks = moved ? BlockView{moved->keys, moved->weights, moved->changes, moved->slots}
@@ -251,10 +251,10 @@ void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus) 
   merge_values<Dim>(plan, fields);
   split_values(mesh.space(), plan, fields);
   fields.set_slots(std::move(plan.slots));
-  mesh.set_blocks(std::move(plan.keys), std::move(plan.weights));
+  mesh.set_blocks(std::move(plan.keys), std::move(plan.weights), when);
 }
 
-template void apply_changes(Mesh<2>&, Fields&, const Consensus&);
-template void apply_changes(Mesh<3>&, Fields&, const Consensus&);
+template void apply_changes(Mesh<2>&, Fields&, const Consensus&, Settle);
+template void apply_changes(Mesh<3>&, Fields&, const Consensus&, Settle);
 
 }  // namespace amrbench::amr

@@ -76,7 +76,7 @@ void DeviceTables::place_arrivals() {
 
 void DeviceTables::add_needs(std::int32_t i, Needs& needs) const {
   if (!mesh_.touches_level(i)) return;  // their links are not read
-  const auto& links = mesh_.links(i);
+  const auto& links = mesh_.settled_links(i);
   const std::uint64_t crossing = level_faces(links.kind);
   for (int axis = 0; axis < 3; ++axis) needs.values += room_[axis] * std::popcount(crossing >> 16 * axis & 0x0101U);
   const std::size_t parts = std::popcount(crossing) + 3 * std::popcount(finer_faces(links.kind));
@@ -110,7 +110,7 @@ void DeviceTables::write(std::span<kernels::BlockEntry> blocks, std::span<FaceJo
 
 void DeviceTables::write_block(std::size_t k, Needs& at, const Lists& lists) const {
   const std::int32_t i = block_at(k);
-  const auto& links = mesh_.links(i);
+  const auto& links = mesh_.settled_links(i);
   const Arrivals* const arrivals = arrivals_of(k);
   kernels::BlockEntry entry;
   entry.in = entry.out = i;
@@ -132,7 +132,7 @@ void DeviceTables::write_block(std::size_t k, Needs& at, const Lists& lists) con
 }
 
 void DeviceTables::write_face(std::int32_t i, int face, const Arrivals* arrivals, Needs& at, const Lists& lists) const {
-  const auto& links = mesh_.links(i);
+  const auto& links = mesh_.settled_links(i);
   const auto parts = links.index[face];
   const bool coarse = links.kind[face] == FaceKind::coarse;
   const FaceWork here = coarse ? FaceWork::prolong : FaceWork::restrict_part;

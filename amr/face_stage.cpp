@@ -57,7 +57,7 @@ FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, st
   task.block = i;
   task.in = fields.block(i);
   task.out = fields.output(i);
-  const auto& links = mesh.links(i);
+  const auto& links = mesh.settled_links(i);
   for (int face = 0; face < 6; ++face) {
     const std::int32_t j = links.index[face][0];
     if (links.kind[face] == FaceKind::boundary) {  // the domain's face copies the cell inside
@@ -72,7 +72,7 @@ FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, st
 
 void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
                           int chunks, double* out) const {
-  const auto& links = mesh.links(task.block);
+  const auto& links = mesh.settled_links(task.block);
   const int axis = face / 2, other = face ^ 1;
   const std::size_t quarter = chunk * (face_chunk_[axis] / 4), whole = chunk * layout_.chunk_values();
   if (links.kind[face] == FaceKind::coarse) {

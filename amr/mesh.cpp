@@ -64,7 +64,7 @@ Mesh<Dim>::Mesh(const support::Communicator& comm, const sfc::KeySpace<Dim>& spa
 }
 
 template <int Dim>
-void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
+void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights, Settle when) {
   if (!weights.empty() && weights.size() != keys.size())
     throw std::logic_error("set_blocks: weights and keys differ in number");
   if (!is_linked_) keys_.clear();  // a mesh that was refused: nothing of it holds
@@ -77,6 +77,7 @@ void Mesh<Dim>::set_blocks(std::vector<Key> keys, std::vector<double> weights) {
   exchange_ghosts();
   link_open_faces();
   list_border();
+  if (when == Settle::now) settle();
 }
 
 template <int Dim>

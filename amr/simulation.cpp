@@ -104,7 +104,7 @@ void Simulation<Dim>::refine(int passes, bool is_first) {
     totals_.blocks_split += consensus.splits;
     totals_.blocks_merged += consensus.merges;
     moved = rebalancer_.rebalance_ahead(mesh_, fields_, consensus.changes, metrics_);
-    apply_changes(mesh_, fields_, consensus);
+    apply_changes(mesh_, fields_, consensus, Settle::later);
     if (is_first && workload_.knows_initial_state()) {
       workload_.fill_initial(mesh_, fields_, mesh_.new_blocks());
     } else {

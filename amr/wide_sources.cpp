@@ -13,7 +13,7 @@ void WideSources::rebuild(const Mesh<3>& mesh) {
   number_.assign(blocks_ * 6, -1);
   for (auto& crossings : crossings_) crossings.clear();
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
-    const auto& links = mesh.links(i);
+    const auto& links = mesh.settled_links(i);
     for (int face = 0; face < 6; ++face) {
       const FaceKind kind = links.kind[face];
       if (kind == FaceKind::boundary || (kind == FaceKind::same && links.index[face][0] < mesh.size())) continue;
@@ -44,7 +44,7 @@ PieceSource WideSources::find(const Mesh<3>& mesh, std::int32_t i, const std::ar
       const std::size_t offset = tiles_[axis].cell(at[0], at[1], at[2]);
       return {crossing, static_cast<std::uint32_t>(axis), static_cast<std::uint32_t>(offset) & kMostOffset};
     }
-    const auto& links = mesh.links(i);
+    const auto& links = mesh.settled_links(i);
     const bool boundary = links.kind[face] == FaceKind::boundary;
     at[axis] = (d[axis] < 0) == boundary ? 0 : last;
     if (!boundary) i = links.index[face][0];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <set>
 #include <string>
@@ -103,6 +104,39 @@ TEST(Dictionary, FindsNothingWhenNewOrEmpty) {
   expect_finds(dictionary, {1, 8, 9}, some);
   dictionary.build({});
   expect_finds(dictionary, {}, Keys{1, 8, 9});
+}
+
+/// Some keys are added, others erased, and they come back under other numbers: few, and enough for a team of threads.
+TEST(Dictionary, IsChanged) {
+  for (const std::uint32_t root : {2U, 32U}) {
+    const sfc::KeySpace<3> space(sfc::Curve::morton, {root, root, root}, 2);
+    std::mt19937_64 rng(root);
+    Keys keys, removed;
+    for (std::uint32_t at = 0; at < root * root * root; ++at)
+      refine<3>(space, 90, rng, space.key(0, {at % root, at / root % root, at / root / root}), keys);
+    std::sort(keys.begin(), keys.end());
+    Keys late(keys.begin() + static_cast<std::ptrdiff_t>(keys.size() / 20 * 19), keys.end());
+    keys.resize(keys.size() - late.size());
+    Dictionary dictionary;
+    dictionary.build(keys);
+    ASSERT_LE(late.size(), dictionary.room());
+    dictionary.add(late, static_cast<std::int32_t>(keys.size()));
+    keys.insert(keys.end(), late.begin(), late.end());
+    expect_finds(dictionary, keys, around(space, keys));
+    const auto stays = [&](const auto key) { return key % 41 != 0; };
+    std::ranges::remove_copy_if(keys, std::back_inserter(removed), stays);
+    ASSERT_FALSE(removed.empty());
+    for (const auto key : removed) dictionary.erase(key);
+    for (const auto key : removed) ASSERT_EQ(dictionary.find(key), Dictionary::kNone);
+    dictionary.add(removed, 7);
+    for (std::size_t i = 0; i < removed.size(); ++i)
+      ASSERT_EQ(dictionary.find(removed[i]), 7 + static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (stays(keys[i])) {
+        ASSERT_EQ(dictionary.find(keys[i]), static_cast<std::int32_t>(i));
+      }
+    }
+  }
 }
 
 TEST(Dictionary, TakesAnyKeys) {

@@ -97,13 +97,27 @@ std::vector<Key> scattered(const sfc::KeySpace<Dim>& space, const std::vector<Ke
   return mine;
 }
 
+/// This rank's share where ranks begin at the leaves `cuts` of `before`, which `keys` come from.
+template <int Dim>
+std::vector<Key> share_of_change(const sfc::KeySpace<Dim>& space, const std::vector<Key>& keys,
+                                 const std::vector<Key>& before, const std::vector<std::int64_t>& cuts, int rank) {
+  const auto begin = [&](int r) {
+    const auto at = static_cast<std::size_t>(cuts[r]);
+    return r == 0 ? 0 : at < before.size() ? space.first(before[at]) : space.kEnd;
+  };
+  std::vector<Key> mine;
+  for (const Key key : keys)
+    if (space.first(key) >= begin(rank) && space.first(key) < begin(rank + 1)) mine.push_back(key);
+  return mine;
+}
+
 /// set_blocks, and what the mesh then says of places before.
 template <int Dim>
-void set_and_check(Mesh<Dim>& mesh, const std::vector<Key>& keys) {
+void set_and_check(Mesh<Dim>& mesh, const std::vector<Key>& keys, Settle when = Settle::now) {
   const std::vector<Key> before(mesh.keys().begin(), mesh.keys().end());
   std::vector<Key> list = mesh.spare_keys();
   list.assign(keys.begin(), keys.end());
-  mesh.set_blocks(std::move(list));
+  mesh.set_blocks(std::move(list), {}, when);
   EXPECT_TRUE(std::ranges::equal(mesh.keys(), keys));
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     const auto at = std::lower_bound(before.begin(), before.end(), mesh.keys()[i]);
@@ -130,10 +144,19 @@ void check_random_meshes(const Communicator& world, std::uint64_t seed, int repe
       const std::uint64_t draw = random();
       SCOPED_TRACE("repeat " + std::to_string(repeat) + ", pass " + std::to_string(pass));
       leaves = checks::random_refinement<Dim>(leaves, draw, {30, 40}, deepest, closing);
-      const std::vector<Key> keys = checks::keys_of<Dim>(space, leaves);
+      std::vector<Key> keys = checks::keys_of<Dim>(space, leaves);
       const auto cuts = checks::random_cuts(draw, static_cast<std::int64_t>(keys.size()), world.size());
       set_and_check(mesh, share(keys, cuts, world.rank()));
       EXPECT_TRUE(mesh.has_intervals());
+      for (const checks::Odds odds : {checks::Odds{2, 2}, checks::Odds{1, 5}, checks::Odds{0, 0},
+                                      checks::Odds{3, 1}}) {  // few blocks change, links move later
+        leaves = checks::random_refinement<Dim>(leaves, random(), odds, deepest, closing);
+        const std::vector<Key> changed = checks::keys_of<Dim>(space, leaves);
+        set_and_check(mesh, share_of_change(space, changed, keys, cuts, world.rank()), Settle::later);
+      }
+      mesh.settle();
+      checks::check_mesh(mesh);
+      keys = checks::keys_of<Dim>(space, leaves);
       const int together = pass % (deepest + 1);
       set_and_check(mesh, scattered(space, keys, draw, together, world));
     }
