@@ -60,9 +60,11 @@ void Mesh<Dim>::carry_over() {
   list_open();
   const bool few = linked_ > 0 && changed.fresh.size() <= dictionary_.room() && numbers_ - size() <= size() / 4;
   if (!few) return settle();
-  for (const std::int32_t old : changed.gone) dictionary_.erase(past_.keys[old]);
-  std::vector<Key> fresh;
-  for (const std::int32_t i : changed.fresh) fresh.push_back(keys_[i]);
+  blocks_.grow(numbers_);
+#pragma omp parallel for schedule(static) if (changed.gone.size() > kSerial)
+  for (std::size_t k = 0; k < changed.gone.size(); ++k) dictionary_.erase(past_.keys[changed.gone[k]]);
+  std::vector<Key> fresh(changed.fresh.size());
+  std::ranges::transform(changed.fresh, fresh.begin(), [&](std::int32_t i) { return keys_[i]; });
   dictionary_.add(fresh, linked_);
 }
 
@@ -128,7 +130,7 @@ void Mesh<Dim>::keep(std::size_t old, std::size_t i, std::size_t count, bool was
 template <int Dim>
 void Mesh<Dim>::number(std::span<const std::int32_t> fresh) {
   numbers_ = linked_ + static_cast<std::int32_t>(fresh.size());
-  blocks_.grow(numbers_);
+  blocks_.coords.grow(numbers_);
 #pragma omp parallel for schedule(static) if (fresh.size() > kSerial)
   for (std::size_t k = 0; k < fresh.size(); ++k) {
     const std::int32_t i = fresh[k], id = linked_ + static_cast<std::int32_t>(k);
