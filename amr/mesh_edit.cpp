@@ -5,9 +5,8 @@
 // keeps while others come and go, the dictionary knows these numbers, and links name them. A change then takes
 // - one pass over the list: runs of blocks that stay are copied (levels, flags, numbers), the ends of runs tell which
 //   blocks are gone or new;
-// - work in proportion to those: neighbours of blocks that are gone get open faces, whose neighbours' keys are looked
-// up
-//   (amr/mesh_links.cpp), as are all faces of new blocks and faces with ghosts.
+// - work in proportion to those: neighbours of blocks that are gone get open faces, whose neighbours' keys are
+//   looked up (amr/mesh_links.cpp), as are all faces of new blocks and faces with ghosts.
 // settle() gives every block its place in the list as its number, and brings links and coordinates into that order:
 // what reads them all, stage after stage, finds them in a row. Where many blocks change set_blocks() does so itself.
 #include <omp.h>
