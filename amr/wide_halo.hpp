@@ -31,8 +31,8 @@ class WideHalo {
   /// Fills all extended faces from the fields. `overlap`: from local neighbours before waiting for the messages, else
   /// after. The same bits either way. The seconds that it waited. Collective over neighbours.
   double exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap);
-  /// What lies around block i, good until the fields change.
-  [[nodiscard]] kernels::Surroundings around(const FieldStore& fields, std::int32_t i) const;
+  /// What lies around block i, of the fields last exchanged and good until they change. Pieces [first, last) only.
+  [[nodiscard]] kernels::Surroundings around(std::int32_t i, int first = 0, int last = 27) const;
 
   /// Per exchange, all axes together.
   [[nodiscard]] HaloSize size() const;
@@ -50,16 +50,17 @@ class WideHalo {
     std::vector<double> tile, piece;
   };
   [[nodiscard]] double* face_tile(std::int32_t block, int face);
-  void pack(const FieldStore& fields, std::int32_t i, int face, kernels::TileTransfer transfer, int part, double* out,
-            Scratch& scratch) const;
-  void start(const Axis& axis, const FieldStore& fields);
+  void pack(std::int32_t i, int face, kernels::TileTransfer transfer, int part, double* out, Scratch& scratch) const;
+  void start(const Axis& axis);
   double finish(const Axis& axis);
-  void fill_local(const Mesh<3>& mesh, int axis, const FieldStore& fields);
+  void fill_local(const Mesh<3>& mesh, int axis);
 
   kernels::BlockLayout layout_;
   std::array<Axis, 3> axes_;
   std::array<kernels::PieceSteps, 4> steps_;  ///< by kind of source
   WideSources sources_;
+  std::vector<const double*> places_;         ///< of the blocks, then of the extended faces across each axis
+  std::array<std::size_t, 4> first_place_{};  ///< by kind of source
   const support::DistGraph* graph_ = nullptr;
   support::PageBuffer<double> send_buffer_, receive_buffer_;  ///< of one axis at a time
   std::vector<Scratch> scratch_;                              ///< one a thread

@@ -70,7 +70,7 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
     std::size_t far = 0;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
-        ring[far % ring.size()] = halo_.around(fields, blocks[far]);
+        ring[far % ring.size()] = halo_.around(blocks[far]);
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);
@@ -101,11 +101,11 @@ void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<cons
                           Scratch& scratch) const {
   if (stencil_ == WideStencil::average27) return average_group(fields, blocks, summing, scratch);
   scratch.ring.resize(2);
-  scratch.ring[0] = halo_.around(fields, blocks.front());
+  scratch.ring[0] = halo_.around(blocks.front());
   for (std::size_t k = 0; k < blocks.size(); ++k) {
     const kernels::Surroundings& around = scratch.ring[k % 2];
     kernels::Surroundings& next = scratch.ring[(k + 1) % 2];
-    next = k + 1 < blocks.size() ? halo_.around(fields, blocks[k + 1]) : around;
+    next = k + 1 < blocks.size() ? halo_.around(blocks[k + 1]) : around;
     mix_block(fields, stage, blocks[k], around, next, scratch);
     if (summing) kernels::sum_block(rows_.layout, fields.output(blocks[k]), *scratch.sum);
   }
