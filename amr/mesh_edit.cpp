@@ -220,8 +220,26 @@ void Mesh<Dim>::settle() {
   dictionary_.build(keys_);
 }
 
+template void Mesh<2>::Blocks::grow(std::size_t);
+template void Mesh<3>::Blocks::grow(std::size_t);
+template void Mesh<2>::Blocks::swap(Blocks&) noexcept;
+template void Mesh<3>::Blocks::swap(Blocks&) noexcept;
 template void Mesh<2>::carry_over();
 template void Mesh<3>::carry_over();
+template auto Mesh<2>::match(bool) -> Changed;
+template auto Mesh<3>::match(bool) -> Changed;
+template void Mesh<2>::keep(std::size_t, std::size_t, std::size_t, bool);
+template void Mesh<3>::keep(std::size_t, std::size_t, std::size_t, bool);
+template void Mesh<2>::number(std::span<const std::int32_t>);
+template void Mesh<3>::number(std::span<const std::int32_t>);
+template void Mesh<2>::disturb_neighbors(std::span<const std::int32_t>, bool);
+template void Mesh<3>::disturb_neighbors(std::span<const std::int32_t>, bool);
+template void Mesh<2>::list_open();
+template void Mesh<3>::list_open();
+template unsigned Mesh<2>::open_faces(std::int32_t);
+template unsigned Mesh<3>::open_faces(std::int32_t);
+template void Mesh<2>::renumber(std::int32_t);
+template void Mesh<3>::renumber(std::int32_t);
 template void Mesh<2>::settle();
 template void Mesh<3>::settle();
 
