@@ -30,9 +30,8 @@ struct FoundCut {
   bool again;           ///< not found: another search has to go over the whole cell
   WeightSearch search;  ///< that one
   Parting<T, Dim> parting;
-  CountAndWeight left;  ///< of the cell, what goes left
-  Key last_left,
-      below_first;  ///< keys beside the plane; of the first right one the complement, so that both are maxima
+  CountAndWeight left;         ///< of the cell, what goes left
+  Key last_left, below_first;  ///< keys beside the plane; the second is a complement, so that both are maxima
   T plane;
 };
 

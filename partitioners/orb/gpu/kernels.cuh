@@ -30,7 +30,6 @@ namespace amrbench::partitioners::gpu {
 
 constexpr int kLevels = 6;
 constexpr int kNodes = 128;
-constexpr int kStoppedCode = 64;
 constexpr int kSlots = 64;
 constexpr int kThreads = 512;
 constexpr unsigned kFull = 0xffffffffU;
