@@ -43,14 +43,17 @@ void find_segments(const BlockLayout& l, const double* in, FaceWalk<Lanes> faces
   s->end = std::size_t(-1);
 }
 
-/// What stands before the rows of a strip (side 0) and behind them: laid out like the strip, only those cells are set.
+/// The cells before the rows of a strip (side 0) and behind them (side 1), FlatRows::beside apart. Vectors are loaded
+/// of which only those values are used: hence the room around them.
 struct Outside {
-  alignas(64) std::array<std::array<double, kMostStripValues + kFlatLength + kPageValues>, 2> room;
+  static constexpr std::size_t kAround = kFlatLength;
+  alignas(64) std::array<double, 2 * kMostStripValues + 4 * kAround + kPageValues> room;
   std::array<double*, 2> side;
 
-  /// Places the arrays for a strip of results: both are read while those are stored.
-  void place(const double* out) {
-    for (std::size_t k = 0; k < 2; ++k) side[k] = beside_stores(room[k].data(), out, 64 + 128 * k);
+  /// Places `values` a side for a strip of results that ends at `end`: where stores come last.
+  void place(const double* end, std::size_t values) {
+    side[0] = beside_stores(room.data() + kAround, end, kAround);
+    side[1] = side[0] + (values + 2 * kAround - 1) / kAround * kAround;
   }
 };
 
@@ -75,7 +78,7 @@ class FlatChunk {
     Fetched fetched = first_fetched();
     __builtin_prefetch(next_ - 1, 0, 2);  // its first and last vectors reach so far along x
     __builtin_prefetch(next_ + values, 0, 2);
-    outside[0].place(out_);
+    Row present{{}, {}, load<8>(in_), {}};
     fill(outside[0], fetched);
     std::size_t t = 0;
     for (int strip = 0; t < values; ++strip) {
@@ -83,21 +86,19 @@ class FlatChunk {
       const std::size_t ahead = begin + rows_.lead * row;
       fetch_ = (ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin;
       if (end < values) {
-        outside[(strip + 1) % 2].place(out_ + end);
         fill(outside[(strip + 1) % 2], fetched);
       }
-      low_ = outside[strip % 2].side[0] - begin;
-      high_ = outside[strip % 2].side[1] - begin;
+      present.beside = {outside[strip % 2].side[0] - begin, outside[strip % 2].side[1] - begin - (row - Lanes)};
       while (t < end) {
         const std::size_t inside = std::min(end, s->end) / kFlatLength * kFlatLength;
         if (t < inside) {
-          run_inside(*s, t, inside, sums);
+          run_inside(*s, t, inside, present, sums);
           t = inside;
         }
         if (t == s->end)
           ++s;
         else if (t < end)
-          across(s, t, sums);
+          across(s, t, present, sums);
       }
     }
   }
@@ -147,63 +148,62 @@ class FlatChunk {
     }
   }
 
-  /// Copies the cells beside the next strip's rows, and asks for what the rows to come need beside themselves.
+  /// Copies the cells beside the next strip's rows, and asks for what the rows to come need beside themselves. Those of
+  /// all planes lie at one distance.
   void fill(Outside& outside, Fetched& fetched) {
-    const std::size_t row = rows_.layout.row_values();
-    const int ny = rows_.layout.cells[1], last = std::min(filled_ + rows_.strip, rows_.rows);
-    fetch_beside(fetched, last - filled_);
-    double *low = outside.side[0], *high = outside.side[1] + row - Lanes;
-    while (filled_ < last) {
-      const int rows = std::min(last - filled_, ny - filled_y_);
-      const double *before = now_.at(0) + filled_y_ * now_.step_y(0), *behind = now_.at(1) + filled_y_ * now_.step_y(1);
-      for (int k = 0; k < rows; ++k, low += row, high += row) {
-        std::memcpy(low, before, Lanes * sizeof(double));
-        std::memcpy(high, behind, Lanes * sizeof(double));
-        before += now_.step_y(0);
-        behind += now_.step_y(1);
-      }
-      filled_ += rows;
-      filled_y_ += rows;
-      if (filled_y_ == ny) {
-        filled_y_ = 0;
-        now_.next_plane();
-      }
+    const int rows = std::min(rows_.strip, rows_.rows - filled_);
+    fetch_beside(fetched, rows);
+    outside.place(out_ + (filled_ + rows) * rows_.layout.row_values(), rows * rows_.beside);
+    const double *before = now_.at(0) + filled_ * now_.step_y(0), *behind = now_.at(1) + filled_ * now_.step_y(1);
+    double *low = outside.side[0], *high = outside.side[1];
+    for (int k = 0; k < rows; ++k, low += rows_.beside, high += rows_.beside) {
+      std::memcpy(low, before, Lanes * sizeof(double));
+      std::memcpy(high, behind, Lanes * sizeof(double));
+      before += now_.step_y(0);
+      behind += now_.step_y(1);
     }
+    filled_ += rows;
   }
 
-  /// Results of the vector at t; p: what lies across y and z.
-  inline void finish(std::size_t t, const EdgeMasks& mask, const std::array<Vector, 4>& p,
-                     VectorSum<kFlatLength>& sum) const {
-    finish(t, mask, p, sum, in_, low_, high_, out_);
-  }
-  inline void finish(std::size_t t, const EdgeMasks& mask, const std::array<Vector, 4>& p, VectorSum<kFlatLength>& sum,
-                     const double* in, const double* low, const double* high, double* out) const {
-    Vector left, right;
-    if (mask.any) {
-      left = load_either(mask.first, low + t, in + t - Lanes);
-      right = load_either(mask.last, high + t, in + t + Lanes);
-    } else {
-      left = load<8>(in + t - Lanes);
-      right = load<8>(in + t + Lanes);
+  /// The vectors before, at and behind the present one. Neighbours along x are shifted out of them: loads that touch
+  /// two lines each cost more than all other loads together. Where a cell is a line they are loaded.
+  struct Row {
+    Vector before, at, behind;
+    std::array<const double*, 2> beside;  ///< Outside's sides, to be indexed like the chunk in the present row
+    void shift(const double* next) {
+      before = at;
+      at = behind;
+      behind = load<8>(next);
     }
-    const Vector v = average7<Vector>(left, p[0], p[2], load<8>(in + t), p[3], p[1], right);
+  };
+  /// Results of the vector at t; p: what lies across y and z.
+  inline void finish(std::size_t t, const EdgeMasks& mask, const std::array<Vector, 4>& p, Row& row,
+                     VectorSum<kFlatLength>& sum, const double* in, double* out) const {
+    Vector left = shifted<kFlatLength - Lanes>(row.before, row.at), right = shifted<Lanes>(row.at, row.behind);
+    if (mask.any) {
+      left = load_where(mask.first, row.beside[0] + t, left);
+      right = load_where(mask.last, row.beside[1] + t, right);
+      row.beside[0] += mask.step[0];
+      row.beside[1] += mask.step[1];
+    }
+    const Vector v = average7<Vector>(left, p[0], p[2], row.at, p[3], p[1], right);
     Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
     if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
   }
   /// Vectors [t, end) of one segment.
-  inline void run_inside(const Segment& segment, std::size_t t, std::size_t end, Sums& kept) const {
+  inline void run_inside(const Segment& segment, std::size_t t, std::size_t end, Row& present, Sums& kept) const {
     const EdgeMasks* const masks = rows_.masks.data();
     const std::size_t period = rows_.masks.size();
     // Copies: the compiler cannot know that results are not stored over this object.
     const double *const p0 = segment.from[0], *const p1 = segment.from[1], *const p2 = segment.from[2];
-    const double *const p3 = segment.from[3], *const in = in_, *const low = low_, *const high = high_,
-                        *const fetch = fetch_;
+    const double *const p3 = segment.from[3], *const in = in_, *const fetch = fetch_;
     double* const out = out_;
+    Row row = present;
     std::size_t k = t / kFlatLength % period;
     const auto step = [&](VectorSum<kFlatLength>& sum) {
       __builtin_prefetch(fetch + t, 0, 2);
-      finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, sum, in, low, high,
-             out);
+      row.shift(in + t + kFlatLength);
+      finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, row, sum, in, out);
       t += kFlatLength;
       if (++k == period) k = 0;
     };
@@ -219,9 +219,10 @@ class FlatChunk {
       while (t < end) step(sum);
       kept[0] = sum;
     }
+    present = row;
   }
   /// The vector at t, in which segments end.
-  void across(const Segment*& s, std::size_t& t, Sums& sums) const {
+  void across(const Segment*& s, std::size_t& t, Row& row, Sums& sums) const {
     __builtin_prefetch(fetch_ + t, 0, 2);
     std::array<Vector, 4> from;
     for (int n = 0; n < 4; ++n) from[n] = load<8>(s->from[n] + t);
@@ -231,7 +232,8 @@ class FlatChunk {
       for (int n = 0; n < 4; ++n) from[n] = load_where(behind, s->from[n] + t, from[n]);
     }
     const std::size_t k = t / kFlatLength;
-    finish(t, rows_.masks[k % rows_.masks.size()], from, sums[k % kPatterns]);
+    row.shift(in_ + t + kFlatLength);
+    finish(t, rows_.masks[k % rows_.masks.size()], from, row, sums[k % kPatterns], in_, out_);
     t += kFlatLength;
   }
 
@@ -241,10 +243,10 @@ class FlatChunk {
   SumMagic magic_;
   Segments segments_;
   FaceWalk<Lanes> now_;
-  int filled_ = 0, filled_y_ = 0;  ///< rows beside which cells were copied; those of the present plane
+  int filled_ = 0;  ///< rows beside which cells were copied
   const double* next_;
   FaceWalk<Lanes> ahead_;
-  const double *low_ = nullptr, *high_ = nullptr, *fetch_ = nullptr;
+  const double* fetch_ = nullptr;
 };
 
 /// A run of chunks of a block.

@@ -26,17 +26,22 @@ FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[
   strip = std::clamp(static_cast<int>(kMostStripValues / 2 / (row * unit)) * unit, unit, rows);
   const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
   lead = rows - std::max(0, rows - wanted) / strip * strip;
+  // Close together, unless a vector has cells of several rows.
+  beside = row - lanes >= kFlatLength ? lanes : row;
   const std::size_t period = row / std::gcd(row, std::size_t{kFlatLength});
   for (std::size_t k = 0; k < period; ++k) {
     std::array<bool, kFlatLength> first{}, last{};
     bool any = false;
+    std::array<std::ptrdiff_t, 2> step{};
     for (std::size_t e = 0; e < kFlatLength; ++e) {
       const std::size_t in_row = (k * kFlatLength + e) % row;
       first[e] = in_row < lanes;
       last[e] = in_row + lanes >= row;
+      if (in_row + 1 == lanes) step[0] += beside - row;
+      if (in_row + 1 == row) step[1] += beside - row;
       any = any || first[e] || last[e];
     }
-    masks.push_back({mask_of(first), mask_of(last), any});
+    masks.push_back({mask_of(first), mask_of(last), any, step});
   }
   for (int n = 0; n < kFlatLength; ++n) {
     std::array<bool, kFlatLength> set{};

@@ -59,6 +59,8 @@ inline SimdDouble<8> load_either(const LaneMask& mask, const double* p, const do
 struct EdgeMasks {
   LaneMask first, last;
   bool any;  ///< is there such a value?
+  /// How far the cells before and behind rows (FlatRows::beside) move against the rows behind this vector.
+  std::array<std::ptrdiff_t, 2> step;
 };
 
 /// What is fetched while rows are computed lies so many doubles behind the plane that they need: memory answers in the
@@ -87,6 +89,7 @@ struct FlatRows {
   int rows = 0;                  ///< of a chunk
   int strip = 0;                 ///< rows computed at once: whole vectors, whole periods of masks and sums
   int lead = 0;                  ///< rows from those that are computed to those that are fetched; rows - lead is strips
+  std::size_t beside = 0;        ///< from a cell before (behind) a row to that of the next, where they are kept
   std::vector<EdgeMasks> masks;  ///< of the vectors of a period
   std::array<LaneMask, kFlatLength> behind{};  ///< behind[n]: values n and on
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "kernels/fused.hpp"
 
@@ -94,6 +95,16 @@ inline void stream(double* p, const SimdDouble<N>& v) {
 #endif
 #endif
   store<N>(p, v);
+}
+
+/// The values from Begin on of a and b behind each other.
+template <int Begin, int N, std::size_t... K>
+inline SimdDouble<N> shifted(const SimdDouble<N>& a, const SimdDouble<N>& b, std::index_sequence<K...>) {
+  return __builtin_shufflevector(a, b, (int(K) + Begin)...);
+}
+template <int Begin>
+inline SimdDouble<8> shifted(const SimdDouble<8>& a, const SimdDouble<8>& b) {
+  return shifted<Begin, 8>(a, b, std::make_index_sequence<8>{});
 }
 
 /// Value j of vector k becomes value k of vector j.
