@@ -39,12 +39,15 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
   }
 }
 
-kernels::Surroundings WideHalo::around(std::int32_t i, int first, int last) const {
+kernels::Surroundings WideHalo::around(std::int32_t i, int first, int last, const BlockRange& near) const {
   kernels::Surroundings around;
+  around.far = 0;
   const PieceSource* const sources = sources_.sources().data() + std::size_t(i) * 27;
   for (int k = first; k < last; ++k) {
     const PieceSource s = sources[k];
     around.pieces[k] = {places_[first_place_[s.kind] + std::size_t(s.index)] + s.offset, &steps_[s.kind]};
+    const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
+    around.far |= (is_near ? 0U : 1U) << k;
   }
   return around;
 }
@@ -70,7 +73,7 @@ void WideHalo::pack(std::int32_t i, int face, TileTransfer transfer, int part, d
   box.high[axis] = layer + 1;
   constexpr std::array<int, 3> kReach{0, 1, 4};  // ghosts lie across the axes before: 1, 3 or 9 pieces
   constexpr int kCentre = kernels::Surroundings::index(0, 0, 0);
-  const kernels::Surroundings pieces = around(i, kCentre - kReach[axis], kCentre + kReach[axis] + 1);
+  const kernels::Surroundings pieces = around(i, kCentre - kReach[axis], kCentre + kReach[axis] + 1, {});
   if (transfer == TileTransfer::restricted) {
     std::array<int, 3> to = box.low;
     to[axis] = face % 2 ? -1 : 0;

@@ -31,8 +31,14 @@ class WideHalo {
   /// Fills all extended faces from the fields. `overlap`: from local neighbours before waiting for the messages, else
   /// after. The same bits either way. The seconds that it waited. Collective over neighbours.
   double exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap);
-  /// What lies around block i, of the fields last exchanged and good until they change. Pieces [first, last) only.
-  [[nodiscard]] kernels::Surroundings around(std::int32_t i, int first = 0, int last = 27) const;
+  /// Blocks [begin, end).
+  struct BlockRange {
+    std::int32_t begin = 0, end = 0;
+  };
+  /// What lies around block i, of the fields last exchanged and good until they change. Pieces [first, last) only; far
+  /// are those that are no part of the blocks in `near`.
+  [[nodiscard]] kernels::Surroundings around(std::int32_t i, int first, int last, const BlockRange& near) const;
+  [[nodiscard]] kernels::Surroundings around(std::int32_t i) const { return around(i, 0, 27, {}); }
 
   /// Per exchange, all axes together.
   [[nodiscard]] HaloSize size() const;

@@ -36,7 +36,7 @@ int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& la
 WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
       options_(options),
-      rows_(layout),
+      rows_(layout, kernels::kAverage27Strip),
       kernel_(kernels::select_average27(rows_)),
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
@@ -70,7 +70,9 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
     std::size_t far = 0;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
-        ring[far % ring.size()] = halo_.around(blocks[far]);
+        // Blocks before it in the group are in the cache, those next to it will be until it is computed.
+        ring[far % ring.size()] =
+            halo_.around(blocks[far], 0, 27, {blocks.front(), blocks[far] + static_cast<std::int32_t>(passes_.ahead)});
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);

@@ -1,7 +1,7 @@
 #include "kernels/average27.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "kernels/average.hpp"
 #include "kernels/lanes.hpp"
@@ -13,40 +13,59 @@ namespace {
 
 using Vector = SimdDouble<kFlatLength>;
 
-/// Doubles to the next multiple of a vector, and one vector more: loops run in whole vectors.
-constexpr std::size_t with_room(std::size_t values) {
-  return (values + 2 * kFlatLength - 1) / kFlatLength * kFlatLength;
+constexpr std::size_t whole_vectors(std::size_t values) {
+  return (values + kFlatLength - 1) / kFlatLength * kFlatLength;
 }
 
-/// Where a kernel's arrays lie in its scratch.
-struct Parts {
-  explicit Parts(const FlatRows& r)
-      : column_plane(std::size_t(r.layout.cells[1] + 2) * r.layout.lanes),
-        column(with_room(column_plane * (r.layout.cells[2] + 2))),
-        strip(with_room(r.strip * r.layout.row_values())) {}
-  [[nodiscard]] std::size_t values() const { return 3 * column + 3 * strip + 2 * kFlatLength; }
-
-  std::size_t column_plane;  ///< of a column of ghosts before or behind the rows: [z][y][lane] from -1 on
-  std::size_t column, strip;
-};
-
-/// The rows, or columns, whose sum is wanted, in the order of additions.
-using Nine = std::array<const double*, 9>;
-
-/// to[t] = the sum of nine at t, in whole vectors: up to 7 values too many.
-inline void sum_nine(const Nine& p, std::size_t n, double* to) {
-  for (std::size_t t = 0; t < n; t += kFlatLength) {
-    Vector sum = load<8>(p[0] + t);
-    for (int k = 1; k < 9; ++k) sum += load<8>(p[k] + t);
-    store<8>(to + t, sum);
-  }
+/// Doubles from row to row of sums: those of a row's cells stand between those of the cells before and behind it.
+std::size_t sums_pitch(const BlockLayout& l) {
+  return whole_vectors(l.row_values() + 2 * std::size_t(l.lanes));
 }
 
-/// The rows of a plane but for their ends: -1, 0 and ny, and the step between those inside.
+/// The rows of a plane, or their cells before or behind the block: at y = -1, 0 and ny, and the step between those
+/// inside.
 struct PlaneRows {
   const double *before, *first, *behind;
   std::size_t step;
 };
+
+/// Rows [begin, begin + count) of ny.
+struct RowRange {
+  int begin, count, ny;
+};
+
+/// Sums of nine of n values of the rows in `range`, of the planes[0] to planes[2]: to[t], and on by `step` from row to
+/// row. A row is loaded once for the three sums that it belongs to. The last vector is moved back to end with the row:
+/// n >= Length.
+template <int Length>
+inline void sum_rows(const PlaneRows* planes, const RowRange& range, std::size_t n, double* to, std::size_t step) {
+  std::array<const double*, 3> before, inside, behind;
+  for (int k = 0; k < 3; ++k) {
+    const PlaneRows& p = planes[k];
+    inside[k] = p.first + range.begin * p.step;
+    before[k] = range.begin > 0 ? inside[k] - p.step : p.before;
+    behind[k] = range.begin + range.count < range.ny ? inside[k] + range.count * p.step : p.behind;
+  }
+  for (std::size_t t = 0; t < n; t += Length) {
+    const std::size_t column = std::min(t, n - Length);
+    const auto at = [column](const double* p) { return load<Length>(p + column); };
+    SimdDouble<Length> one = at(before[0]) + at(before[1]) + at(before[2]);  // of the last row alone, and with the one before
+    const double *p = inside[0], *q = inside[1], *r = inside[2];
+    SimdDouble<Length> a = at(p), b = at(q), c = at(r);
+    SimdDouble<Length> two = one + a + b + c;
+    one = a + b + c;
+    double* result = to + column;
+    for (int k = 1; k < range.count; ++k, result += step) {
+      a = at(p += planes[0].step);
+      b = at(q += planes[1].step);
+      c = at(r += planes[2].step);
+      store<Length>(result, two + a + b + c);
+      two = one + a + b + c;
+      one = a + b + c;
+    }
+    store<Length>(result, two + at(behind[0]) + at(behind[1]) + at(behind[2]));
+  }
+}
 
 /// One chunk; strips in turn.
 template <int Lanes, bool Sum, bool Stream>
@@ -56,16 +75,9 @@ class Chunk {
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
   Chunk(const FlatRows& rows, const Surroundings& around, int chunk, double* scratch)
-      : rows_(rows), parts_(rows), row_(rows.layout.row_values()) {
-    double* const column = scratch;
-    ghosts_ = {scratch + parts_.column, scratch + 2 * parts_.column};
-    sums_ = scratch + 3 * parts_.column + kFlatLength;
-    outside_ = {sums_ + parts_.strip, sums_ + 2 * parts_.strip};
+      : rows_(rows), pitch_(sums_pitch(rows.layout)), row_(rows.layout.row_values()) {
+    sums_ = scratch + kFlatLength;
     find_planes(around, chunk);
-    for (int side = 0; side < 2; ++side) {
-      pack_column(around, side, chunk, column);
-      sum_column(column, ghosts_[side]);
-    }
   }
 
   /// Rows [begin, end) of the chunk to `out`, where they begin.
@@ -73,134 +85,100 @@ class Chunk {
   void compute(int begin, int end, const Surroundings& ahead, int chunk, int fetched, double* out, Sums& sums,
                const SumMagic& magic) {
     const int ny = rows_.layout.cells[1];
-    double *to = sums_, *low = outside_[0], *high = outside_[1] + row_ - Lanes;
+    double* to = sums_;
     for (int r = begin; r < end;) {
       const int z = r / ny, y = r % ny, count = std::min(end - r, ny - y);
       // Of one or two lanes asking costs more than waiting: 0.24 of the copy for 0.28 with 24^3 x 1.
       if constexpr (Lanes >= 3)
         prefetch_beside(rows_.layout, ahead, chunk, fetched + r - begin, fetched + r - begin + count);
-      sum_rows(z, y, y + count, to);
-      const std::size_t cell = z * parts_.column_plane + std::size_t(y) * Lanes;
-      const double *before = ghosts_[0] + cell, *behind = ghosts_[1] + cell;
-      for (int k = 0; k < count; ++k, low += row_, high += row_, before += Lanes, behind += Lanes) {
-        std::memcpy(low, before, Lanes * sizeof(double));
-        std::memcpy(high, behind, Lanes * sizeof(double));
-      }
-      to += count * row_;
+      sum_strip(z, {y, count, ny}, to);
+      to += count * pitch_;
       r += count;
     }
     const Piece& own = ahead.piece(0, 0, 0);
-    average(std::size_t(end - begin) * row_ / kFlatLength, own.values + chunk * own.steps->chunk + fetched * row_, out,
-            sums, magic);
+    finish(end - begin, own.values + chunk * own.steps->chunk + fetched * row_, out, sums, magic);
   }
 
  private:
   void find_planes(const Surroundings& around, int chunk) {
     const int nz = rows_.layout.cells[2];
-    PlaneRows* to = planes_.data();
-    for (int dz = -1; dz <= 1; ++dz) {
-      const Piece &before = around.piece(0, -1, dz), &own = around.piece(0, 0, dz), &behind = around.piece(0, 1, dz);
-      PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
-                     behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
-      for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
-        *to++ = rows;
-        rows.before += before.steps->cell[2];
-        rows.first += own.steps->cell[2];
-        rows.behind += behind.steps->cell[2];
-      }
-    }
-  }
-
-  /// The cells beside the rows, exactly: whatever else lies in their lines is not wanted.
-  void pack_column(const Surroundings& around, int side, int chunk, double* to) const {
-    const auto& n = rows_.layout.cells;
-    for (int dz = -1; dz <= 1; ++dz) {
-      std::array<const double*, 3> plane{};
-      std::array<const Piece*, 3> piece{};
-      for (int dy = -1; dy <= 1; ++dy) {
-        piece[dy + 1] = &around.piece(2 * side - 1, dy, dz);
-        plane[dy + 1] = piece[dy + 1]->values + chunk * piece[dy + 1]->steps->chunk;
-      }
-      const std::size_t step = piece[1]->steps->cell[1];
-      for (int z = 0; z < (dz == 0 ? n[2] : 1); ++z) {
-        std::memcpy(to, plane[0], Lanes * sizeof(double));
-        to += Lanes;
-        const double* from = plane[1];
-        for (int y = 0; y < n[1]; ++y, to += Lanes, from += step) std::memcpy(to, from, Lanes * sizeof(double));
-        std::memcpy(to, plane[2], Lanes * sizeof(double));
-        to += Lanes;
-        for (int k = 0; k < 3; ++k) plane[k] += piece[k]->steps->cell[2];
-      }
-    }
-  }
-  /// The sum of nine of every row's cell, and of two more a plane, which nobody reads.
-  void sum_column(const double* column, double* to) const {
-    Nine p{};
-    for (int k = 0; k < 9; ++k) p[k] = column + k % 3 * parts_.column_plane + std::size_t(k / 3) * Lanes;
-    sum_nine(p, rows_.layout.cells[2] * parts_.column_plane - 2 * Lanes, to);
-  }
-
-  /// Sums of nine of the rows [y0, y1) of plane z.
-  void sum_rows(int z, int y0, int y1, double* to) const {
-    const int ny = rows_.layout.cells[1];
-    const PlaneRows* const plane = planes_.data() + z;  // planes z - 1, z, z + 1 and on
-    // Rows lie one behind the other but in faces that are extended along x.
-    // Once more, shortly before: what is fetched from many places a chunk ahead does not stay in the cache for sure.
-    if (y0 == 0 && z + 2 < rows_.layout.cells[2]) {
-      prefetch_values(plane[4].before, with_room(row_) - kFlatLength);
-      prefetch_values(plane[4].behind, with_room(row_) - kFlatLength);
-    }
-    const bool flat = plane[0].step == row_ && plane[2].step == row_;
-    for (int y = y0; y < y1;) {
-      const int count = flat && y > 0 && y + 1 < ny ? std::min(y1, ny - 1) - y : 1;
-      Nine p{};
-      for (int k = 0; k < 3; ++k) {
-        const double* const row = plane[k].first + y * plane[k].step;
-        p[k] = y > 0 ? row - plane[k].step : plane[k].before;
-        p[3 + k] = row;
-        p[6 + k] = y + 1 < ny ? row + plane[k].step : plane[k].behind;
-      }
-      sum_nine(p, count * row_, to);
-      to += count * row_;
-      y += count;
-    }
-  }
-
-  void average(std::size_t vectors, const double* next, double* out, Sums& kept, const SumMagic& magic) const {
-    const EdgeMasks* const masks = rows_.masks.data();
-    const std::size_t period = rows_.masks.size();
-    const double *const low = outside_[0], *const high = outside_[1], *const mid = sums_;
-    Sums sums = kept;
-    for (std::size_t first = 0; first < vectors; first += period) {
-      for (std::size_t k = 0; k < period; k += kPatterns) {
-        for (std::size_t p = 0; p < kPatterns; ++p) {
-          const std::size_t t = (first + k + p) * kFlatLength;
-          const EdgeMasks& mask = masks[k + p];
-          __builtin_prefetch(next + t, 0, 2);
-          Vector before, behind;
-          if (mask.any) {
-            before = load_either(mask.first, low + t, mid + t - Lanes);
-            behind = load_either(mask.last, high + t, mid + t + Lanes);
-          } else {
-            before = load<8>(mid + t - Lanes);
-            behind = load<8>(mid + t + Lanes);
-          }
-          const Vector v = twenty_seventh<Vector>(before + load<8>(mid + t) + behind);
-          Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
-          if constexpr (Sum) sums[p].add(v, magic.hi, magic.lo);
+    for (int dx = -1; dx <= 1; ++dx) {
+      PlaneRows* to = planes_[dx + 1].data();
+      for (int dz = -1; dz <= 1; ++dz) {
+        const Piece &before = around.piece(dx, -1, dz), &own = around.piece(dx, 0, dz),
+                    &behind = around.piece(dx, 1, dz);
+        PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
+                       behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
+        for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
+          *to++ = rows;
+          rows.before += before.steps->cell[2];
+          rows.first += own.steps->cell[2];
+          rows.behind += behind.steps->cell[2];
         }
+      }
+    }
+  }
+
+  /// Sums of nine of the rows of plane z in a range, and of the cells before and behind them.
+  void sum_strip(int z, const RowRange& range, double* to) const {
+    const PlaneRows* const plane = planes_[1].data() + z;
+    // Once more, shortly before: what is fetched from many places a chunk ahead does not stay in the cache for sure.
+    if (range.begin == 0 && z + 2 < rows_.layout.cells[2]) {
+      prefetch_values(plane[3].before, row_);
+      prefetch_values(plane[3].behind, row_);
+    }
+    if (row_ >= 8)
+      sum_rows<8>(plane, range, row_, to, pitch_);
+    else if (row_ >= 4)
+      sum_rows<4>(plane, range, row_, to, pitch_);
+    else
+      sum_rows<2>(plane, range, row_, to, pitch_);
+    constexpr int kLength = std::bit_floor(unsigned(Lanes));
+    sum_rows<kLength>(planes_[0].data() + z, range, Lanes, to - Lanes, pitch_);
+    sum_rows<kLength>(planes_[2].data() + z, range, Lanes, to + row_, pitch_);
+  }
+
+  /// Results of so many rows, in whole vectors: one that a row ends in goes on in the next row.
+  void finish(int count, const double* next, double* out, Sums& kept, const SumMagic& magic) const {
+    const std::size_t gap = pitch_ - row_, values = count * row_;
+    const double* p = sums_;
+    auto left = static_cast<std::ptrdiff_t>(row_);  // of the row, from p on
+    Sums sums = kept;
+    const auto put = [&](std::size_t t, const Vector& total, VectorSum<kFlatLength>& sum) {
+      __builtin_prefetch(next + t, 0, 2);
+      const Vector v = twenty_seventh<Vector>(total);
+      Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
+      if constexpr (Sum) sum.add(v, magic.hi, magic.lo);
+    };
+    for (std::size_t t = 0; t < values;) {
+      for (; left >= std::ptrdiff_t(kPatterns * kFlatLength); left -= kPatterns * kFlatLength)
+        for (std::size_t k = 0; k < kPatterns; ++k, t += kFlatLength, p += kFlatLength)
+          put(t, load<8>(p - Lanes) + load<8>(p) + load<8>(p + Lanes), sums[k]);
+      if (t == values) break;
+      for (std::size_t k = 0; k < kPatterns; ++k, t += kFlatLength, p += kFlatLength) {
+        if (left == 0) {
+          p += gap;
+          left = static_cast<std::ptrdiff_t>(row_);
+        }
+        Vector before = load<8>(p - Lanes), at = load<8>(p), behind = load<8>(p + Lanes);
+        for (left -= kFlatLength; left < 0; left += static_cast<std::ptrdiff_t>(row_)) {
+          const LaneMask& mask = rows_.behind[std::size_t(kFlatLength + left)];
+          p += gap;
+          before = load_where(mask, p - Lanes, before);
+          at = load_where(mask, p, at);
+          behind = load_where(mask, p + Lanes, behind);
+        }
+        put(t, before + at + behind, sums[k]);
       }
     }
     kept = sums;
   }
 
   const FlatRows& rows_;
-  Parts parts_;
+  std::size_t pitch_;
   std::size_t row_;
-  std::array<PlaneRows, kMaxBlockEdge + 2> planes_;  ///< from -1 on
-  std::array<double*, 2> ghosts_{};                  ///< sums of nine before and behind the rows
-  double* sums_;                                     ///< those of a strip
-  std::array<double*, 2> outside_{};  ///< laid out like sums_: what stands before its first cells, behind its last ones
+  std::array<std::array<PlaneRows, kMaxBlockEdge + 2>, 3> planes_;  ///< from -1 on; before the block, in it, behind it
+  double* sums_;  ///< of a strip's first row; each has those of the cells before and behind it on either side
 };
 
 template <int Lanes, bool Sum, bool Stream>
@@ -230,7 +208,7 @@ Average27Kernel select_average27(const FlatRows& rows) {
     kernel.plain = {average27_chunks<lanes, false, false>, average27_chunks<lanes, false, true>};
     kernel.summing = {average27_chunks<lanes, true, false>, average27_chunks<lanes, true, true>};
   });
-  kernel.scratch = Parts(rows).values();
+  kernel.scratch = rows.strip * sums_pitch(rows.layout) + 3 * kFlatLength;
   return kernel;
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/surroundings.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -175,27 +176,24 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
 }
 
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
-  const std::size_t row = (block.row_values() + 7) / 8 * 8, lanes = block.lanes;  // rows are read in whole vectors
   const auto& n = block.cells;
-  const auto ask = [chunk](const Piece& piece, int y, int z, std::size_t values) {
-    fetch_values(piece.at(0, y, z) + chunk * piece.steps->chunk, values);
-  };
-  const auto ask_row = [&](int dy, int dz, int y, int z) {
-    for (int dx = -1; dx <= 1; ++dx) ask(around.piece(dx, dy, dz), y, z, dx == 0 ? row : lanes);
-  };
-  for (int r = begin, y = begin % n[1], z = begin / n[1]; r < end; ++r) {
-    for (int dx = -1; dx <= 1; dx += 2) ask(around.piece(dx, 0, 0), y, z, lanes);
-    for (int side = -1; side <= 1; side += 2) {
-      const bool at_y = y == (side < 0 ? 0 : n[1] - 1), at_z = z == (side < 0 ? 0 : n[2] - 1);
-      if (at_y) ask_row(side, 0, 0, z);
-      if (at_z) ask_row(0, side, y, 0);
-      if (at_y && z == 0) ask_row(side, -1, 0, 0);
-      if (at_y && z == n[2] - 1) ask_row(side, 1, 0, 0);
+  // Rows [y, y + count) of plane z, of the pieces there that are far.
+  const auto ask = [&](int dz, int z, int y, int count) {
+    for (std::uint32_t left = around.far >> (9 * (dz + 1)) & 0x1ffU; left != 0; left &= left - 1) {
+      const int k = std::countr_zero(left), dy = k / 3 - 1;
+      if ((dy < 0 && y > 0) || (dy > 0 && y + count < n[1])) continue;
+      const Piece& piece = around.pieces[9 * (dz + 1) + k];
+      const double* from = piece.at(0, dy == 0 ? y : 0, z) + chunk * piece.steps->chunk;
+      const std::size_t values = k % 3 == 1 ? block.row_values() : block.lanes;
+      for (int row = 0; row < (dy == 0 ? count : 1); ++row, from += piece.steps->cell[1]) fetch_values(from, values);
     }
-    if (++y == n[1]) {
-      y = 0;
-      ++z;
-    }
+  };
+  for (int r = begin; r < end;) {
+    const int z = r / n[1], y = r % n[1], count = std::min(end - r, n[1] - y);
+    ask(0, z, y, count);
+    if (z == 0) ask(-1, 0, y, count);
+    if (z == n[2] - 1) ask(1, 0, y, count);
+    r += count;
   }
 }
 

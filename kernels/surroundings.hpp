@@ -24,6 +24,8 @@ struct Piece {
 
 struct Surroundings {
   std::array<Piece, 27> pieces;
+  /// Bit k: piece k is to be fetched for this block, since it belongs to none that is computed at about the same time.
+  std::uint32_t far = 0x7ffdfff;
   [[nodiscard]] static constexpr int index(int dx, int dy, int dz) { return (dz + 1) * 9 + (dy + 1) * 3 + dx + 1; }
   [[nodiscard]] const Piece& piece(int dx, int dy, int dz) const { return pieces[std::size_t(index(dx, dy, dz))]; }
 };
