@@ -36,7 +36,7 @@ int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& la
 WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
       options_(options),
-      rows_(layout, kernels::kAverage27Strip),
+      rows_(layout),
       kernel_(kernels::select_average27(rows_)),
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "kernels/average.hpp"
+#include "kernels/average27_long_rows.hpp"
 #include "kernels/lanes.hpp"
 #include "kernels/vector_sum.hpp"
 
@@ -24,12 +25,7 @@ std::size_t sums_pitch(const BlockLayout& l) {
   return whole_vectors(l.row_values() + 2 * std::size_t(l.lanes));
 }
 
-/// The rows of a plane, or their cells before or behind the block: at y = -1, 0 and ny, and the step between those
-/// inside.
-struct PlaneRows {
-  const double *before, *first, *behind;
-  std::size_t step;
-};
+using detail::PlaneRows;
 
 /// Rows [begin, begin + count) of ny.
 struct RowRange {
@@ -79,13 +75,12 @@ inline void sum_rows(const PlaneRows* planes, RowRange range, std::size_t n, dou
   }
 }
 
-/// Rows of fewer values are near enough to each other for the cells beside them to stay in the cache.
-constexpr std::size_t kLongRow = 64;
-
 /// One chunk; strips in turn.
 template <int Lanes, bool Sum, bool Stream>
 class Chunk {
  public:
+  static constexpr bool kSums = Sum;
+  static std::size_t scratch(const FlatRows& rows) { return rows.strip * sums_pitch(rows.layout) + 3 * kFlatLength; }
   static constexpr int kPatterns = pattern_count(Lanes, kFlatLength);
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
@@ -139,12 +134,6 @@ class Chunk {
     if (range.begin == 0 && z + 2 < rows_.layout.cells[2]) {
       prefetch_values(plane[3].before, row_);
       prefetch_values(plane[3].behind, row_);
-    }
-    if (row_ >= kLongRow && z + 2 <= rows_.layout.cells[2]) {
-      for (const int side : {0, 2}) {
-        const RowWalk coming(planes_[side][std::size_t(z) + 3], range);
-        for (int k = 0; k < range.count; ++k) prefetch_values(coming.first + k * coming.step, Lanes);
-      }
     }
     if (row_ >= 8)
       sum_rows<8>(plane, range, row_, to, pitch_);
@@ -200,14 +189,13 @@ class Chunk {
   double* sums_;  ///< of a strip's first row; each has those of the cells before and behind it on either side
 };
 
-template <int Lanes, bool Sum, bool Stream>
+template <class Part>
 void average27_chunks(const FlatRows& rows, const Average27Args& args, double* scratch, RawSum* raw, SumMagic magic) {
-  using Part = Chunk<Lanes, Sum, Stream>;
   double* out = args.out + args.first * rows.layout.chunk_values();
   for (int chunk = args.first; chunk < args.last; ++chunk) {
     Part part(rows, *args.around, chunk, scratch);
     typename Part::Sums sums{};
-    if constexpr (Sum) load_sums(sums, raw + chunk * Part::kPatterns);
+    if constexpr (Part::kSums) load_sums(sums, raw + chunk * Part::kPatterns);
     for (int begin = 0; begin < rows.rows; begin += rows.strip) {
       const int end = std::min(begin + rows.strip, rows.rows);
       const bool here = begin + rows.lead < rows.rows;
@@ -215,19 +203,30 @@ void average27_chunks(const FlatRows& rows, const Average27Args& args, double* s
                    magic);
       out += std::size_t(end - begin) * rows.layout.row_values();
     }
-    if constexpr (Sum) store_sums(sums, raw + chunk * Part::kPatterns);
+    if constexpr (Part::kSums) store_sums(sums, raw + chunk * Part::kPatterns);
   }
 }
+
+template <int Lanes, template <int, bool, bool> class Part>
+void set_kernel(const FlatRows& rows, Average27Kernel& kernel) {
+  kernel.plain = {average27_chunks<Part<Lanes, false, false>>, average27_chunks<Part<Lanes, false, true>>};
+  kernel.summing = {average27_chunks<Part<Lanes, true, false>>, average27_chunks<Part<Lanes, true, true>>};
+  kernel.scratch = Part<Lanes, true, true>::scratch(rows);
+}
+
+/// From so many values on a row is long.
+constexpr std::size_t kLongRow = 160;
 
 }  // namespace
 
 Average27Kernel select_average27(const FlatRows& rows) {
   Average27Kernel kernel;
   with_lanes(rows.layout.lanes, [&](auto lanes) {
-    kernel.plain = {average27_chunks<lanes, false, false>, average27_chunks<lanes, false, true>};
-    kernel.summing = {average27_chunks<lanes, true, false>, average27_chunks<lanes, true, true>};
+    if (rows.layout.row_values() >= kLongRow)
+      set_kernel<lanes, detail::LongRowChunk>(rows, kernel);
+    else
+      set_kernel<lanes, Chunk>(rows, kernel);
   });
-  kernel.scratch = rows.strip * sums_pitch(rows.layout) + 3 * kFlatLength;
   return kernel;
 }
 

@@ -25,10 +25,6 @@ struct Average27Args {
   int first = 0, last = 1;
 };
 
-/// FlatRows of this kernel are made with strips of so many values: sums of nine of a strip, and the rows that they are
-/// made of, stay in the first-level cache.
-inline constexpr std::size_t kAverage27Strip = 1024;
-
 /// Runs the stencil; a summing kernel also adds every new value to `sums`, which are StageSum::raw(0), in vectors of
 /// kFlatLength. Plain kernels ignore sums and magic.
 using Average27 = void (*)(const FlatRows&, const Average27Args&, double* scratch, RawSum* sums, SumMagic magic);

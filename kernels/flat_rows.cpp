@@ -20,10 +20,10 @@ LaneMask mask_of(const std::array<bool, kFlatLength>& set) {
 
 }  // namespace
 
-FlatRows::FlatRows(const BlockLayout& l, std::size_t strip_values) : layout(l), rows(l.cells[1] * l.cells[2]) {
+FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[2]) {
   const std::size_t row = l.row_values(), lanes = l.lanes;
   const int unit = row % kFlatLength == 0 ? 1 : 4;
-  strip = std::clamp(static_cast<int>(strip_values / (row * unit)) * unit, unit, rows);
+  strip = std::clamp(static_cast<int>(kMostStripValues / 2 / (row * unit)) * unit, unit, rows);
   const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
   lead = rows - std::max(0, rows - wanted) / strip * strip;
   // Close together, unless a vector has cells of several rows.

@@ -83,7 +83,7 @@ inline double* beside_stores(double* room, const double* out, std::size_t behind
 
 /// How the rows of a layout's chunks are cut. Plain data, made once.
 struct FlatRows {
-  explicit FlatRows(const BlockLayout& layout, std::size_t strip_values = kMostStripValues / 2);
+  explicit FlatRows(const BlockLayout& layout);
 
   BlockLayout layout;
   int rows = 0;                  ///< of a chunk

@@ -95,7 +95,7 @@ TEST(Average27, EveryKernelGivesTheReferenceBitsAndExactSums) {
     const TileLayout t = make_tile_layout(l);
     std::vector<double> expected(l.block_values());
     average27_reference(t, block.tile(t).data(), expected.data());
-    const FlatRows rows(l, kAverage27Strip);
+    const FlatRows rows(l);
     const Average27Kernel kernel = select_average27(rows);
     checks::Buffer out(l.block_values()), scratch(kernel.scratch);
     std::vector<support::FixedPointSum> exact(l.variables, support::FixedPointSum(scale));
