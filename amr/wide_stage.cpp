@@ -70,7 +70,7 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
     std::size_t far = 0;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
-        // Blocks before it in the group are in the cache, those next to it will be until it is computed.
+        // Blocks before it in the group are in the cache, the next few will be when it is computed.
         ring[far % ring.size()] =
             halo_.around(blocks[far], 0, 27, {blocks.front(), blocks[far] + static_cast<std::int32_t>(passes_.ahead)});
       args.around = &ring[k % ring.size()];

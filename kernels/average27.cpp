@@ -87,7 +87,8 @@ class Chunk {
   Chunk(const FlatRows& rows, const Surroundings& around, int chunk, double* scratch)
       : rows_(rows), pitch_(sums_pitch(rows.layout)), row_(rows.layout.row_values()) {
     sums_ = scratch + kFlatLength;
-    find_planes(around, chunk);
+    for (int dx = -1; dx <= 1; ++dx)
+      detail::find_planes(around, chunk, dx, rows.layout.cells[2], planes_[dx + 1].data());
   }
 
   /// Rows [begin, end) of the chunk to `out`, where they begin.
@@ -108,25 +109,6 @@ class Chunk {
   }
 
  private:
-  void find_planes(const Surroundings& around, int chunk) {
-    const int nz = rows_.layout.cells[2];
-    for (int dx = -1; dx <= 1; ++dx) {
-      PlaneRows* to = planes_[dx + 1].data();
-      for (int dz = -1; dz <= 1; ++dz) {
-        const Piece &before = around.piece(dx, -1, dz), &own = around.piece(dx, 0, dz),
-                    &behind = around.piece(dx, 1, dz);
-        PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
-                       behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
-        for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
-          *to++ = rows;
-          rows.before += before.steps->cell[2];
-          rows.first += own.steps->cell[2];
-          rows.behind += behind.steps->cell[2];
-        }
-      }
-    }
-  }
-
   /// Sums of nine of the rows of plane z in a range, and of the cells before and behind them.
   void sum_strip(int z, const RowRange& range, double* to) const {
     const PlaneRows* const plane = planes_[1].data() + z;

@@ -9,8 +9,9 @@
 // Conserves totals where all neighbours have one level: then every cell is counted 27 times, mirrored ghosts at the
 // domain's faces included. Across levels edge and corner ghosts have no such balance.
 //
-// The kernel reads the 27 pieces around a block where they lie. Only the columns before and behind the rows are copied
-// first; then, a strip of rows at a time, sums of nine go to the first-level cache and results from there to the block.
+// The kernel reads the 27 pieces around a block where they lie: a strip of rows at a time, sums of nine go to the
+// first-level cache and results from there to the block. A row of a plane belongs to three sums along y and is loaded
+// once for them; long rows go another way (kernels/average27_long_rows.hpp).
 #include "kernels/flat_rows.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/surroundings.hpp"

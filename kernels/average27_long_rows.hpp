@@ -22,6 +22,21 @@ struct PlaneRows {
   std::size_t step;
 };
 
+/// Those of a chunk, from -1 on: dx = 0 the rows, -1 and 1 the cells before and behind them.
+inline void find_planes(const Surroundings& around, int chunk, int dx, int nz, PlaneRows* to) {
+  for (int dz = -1; dz <= 1; ++dz) {
+    const Piece &before = around.piece(dx, -1, dz), &own = around.piece(dx, 0, dz), &behind = around.piece(dx, 1, dz);
+    PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
+                   behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
+    for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
+      *to++ = rows;
+      rows.before += before.steps->cell[2];
+      rows.first += own.steps->cell[2];
+      rows.behind += behind.steps->cell[2];
+    }
+  }
+}
+
 /// Doubles to the next multiple of a vector, and one vector more: loops run in whole vectors.
 constexpr std::size_t with_room(std::size_t values) {
   return (values + 2 * kFlatLength - 1) / kFlatLength * kFlatLength;
@@ -66,11 +81,11 @@ class LongRowChunk {
     ghosts_ = {scratch + parts_.column, scratch + 2 * parts_.column};
     sums_ = scratch + 3 * parts_.column + kFlatLength;
     outside_ = {sums_ + parts_.strip, sums_ + 2 * parts_.strip};
-    find_planes(around, chunk);
     for (int side = 0; side < 2; ++side) {
       pack_column(around, side, chunk, column);
       sum_column(column, ghosts_[side]);
     }
+    find_planes(around, chunk, 0, rows.layout.cells[2], planes_.data());
   }
 
   /// Rows [begin, end) of the chunk to `out`, where they begin.
@@ -98,42 +113,19 @@ class LongRowChunk {
   }
 
  private:
-  void find_planes(const Surroundings& around, int chunk) {
-    const int nz = rows_.layout.cells[2];
-    PlaneRows* to = planes_.data();
-    for (int dz = -1; dz <= 1; ++dz) {
-      const Piece &before = around.piece(0, -1, dz), &own = around.piece(0, 0, dz), &behind = around.piece(0, 1, dz);
-      PlaneRows rows{before.values + chunk * before.steps->chunk, own.values + chunk * own.steps->chunk,
-                     behind.values + chunk * behind.steps->chunk, own.steps->cell[1]};
-      for (int z = 0; z < (dz == 0 ? nz : 1); ++z) {
-        *to++ = rows;
-        rows.before += before.steps->cell[2];
-        rows.first += own.steps->cell[2];
-        rows.behind += behind.steps->cell[2];
-      }
-    }
-  }
-
   /// The cells beside the rows, exactly: whatever else lies in their lines is not wanted.
-  void pack_column(const Surroundings& around, int side, int chunk, double* to) const {
-    const auto& n = rows_.layout.cells;
-    for (int dz = -1; dz <= 1; ++dz) {
-      std::array<const double*, 3> plane{};
-      std::array<const Piece*, 3> piece{};
-      for (int dy = -1; dy <= 1; ++dy) {
-        piece[dy + 1] = &around.piece(2 * side - 1, dy, dz);
-        plane[dy + 1] = piece[dy + 1]->values + chunk * piece[dy + 1]->steps->chunk;
-      }
-      const std::size_t step = piece[1]->steps->cell[1];
-      for (int z = 0; z < (dz == 0 ? n[2] : 1); ++z) {
-        std::memcpy(to, plane[0], Lanes * sizeof(double));
-        to += Lanes;
-        const double* from = plane[1];
-        for (int y = 0; y < n[1]; ++y, to += Lanes, from += step) std::memcpy(to, from, Lanes * sizeof(double));
-        std::memcpy(to, plane[2], Lanes * sizeof(double));
-        to += Lanes;
-        for (int k = 0; k < 3; ++k) plane[k] += piece[k]->steps->cell[2];
-      }
+  void pack_column(const Surroundings& around, int side, int chunk, double* to) {
+    const int ny = rows_.layout.cells[1], nz = rows_.layout.cells[2];
+    find_planes(around, chunk, 2 * side - 1, nz, planes_.data());
+    const auto copy = [&to](const double* from) {
+      std::memcpy(to, from, Lanes * sizeof(double));
+      to += Lanes;
+    };
+    for (int z = 0; z < nz + 2; ++z) {
+      const PlaneRows& p = planes_[z];
+      copy(p.before);
+      for (int y = 0; y < ny; ++y) copy(p.first + y * p.step);
+      copy(p.behind);
     }
   }
   /// The sum of nine of every row's cell, and of two more a plane, which nobody reads.

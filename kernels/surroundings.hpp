@@ -48,8 +48,8 @@ struct CellBox {
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
                   int lanes, double* to, const Surroundings* next = nullptr);
 
-/// Asks for what lies beside rows [begin, end) of a chunk of a block, counted through its planes, edges and corners
-/// included, to be in the second-level cache when it is wanted.
+/// Asks for the far pieces beside rows [begin, end) of a chunk of a block, counted through its planes, edges and
+/// corners included, to be in the second-level cache when they are wanted.
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
 
 /// Tiles of two layers, the last one of a block and the first one behind it across `axis`: coordinates -1 and 0. Pieces
