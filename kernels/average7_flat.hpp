@@ -166,7 +166,7 @@ class FlatChunk {
   }
 
   /// The vectors before, at and behind the present one. Neighbours along x are shifted out of them: loads that touch
-  /// two lines each cost more than all other loads together. Where a cell is a line they are loaded.
+  /// two lines each cost more than all other loads together.
   struct Row {
     Vector before, at, behind;
     std::array<const double*, 2> beside;  ///< Outside's sides, to be indexed like the chunk in the present row
@@ -178,7 +178,7 @@ class FlatChunk {
   };
   /// Results of the vector at t; p: what lies across y and z.
   inline void finish(std::size_t t, const EdgeMasks& mask, const std::array<Vector, 4>& p, Row& row,
-                     VectorSum<kFlatLength>& sum, const double* in, double* out) const {
+                     VectorSum<kFlatLength>& sum, double* out) const {
     Vector left = shifted<kFlatLength - Lanes>(row.before, row.at), right = shifted<Lanes>(row.at, row.behind);
     if (mask.any) {
       left = load_where(mask.first, row.beside[0] + t, left);
@@ -203,7 +203,7 @@ class FlatChunk {
     const auto step = [&](VectorSum<kFlatLength>& sum) {
       __builtin_prefetch(fetch + t, 0, 2);
       row.shift(in + t + kFlatLength);
-      finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, row, sum, in, out);
+      finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, row, sum, out);
       t += kFlatLength;
       if (++k == period) k = 0;
     };
@@ -233,7 +233,7 @@ class FlatChunk {
     }
     const std::size_t k = t / kFlatLength;
     row.shift(in_ + t + kFlatLength);
-    finish(t, rows_.masks[k % rows_.masks.size()], from, row, sums[k % kPatterns], in_, out_);
+    finish(t, rows_.masks[k % rows_.masks.size()], from, row, sums[k % kPatterns], out_);
     t += kFlatLength;
   }
 
