@@ -107,7 +107,7 @@ void cut_together(const Communicator& comm, PointView<T> points, const std::uint
   if (!result.memory) result.memory = std::make_shared<Memory>();
   Memory& memory = *static_cast<Memory*>(result.memory.get());
   const InputSource<T, Dim> source{points.data.data(), result.labels.size(), first};
-  detail::HostPoints<T, Dim> local(source, units, all.weighted, options.threads, memory);
+  detail::HostPoints<T, Dim> local(source, units, options.threads, memory);
   detail::DistributedRounds<T, Dim, detail::HostPoints<T, Dim>> cut(comm, options, result.tree, local, all.weighted);
   cut.run();
   const auto moving = std::chrono::steady_clock::now();

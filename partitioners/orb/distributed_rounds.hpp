@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "partitioners/orb/distributed_search.hpp"
-#include "partitioners/orb/multiway_round_impl.hpp"
 
 namespace amrbench::partitioners::detail {
 
@@ -125,7 +124,7 @@ class DistributedRounds {
       const std::uint64_t here = range.end - range.begin;
       const auto share = static_cast<std::uint64_t>(static_cast<double>(all_.sizes_.samples) *
                                                     static_cast<double>(count) / static_cast<double>(all_points));
-      const std::uint64_t wanted = std::min<std::uint64_t>(detail::sample_size(count), share + 1);
+      const std::uint64_t wanted = std::min<std::uint64_t>(sample_size(count), share + 1);
       return {static_cast<std::uint32_t>(k), range.begin, here, std::min(here, (wanted * here + count - 1) / count)};
     }
 
@@ -179,10 +178,7 @@ class DistributedRounds {
         if (search.state != CutSearch<T, Dim>::State::settled) continue;
         Cell& cell = *cells_[search.round_cell];
         cell.resolved[search.node] = true;
-        if (!search.bracket) {
-          cell.guess.make_single_level();
-          cell.passed.fill(0);
-        }
+        if (!search.bracket) cell.make_single_level();
         settled.push_back({search.round_cell, search.node, search.number, search.bracket, search.axis, search.pivot});
       }
       all_.local_.apply(settled);
@@ -225,8 +221,7 @@ class DistributedRounds {
       std::size_t next = 0;
       for (std::size_t k = 0; k < all_.ranges_.size(); ++k) {
         if (next < active.size() && active[next] == k) {
-          std::uint64_t begin = all_.ranges_[k].begin;
-          make_slots(*cells_[next], 1, begin, slots[next]);
+          slots[next] = cells_[next]->slots();
           ranges.insert(ranges.end(), slots[next].ranges.begin(), slots[next].ranges.end());
           ++next;
         } else {
@@ -235,21 +230,6 @@ class DistributedRounds {
       }
       all_.ranges_ = std::move(ranges);
       all_.local_.group(slots);
-    }
-
-    /// A slot for each cell at the end of the round, from left to right; all codes of its subtree lead to it.
-    void make_slots(const Cell& cell, std::size_t v, std::uint64_t& begin, CellSlots& slots) const {
-      const std::size_t bottom = std::size_t{1} << cell.guess.levels();
-      if (v < bottom && cell.resolved[v]) {
-        make_slots(cell, 2 * v, begin, slots);
-        make_slots(cell, 2 * v + 1, begin, slots);
-        return;
-      }
-      const auto slot = static_cast<std::uint8_t>(slots.ranges.size());
-      slots.ranges.push_back({cell.heap(v), begin, begin + cell.passed[v]});
-      begin += cell.passed[v];
-      for (std::size_t from = v, end = v + 1; from < 2 * bottom; from *= 2, end *= 2)
-        for (std::size_t u = from; u < end; ++u) slots.slot_of[u >= bottom ? u - bottom : kStopped + u] = slot;
     }
 
     DistributedRounds& all_;

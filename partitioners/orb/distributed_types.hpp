@@ -16,8 +16,6 @@
 //   void apply(span<const SettledCut>)                   sends points of brackets, or of whole cells, on
 //   void group(span<const CellSlots>)                    brings points into the order of the cells reached
 //   void take_all()                                      no round was needed: all points in the order of the input
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,54 +24,8 @@
 #include "partitioners/orb/cut.hpp"
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/round_tree.hpp"
-#include "support/hash.hpp"
 
 namespace amrbench::partitioners::detail {
-
-/// A cell, and where this rank's points of it stand.
-struct CellRange {
-  std::size_t cell = 1;
-  std::uint64_t begin = 0, end = 0;
-};
-
-/// A cell in a round.
-template <class T, int Dim>
-struct RoundCell {
-  CellRange range;
-  RoundTree<T, Dim> guess;
-  std::array<bool, kRoundNodes / 2> wanted{};       ///< nodes whose cells ranks share
-  std::array<std::uint64_t, kRoundNodes> passed{};  ///< this rank's points known to be in a node's cell
-  std::array<std::uint64_t, kRoundNodes> passed_weight{};
-  std::array<bool, kRoundNodes> resolved{};
-
-  [[nodiscard]] std::size_t heap(std::size_t v) const {
-    const int level = std::bit_width(v) - 1;
-    return (range.cell << level) + (v - (std::size_t{1} << level));
-  }
-  [[nodiscard]] std::size_t node_of(std::uint8_t code) const {
-    return code < kStopped ? (std::size_t{1} << guess.levels()) + code : code - kStopped;
-  }
-  /// Points more at a node, and so in all cells above it up to, not including, `top`.
-  void pass(std::size_t node, std::size_t top, std::uint64_t count, std::uint64_t weight) {
-    for (std::size_t u = node; u > top; u /= 2) {
-      passed[u] += count;
-      passed_weight[u] += weight;
-    }
-  }
-};
-
-/// `size` points wanted, one out of each of as many equal parts of positions begin .. begin + count - 1.
-struct SampleStretch {
-  std::uint32_t cell = 0;  ///< of the round
-  std::uint64_t begin = 0, count = 0, size = 0;
-
-  /// Position of the i-th.
-  [[nodiscard]] AMRBENCH_HD std::uint64_t position(std::uint64_t i) const {
-    const std::uint64_t first = count * i / size;  // both below 2^32
-    const std::uint64_t last = count * (i + 1) / size;
-    return begin + first + support::splitmix64(begin + i) % (last - first);
-  }
-};
 
 template <class T, int Dim>
 struct SampledPoint {
@@ -127,12 +79,6 @@ struct SettledCut {
   bool bracket = false;
   int axis = 0;
   OrbPoint<T, Dim> pivot{};
-};
-
-/// Where a round's cell goes: its codes' slots, whose cells follow one another in the cell's range.
-struct CellSlots {
-  std::array<std::uint8_t, 256> slot_of{};
-  std::vector<CellRange> ranges;
 };
 
 }  // namespace amrbench::partitioners::detail

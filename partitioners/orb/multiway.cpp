@@ -1,4 +1,5 @@
-// Rounds of the multiway method (multiway_round.hpp) and the moves between them.
+// Rounds of the multiway method, which give the exact tree of up to 6 levels below a cell each, and the moves between
+// them.
 //
 // A cell of a round takes points in order of ids and gives the leaf of each in that same order, and its points by leaf.
 // The first round works on the input with all threads; its cells then are tasks, each of one thread, whose points lie
@@ -12,8 +13,9 @@
 #include <memory>
 #include <numeric>
 
-#include "partitioners/orb/multiway_round_impl.hpp"
 #include "partitioners/orb/point_sources.hpp"
+#include "partitioners/orb/round_walk.hpp"
+#include "partitioners/orb/tree.hpp"
 
 namespace amrbench::partitioners {
 
@@ -35,6 +37,121 @@ template <class V>
 Memory<V> memory_of(std::uint64_t n) {
   return std::make_unique_for_overwrite<V[]>(n);
 }
+
+/// A round on one cell, whose points are the source's.
+template <class T, int Dim, class Source>
+class MultiwayRound {
+ public:
+  using Walk = detail::RoundWalk<T, Dim, Source>;
+
+  MultiwayRound(const OrbInput<T, Dim>& input, OrbTree<T, Dim>& tree, std::size_t cell, const Source& source,
+                std::uint8_t* codes, detail::RoundMemory<T, Dim>& memory, int threads)
+      : input_(input),
+        tree_(tree),
+        cell_{{cell, 0, tree.cells[cell].count}, {}, {}, {}, {}, {}},
+        walk_(cell_, source, {input.weights}, codes, memory, threads),
+        memory_(memory),
+        threads_(threads) {}
+
+  void run() {
+    sample_and_guess();
+    walk_.walk_down();
+    if (!resolve(1)) {
+      cut_root_exactly();
+    } else {
+      for (int level = 1; level < cell_.guess.levels(); ++level) {
+        const std::size_t first = std::size_t{1} << level;
+#pragma omp parallel for num_threads(threads_) schedule(dynamic) if (threads_ > 1)
+        for (std::size_t v = first; v < 2 * first; ++v)
+          if (cell_.resolved[v / 2]) resolve(v);
+      }
+    }
+    slots_ = cell_.slots();
+  }
+
+  /// The cells at the end of the round.
+  [[nodiscard]] const detail::CellSlots& slots() const {
+    return slots_;
+  }
+  [[nodiscard]] const Walk& walk() const {
+    return walk_;
+  }
+
+ private:
+  using Point = OrbPoint<T, Dim>;
+  using Entries = typename Walk::Entries;
+
+  void sample_and_guess() {
+    const OrbCell<T, Dim>& cell = tree_.cells[cell_.range.cell];
+    const detail::SampleStretch stretch{0, 0, cell.count, detail::sample_size(cell.count)};
+    std::vector<Point>& sample = memory_.sample;
+    sample.resize(stretch.size);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
+    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = walk_.source().point(stretch.position(i));
+    cell_.guess.guess(sample, input_.weights, cell.leaves, cell.box, input_.options.side_tolerance, threads_);
+  }
+
+  /// Cuts node v exactly, if its bracket holds the cut and its axis was guessed right; v's cell is known exactly.
+  bool resolve(std::size_t v) {
+    const RoundNode<T>& node = cell_.guess.node(v);
+    if (!node.inner || cut_axis(tree_.cells[cell_.heap(v)].box, input_.options.side_tolerance) != node.axis)
+      return false;
+    Entries& entries = walk_.gather(v);
+    const auto left = cut(v, node.axis, entries);
+    if (!left) return false;
+    walk_.send_on(v, entries, [&](std::size_t k, const Point&) { return k < *left; });
+    return true;
+  }
+
+  /// No bracket held the root's cut, or its axis was not guessed: one level, exactly, from all points.
+  void cut_root_exactly() {
+    const int axis = cut_axis(tree_.cells[cell_.range.cell].box, input_.options.side_tolerance);
+    cell_.make_single_level();
+    Entries entries(walk_.count());
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      entries[i] = {walk_.source().point(i).x[axis], static_cast<std::uint32_t>(i)};
+    const Point pivot = walk_.source().point(entries[cut(1, axis, entries).value()].position);
+    walk_.halve([&](const Point& p) { return orb_before(p, pivot, axis); });
+  }
+
+  /// Cuts node v by those of its points that are not known to be on one side, which are reordered; how many of them go
+  /// left, and are the first then. Nothing where they do not tell.
+  std::optional<std::uint64_t> cut(std::size_t v, int axis, Entries& entries) {
+    const auto order = [&](const detail::Entry<T>& a, const detail::Entry<T>& b) {
+      if (a.key != b.key) return a.key < b.key;
+      return orb_before(walk_.source().point(a.position), walk_.source().point(b.position), axis);
+    };
+    const std::size_t i = cell_.heap(v);
+    std::vector<std::uint64_t> weights;
+    if (input_.weighted()) {
+      std::sort(entries.begin(), entries.end(), order);
+      weights.reserve(entries.size());
+      for (const auto& entry : entries) weights.push_back(input_.weight(walk_.source().point(entry.position).id));
+    }
+    const std::uint64_t before = cell_.passed[2 * v];
+    const std::uint64_t weight_before = cell_.passed_weight[2 * v];
+    const auto left =
+        cut_in_window(goal_of(tree_, i, input_.weighted()), {before, weight_before, entries.size()}, weights);
+    if (!left) return {};
+    const auto middle = static_cast<std::ptrdiff_t>(*left);
+    if (!input_.weighted()) std::nth_element(entries.begin(), entries.begin() + middle, entries.end(), order);
+    T last = entries[0].key;
+    for (std::size_t k = 1; k < *left; ++k) last = std::max(last, entries[k].key);
+    const std::uint64_t weight_left =
+        input_.weighted() ? std::accumulate(weights.begin(), weights.begin() + middle, weight_before) : before + *left;
+    cut_cell(tree_, i, axis, cut_between(last, entries[*left].key), before + *left, weight_left);
+    cell_.resolved[v] = true;
+    return left;
+  }
+
+  const OrbInput<T, Dim>& input_;
+  OrbTree<T, Dim>& tree_;
+  detail::RoundCell<T, Dim> cell_;
+  Walk walk_;
+  detail::RoundMemory<T, Dim>& memory_;
+  int threads_;
+  detail::CellSlots slots_;
+};
 
 template <class T, int Dim>
 class Multiway {
@@ -86,7 +203,7 @@ class Multiway {
 
   /// Of one thread. Rounds nest, but a round needs `round` no more once cells below it are solved.
   struct ThreadMemory {
-    OrbRoundMemory<T, Dim> round;
+    detail::RoundMemory<T, Dim> round;
     std::vector<support::PageBuffer<std::uint8_t>> codes;
     std::size_t depth = 0;
   };
@@ -118,11 +235,17 @@ class Multiway {
     round.run();
     const double cut_s = seconds_since(start);
     // Where each slot's points go: leaves to their final places, others one after another to `moved`.
+    const auto& slots = round.slots().ranges;
+    std::array<bool, kRoundNodes> leaf{};
+    std::array<std::uint32_t, kRoundNodes> own{};  // labels of leaves
     std::vector<std::uint64_t> begin;
     std::uint64_t unfinished = 0;
-    for (const OrbSlot& slot : round.slots()) {
-      begin.push_back(slot.leaf ? tree_.cells[slot.cell].begin : unfinished);
-      if (!slot.leaf) unfinished += tree_.cells[slot.cell].count;
+    for (const detail::CellRange& slot : slots) {
+      const OrbCell<T, Dim>& reached = tree_.cells[slot.cell];
+      leaf[begin.size()] = reached.leaves == 1;
+      own[begin.size()] = reached.first_leaf;
+      begin.push_back(reached.leaves == 1 ? reached.begin : unfinished);
+      if (reached.leaves > 1) unfinished += reached.count;
     }
     Memory<Point> own_moved;
     Memory<std::uint32_t> own_leaves;
@@ -133,26 +256,31 @@ class Multiway {
       buffers.leaves = own_leaves.get();
     }
     const auto moving = Clock::now();
-    move(round, source, begin, buffers.moved, threads);
+    round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
+      if (leaf[s]) {
+        place(at, source.point(i));
+      } else {
+        buffers.moved[at] = source.point(i);
+      }
+    });
     const auto below = Clock::now();
-    const std::size_t slots = round.slots().size();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (std::size_t s = 0; s < slots; ++s) {
-      const OrbSlot& slot = round.slots()[s];
-      if (slot.leaf) continue;
-      const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slot.cell].count};
+    for (std::size_t s = 0; s < slots.size(); ++s) {
+      if (leaf[s]) continue;
+      const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slots[s].cell].count};
       // The thread's number holds here alone: a region of one thread below has a thread 0 of its own.
       ThreadMemory& mine = threads > 1 ? memory_[static_cast<std::size_t>(omp_get_thread_num())] : memory;
-      solve(slot.cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
+      solve(slots[s].cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
     }
     const auto merging = Clock::now();
-    if (labels) merge_labels(round, begin, buffers.leaves, labels, threads);
-    if (cell == 1) note(round, cut_s, moving, below, merging);
+    if (labels)  // those of unfinished slots stand in their own order; the source's follows by walking it again
+      round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
+        labels[i] = leaf[s] ? own[s] : buffers.leaves[at];
+      });
+    if (cell == 1) note(cut_s, moving, below, merging);
   }
 
-  template <class Round>
-  void note(const Round& round, double cut_s, Clock::time_point moving, Clock::time_point below,
-            Clock::time_point merging) {
+  void note(double cut_s, Clock::time_point moving, Clock::time_point below, Clock::time_point merging) {
     const auto between = [](Clock::time_point a, Clock::time_point b) {
       return std::chrono::duration<double>(b - a).count();
     };
@@ -170,45 +298,6 @@ class Multiway {
     level.cut_s = between(below, merging);
     level.bytes = n * (2 * sizeof(Point) + 2 + 8);
     result_.levels.push_back(level);
-    (void)round;
-  }
-
-  template <class Source>
-  void move(const MultiwayRound<T, Dim, Source>& round, const Source& source, const std::vector<std::uint64_t>& begin,
-            Point* moved, int threads) {
-    const std::vector<std::uint64_t> chunk_begin = chunk_begins(round, begin);
-    const std::size_t slots = round.slots().size();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk) {
-      std::array<std::uint64_t, kRoundNodes> to{};
-      std::array<bool, kRoundNodes> leaf{};
-      for (std::size_t s = 0; s < slots; ++s) {
-        to[s] = chunk_begin[chunk * slots + s];
-        leaf[s] = round.slots()[s].leaf;
-      }
-      for (std::uint64_t i = round.chunk_begin(chunk); i < round.chunk_begin(chunk + 1); ++i) {
-        const std::size_t s = round.slot_of(i);
-        if (leaf[s]) {
-          place(to[s]++, source.point(i));
-        } else {
-          moved[to[s]++] = source.point(i);
-        }
-      }
-    }
-  }
-
-  /// For each chunk and slot, where its first point goes: slots as `begin` says, chunks in order within a slot.
-  template <class Round>
-  static std::vector<std::uint64_t> chunk_begins(const Round& round, const std::vector<std::uint64_t>& begin) {
-    std::vector<std::uint64_t> next = begin;
-    const std::size_t slots = begin.size();
-    std::vector<std::uint64_t> begins(round.chunks() * slots);
-    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk)
-      for (std::size_t s = 0; s < slots; ++s) {
-        begins[chunk * slots + s] = next[s];
-        next[s] += round.chunk_count(chunk, s);
-      }
-    return begins;
   }
 
   /// A point at its final place.
@@ -217,32 +306,6 @@ class Multiway {
     if (input_.options.permutation) result_.permutation[at] = p.id;
     if (input_.options.points)
       for (int a = 0; a < Dim; ++a) result_.points[at * Dim + static_cast<unsigned>(a)] = p.x[a];
-  }
-
-  /// Leaves of unfinished slots stand in their own order; the source's order follows by walking it again.
-  template <class Round>
-  void merge_labels(const Round& round, const std::vector<std::uint64_t>& begin, const std::uint32_t* leaves,
-                    std::uint32_t* labels, int threads) {
-    const std::vector<std::uint64_t> chunk_begin = chunk_begins(round, begin);
-    const std::size_t slots = round.slots().size();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-    for (std::size_t chunk = 0; chunk < round.chunks(); ++chunk) {
-      // A leaf's label is read from one place, others from their stretch of `leaves`.
-      std::array<std::uint32_t, kRoundNodes> own{};
-      std::array<const std::uint32_t*, kRoundNodes> from{};
-      std::array<std::uint32_t, kRoundNodes> advance{};
-      for (std::size_t s = 0; s < slots; ++s) {
-        const OrbSlot& slot = round.slots()[s];
-        own[s] = tree_.cells[slot.cell].first_leaf;
-        advance[s] = slot.leaf ? 0 : 1;
-        from[s] = slot.leaf ? &own[s] : leaves + chunk_begin[chunk * slots + s];
-      }
-      for (std::uint64_t i = round.chunk_begin(chunk); i < round.chunk_begin(chunk + 1); ++i) {
-        const std::size_t s = round.slot_of(i);
-        labels[i] = *from[s];
-        from[s] += advance[s];
-      }
-    }
   }
 
   /// A small cell: level by level, by selection among its points.

@@ -1,5 +1,5 @@
 #pragma once
-// Where a round of the multiway method takes its points from: sources in the sense of MultiwayRound.
+// Where a round of the multiway method takes its points from: sources in the sense of RoundWalk.
 #include <algorithm>
 #include <cstdint>
 
@@ -11,8 +11,8 @@ namespace amrbench::partitioners {
 /// Packed coordinates; a point's number is its position after `first_id`.
 template <class T, int Dim>
 struct InputSource {
-  const T* coordinates;
-  std::uint64_t count;
+  const T* coordinates = nullptr;
+  std::uint64_t count = 0;
   std::uint32_t first_id = 0;
 
   [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
@@ -36,8 +36,8 @@ struct InputSource {
 /// Points that an earlier round moved.
 template <class T, int Dim>
 struct PointSource {
-  const OrbPoint<T, Dim>* points;
-  std::uint64_t count;
+  const OrbPoint<T, Dim>* points = nullptr;
+  std::uint64_t count = 0;
 
   [[nodiscard]] const OrbPoint<T, Dim>& point(std::uint64_t i) const { return points[i]; }
   void prefetch(std::uint64_t i) const { __builtin_prefetch(points + i); }

@@ -1,9 +1,10 @@
 #pragma once
 // A guess at up to 6 levels of the tree below a cell, made from a sample: for every inner node the axis and a bracket
 // that very likely holds the cut. A point walks down from the root; one that meets a bracket stops there, for where it
-// belongs is known only when the cut is.
+// belongs is known only when the cut is. And RoundCell, what a round knows of the cell that it cuts so.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 
 #include "partitioners/orb/rules.hpp"
 #include "partitioners/orb/walk_avx512.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners {
 
@@ -98,9 +100,9 @@ class RoundTree {
     }
     for (int level = 0; level < levels_; ++level) {
       if (common_axis_[level] >= 0) {
-        step(x + common_axis_[level] * kBlock, at, stop);
+        step<false>(x + common_axis_[level] * kBlock, at, stop);
       } else {
-        mixed_step(x, at, stop);
+        step<true>(x, at, stop);
       }
     }
     const std::int32_t first = 1 << levels_;
@@ -126,30 +128,17 @@ class RoundTree {
  private:
   static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
-  /// One level down for all points of a block. Written for the vectoriser: no branches, local pointers, whole words.
+  /// One level down for all points of a block; Mixed: its nodes have several axes, and x is the first one's. Written
+  /// for the vectoriser: no branches, local pointers, whole words.
+  template <bool Mixed>
   void step(const T* __restrict x, std::int32_t* __restrict at, std::int32_t* __restrict stop) const {
-    const T* __restrict low = low_;
-    const T* __restrict high = high_;
-#pragma omp simd
-    for (int i = 0; i < kBlock; ++i) {
-      const std::int32_t v = at[i];
-      const T c = x[i];
-      const std::int32_t right = c >= low[v] ? 1 : 0;
-      const std::int32_t inside = c <= high[v] ? right : 0;
-      const std::int32_t stopped = stop[i];
-      const std::int32_t here = inside * v;
-      stop[i] = stopped != 0 ? stopped : here;
-      at[i] = 2 * v + right;
-    }
-  }
-  void mixed_step(const T* __restrict x, std::int32_t* __restrict at, std::int32_t* __restrict stop) const {
     const T* __restrict low = low_;
     const T* __restrict high = high_;
     const std::int32_t* __restrict axis = axis_;
 #pragma omp simd
     for (int i = 0; i < kBlock; ++i) {
       const std::int32_t v = at[i];
-      const T c = x[axis[v] + i];
+      const T c = x[Mixed ? axis[v] + i : i];
       const std::int32_t right = c >= low[v] ? 1 : 0;
       const std::int32_t inside = c <= high[v] ? right : 0;
       const std::int32_t stopped = stop[i];
@@ -258,5 +247,92 @@ class RoundTree {
   const std::uint64_t* weights_ = nullptr;
   double side_tolerance_ = 0;
 };
+
+namespace detail {
+
+/// Sampled points of a round: the more there are, the fewer points meet brackets; both cost about the same at this
+/// size.
+inline std::size_t sample_size(std::uint64_t n) {
+  constexpr double kShare = 2.6;
+  const auto balanced = static_cast<std::uint64_t>(kShare * std::pow(static_cast<double>(n), 0.75));
+  return static_cast<std::size_t>(std::min(n, balanced));
+}
+
+/// `size` points wanted, one out of each of as many equal parts of positions begin .. begin + count - 1.
+struct SampleStretch {
+  std::uint32_t cell = 0;  ///< of the round
+  std::uint64_t begin = 0, count = 0, size = 0;
+
+  /// Position of the i-th.
+  [[nodiscard]] AMRBENCH_HD std::uint64_t position(std::uint64_t i) const {
+    const std::uint64_t first = count * i / size;  // both at most 2^32
+    const std::uint64_t last = count * (i + 1) / size;
+    return begin + first + support::splitmix64(begin + i) % (last - first);
+  }
+};
+
+/// A cell, and where the points of it that are at hand stand.
+struct CellRange {
+  std::size_t cell = 1;
+  std::uint64_t begin = 0, end = 0;
+};
+
+/// Where a round's cell goes: its codes' slots, whose cells follow one another in the cell's range.
+struct CellSlots {
+  std::array<std::uint8_t, 256> slot_of{};
+  std::vector<CellRange> ranges;
+};
+
+/// A cell in a round.
+template <class T, int Dim>
+struct RoundCell {
+  CellRange range;
+  RoundTree<T, Dim> guess;
+  std::array<bool, kRoundNodes / 2> wanted{};       ///< over ranks: nodes whose cells they share
+  std::array<std::uint64_t, kRoundNodes> passed{};  ///< the points at hand that are known to be in a node's cell
+  std::array<std::uint64_t, kRoundNodes> passed_weight{};
+  std::array<bool, kRoundNodes> resolved{};
+
+  [[nodiscard]] std::size_t heap(std::size_t v) const {
+    const int level = std::bit_width(v) - 1;
+    return (range.cell << level) + (v - (std::size_t{1} << level));
+  }
+  [[nodiscard]] std::size_t node_of(std::size_t code) const {
+    return code < kStopped ? (std::size_t{1} << guess.levels()) + code : code - kStopped;
+  }
+  /// Points more at a node, and so in all cells above it up to, not including, `top`.
+  void pass(std::size_t node, std::size_t top, std::uint64_t count, std::uint64_t weight) {
+    for (std::size_t u = node; u > top; u /= 2) {
+      passed[u] += count;
+      passed_weight[u] += weight;
+    }
+  }
+  /// No bracket served: the cell is cut once, by all of its points, whose codes become 0 and 1.
+  void make_single_level() {
+    guess.make_single_level();
+    passed.fill(0);
+    passed_weight.fill(0);
+  }
+  /// A slot for each cell at the end of the round, from left to right; all codes of its subtree lead to it.
+  [[nodiscard]] CellSlots slots() const {
+    CellSlots slots;
+    add_slots(1, range.begin, slots);
+    return slots;
+  }
+
+ private:
+  /// Those below node v; returns where their points end.
+  std::uint64_t add_slots(std::size_t v, std::uint64_t begin, CellSlots& slots) const {
+    const std::size_t bottom = std::size_t{1} << guess.levels();
+    if (v < bottom && resolved[v]) return add_slots(2 * v + 1, add_slots(2 * v, begin, slots), slots);
+    const auto slot = static_cast<std::uint8_t>(slots.ranges.size());
+    slots.ranges.push_back({heap(v), begin, begin + passed[v]});
+    for (std::size_t from = v, end = v + 1; from < 2 * bottom; from *= 2, end *= 2)
+      for (std::size_t u = from; u < end; ++u) slots.slot_of[u >= bottom ? u - bottom : kStopped + u] = slot;
+    return begin + passed[v];
+  }
+};
+
+}  // namespace detail
 
 }  // namespace amrbench::partitioners
