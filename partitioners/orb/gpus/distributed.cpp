@@ -77,7 +77,10 @@ struct OrbGpus<T, Dim>::Impl {
     const auto examine = [&](detail::Common<T, Dim>& mine) {
       if (n >= kOrbMaxPoints) throw InputError(fmt::format("{} points; a GPU takes less than 2^32", n));
       const auto found = local.examine(points, weights, n);
-      mine.box = found.box;
+      for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero
+        mine.box.lower[a] = found.lower[a] + T(0);
+        mine.box.upper[a] = found.upper[a] + T(0);
+      }
       mine.largest = found.largest;
       if (found.bad < n) {
         T bad[Dim];
@@ -207,12 +210,8 @@ struct OrbGpus<T, Dim>::Impl {
     const bool numbers = options.ids || options.labels;
     const std::uint64_t room = layout.room;
     local.reserve_items(numbers, layout.packed_room);
-    received.resize_discard(room * Dim);
-    if (options.weighted) received_weights.resize_discard(room);
-    if (options.ids) {
-      received_ids.resize_discard(room);
-      ordered_ids.resize_discard(room);
-    }
+    received.resize_discard(room, options.ids, options.weighted);
+    if (options.ids) ordered_ids.resize_discard(room);
     if (options.labels) {
       received_labels.resize_discard(room);
       back.resize_discard(layout.packed_room);
@@ -238,13 +237,12 @@ struct OrbGpus<T, Dim>::Impl {
   /// Points by cell, to the ranks that own these; those of this rank's cells where they belong. The parts of the points
   /// that are packed travel in a stream of their own.
   void pack_and_exchange() {
-    std::vector<gpu::PackTarget<T>> targets;
+    std::vector<gpu::Columns<T, Dim>> targets;
     for (const gpu::Leaving& l : layout.leaving) {
-      const bool own = l.owner == comm.rank();
-      gpu::PackTarget<T> to{own ? received.data() + own_place(l) * Dim : local.items() + l.place * Dim};
-      if (options.ids || options.labels) to.ids = local.ids() + l.place;
-      if (options.weighted) to.weights = own ? received_weights.data() + own_place(l) : local.weights() + l.place;
-      targets.push_back(to);
+      targets.push_back(local.items().from(l.place));
+      if (l.owner != comm.rank()) continue;
+      targets.back().points = received.from(own_place(l)).points;
+      targets.back().weights = received.from(own_place(l)).weights;
     }
     if (packed.size() < layout.parts.size()) packed.resize(layout.parts.size());
     for (std::size_t part = 0; part < layout.parts.size(); ++part) {
@@ -270,20 +268,19 @@ struct OrbGpus<T, Dim>::Impl {
       under_way = true;
       link->start(from, part.sends, to, part.receives, travel);
     };
-    start(reinterpret_cast<const Packed*>(local.items()), reinterpret_cast<Packed*>(received.data()));
-    if (options.weighted) start(static_cast<const double*>(local.weights()), received_weights.data());
-    if (options.ids) start(static_cast<const std::uint32_t*>(local.ids()), received_ids.data());
+    const gpu::Columns<T, Dim>&from = local.items(), &to = received.get();
+    start(reinterpret_cast<const Packed*>(from.points), reinterpret_cast<Packed*>(to.points));
+    if (options.weighted) start(from.weights, to.weights);
+    if (options.ids) start(from.ids, to.ids);
   }
 
   /// What this rank keeps of its points, as far as it was not packed where it belongs.
   void copy_own() {
     for (const gpu::Leaving& l : layout.leaving) {
       if (l.owner != comm.rank()) continue;
-      if (local.moved())
-        gpu::copy_on_device(received.data() + own_place(l) * Dim, local.items() + l.place * Dim, l.count * Dim, stream);
-      if (local.moved() && options.weighted)
-        gpu::copy_on_device(received_weights.data() + own_place(l), local.weights() + l.place, l.count, stream);
-      if (options.ids) gpu::copy_on_device(received_ids.data() + own_place(l), local.ids() + l.place, l.count, stream);
+      gpu::Columns<T, Dim> from = local.items().from(l.place);
+      if (!local.moved()) from = {nullptr, from.ids, nullptr};
+      gpu::copy_columns(received.from(own_place(l)), from, l.count, stream);
     }
   }
 
@@ -293,27 +290,31 @@ struct OrbGpus<T, Dim>::Impl {
     for (std::size_t s = 0; s < plan.mine.size(); ++s) {
       const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
       const std::uint64_t at = layout.cell_begin[s];
-      OrbGpusPiece<T> piece{cell.first_leaf, cell.leaves, cell.count,
-                            options.points ? received.data() + at * Dim : nullptr,
-                            options.ids ? received_ids.data() + at : nullptr};
+      const gpu::Columns<T, Dim> mine = received.from(at);
+      OrbGpusPiece<T> piece{cell.first_leaf, cell.leaves, cell.count, options.points ? mine.points : nullptr, mine.ids};
       const std::uint32_t* leaves = nullptr;
       if (cell.leaves == 1) {
         subtrees.push_back(cell);
       } else {
         OrbGpu<T, Dim>& gpu = solver(s, cell.count, cell.leaves);
-        const double* const weights = options.weighted ? received_weights.data() + at : nullptr;
-        const OrbTree<T, Dim>& solved = gpu.run(received.data() + at * Dim, cell.box, weights, exponent);
+        const OrbTree<T, Dim>& solved = gpu.run(mine.points, cell.box, mine.weights, exponent);
         subtrees.insert(subtrees.end(), solved.cells.begin() + 1, solved.cells.end());
         if (cell.count > largest) times.subtree = gpu.times();
         largest = std::max(largest, cell.count);
         if (options.points) piece.points = gpu.points();
         if (options.ids) {
-          gpu::order_ids(received_ids.data() + at, gpu.permutation(), cell.count, ordered_ids.data() + at, stream);
+          gpu::order_ids(mine.ids, gpu.permutation(), cell.count, ordered_ids.data() + at, stream);
           piece.ids = ordered_ids.data() + at;
         }
         leaves = options.labels ? gpu.labels() : nullptr;
       }
-      if (options.labels) gpu::number_leaves(leaves, cell.count, cell.first_leaf, received_labels.data() + at, stream);
+      if (options.labels) {
+        const std::size_t bytes = cell.count * sizeof(std::uint32_t);
+        std::uint32_t* const to = received_labels.data() + at;
+        support::cuda_check(leaves ? cudaMemcpyAsync(to, leaves, bytes, cudaMemcpyDeviceToDevice, stream.get())
+                                   : cudaMemsetAsync(to, 0, bytes, stream.get()),
+                            "labels of a cell");
+      }
       pieces.push_back(piece);
     }
   }
@@ -326,8 +327,8 @@ struct OrbGpus<T, Dim>::Impl {
     for (const gpu::Leaving& l : layout.leaving) {
       const std::uint32_t* from =
           l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.place;
-      gpu::scatter_labels(local.ids() + l.place, from, l.count, static_cast<std::uint32_t>(first), own_labels.data(),
-                          stream);
+      gpu::scatter_labels(local.items().ids + l.place, from, l.count, static_cast<std::uint32_t>(first), l.first_leaf,
+                          own_labels.data(), stream);
     }
     labels = own_labels.data();
   }
@@ -355,9 +356,8 @@ struct OrbGpus<T, Dim>::Impl {
   std::vector<Solver> solvers;  ///< of this rank's cells
   std::vector<OrbCell<T, Dim>> subtrees;
 
-  DeviceBuffer<T> received;
-  DeviceBuffer<double> received_weights;
-  DeviceBuffer<std::uint32_t> received_ids, ordered_ids, received_labels, back, own_labels;
+  gpu::ColumnBuffers<T, Dim> received;
+  DeviceBuffer<std::uint32_t> ordered_ids, received_labels, back, own_labels;
 
   // The first to go: after an error its kernels may wait for other ranks, and memory is freed only behind them.
   std::unique_ptr<support::CudaLink> link;

@@ -4,6 +4,7 @@
 // Positions and counts of a rank's points are below 2^32; loops run in 64 bits.
 #include <cstdint>
 #include <cstring>
+#include <cub/block/block_reduce.cuh>
 #include <limits>
 
 #include "partitioners/orb/gpu/levels.cuh"
@@ -97,46 +98,48 @@ __device__ inline std::uint64_t warp_sum(unsigned long long sum) {
   return sum;
 }
 
-/// Box and first bad point of each block's share; bad: n where all are finite. The same of weights.
 template <class T, int Dim>
-struct BlockFindings {
-  T lower[Dim], upper[Dim];
-  std::uint64_t bad, bad_weight;
-  double largest;
-
-  __device__ void join(const BlockFindings& other) {
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) {
-      lower[a] = other.lower[a] < lower[a] ? other.lower[a] : lower[a];
-      upper[a] = other.upper[a] > upper[a] ? other.upper[a] : upper[a];
-    }
-    bad = other.bad < bad ? other.bad : bad;
-    bad_weight = other.bad_weight < bad_weight ? other.bad_weight : bad_weight;
-    largest = other.largest > largest ? other.largest : largest;
+__host__ __device__ inline Findings<T, Dim> no_findings(std::uint64_t n) {
+  Findings<T, Dim> none;
+  for (int a = 0; a < Dim; ++a) {
+    none.lower[a] = std::numeric_limits<T>::max();
+    none.upper[a] = -std::numeric_limits<T>::max();
   }
-  __device__ void look(double weight, std::uint64_t i) {
-    const bool good = weight >= 0 && weight <= std::numeric_limits<double>::max();
-    if (!good && i < bad_weight) bad_weight = i;
-    if (good && weight > largest) largest = weight;
+  none.bad = none.bad_weight = n;
+  none.largest = 0;
+  return none;
+}
+
+/// Findings of two shares of the points as one.
+struct JoinFindings {
+  template <class T, int Dim>
+  __host__ __device__ Findings<T, Dim> operator()(Findings<T, Dim> a, const Findings<T, Dim>& b) const {
+    for (int k = 0; k < Dim; ++k) {
+      a.lower[k] = b.lower[k] < a.lower[k] ? b.lower[k] : a.lower[k];
+      a.upper[k] = b.upper[k] > a.upper[k] ? b.upper[k] : a.upper[k];
+    }
+    a.bad = b.bad < a.bad ? b.bad : a.bad;
+    a.bad_weight = b.bad_weight < a.bad_weight ? b.bad_weight : a.bad_weight;
+    a.largest = b.largest > a.largest ? b.largest : a.largest;
+    return a;
   }
 };
+
 /// weights: null where there are none.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
     examine_kernel(const T* __restrict__ points, const double* __restrict__ weights, std::uint64_t n,
-                   BlockFindings<T, Dim>* blocks) {
+                   Findings<T, Dim>* blocks) {
   constexpr T kMost = std::numeric_limits<T>::max();
-  using Findings = BlockFindings<T, Dim>;
-  Findings mine;
-  for (int a = 0; a < Dim; ++a) {
-    mine.lower[a] = kMost;
-    mine.upper[a] = -kMost;
-  }
-  mine.bad = mine.bad_weight = n;
-  mine.largest = 0;
+  Findings<T, Dim> mine = no_findings<T, Dim>(n);
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; i < n; i += stride) {
-    if (weights != nullptr) mine.look(weights[i], i);
+    if (weights != nullptr) {
+      const double w = weights[i];
+      const bool good = w >= 0 && w <= std::numeric_limits<double>::max();
+      if (!good && i < mine.bad_weight) mine.bad_weight = i;
+      if (good && w > mine.largest) mine.largest = w;
+    }
 #pragma unroll
     for (int a = 0; a < Dim; ++a) {
       const T x = points[i * Dim + a];
@@ -145,25 +148,10 @@ __global__ void __launch_bounds__(kLocalThreads)
       if (!(x >= -kMost && x <= kMost) && i < mine.bad) mine.bad = i;
     }
   }
-  __shared__ Findings warps[kLocalWarps];
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    Findings other;
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) {
-      other.lower[a] = __shfl_down_sync(kFull, mine.lower[a], step);
-      other.upper[a] = __shfl_down_sync(kFull, mine.upper[a], step);
-    }
-    other.bad = __shfl_down_sync(kFull, static_cast<unsigned long long>(mine.bad), step);
-    other.bad_weight = __shfl_down_sync(kFull, static_cast<unsigned long long>(mine.bad_weight), step);
-    other.largest = __shfl_down_sync(kFull, mine.largest, step);
-    mine.join(other);
-  }
-  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = mine;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (int w = 1; w < kLocalWarps; ++w) mine.join(warps[w]);
-  blocks[blockIdx.x] = mine;
+  using Reduce = cub::BlockReduce<Findings<T, Dim>, kLocalThreads>;
+  __shared__ typename Reduce::TempStorage memory;
+  const Findings<T, Dim> all = Reduce(memory).Reduce(mine, JoinFindings{});
+  if (threadIdx.x == 0) blocks[blockIdx.x] = all;
 }
 
 /// Adds all weights, as integers, to total.

@@ -21,6 +21,7 @@ struct Leaving {
   int owner;
   std::uint64_t place, count;  ///< where they are packed, or stand by cell already
   std::size_t cell;            ///< number among this rank's cells, where it is the owner
+  std::uint32_t first_leaf;    ///< of the cell
 };
 
 /// What travels together.
@@ -61,10 +62,11 @@ struct ExchangeLayout {
     std::size_t mine = 0;
     std::vector<std::uint64_t> counts;
     for (const detail::CellRange& range : ranges) {
-      const auto owner = static_cast<int>(owners.owner(tree.cells[range.cell].first_leaf));
+      const std::uint32_t first_leaf = tree.cells[range.cell].first_leaf;
+      const auto owner = static_cast<int>(owners.owner(first_leaf));
       const bool own = owner == comm.rank();
       counts.push_back(range.end - range.begin);
-      leaving.push_back({owner, range.begin, counts.back(), own ? mine : 0});
+      leaving.push_back({owner, range.begin, counts.back(), own ? mine : 0, first_leaf});
       if (own) ++mine;
     }
     set_places(plan, mine);

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpus/kernels.cuh"
@@ -21,37 +21,20 @@ unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const 
 }
 
 template <class T, int Dim>
-typename GpuPoints<T, Dim>::Examined GpuPoints<T, Dim>::examine(const T* points, const double* weights,
-                                                                std::uint64_t n) {
-  Examined all;
-  all.box.lower.fill(std::numeric_limits<T>::max());
-  all.box.upper.fill(std::numeric_limits<T>::lowest());
-  all.bad = all.bad_weight = n;
+Findings<T, Dim> GpuPoints<T, Dim>::examine(const T* points, const double* weights, std::uint64_t n) {
+  using Found = Findings<T, Dim>;
+  Found all = no_findings<T, Dim>(n);
   if (n == 0) return all;
-  using Block = BlockFindings<T, Dim>;
   const unsigned blocks = grid(n, 1);
-  examined_.resize_discard(blocks * sizeof(Block));
-  host_examined_.resize_discard(blocks * sizeof(Block));
+  examined_.resize_discard(blocks * sizeof(Found));
+  host_examined_.resize_discard(blocks * sizeof(Found));
   examine_kernel<T, Dim>
-      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, reinterpret_cast<Block*>(examined_.data()));
+      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, reinterpret_cast<Found*>(examined_.data()));
   cuda_check_launch("examine_kernel");
-  copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Block), stream_);
+  copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Found), stream_);
   stream_.synchronize();
-  const auto* const found = reinterpret_cast<const Block*>(host_examined_.data());
-  for (unsigned b = 0; b < blocks; ++b) {
-    for (std::size_t a = 0; a < Dim; ++a) {
-      all.box.lower[a] = std::min(all.box.lower[a], found[b].lower[a]);
-      all.box.upper[a] = std::max(all.box.upper[a], found[b].upper[a]);
-    }
-    all.bad = std::min(all.bad, found[b].bad);
-    all.bad_weight = std::min(all.bad_weight, found[b].bad_weight);
-    all.largest = std::max(all.largest, found[b].largest);
-  }
-  for (std::size_t a = 0; a < Dim; ++a) {  // no negative zero
-    all.box.lower[a] += T(0);
-    all.box.upper[a] += T(0);
-  }
-  return all;
+  const auto* const found = reinterpret_cast<const Found*>(host_examined_.data());
+  return std::accumulate(found, found + blocks, all, JoinFindings{});
 }
 
 template <class T, int Dim>
@@ -69,8 +52,8 @@ void GpuPoints<T, Dim>::start(const T* points, const double* weights, int expone
 
 template <class T, int Dim>
 DeviceSource<T, Dim> GpuPoints<T, Dim>::source() const {
-  if (moved_) return {items_.data(), ids_.data(), 0, weighted() ? item_weights_.data() : nullptr, exponent_};
-  return {input_, nullptr, first_, input_weights_, exponent_};
+  if (moved_) return {items().points, items().ids, items().weights, 0, exponent_};
+  return {input_, nullptr, input_weights_, first_, exponent_};
 }
 
 template <class T, int Dim>
@@ -98,11 +81,7 @@ template <class T, int Dim>
 void GpuPoints<T, Dim>::start_round(std::span<const std::unique_ptr<Cell>> cells) {
   if (!pending_.empty()) {  // a round after the first: its points must stand by cell
     reserve_items(true, n_);
-    std::vector<PackTarget<T>> targets;
-    for (const detail::CellRange& range : pending_[0].ranges)
-      targets.push_back({items_.data() + range.begin * Dim, ids_.data() + range.begin,
-                         weighted() ? item_weights_.data() + range.begin : nullptr});
-    pack_cell(pending_[0], targets);
+    pack_cell(pending_[0], items());
     pending_.clear();
     watch_.mark(&times_.pack_s);
     moved_ = true;
@@ -116,10 +95,8 @@ void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
                                std::vector<detail::SampledPoint<T, Dim>>& mine) {
   std::uint64_t total = 0;
   for (const detail::SampleStretch& stretch : stretches) total += stretch.size;
-  gathered_.resize_discard(total);
-  host_points_.resize_discard(total);
-  gathered_weights_.resize_discard(weighted() ? total : 0);
-  host_weights_.resize_discard(weighted() ? total : 0);
+  if (total == 0) return;
+  reserve_gathered(total);
   std::uint64_t at = 0;
   for (const detail::SampleStretch& stretch : stretches) {
     if (stretch.size == 0) continue;
@@ -128,14 +105,28 @@ void GpuPoints<T, Dim>::sample(std::span<const detail::SampleStretch> stretches,
     cuda_check_launch("stretch_kernel");
     at += stretch.size;
   }
-  if (total == 0) return;
-  copy_to_host(host_points_.data(), gathered_.data(), total, stream_);
-  if (weighted()) copy_to_host(host_weights_.data(), gathered_weights_.data(), total, stream_);
-  stream_.synchronize();
+  fetch_gathered(total);
   at = 0;
   for (const detail::SampleStretch& stretch : stretches)
     for (std::uint64_t i = 0; i < stretch.size; ++i, ++at)
-      mine.push_back({host_points_[at], stretch.cell, weighted() ? host_weights_[at] : 1});
+      mine.push_back({host_points_[at], stretch.cell, host_weight(at)});
+}
+
+/// Room for so many points on their way to the host.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::reserve_gathered(std::uint64_t n) {
+  gathered_.resize_discard(n);
+  host_points_.resize_discard(n);
+  gathered_weights_.resize_discard(weighted() ? n : 0);
+  host_weights_.resize_discard(weighted() ? n : 0);
+}
+
+/// Brings them there. Waits for all in the stream.
+template <class T, int Dim>
+void GpuPoints<T, Dim>::fetch_gathered(std::uint64_t n) {
+  copy_to_host(host_points_.data(), gathered_.data(), n, stream_);
+  if (weighted()) copy_to_host(host_weights_.data(), gathered_weights_.data(), n, stream_);
+  stream_.synchronize();
 }
 
 template <class T, int Dim>
@@ -200,30 +191,18 @@ void GpuPoints<T, Dim>::group(std::span<const detail::CellSlots> slots) {
     pending_.assign(slots.begin(), slots.end());
     return;
   }
-  spare_.resize_discard(n_ * Dim);
-  spare_ids_.resize_discard(n_);
-  if (weighted()) spare_weights_.resize_discard(n_);
+  spare_.resize_discard(n_, true, weighted());
   for (const detail::CellSlots& cell : slots) {
-    std::vector<PackTarget<T>> targets;
-    for (const detail::CellRange& range : cell.ranges)
-      targets.push_back({spare_.data() + range.begin * Dim, spare_ids_.data() + range.begin,
-                         weighted() ? spare_weights_.data() + range.begin : nullptr});
-    pack_cell(cell, targets);
+    pack_cell(cell, spare_.get());
     const std::uint64_t begin = cell.ranges.front().begin;
-    const std::uint64_t n = cell.ranges.back().end - begin;
-    copy_on_device(items_.data() + begin * Dim, spare_.data() + begin * Dim, n * Dim, stream_);
-    copy_on_device(ids_.data() + begin, spare_ids_.data() + begin, n, stream_);
-    if (weighted()) copy_on_device(item_weights_.data() + begin, spare_weights_.data() + begin, n, stream_);
+    copy_columns(items_.from(begin), spare_.from(begin), cell.ranges.back().end - begin, stream_);
   }
   watch_.mark(&times_.pack_s);
 }
 
 template <class T, int Dim>
 void GpuPoints<T, Dim>::reserve_items(bool ids, std::uint64_t n) {
-  if (moved_) return;
-  items_.resize_discard(n * Dim);
-  if (ids) ids_.resize_discard(n);
-  if (weighted()) item_weights_.resize_discard(n);
+  if (!moved_) items_.resize_discard(n, ids, weighted());
 }
 
 template <class T, int Dim>
@@ -244,7 +223,7 @@ std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::pack(std::span<const PackTarget<T>> targets, std::size_t part) {
+void GpuPoints<T, Dim>::pack(std::span<const Columns<T, Dim>> targets, std::size_t part) {
   const auto tile = [&](std::size_t p) {
     return part_tile(packing_.tiles, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(parts_));
   };
@@ -273,10 +252,10 @@ PackCell GpuPoints<T, Dim>::count_slots(const detail::CellSlots& slots) {
 /// Tiles first .. last - 1 of a cell whose slots are counted.
 template <class T, int Dim>
 void GpuPoints<T, Dim>::pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last,
-                                   std::span<const PackTarget<T>> targets) {
+                                   std::span<const Columns<T, Dim>> targets) {
   if (first == last) return;
   cell.first_tile = first;
-  PackTargets<T> to{};
+  PackTargets<T, Dim> to{};
   std::copy(targets.begin(), targets.end(), to.slot);
   auto* const kernel = weighted() ? pack_kernel<T, Dim, true> : pack_kernel<T, Dim, false>;
   kernel<<<last - first, kLocalThreads, 0, stream_.get()>>>(source(), codes_.data(), cell, table_.data(), to,
@@ -284,16 +263,19 @@ void GpuPoints<T, Dim>::pack_tiles(PackCell cell, std::uint32_t first, std::uint
   cuda_check_launch("pack_kernel");
 }
 
+/// A cell's points to the ranges of the cells reached, of columns for all of this rank's points.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets) {
+void GpuPoints<T, Dim>::pack_cell(const detail::CellSlots& slots, const Columns<T, Dim>& to) {
+  std::vector<Columns<T, Dim>> targets;
+  for (const detail::CellRange& range : slots.ranges) targets.push_back(to.from(range.begin));
   const PackCell cell = count_slots(slots);
   pack_tiles(cell, 0, cell.tiles, targets);
 }
 
 void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
-                    std::uint32_t* labels, const support::CudaStream& stream) {
+                    std::uint32_t first_leaf, std::uint32_t* labels, const support::CudaStream& stream) {
   if (n == 0) return;
-  scatter_labels_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(ids, leaves, n, first, labels);
+  scatter_labels_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(ids, leaves, n, first, first_leaf, labels);
   cuda_check_launch("scatter_labels_kernel");
 }
 
@@ -302,13 +284,6 @@ void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64
   if (n == 0) return;
   order_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(ids, order, n, out);
   cuda_check_launch("order_kernel");
-}
-
-void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
-                   const support::CudaStream& stream) {
-  if (n == 0) return;
-  leaves_kernel<<<blocks_of(n, 256), 256, 0, stream.get()>>>(leaves, n, first, out);
-  cuda_check_launch("leaves_kernel");
 }
 
 template class GpuPoints<float, 2>;

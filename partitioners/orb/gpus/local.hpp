@@ -27,13 +27,51 @@ struct LocalTimes {
   double sample_s = 0, walk_s = 0, resolve_s = 0, pack_s = 0;
 };
 
-/// Where the points of a cell go.
-template <class T>
-struct PackTarget {
+/// Points in device memory with their numbers and weights; each may be null.
+template <class T, int Dim>
+struct Columns {
   T* points = nullptr;
-  std::uint32_t* ids = nullptr;  ///< may be null
-  double* weights = nullptr;     ///< null where there are none
+  std::uint32_t* ids = nullptr;
+  double* weights = nullptr;
+
+  [[nodiscard]] Columns from(std::uint64_t i) const {
+    return {points ? points + i * Dim : nullptr, ids ? ids + i : nullptr, weights ? weights + i : nullptr};
+  }
 };
+
+/// Memory of them.
+template <class T, int Dim>
+class ColumnBuffers {
+ public:
+  void resize_discard(std::uint64_t n, bool with_ids, bool weighted) {
+    points_.resize_discard(n * Dim);
+    ids_.resize_discard(with_ids ? n : 0);
+    weights_.resize_discard(weighted ? n : 0);
+    columns_ = {points_.data(), with_ids ? ids_.data() : nullptr, weighted ? weights_.data() : nullptr};
+  }
+  [[nodiscard]] const Columns<T, Dim>& get() const { return columns_; }
+  [[nodiscard]] Columns<T, Dim> from(std::uint64_t i) const { return columns_.from(i); }
+
+ private:
+  support::DeviceBuffer<T> points_;
+  support::DeviceBuffer<std::uint32_t> ids_;
+  support::DeviceBuffer<double> weights_;
+  Columns<T, Dim> columns_;
+};
+
+/// Of n points what both have, in the stream's order.
+template <class T, int Dim>
+void copy_columns(const Columns<T, Dim>& to, const Columns<T, Dim>& from, std::uint64_t n,
+                  const support::CudaStream& stream) {
+  const auto copy = [&](auto* out, const auto* in, std::uint64_t count) {
+    if (out && in && count > 0)
+      support::cuda_check(cudaMemcpyAsync(out, in, count * sizeof(*in), cudaMemcpyDeviceToDevice, stream.get()),
+                          "cudaMemcpyAsync");
+  };
+  copy(to.points, from.points, n * Dim);
+  copy(to.ids, from.ids, n);
+  copy(to.weights, from.weights, n);
+}
 
 /// A cell's points begin .. begin + count - 1, the slots of their codes, and its tiles from the first that is packed
 /// on.
@@ -48,9 +86,28 @@ template <class T, int Dim>
 struct DeviceSource {
   const T* points = nullptr;
   const std::uint32_t* ids = nullptr;  ///< null: numbers count from `first`
+  const double* weights = nullptr;     ///< null: there are none
   std::uint32_t first = 0;
-  const double* weights = nullptr;  ///< null: there are none
-  int exponent = 0;                 ///< of weights (weights.hpp)
+  int exponent = 0;  ///< of weights (weights.hpp)
+};
+
+/// Points that a search goes by: those at the positions in a list, or a stretch of the rank's points.
+template <class T, int Dim>
+struct Entries {
+  DeviceSource<T, Dim> source;
+  const std::uint32_t* positions = nullptr;  ///< null: a stretch, from `begin` on
+  const std::uint32_t* count = nullptr;      ///< of positions
+  std::uint64_t begin = 0;
+  std::uint64_t most = 0;  ///< points of the stretch; no more than so many positions
+};
+
+/// The box of points; the first that has a coordinate which is NaN or infinite, the first of their weights, if there
+/// are any, that is negative, NaN or infinite, both n where there is none; and the largest weight.
+template <class T, int Dim>
+struct Findings {
+  T lower[Dim], upper[Dim];
+  std::uint64_t bad, bad_weight;
+  double largest;
 };
 
 template <class T, int Dim>
@@ -62,14 +119,8 @@ class GpuPoints {
 
   GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times);
 
-  /// The box of n points on the device, and the first that has a coordinate which is NaN or infinite, else n. The
-  /// largest of their weights, if there are any, and the first that is negative, NaN or infinite, else n. Waits.
-  struct Examined {
-    OrbBox<T, Dim> box;
-    std::uint64_t bad = 0, bad_weight = 0;
-    double largest = 0;
-  };
-  [[nodiscard]] Examined examine(const T* points, const double* weights, std::uint64_t n);
+  /// Of n points on the device; weights: null where there are none. Waits.
+  [[nodiscard]] Findings<T, Dim> examine(const T* points, const double* weights, std::uint64_t n);
 
   /// Another run: n < 2^32 points, numbered from `first`. Makes room for them. weights: null where there are none.
   void start(const T* points, const double* weights, int exponent, std::uint64_t n, std::uint32_t first);
@@ -96,31 +147,21 @@ class GpuPoints {
   /// Room for n points and, with `ids`, their numbers. Nothing where moved(). Not collective.
   void reserve_items(bool ids, std::uint64_t n);
   /// After count_parts(): brings a part of the points to their targets, one a cell reached.
-  void pack(std::span<const PackTarget<T>> targets, std::size_t part);
+  void pack(std::span<const Columns<T, Dim>> targets, std::size_t part);
   /// By cell, places as in the cells' ranges.
-  [[nodiscard]] T* items() { return items_.data(); }
-  [[nodiscard]] std::uint32_t* ids() { return ids_.data(); }
-  [[nodiscard]] double* weights() { return item_weights_.data(); }
+  [[nodiscard]] const Columns<T, Dim>& items() const { return items_.get(); }
 
  private:
-  /// Points in a window.
-  struct List {
-    support::DeviceBuffer<Point> points;
-    support::DeviceBuffer<std::uint64_t> weights;
-    std::uint64_t capacity = 0;
-  };
-  /// Of a search.
+  /// Of a search, positions of points: those in its bracket, and in turn those kept in the last window.
   struct Lists {
-    List bracket, kept[2];
-    support::DeviceBuffer<std::uint32_t> positions;  ///< of bracket
-    int current = -1;                                ///< which of `kept`
+    support::DeviceBuffer<std::uint32_t> bracket, kept[2];
+    int current = 0;  ///< which of `kept`
   };
   static constexpr std::size_t kCodes = 256;
 
   [[nodiscard]] DeviceSource<T, Dim> source() const;
   [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread) const;
   [[nodiscard]] bool weighted() const { return input_weights_ != nullptr; }
-  void resize(List& list, std::uint64_t capacity);
   /// Sums of a list, null where there are no weights.
   [[nodiscard]] std::uint64_t* weights_of(std::size_t list) {
     return weighted() ? weight_sums_.data() + list * kCodes : nullptr;
@@ -131,13 +172,18 @@ class GpuPoints {
   /// Lengths of a search's lists: bracket, kept, kept, gathered.
   [[nodiscard]] std::uint32_t* counter(std::size_t search, int which) { return counters_.data() + search * 4 + which; }
   void list_brackets(std::size_t round_cell, std::span<const Search> searches);
-  template <class F>
-  void with_entries(const Search& search, F&& f);
-  void append_inside(const Search& search, const detail::Window& window, Point* out, std::uint64_t* weights,
-                     std::uint32_t* count, std::uint64_t capacity);
+  [[nodiscard]] Entries<T, Dim> entries(const support::DeviceBuffer<std::uint32_t>& list, std::size_t search,
+                                        int which);
+  [[nodiscard]] Entries<T, Dim> all_of(std::size_t round_cell) const;
+  [[nodiscard]] Entries<T, Dim> entries(const Search& search);
+  void find_inside(const Search& search, const detail::Window& window, int which, std::uint64_t capacity,
+                   std::uint32_t* positions, Point* points, std::uint64_t* weights);
   [[nodiscard]] PackCell count_slots(const detail::CellSlots& slots);
-  void pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last, std::span<const PackTarget<T>> targets);
-  void pack_cell(const detail::CellSlots& slots, std::span<const PackTarget<T>> targets);
+  void pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last, std::span<const Columns<T, Dim>> targets);
+  void pack_cell(const detail::CellSlots& slots, const Columns<T, Dim>& to);
+  void reserve_gathered(std::uint64_t n);
+  void fetch_gathered(std::uint64_t n);
+  [[nodiscard]] std::uint64_t host_weight(std::uint64_t i) { return weighted() ? host_weights_[i] : 1; }
 
   const support::CudaStream& stream_;
   Stopwatch& watch_;
@@ -156,9 +202,7 @@ class GpuPoints {
   std::span<const std::unique_ptr<Cell>> cells_;
   std::vector<std::vector<std::uint64_t>> stopped_;  ///< points that wait at each node, by the round's cells
 
-  support::DeviceBuffer<T> items_, spare_;
-  support::DeviceBuffer<std::uint32_t> ids_, spare_ids_;
-  support::DeviceBuffer<double> item_weights_, spare_weights_;
+  ColumnBuffers<T, Dim> items_, spare_;
   support::DeviceBuffer<std::uint8_t> codes_;
   std::vector<Lists> lists_;
   support::DeviceBuffer<std::uint32_t> counters_, counts_, table_;
@@ -171,22 +215,12 @@ class GpuPoints {
   support::PinnedBuffer<unsigned char> host_examined_;
 };
 
-template <class V>
-void copy_on_device(V* to, const V* from, std::uint64_t n, const support::CudaStream& stream) {
-  if (n == 0) return;
-  support::cuda_check(cudaMemcpyAsync(to, from, n * sizeof(V), cudaMemcpyDeviceToDevice, stream.get()),
-                      "cudaMemcpyAsync");
-}
-
 // In the stream's order, of n values each, all in device memory.
-/// labels[ids[i] - first] = leaves[i].
+/// labels[ids[i] - first] = first_leaf + leaves[i].
 void scatter_labels(const std::uint32_t* ids, const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first,
-                    std::uint32_t* labels, const support::CudaStream& stream);
+                    std::uint32_t first_leaf, std::uint32_t* labels, const support::CudaStream& stream);
 /// out[i] = ids[order[i]].
 void order_ids(const std::uint32_t* ids, const std::uint32_t* order, std::uint64_t n, std::uint32_t* out,
                const support::CudaStream& stream);
-/// out[i] = first + leaves[i], or first where leaves is null.
-void number_leaves(const std::uint32_t* leaves, std::uint64_t n, std::uint32_t first, std::uint32_t* out,
-                   const support::CudaStream& stream);
 
 }  // namespace amrbench::partitioners::gpu

@@ -12,9 +12,9 @@ __host__ __device__ inline std::uint32_t part_tile(std::uint32_t tiles, std::uin
 }
 
 /// Where the slots' points go.
-template <class T>
+template <class T, int Dim>
 struct PackTargets {
-  PackTarget<T> slot[kPackSlots];
+  Columns<T, Dim> slot[kPackSlots];
 };
 
 /// One warp a tile: its points of each slot, at table[slot * tiles + tile].
@@ -133,7 +133,7 @@ __device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&plac
 template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kLocalThreads)
     pack_kernel(DeviceSource<T, Dim> source, const std::uint8_t* __restrict__ codes, const PackCell cell,
-                const std::uint32_t* __restrict__ table, const PackTargets<T> targets, bool with_ids) {
+                const std::uint32_t* __restrict__ table, const PackTargets<T, Dim> targets, bool with_ids) {
   constexpr int kMine = kPackItems<T>;
   constexpr unsigned kSize = kPackTile<T>;
   __shared__ __align__(8) T sorted[kSize * Dim];
@@ -190,11 +190,12 @@ __global__ void __launch_bounds__(kLocalThreads)
   }
 }
 
-/// labels[ids[i] - first] = leaves[i].
+/// labels[ids[i] - first] = first_leaf + leaves[i].
 __global__ void scatter_labels_kernel(const std::uint32_t* __restrict__ ids, const std::uint32_t* __restrict__ leaves,
-                                      std::uint64_t n, std::uint32_t first, std::uint32_t* __restrict__ labels) {
+                                      std::uint64_t n, std::uint32_t first, std::uint32_t first_leaf,
+                                      std::uint32_t* __restrict__ labels) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) labels[ids[i] - first] = leaves[i];
+  if (i < n) labels[ids[i] - first] = first_leaf + leaves[i];
 }
 
 /// out[i] = ids[order[i]].
@@ -202,13 +203,6 @@ __global__ void order_kernel(const std::uint32_t* __restrict__ ids, const std::u
                              std::uint64_t n, std::uint32_t* __restrict__ out) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) out[i] = ids[order[i]];
-}
-
-/// out[i] = first + leaves[i], or first where there are no leaves.
-__global__ void leaves_kernel(const std::uint32_t* __restrict__ leaves, std::uint64_t n, std::uint32_t first,
-                              std::uint32_t* __restrict__ out) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) out[i] = first + (leaves != nullptr ? leaves[i] : 0);
 }
 
 }  // namespace amrbench::partitioners::gpu
