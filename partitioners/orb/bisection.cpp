@@ -41,10 +41,10 @@ struct Cut {
   std::uint64_t count_below = 0, count_above = 0;  ///< points <= below, <= above
   std::uint64_t weight_below = 0;
   bool searching = true;
-  std::array<T, 2> nearest{};               ///< coordinates on both sides of an ideal guess
-  bool ideal = false;                       ///< `guess` has as many points at or below it as shall go left
-  std::uint64_t left = 0, weight_left = 0;  ///< the result
-  OrbPoint<T, Dim> pivot{};                 ///< first point of the right
+  std::array<T, 2> nearest{};  ///< coordinates on both sides of an ideal guess
+  bool ideal = false;          ///< `guess` has as many points at or below it as shall go left
+  std::uint64_t left = 0;      ///< the result
+  OrbPoint<T, Dim> pivot{};    ///< first point of the right
 };
 
 template <class T, int Dim>
@@ -179,16 +179,12 @@ class Bisection {
 
   /// Keeps the last point of the left and the first of the right between `below` and `above`.
   void narrow(Cut<T, Dim>& cut, Sums left) {
-    bool lower;
-    if (input_.weighted()) {
-      __extension__ typedef unsigned __int128 Wide;
-      lower = Wide{left.weight} * cut.goal.leaves < Wide{cut.goal.weight} * cut.goal.leaves_left;
-      if (left.count < cut.goal.least()) lower = true;
-      if (left.count > cut.goal.most()) lower = false;
-    } else {
-      if (left.count == cut.goal.unit()) {
+    const auto limit = first_search(cut.goal);
+    bool lower = left.count < cut.goal.least() || (left.count <= cut.goal.most() && left.weight < limit.weight);
+    if (cut.goal.weight == 0) {
+      cut.ideal = left.count == cut.goal.unit();
+      if (cut.ideal) {
         cut.searching = false;
-        cut.ideal = true;
         return;
       }
       lower = left.count < cut.goal.unit();
@@ -267,17 +263,12 @@ class Bisection {
     std::vector<std::uint64_t> weights;
     if (input_.weighted())
       for (const Point& p : window) weights.push_back(input_.weight(p.id));
-    const auto left = cut_in_window(cut.goal, {before, weight_before, window.size()}, weights);
-    if (!left) return false;
-    cut.left = before + *left;
-    cut.weight_left = cut.left;
-    if (input_.weighted()) {
-      cut.weight_left = weight_before;
-      for (std::uint64_t k = 0; k < *left; ++k) cut.weight_left += weights[k];
-    }
-    cut.pivot = window[*left];
-    const T plane = cut_between(window[*left - 1].x[cut.axis], cut.pivot.x[cut.axis]);
-    cut_cell(tree_, cut.cell, cut.axis, plane, cut.left, cut.weight_left);
+    const auto place = cut_in_window(cut.goal, {before, weight_before, window.size()}, weights);
+    if (!place) return false;
+    cut.left = before + place->left;
+    cut.pivot = window[place->left];
+    const T plane = cut_between(window[place->left - 1].x[cut.axis], cut.pivot.x[cut.axis]);
+    cut_cell(tree_, cut.cell, cut.axis, plane, cut.left, place->weight_left);
     return true;
   }
 

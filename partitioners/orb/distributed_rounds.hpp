@@ -196,8 +196,7 @@ class DistributedRounds {
       search.round_cell = k;
       search.node = v;
       search.axis = cut_axis(box, all_.options_.side_tolerance);
-      // Without weight all places are equally good, and rule 5 then is that of unit weights.
-      search.goal = goal_of(all_.tree_, i, all_.weighted_ && all_.tree_.cells[i].weight > 0);
+      search.goal = goal_of(all_.tree_, i, all_.weighted_);
       search.fallback = v == 1;
       if (node.inner && node.axis == search.axis) {
         const auto a = static_cast<std::size_t>(search.axis);

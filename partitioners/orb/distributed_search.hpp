@@ -48,7 +48,6 @@ class CutSearcher {
   [[nodiscard]] int collectives() const { return collectives_; }
 
  private:
-  __extension__ typedef unsigned __int128 Wide;  // weights below 2^63 times leaf counts
   static constexpr std::size_t kBins = 256;
 
   using Candidate = CutCandidate<T, Dim>;
@@ -94,32 +93,27 @@ class CutSearcher {
     }
   }
 
-  /// Is the first place of rule 5 among the first k points, which weigh w?
-  [[nodiscard]] static bool reached(const OrbGoal& goal, std::uint64_t k, std::uint64_t w) {
-    if (!goal.weighted) return goal.unit() < k;
-    return k >= goal.most() || (k >= goal.least() && Wide{w} * goal.leaves >= Wide{goal.weight} * goal.leaves_left);
-  }
-
   /// The bins around the first point of the right become the window: as many as hold few points, or the one.
   void choose(Search& search, std::span<const std::uint64_t> sums) {
-    const auto weights = sums.subspan(weighted_ ? kBins : 0, kBins);
+    const auto weight_of = [&](std::size_t bin) { return weighted_ ? sums[kBins + bin] : 0; };
+    const auto limit = first_search(search.goal);
     if (!search.known) learn(search, sums);
     const Window& w = search.windows.back();
     if (search.lost) return miss(search);
     if (search.bracket && search.windows.size() == 1) {
-      const std::uint64_t weight_inside =
-          weighted_ ? std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) : 0;
-      const bool before = w.before > 0 && reached(search.goal, w.before, w.weight_before);
-      if (before || !reached(search.goal, w.before + w.count, w.weight_before + weight_inside)) return miss(search);
+      std::uint64_t weight = w.weight_before;
+      const bool before = w.before > 0 && limit.reached(w.before, weight);
+      for (std::size_t bin = 0; bin < kBins; ++bin) weight += weight_of(bin);
+      if (before || !limit.reached(w.before + w.count, weight)) return miss(search);
     }
     if (w.count <= few_) return;
     Window inner = w;
     const int shift = shift_of(w);
     std::size_t first = 0;
-    while (first + 1 < kBins && (sums[first] == 0 || !reached(search.goal, inner.before + sums[first],
-                                                              inner.weight_before + weights[first]))) {
+    while (first + 1 < kBins &&
+           (sums[first] == 0 || !limit.reached(inner.before + sums[first], inner.weight_before + weight_of(first)))) {
       inner.before += sums[first];
-      if (weighted_) inner.weight_before += weights[first];
+      inner.weight_before += weight_of(first);
       ++first;
     }
     std::size_t last = first;
@@ -130,7 +124,7 @@ class CutSearcher {
         --first;
         inner.count += sums[first];
         inner.before -= sums[first];
-        if (weighted_) inner.weight_before -= weights[first];
+        inner.weight_before -= weight_of(first);
         grown = true;
       }
       if (last + 1 < kBins && inner.count + sums[last + 1] <= few_) {
@@ -204,15 +198,10 @@ class CutSearcher {
     std::vector<std::uint64_t> weights;
     for (std::size_t k = 0; weighted_ && k < points.size(); ++k) weights.push_back(points[k].weight);
     const Window& w = search.windows.back();
-    const auto left = cut_in_window(search.goal, {w.before, w.weight_before, points.size()}, weights);
-    if (left) {
-      std::uint64_t weight_left = w.before + *left;
-      if (weighted_)
-        weight_left =
-            std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(*left), w.weight_before);
-      search.pivot = points[*left].point;
-      const T plane = cut_between(points[*left - 1].point.x[search.axis], search.pivot.x[search.axis]);
-      cut_cell(tree_, search.cell, search.axis, plane, w.before + *left, weight_left);
+    if (const auto place = cut_in_window(search.goal, {w.before, w.weight_before, points.size()}, weights)) {
+      search.pivot = points[place->left].point;
+      const T plane = cut_between(points[place->left - 1].point.x[search.axis], search.pivot.x[search.axis]);
+      cut_cell(tree_, search.cell, search.axis, plane, w.before + place->left, place->weight_left);
       search.state = Search::State::settled;
       return true;
     }

@@ -21,9 +21,9 @@
 #include <span>
 #include <vector>
 
-#include "partitioners/orb/cut.hpp"
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/round_tree.hpp"
+#include "partitioners/orb/weight_search.hpp"
 
 namespace amrbench::partitioners::detail {
 
@@ -43,7 +43,7 @@ struct CutSearch {
   std::size_t cell = 0;    ///< of the tree
   std::size_t round_cell = 0, node = 1;
   int axis = 0;
-  OrbGoal goal;
+  OrbGoal goal{};
   bool bracket = false;       ///< the first window is the node's bracket; else the whole cell, which is a round's cell
   bool fallback = false;      ///< a bracket that misses is followed by the whole cell
   bool lost = false;          ///< this rank has too many points in the bracket to list them

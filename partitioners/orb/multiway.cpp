@@ -11,7 +11,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <numeric>
 
 #include "partitioners/orb/point_sources.hpp"
 #include "partitioners/orb/round_walk.hpp"
@@ -130,18 +129,16 @@ class MultiwayRound {
     }
     const std::uint64_t before = cell_.passed[2 * v];
     const std::uint64_t weight_before = cell_.passed_weight[2 * v];
-    const auto left =
+    const auto place =
         cut_in_window(goal_of(tree_, i, input_.weighted()), {before, weight_before, entries.size()}, weights);
-    if (!left) return {};
-    const auto middle = static_cast<std::ptrdiff_t>(*left);
-    if (!input_.weighted()) std::nth_element(entries.begin(), entries.begin() + middle, entries.end(), order);
+    if (!place) return {};
+    const auto right = entries.begin() + static_cast<std::ptrdiff_t>(place->left);
+    if (!input_.weighted()) std::nth_element(entries.begin(), right, entries.end(), order);
     T last = entries[0].key;
-    for (std::size_t k = 1; k < *left; ++k) last = std::max(last, entries[k].key);
-    const std::uint64_t weight_left =
-        input_.weighted() ? std::accumulate(weights.begin(), weights.begin() + middle, weight_before) : before + *left;
-    cut_cell(tree_, i, axis, cut_between(last, entries[*left].key), before + *left, weight_left);
+    for (auto entry = entries.begin(); entry != right; ++entry) last = std::max(last, entry->key);
+    cut_cell(tree_, i, axis, cut_between(last, right->key), before + place->left, place->weight_left);
     cell_.resolved[v] = true;
-    return left;
+    return place->left;
   }
 
   const OrbInput<T, Dim>& input_;
@@ -334,22 +331,16 @@ class Multiway {
       }
       const int axis = cut_axis(c.box, input_.options.side_tolerance);
       const auto order = [axis](const Placed& p, const Placed& q) { return orb_before(p.point, q.point, axis); };
-      const OrbGoal goal = goal_of(tree_, i, input_.weighted());
-      std::uint64_t left = goal.unit();
-      std::uint64_t weight_left = left;
+      weights.clear();
       if (input_.weighted()) {
         std::sort(first, last, order);
-        weights.clear();
         for (auto p = first; p != last; ++p) weights.push_back(input_.weight(p->point.id));
-        left = cut_in_window(goal, {.size = c.count}, weights).value();
-        weight_left =
-            std::accumulate(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(left), std::uint64_t{0});
-      } else {
-        std::nth_element(first, first + static_cast<std::ptrdiff_t>(left), last, order);
       }
-      const auto right = first + static_cast<std::ptrdiff_t>(left);
+      const CutPlace cut = cut_in_window(goal_of(tree_, i, input_.weighted()), {.size = c.count}, weights).value();
+      const auto right = first + static_cast<std::ptrdiff_t>(cut.left);
+      if (!input_.weighted()) std::nth_element(first, right, last, order);
       const auto before = std::max_element(first, right, order);
-      cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), left, weight_left);
+      cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), cut.left, cut.weight_left);
       split(2 * i);
       split(2 * i + 1);
     };

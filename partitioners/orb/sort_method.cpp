@@ -27,14 +27,9 @@ void orb_by_sort(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result) {
     weights.clear();
     if (input.weighted())
       for (auto p = begin; p != end; ++p) weights.push_back(input.weight(p->id));
-    const std::uint64_t left = cut_in_window(goal_of(tree, i, input.weighted()), {.size = cell.count}, weights).value();
-    std::uint64_t weight_left = left;
-    if (input.weighted()) {
-      weight_left = 0;
-      for (std::uint64_t k = 0; k < left; ++k) weight_left += weights[k];
-    }
-    const auto right = begin + static_cast<std::ptrdiff_t>(left);
-    cut_cell(tree, i, axis, cut_between((right - 1)->x[axis], right->x[axis]), left, weight_left);
+    const CutPlace cut = cut_in_window(goal_of(tree, i, input.weighted()), {.size = cell.count}, weights).value();
+    const auto right = begin + static_cast<std::ptrdiff_t>(cut.left);
+    cut_cell(tree, i, axis, cut_between((right - 1)->x[axis], right->x[axis]), cut.left, cut.weight_left);
   }
   for (const std::uint32_t c : tree.leaf_cell) {
     const OrbCell<T, Dim>& cell = tree.cells[c];

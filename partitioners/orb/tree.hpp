@@ -1,9 +1,9 @@
 #pragma once
 // Building an OrbTree: used by every method, so that boxes, ranges and leaf numbers follow from cuts in one way only.
-#include <optional>
+#include <cstdint>
 
-#include "partitioners/orb/cut.hpp"
 #include "partitioners/orb/orb.hpp"
+#include "partitioners/orb/weight_search.hpp"
 
 namespace amrbench::partitioners {
 
@@ -37,14 +37,11 @@ OrbTree<T, Dim> make_orb_tree(std::uint32_t leaves, const OrbBox<T, Dim>& box, s
   return tree;
 }
 
+/// weighted: by weight, where the cell has any.
 template <class T, int Dim>
 OrbGoal goal_of(const OrbTree<T, Dim>& tree, std::size_t i, bool weighted) {
   const OrbCell<T, Dim>& cell = tree.cells[i];
-  return {.count = cell.count,
-          .weight = cell.weight,
-          .leaves = cell.leaves,
-          .leaves_left = left_leaves(cell.leaves),
-          .weighted = weighted};
+  return {cell.count, cell.leaves, left_leaves(cell.leaves), weighted ? cell.weight : 0};
 }
 
 /// Cuts cell i: `left` points of weight `weight_left` go left of plane `cut`.

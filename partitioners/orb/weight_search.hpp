@@ -1,6 +1,6 @@
 #pragma once
-// Rule 5 with weights as a search that narrows windows, for methods that see bins of points instead of all of them in
-// order. Host and device.
+// Rule 5: how many of a cell's points go left, for methods that see all of them in order, a stretch of them, or bins.
+// Host and device.
 //
 // S(k) is the weight of a cell's first k points in order. Each search asks for the first k that a limit of the form
 // "k >= least, and k >= most or S(k) >= weight" holds for: the limit never ceases to hold as k rises, so that one look
@@ -8,21 +8,23 @@
 // the points there `decide_cut` reads the cut, unless points of weight zero around it reach beyond the window: then a
 // second search finds the end of them that rule 5 wants.
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "partitioners/orb/rules.hpp"
 
 namespace amrbench::partitioners {
 
-/// What a cell's cut must achieve; at least as many points as leaves.
-struct WeightGoal {
-  std::uint32_t count, leaves, leaves_left;
-  std::uint64_t weight;
+/// What a cell's cut must achieve; at least as many points as leaves. Count: holds the number of points.
+template <class Count>
+struct CutGoal {
+  Count count;
+  std::uint32_t leaves, leaves_left;
+  std::uint64_t weight;  ///< 0: the target is a count
 
-  [[nodiscard]] AMRBENCH_HD std::uint32_t least() const { return leaves_left; }
-  [[nodiscard]] AMRBENCH_HD std::uint32_t most() const { return count - (leaves - leaves_left); }
-  [[nodiscard]] AMRBENCH_HD std::uint32_t unit() const {
-    return static_cast<std::uint32_t>(unit_target(count, leaves_left, leaves));
-  }
+  [[nodiscard]] AMRBENCH_HD Count least() const { return leaves_left; }
+  [[nodiscard]] AMRBENCH_HD Count most() const { return count - (leaves - leaves_left); }
+  [[nodiscard]] AMRBENCH_HD Count unit() const { return static_cast<Count>(unit_target(count, leaves_left, leaves)); }
   /// weight * leaves_left / leaves, rounded down, and what is left of it in parts of `leaves`.
   [[nodiscard]] AMRBENCH_HD std::uint64_t target() const {
     return weight / leaves * leaves_left + weight % leaves * leaves_left / leaves;
@@ -41,41 +43,52 @@ struct WeightGoal {
     return more * leaves >= std::uint64_t{2} * target_rest();
   }
 };
+using OrbGoal = CutGoal<std::uint64_t>;
+using WeightGoal = CutGoal<std::uint32_t>;  ///< on a GPU
 
 enum class SearchPhase : std::uint32_t { reach, right, left };
 
 /// The limit of a search: see above. most <= the cell's points.
-struct WeightSearch {
+template <class Count>
+struct LimitSearch {
   SearchPhase phase;
-  std::uint32_t least, most;
+  Count least, most;
   std::uint64_t weight;
 
   [[nodiscard]] AMRBENCH_HD bool reached(std::uint64_t k, std::uint64_t weight_of_k) const {
     return k >= least && (k >= most || weight_of_k >= weight);
   }
 };
+using WeightSearch = LimitSearch<std::uint32_t>;
 
-AMRBENCH_HD inline WeightSearch first_search(const WeightGoal& goal) {
+/// Where the target is a count, weights of points are to be 0.
+template <class Count>
+AMRBENCH_HD inline LimitSearch<Count> first_search(const CutGoal<Count>& goal) {
   if (goal.weight == 0) return {SearchPhase::right, 0, goal.unit() + 1, 1};
   return {SearchPhase::reach, goal.least(), goal.most(), goal.target() + (goal.target_rest() != 0 ? 1U : 0U)};
 }
 
 /// What the points of a window tell.
-struct CutVerdict {
-  enum class Kind : std::uint32_t { cut, again, outside } kind;
-  std::uint32_t left;         ///< cut: points of the window that go left, 0 .. its size
+enum class VerdictKind : std::uint32_t { cut, again, outside };
+template <class Count>
+struct Verdict {
+  using Kind = VerdictKind;
+  Kind kind;
+  Count left;                 ///< cut: points of the window that go left, 0 .. its size
   std::uint64_t weight_left;  ///< cut: weight of all of the cell's points that go left
-  WeightSearch search;        ///< again: the next search, through the whole cell
+  LimitSearch<Count> search;  ///< again: the next search, through the whole cell
 };
+using CutVerdict = Verdict<std::uint32_t>;
 
 /// The window: points before .. before + size - 1 of the cell in order, of these weights, with
 /// weight_before before them. `outside`: the search does not end in it. Never `again` for a window of all points.
 /// O(size).
-AMRBENCH_HD inline CutVerdict decide_cut(const WeightGoal& goal, const WeightSearch& search, std::uint64_t before,
-                                         std::uint64_t weight_before, std::uint32_t size,
-                                         const std::uint64_t* weights) {
-  using Kind = CutVerdict::Kind;
-  std::uint32_t k = 0;
+template <class Count>
+AMRBENCH_HD inline Verdict<Count> decide_cut(const CutGoal<Count>& goal, const LimitSearch<Count>& search,
+                                             std::uint64_t before, std::uint64_t weight_before, Count size,
+                                             const std::uint64_t* weights) {
+  using Kind = VerdictKind;
+  Count k = 0;
   std::uint64_t weight = weight_before;
   std::uint64_t previous = weight_before;
   if (search.reached(before, weight)) return {Kind::outside, 0, 0, search};
@@ -92,7 +105,7 @@ AMRBENCH_HD inline CutVerdict decide_cut(const WeightGoal& goal, const WeightSea
     --k;
     weight = previous;
   }
-  const std::uint32_t unit = goal.unit();
+  const Count unit = goal.unit();
   if (back || short_of_target) {  // points of weight zero may stand before the place
     while (k > 0 && before + k > unit && weights[k - 1] == 0) --k;
     if (k == 0 && before > unit) return {Kind::again, 0, 0, {SearchPhase::left, unit, goal.most(), weight}};
@@ -101,6 +114,34 @@ AMRBENCH_HD inline CutVerdict decide_cut(const WeightGoal& goal, const WeightSea
     if (k == size && before + k < unit) return {Kind::again, 0, 0, {SearchPhase::right, 0, unit + 1, weight + 1}};
   }
   return {Kind::cut, k, weight, search};
+}
+
+/// A stretch [before, before + size) of a cell's points in order.
+struct OrbWindow {
+  std::uint64_t before = 0;         ///< points of the cell before the stretch
+  std::uint64_t weight_before = 0;  ///< their weight; unused without weights
+  std::uint64_t size = 0;
+};
+
+struct CutPlace {
+  std::uint64_t left;         ///< of the stretch's points, how many go left
+  std::uint64_t weight_left;  ///< weight of all of the cell's points that go left; without weights their number
+};
+
+/// The cut inside a stretch: 1 .. size - 1 of its points go left, so that the points on both sides of the cut belong to
+/// it. Nothing when the cut does not lie inside or the stretch is too short to tell; never for one of all points.
+/// weights: of the stretch's points in order; empty without weights, the goal then has none. O(size), O(1) without.
+inline std::optional<CutPlace> cut_in_window(const OrbGoal& goal, const OrbWindow& window,
+                                             std::span<const std::uint64_t> weights) {
+  if (weights.empty()) {
+    const std::uint64_t unit = goal.unit();
+    if (unit <= window.before || unit >= window.before + window.size) return {};
+    return CutPlace{unit - window.before, unit};
+  }
+  const auto verdict =
+      decide_cut(goal, first_search(goal), window.before, window.weight_before, window.size, weights.data());
+  if (verdict.kind != VerdictKind::cut || verdict.left == 0 || verdict.left >= window.size) return {};
+  return CutPlace{verdict.left, verdict.weight_left};
 }
 
 /// The same where sums of all points are at hand: how many of them go left. weight_of(k): weight of the first k points,

@@ -1,14 +1,15 @@
-// The searches for the cut of a weighted cell, by windows and by sums, find the cut that all of its points in order
-// tell.
+// The searches for the cut of a weighted cell, by windows and by sums, find the cut that rule 5's words tell.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
-#include "partitioners/orb/cut.hpp"
 #include "partitioners/orb/weight_search.hpp"
 
 namespace amrbench::partitioners {
@@ -62,11 +63,36 @@ Found search_by_windows(const Weights& weights, const WeightGoal& goal, std::uin
   return found;
 }
 
+/// Rule 5, one place after another.
+std::uint64_t place_by_rule(const Weights& weights, std::uint64_t leaves, std::uint64_t leaves_left) {
+  __extension__ typedef __int128 Wide;
+  const std::uint64_t n = weights.size();
+  const Wide target = Wide{sum(weights, 0, n)} * leaves_left;
+  const auto unit = static_cast<std::int64_t>(n * leaves_left / leaves);
+  const auto worth = [&](std::uint64_t k) {
+    const Wide weight = sum(weights, 0, k);
+    const Wide apart = weight * leaves - target;
+    return std::tuple(apart < 0 ? -apart : apart, weight, std::abs(static_cast<std::int64_t>(k) - unit));
+  };
+  std::uint64_t best = leaves_left;
+  for (std::uint64_t k = best; k <= n - (leaves - leaves_left); ++k)
+    if (worth(k) < worth(best)) best = k;
+  return best;
+}
+
 void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_left, int& most_searches) {
   const auto n = static_cast<std::uint32_t>(weights.size());
   const std::uint64_t total = sum(weights, 0, n);
-  const auto left = cut_in_window({n, total, leaves, leaves_left, true}, {0, 0, n}, weights);
-  ASSERT_TRUE(left.has_value());
+  const std::uint64_t left = place_by_rule(weights, leaves, leaves_left);
+  for (std::uint64_t begin = 0; begin < n; begin += 1 + n / 16)
+    for (std::uint64_t size = n - begin; size > 0; size /= 2) {
+      const auto place = cut_in_window({n, leaves, leaves_left, total}, {begin, sum(weights, 0, begin), size},
+                                       std::span(weights).subspan(begin, size));
+      ASSERT_TRUE(place.has_value() || size < n);
+      if (!place) continue;
+      ASSERT_EQ(begin + place->left, left);
+      ASSERT_EQ(place->weight_left, sum(weights, 0, left));
+    }
   const WeightGoal goal{n, leaves, leaves_left, total};
   int looks = 0;
   const auto weight_of = [&](std::uint32_t k) {
@@ -74,14 +100,14 @@ void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_
     ++looks;
     return sum(weights, 0, k);
   };
-  ASSERT_EQ(cut_by_sums(goal, weight_of), *left);
+  ASSERT_EQ(cut_by_sums(goal, weight_of), left);
   ASSERT_LE(looks, 2 * std::bit_width(n) + 6);
   for (const std::uint64_t few : {1U, 3U, 16U, 1000U})
     for (const std::uint64_t bins : {2U, 7U}) {
       SCOPED_TRACE("windows of " + std::to_string(few) + ", bins " + std::to_string(bins));
       const Found found = search_by_windows(weights, goal, few, bins);
-      ASSERT_EQ(found.left, *left);
-      ASSERT_EQ(found.weight, sum(weights, 0, *left));
+      ASSERT_EQ(found.left, left);
+      ASSERT_EQ(found.weight, sum(weights, 0, left));
       ASSERT_TRUE(few < n || found.searches == 1);
       most_searches = std::max(most_searches, found.searches);
     }
