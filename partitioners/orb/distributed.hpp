@@ -9,8 +9,8 @@
 // by orb_multiway() (distributed_exchange.hpp).
 //
 // Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 2 a round, 3 or 4 a shared
-// level, 2 to move, and 2 (3 with weights) to return what owners cut. Rounds: one for 6 shared levels, and now and then
-// one for cells whose sample misled.
+// level, 1 to plan the move, and 1 to gather what owners cut; points, weights and labels go as messages on the same
+// communicator. Rounds: one for 6 shared levels, and now and then one for cells whose sample misled.
 //
 // Memory besides the input, at its highest on each rank: its points before the move, those after it in two orders, and
 // what orb_multiway() takes.

@@ -2,7 +2,7 @@
 // After DistributedRounds: points go to the ranks that own their leaves, each rank finishes the cells it then holds,
 // and labels and subtrees come back.
 //
-// Collectives: 2 to move points; where cells are left to finish, 1 more for weights, 1 for labels, 1 for the tree.
+// Collectives: 1 to plan; where cells are left to finish, 1 for the tree. Points, weights and labels go as messages.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -39,84 +39,84 @@ class LeafExchange {
 
   /// Fills labels, points, first_leaf, end_leaf and what is left of the tree. Collective.
   void run() {
-    plan();
-    move();
-    const auto start = std::chrono::steady_clock::now();
+    const auto me = static_cast<std::uint64_t>(comm_.rank());
+    result_.first_leaf = cut_.owners().first_leaf(me);
+    result_.end_leaf = cut_.owners().first_leaf(me + 1);
+    plan_ = ExchangePlan(comm_, tree_, cut_.ranges(), cut_.owners());
+    ++collectives_;
+    const std::uint64_t here = plan_.leaving_room;
+    fit(received_, plan_.room);
+    travel(items_.data(), received_.data());
     if (!plan_.unfinished) {
       result_.points.swap(received_);
-      for (const CellRange& range : cut_.ranges()) label(range, tree_.cells[range.cell].first_leaf);
-      return;
+      fit(labels_, here);
+      for (const Leaving& l : plan_.leaving) std::fill_n(labels_.data() + l.place, l.count, l.first_leaf);
+    } else {
+      if (weighted_) {
+        support::PageBuffer<std::uint64_t> weights(here);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
+        for (std::size_t i = 0; i < here; ++i) weights[i] = weights_ ? weights_[items_[i].id - first_] : 1;
+        received_weights_.grow(plan_.room);
+        travel(weights.data(), received_weights_.data());
+      }
+      const auto start = std::chrono::steady_clock::now();
+      solve();
+      solve_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      memory_.labels_back.swap(labels_);
+      fit(labels_, here);
+      travel_back(memory_.labels_back.data(), labels_.data());
+      gather_trees(comm_, tree_, cut_.ranges(), cut_.owners(), trees_);
+      ++collectives_;
     }
-    solve();
-    solve_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return_labels();
-    gather_trees(comm_, tree_, cut_.ranges(), cut_.owners(), trees_);
-    ++collectives_;
+    const Point* items = items_.data();
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
+    for (std::size_t i = 0; i < here; ++i) result_.labels[items[i].id - first_] = labels_[i];
   }
 
-  [[nodiscard]] double solve_s() const { return solve_s_; }
-  [[nodiscard]] int collectives() const { return collectives_; }
+  [[nodiscard]] double solve_s() const {
+    return solve_s_;
+  }
+  [[nodiscard]] int collectives() const {
+    return collectives_;
+  }
 
  private:
   static constexpr std::uint64_t kMany = 1 << 14;  ///< elements for which threads are worth starting
 
-  /// Who sends how much to whom.
-  void plan() {
-    const auto me = static_cast<std::size_t>(comm_.rank());
-    plan_ = plan_leaves(comm_, tree_, cut_.ranges(), cut_.owners());
-    ++collectives_;
-    for (std::size_t rank = 0; rank < plan_.send.size(); ++rank) {
-      send_.add(plan_.send[rank]);
-      receive_.add(plan_.received_from(rank));
-    }
-    result_.first_leaf = cut_.owners().first_leaf(me);
-    result_.end_leaf = cut_.owners().first_leaf(me + 1);
-  }
-
-  /// Points, and weights where they are needed, by cell and then by rank, which is by number.
-  void move() {
-    fit(received_, receive_.total);
-    all_to_all_known(comm_, items_.data(), send_, received_.data(), receive_);
-    ++collectives_;
-    by_cell(received_);
-    if (!plan_.unfinished || !weighted_) return;
-    support::PageBuffer<std::uint64_t> weights(send_.total);
-#pragma omp parallel for num_threads(options_.threads) schedule(static) if (send_.total > kMany)
-    for (std::size_t i = 0; i < send_.total; ++i) weights[i] = weights_ ? weights_[items_[i].id - first_] : 1;
-    received_weights_.grow(receive_.total);
-    all_to_all_known(comm_, weights.data(), send_, received_weights_.data(), receive_);
-    ++collectives_;
-    by_cell(received_weights_);
-  }
-
-  /// Calls f(place by rank and then cell, place by cell and then rank, length) for each stretch of received points.
-  template <class F>
-  void for_stretches(F&& f) const {
-    std::vector<std::size_t> at(receive_.offsets.begin(), receive_.offsets.end());
-    std::size_t to = 0;
-    for (std::size_t s = 0; s < plan_.mine.size(); ++s)
-      for (std::size_t rank = 0; rank < at.size(); ++rank) {
-        const std::uint64_t n = plan_.size(rank, s);
-        f(at[rank], to, n);
-        at[rank] += n;
-        to += n;
-      }
-  }
-
+  /// What leaves to its owners, by cell and then by rank, which is by number.
   template <class V>
-  void by_cell(support::PageBuffer<V>& values) const {
-    if (plan_.mine.size() < 2) return;  // in order as they came
-    support::PageBuffer<V> sorted(values.size());
-    for_stretches([&](std::size_t from, std::size_t to, std::uint64_t n) {
-      std::copy(values.data() + from, values.data() + from + n, sorted.data() + to);
-    });
-    values.swap(sorted);
+  void travel(const V* leaving, V* received) const {
+    send(leaving, plan_.parts[0].sends, received, plan_.parts[0].receives);
+    for (const Leaving& l : plan_.leaving)
+      if (l.owner == comm_.rank()) std::copy_n(leaving + l.place, l.count, received + plan_.place(l.owner, l.cell));
+  }
+  /// And back.
+  template <class V>
+  void travel_back(const V* received, V* leaving) const {
+    send(received, plan_.parts[0].receives, leaving, plan_.parts[0].sends);
+    for (const Leaving& l : plan_.leaving)
+      if (l.owner == comm_.rank()) std::copy_n(received + plan_.place(l.owner, l.cell), l.count, leaving + l.place);
+  }
+  template <class V>
+  void send(const V* from, std::span<const support::LinkPiece> sends, V* to,
+            std::span<const support::LinkPiece> receives) const {
+    constexpr int kTag = 1;
+    const support::BytesType type(sizeof(V));
+    const auto count = [](const support::LinkPiece& p) { return support::mpi_count(p.count, "points to move"); };
+    support::Requests requests;
+    for (const support::LinkPiece& p : receives)
+      support::mpi_check(MPI_Irecv(to + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
+                         "MPI_Irecv");
+    for (const support::LinkPiece& p : sends)
+      support::mpi_check(MPI_Isend(from + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
+                         "MPI_Isend");
+    requests.wait_all();
   }
 
   /// This rank's cells, one after another.
   void solve() {
-    fit(result_.points, receive_.total);
-    fit(labels_, receive_.total);
+    fit(result_.points, plan_.received);
+    fit(labels_, plan_.received);
     OrbResult<T, Dim>& solved = memory_.solved;
     std::vector<std::uint32_t> numbers;
     std::size_t at = 0;
@@ -162,30 +162,6 @@ class LeafExchange {
     }
   }
 
-  void return_labels() {
-    support::PageBuffer<std::uint32_t>& back = memory_.labels_back;
-    if (plan_.mine.size() < 2) {
-      back.swap(labels_);
-    } else {
-      fit(back, receive_.total);
-      for_stretches([&](std::size_t to, std::size_t from, std::uint64_t n) {
-        std::copy(labels_.data() + from, labels_.data() + from + n, back.data() + to);
-      });
-    }
-    fit(labels_, send_.total);
-    all_to_all_known(comm_, back.data(), receive_, labels_.data(), send_);
-    ++collectives_;
-    const Point* items = items_.data();
-#pragma omp parallel for num_threads(options_.threads) schedule(static) if (send_.total > kMany)
-    for (std::size_t i = 0; i < send_.total; ++i) result_.labels[items[i].id - first_] = labels_[i];
-  }
-
-  void label(const CellRange& range, std::uint32_t leaf) {
-    const Point* items = items_.data();
-#pragma omp parallel for num_threads(options_.threads) schedule(static) if (range.end - range.begin > kMany)
-    for (std::uint64_t i = range.begin; i < range.end; ++i) result_.labels[items[i].id - first_] = leaf;
-  }
-
   const support::Communicator& comm_;
   const OrbOptions& options_;
   const Rounds& cut_;
@@ -199,8 +175,7 @@ class LeafExchange {
   support::PageBuffer<Point>& received_;
   support::PageBuffer<std::uint32_t>& labels_;
 
-  LeafPlan plan_;
-  Pieces send_, receive_;
+  ExchangePlan plan_;
   support::PageBuffer<std::uint64_t> received_weights_;
   std::vector<OrbCell<T, Dim>> trees_;  ///< of plan_.mine, each without its unused first cell
   double solve_s_ = 0;

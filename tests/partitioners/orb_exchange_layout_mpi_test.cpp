@@ -4,15 +4,15 @@
 
 #include <random>
 
-#include "partitioners/orb/gpus/layout.hpp"
+#include "partitioners/orb/distributed_plan.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
 namespace {
 
-using gpu::ExchangeLayout;
-using gpu::Leaving;
+using detail::ExchangePlan;
+using detail::Leaving;
 using support::LinkPiece;
 
 constexpr std::uint64_t kSeed = 20261122;
@@ -26,7 +26,6 @@ struct Case {
   OrbTree<float, 3> tree;
   std::vector<detail::CellRange> ranges;
   detail::LeafOwners owners;
-  detail::LeafPlan plan;
   std::vector<std::uint64_t> ready;  ///< [part][cell]
 };
 
@@ -43,7 +42,6 @@ Case make_case(const support::Communicator& comm, std::mt19937_64& random, std::
     c.ranges.push_back({c.tree.leaf_cell[leaf], begin, begin + count});
     begin += count;
   }
-  c.plan = detail::plan_leaves(comm, c.tree, c.ranges, c.owners);
   for (std::size_t p = 0; p < parts; ++p)
     for (std::size_t cell = 0; cell < leaves; ++cell) {
       const std::uint64_t count = c.ranges[cell].end - c.ranges[cell].begin;
@@ -54,8 +52,8 @@ Case make_case(const support::Communicator& comm, std::mt19937_64& random, std::
 }
 
 /// What a part brings to `received` and takes from `items`.
-void travel(const support::Communicator& comm, const gpu::ExchangePart& part, const std::vector<std::uint64_t>& items,
-            std::vector<std::uint64_t>& received) {
+void travel(const support::Communicator& comm, const detail::ExchangePart& part,
+            const std::vector<std::uint64_t>& items, std::vector<std::uint64_t>& received) {
   support::Requests requests;
   for (const LinkPiece& p : part.receives)
     support::mpi_check(MPI_Irecv(received.data() + p.at, static_cast<int>(p.count), MPI_UINT64_T, p.rank, 1, comm.get(),
@@ -67,32 +65,31 @@ void travel(const support::Communicator& comm, const gpu::ExchangePart& part, co
 }
 
 void check(const support::Communicator& comm, const Case& c, bool packed) {
-  ExchangeLayout layout;
-  layout.set(comm, c.tree, c.ranges, c.owners, c.plan, c.ready);
+  ExchangePlan plan(comm, c.tree, c.ranges, c.owners, ExchangePlan::kMultiple);
+  if (packed) plan.pack(comm, c.ready);
   const std::size_t cells = c.ranges.size();
-  ASSERT_EQ(layout.leaving.size(), cells);
-  ASSERT_EQ(layout.parts.size(), packed ? c.ready.size() / cells : 1U);
+  ASSERT_EQ(plan.leaving.size(), cells);
+  ASSERT_EQ(plan.parts.size(), packed ? c.ready.size() / cells : 1U);
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  std::vector<std::uint64_t> items(layout.packed_room, kNone), received(layout.room, kNone);
-  for (std::size_t p = 0; p < layout.parts.size(); ++p) {
+  std::vector<std::uint64_t> items(plan.leaving_room, kNone), received(plan.room, kNone);
+  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
     for (std::size_t cell = 0; cell < cells; ++cell) {  // what the pack does by now
-      const Leaving& l = layout.leaving[cell];
+      const Leaving& l = plan.leaving[cell];
       const std::uint64_t now = packed ? c.ready[p * cells + cell] : l.count;
       const bool own = l.owner == comm.rank();
       for (std::uint64_t i = 0; i < now; ++i)
-        (own ? received[layout.place(static_cast<std::size_t>(comm.rank()), l.cell) + i] : items[l.place + i]) =
-            point(comm.rank(), cell, i);
+        (own ? received[plan.place(comm.rank(), l.cell) + i] : items[l.place + i]) = point(comm.rank(), cell, i);
     }
-    travel(comm, layout.parts[p], items, received);
+    travel(comm, plan.parts[p], items, received);
   }
   std::size_t mine = 0;
   for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (layout.leaving[cell].owner != comm.rank()) continue;
-    ASSERT_EQ(layout.cell_begin[mine] % 4, 0U);
-    std::uint64_t at = layout.cell_begin[mine];
+    if (plan.leaving[cell].owner != comm.rank()) continue;
+    ASSERT_EQ(plan.cell_begin[mine] % 4, 0U);
+    std::uint64_t at = plan.cell_begin[mine];
     for (int rank = 0; rank < comm.size(); ++rank) {
-      const std::uint64_t count = c.plan.size(static_cast<std::size_t>(rank), mine);
-      ASSERT_EQ(layout.place(static_cast<std::size_t>(rank), mine), at);
+      const std::uint64_t count = plan.sizes[static_cast<std::size_t>(rank) * plan.mine.size() + mine];
+      ASSERT_EQ(plan.place(rank, mine), at);
       for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(received[at + i], point(rank, cell, i)) << "cell " << cell;
       at += count;
     }
@@ -100,7 +97,7 @@ void check(const support::Communicator& comm, const Case& c, bool packed) {
   }
   if (!packed) return;
   // Pieces of four points and more begin at multiples of four on both sides.
-  for (const gpu::ExchangePart& part : layout.parts) {
+  for (const detail::ExchangePart& part : plan.parts) {
     for (const auto* const list : {&part.sends, &part.receives})
       for (const LinkPiece& piece : *list)
         if (piece.count >= 4) {

@@ -10,7 +10,6 @@
 
 #include "partitioners/orb/distributed_check.hpp"
 #include "partitioners/orb/distributed_plan.hpp"
-#include "partitioners/orb/gpus/layout.hpp"
 #include "partitioners/orb/gpus/local.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/weights.hpp"
@@ -167,14 +166,14 @@ struct OrbGpus<T, Dim>::Impl {
     Rounds rounds(comm, orb_options, tree, local, options.weighted, {.samples = options.samples, .few = kFew});
     rounds.run();
     tell("plan");
-    plan = detail::plan_leaves(comm, tree, rounds.ranges(), rounds.owners());
+    plan = {comm, tree, rounds.ranges(), rounds.owners(), detail::ExchangePlan::kMultiple};
     const bool moved = local.moved();
-    std::vector<std::uint64_t> ready;
     if (!moved) {
       const auto ranks = static_cast<std::uint64_t>(comm.size());
+      std::vector<std::uint64_t> ready;
       agreed([&] { ready = local.count_parts(tree.cells[1].count >= kMany * ranks ? kParts : 1); });
+      plan.pack(comm, ready);
     }
-    layout.set(comm, tree, rounds.ranges(), rounds.owners(), plan, ready);
     agreed([&] { reserve(); });
     tell("pack and exchange");
     pack_and_exchange();
@@ -199,7 +198,7 @@ struct OrbGpus<T, Dim>::Impl {
     times.resolve_s = local_times.resolve_s;
     times.pack_s += local_times.pack_s;
     times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);
-    times.received = layout.received;
+    times.received = plan.received;
     times.rounds = rounds.rounds();
     times.passes = rounds.passes();
     times.collectives =
@@ -208,16 +207,16 @@ struct OrbGpus<T, Dim>::Impl {
 
   void reserve() {
     const bool numbers = options.ids || options.labels;
-    const std::uint64_t room = layout.room;
-    local.reserve_items(numbers, layout.packed_room);
+    const std::uint64_t room = plan.room;
+    local.reserve_items(numbers, plan.leaving_room);
     received.resize_discard(room, options.ids, options.weighted);
     if (options.ids) ordered_ids.resize_discard(room);
     if (options.labels) {
       received_labels.resize_discard(room);
-      back.resize_discard(layout.packed_room);
+      back.resize_discard(plan.leaving_room);
       own_labels.resize_discard(here);
     }
-    link->reserve(layout.packed_room * sizeof(Packed), room * sizeof(Packed));
+    link->reserve(plan.leaving_room * sizeof(Packed), room * sizeof(Packed));
     if (solvers.size() > plan.mine.size()) solvers.resize(plan.mine.size());
     for (std::size_t s = 0; s < solvers.size(); ++s) {  // what is of no use goes before anything new is made
       const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
@@ -230,27 +229,25 @@ struct OrbGpus<T, Dim>::Impl {
     }
   }
 
-  [[nodiscard]] std::uint64_t own_place(const gpu::Leaving& l) const {
-    return layout.place(static_cast<std::size_t>(comm.rank()), l.cell);
-  }
+  [[nodiscard]] std::uint64_t own_place(const detail::Leaving& l) const { return plan.place(l.owner, l.cell); }
 
   /// Points by cell, to the ranks that own these; those of this rank's cells where they belong. The parts of the points
   /// that are packed travel in a stream of their own.
   void pack_and_exchange() {
     std::vector<gpu::Columns<T, Dim>> targets;
-    for (const gpu::Leaving& l : layout.leaving) {
+    for (const detail::Leaving& l : plan.leaving) {
       targets.push_back(local.items().from(l.place));
       if (l.owner != comm.rank()) continue;
       targets.back().points = received.from(own_place(l)).points;
       targets.back().weights = received.from(own_place(l)).weights;
     }
-    if (packed.size() < layout.parts.size()) packed.resize(layout.parts.size());
-    for (std::size_t part = 0; part < layout.parts.size(); ++part) {
+    if (packed.size() < plan.parts.size()) packed.resize(plan.parts.size());
+    for (std::size_t part = 0; part < plan.parts.size(); ++part) {
       if (!local.moved()) local.pack(targets, part);
       packed[part].record(stream);
       if (part > 0) link->finish();
       packed[part].hold(travel);
-      send(layout.parts[part]);
+      send(plan.parts[part]);
     }
     copy_own();
     watch.mark(&times.pack_s);
@@ -261,7 +258,7 @@ struct OrbGpus<T, Dim>::Impl {
   }
 
   /// Starts what a part has to send; all but the last exchange are finished.
-  void send(const gpu::ExchangePart& part) {
+  void send(const detail::ExchangePart& part) {
     bool under_way = false;
     const auto start = [&](const auto* from, auto* to) {
       if (under_way) link->finish();
@@ -276,7 +273,7 @@ struct OrbGpus<T, Dim>::Impl {
 
   /// What this rank keeps of its points, as far as it was not packed where it belongs.
   void copy_own() {
-    for (const gpu::Leaving& l : layout.leaving) {
+    for (const detail::Leaving& l : plan.leaving) {
       if (l.owner != comm.rank()) continue;
       gpu::Columns<T, Dim> from = local.items().from(l.place);
       if (!local.moved()) from = {nullptr, from.ids, nullptr};
@@ -289,7 +286,7 @@ struct OrbGpus<T, Dim>::Impl {
     std::uint64_t largest = 0;
     for (std::size_t s = 0; s < plan.mine.size(); ++s) {
       const OrbCell<T, Dim>& cell = tree.cells[plan.mine[s]];
-      const std::uint64_t at = layout.cell_begin[s];
+      const std::uint64_t at = plan.cell_begin[s];
       const gpu::Columns<T, Dim> mine = received.from(at);
       OrbGpusPiece<T> piece{cell.first_leaf, cell.leaves, cell.count, options.points ? mine.points : nullptr, mine.ids};
       const std::uint32_t* leaves = nullptr;
@@ -321,10 +318,10 @@ struct OrbGpus<T, Dim>::Impl {
 
   /// Leaves go the way back that points came.
   void return_labels() {
-    const gpu::ExchangePart all = layout.whole();
+    const detail::ExchangePart all = plan.whole();
     link->start(received_labels.data(), all.receives, back.data(), all.sends, stream);
     link->finish();
-    for (const gpu::Leaving& l : layout.leaving) {
+    for (const detail::Leaving& l : plan.leaving) {
       const std::uint32_t* from =
           l.owner == comm.rank() ? received_labels.data() + own_place(l) : back.data() + l.place;
       gpu::scatter_labels(local.items().ids + l.place, from, l.count, static_cast<std::uint32_t>(first), l.first_leaf,
@@ -351,8 +348,7 @@ struct OrbGpus<T, Dim>::Impl {
   std::uint64_t first = 0, here = 0;
   int exponent = 0;  ///< of weights
 
-  detail::LeafPlan plan;
-  gpu::ExchangeLayout layout;
+  detail::ExchangePlan plan;
   std::vector<Solver> solvers;  ///< of this rank's cells
   std::vector<OrbCell<T, Dim>> subtrees;
 
