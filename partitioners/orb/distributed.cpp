@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 
 #include "partitioners/orb/distributed_check.hpp"
-#include "partitioners/orb/distributed_exchange.hpp"
-#include "partitioners/orb/distributed_rounds.hpp"
+#include "partitioners/orb/distributed_local.hpp"
+#include "partitioners/orb/distributed_plan.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
@@ -23,7 +22,9 @@ using support::Communicator;
 /// As many points go to all ranks, which then need no more messages.
 constexpr std::uint64_t kFewPoints = 1 << 14;
 
-double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point a, Clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
 
@@ -31,7 +32,7 @@ double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::ste
 template <class T, int Dim>
 void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64_t* units, const OrbOptions& options,
                const Common<T, Dim>& all, OrbDistributed<T, Dim>& result) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   OrbResult<T, Dim> solved;
   solved.tree = std::move(result.tree);
   solved.labels.grow(all.n);
@@ -62,7 +63,7 @@ void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64
     detail::fit(result.points, count);
     std::copy_n(placed.data() + (end - count), count, result.points.data());
   }
-  result.cut_s = seconds_between(start, std::chrono::steady_clock::now());
+  result.cut_s = seconds_between(start, Clock::now());
 }
 
 /// Few points: all of them on every rank, in one collective.
@@ -73,7 +74,7 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
     std::uint64_t weight;
     T x[Dim];
   };
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   std::vector<Weighted> mine(result.labels.size());
   for (std::size_t i = 0; i < mine.size(); ++i) {
     mine[i].weight = units ? units[i] : 1;
@@ -93,32 +94,177 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
     total += w.weight;
   }
   result.tree.cells[1].weight = total;
-  result.move_s = seconds_between(start, std::chrono::steady_clock::now());
+  result.move_s = seconds_between(start, Clock::now());
   cut_alone(comm, coordinates.data(), all.weighted ? weights.data() : nullptr, options, all, result);
 }
 
-/// Shared cells by rounds, the rest on the ranks that own it.
+/// Shared cells by rounds; then points go to the ranks that own their leaves, each of which finishes the cells it then
+/// holds, and labels and subtrees come back.
 template <class T, int Dim>
-void cut_together(const Communicator& comm, PointView<T> points, const std::uint64_t* units, const OrbOptions& options,
-                  const Common<T, Dim>& all, OrbDistributed<T, Dim>& result) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto first = static_cast<std::uint32_t>(all.first);
+class CutTogether {
+ public:
+  /// Of the options threads, at least 1, and side_tolerance count.
+  CutTogether(const Communicator& comm, PointView<T> points, const std::uint64_t* units, const OrbOptions& options,
+              const Common<T, Dim>& all, OrbDistributed<T, Dim>& result)
+      : comm_(comm),
+        options_(options),
+        weights_{units, static_cast<std::uint32_t>(all.first)},
+        weighted_(all.weighted),
+        result_(result),
+        tree_(result.tree),
+        memory_(memory_of(result)),
+        local_({points.data.data(), result.labels.size(), weights_.first}, units, options.threads, memory_),
+        rounds_(comm, options, tree_, local_, weighted_) {}
+
+  /// Collective.
+  void run() {
+    const auto start = Clock::now();
+    rounds_.run();
+    const auto moving = Clock::now();
+    const auto me = static_cast<std::uint64_t>(comm_.rank());
+    result_.first_leaf = rounds_.owners().first_leaf(me);
+    result_.end_leaf = rounds_.owners().first_leaf(me + 1);
+    plan_ = {comm_, tree_, rounds_.ranges(), rounds_.owners()};
+    const std::uint64_t here = plan_.leaving_room;
+    detail::fit(memory_.received, plan_.room);
+    travel(local_.items().data(), memory_.received.data());
+    double solve_s = 0;
+    if (!plan_.unfinished) {
+      result_.points.swap(memory_.received);
+      detail::fit(memory_.labels, here);
+      for (const detail::Leaving& l : plan_.leaving)
+        std::fill_n(memory_.labels.data() + l.place, l.count, l.first_leaf);
+    } else {
+      if (weighted_) move_weights(here);
+      const auto solving = Clock::now();
+      solve();
+      solve_s = seconds_between(solving, Clock::now());
+      memory_.labels_back.swap(memory_.labels);
+      detail::fit(memory_.labels, here);
+      travel_back(memory_.labels_back.data(), memory_.labels.data());
+      detail::gather_trees(comm_, tree_, rounds_.ranges(), rounds_.owners(), trees_);
+    }
+    const Point* const items = local_.items().data();
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
+    for (std::size_t i = 0; i < here; ++i) result_.labels[items[i].id - weights_.first] = memory_.labels[i];
+    result_.passes = rounds_.passes();
+    result_.collectives += rounds_.collectives() + 1 + (plan_.unfinished ? 1 : 0);
+    result_.cut_s = seconds_between(start, moving) + solve_s;
+    result_.move_s = seconds_between(moving, Clock::now()) - solve_s;
+  }
+
+ private:
+  using Point = OrbPoint<T, Dim>;
+  using Local = detail::HostPoints<T, Dim>;
   using Memory = detail::DistributedMemory<T, Dim>;
-  if (!result.memory) result.memory = std::make_shared<Memory>();
-  Memory& memory = *static_cast<Memory*>(result.memory.get());
-  const InputSource<T, Dim> source{points.data.data(), result.labels.size(), first};
-  detail::HostPoints<T, Dim> local(source, units, options.threads, memory);
-  detail::DistributedRounds<T, Dim, detail::HostPoints<T, Dim>> cut(comm, options, result.tree, local, all.weighted);
-  cut.run();
-  const auto moving = std::chrono::steady_clock::now();
-  detail::LeafExchange<T, Dim> exchange(comm, options, cut, local.items(), units, all.weighted, first, result, memory);
-  exchange.run();
-  const auto end = std::chrono::steady_clock::now();
-  result.passes = cut.passes();
-  result.collectives += cut.collectives() + exchange.collectives();
-  result.cut_s = seconds_between(start, moving) + exchange.solve_s();
-  result.move_s = seconds_between(moving, end) - exchange.solve_s();
-}
+  static constexpr std::uint64_t kMany = 1 << 14;  ///< elements for which threads are worth starting
+
+  static Memory& memory_of(OrbDistributed<T, Dim>& result) {
+    if (!result.memory) result.memory = std::make_shared<Memory>();
+    return *static_cast<Memory*>(result.memory.get());
+  }
+
+  void move_weights(std::uint64_t here) {
+    support::PageBuffer<std::uint64_t> weights(here);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
+    for (std::size_t i = 0; i < here; ++i) weights[i] = weights_[local_.items()[i].id];
+    received_weights_.grow(plan_.room);
+    travel(weights.data(), received_weights_.data());
+  }
+
+  /// What leaves to its owners, by cell and then by rank, which is by number.
+  template <class V>
+  void travel(const V* leaving, V* received) const {
+    send(leaving, plan_.parts[0].sends, received, plan_.parts[0].receives);
+    for (const detail::Leaving& l : plan_.leaving)
+      if (l.owner == comm_.rank()) std::copy_n(leaving + l.place, l.count, received + plan_.place(l.owner, l.cell));
+  }
+  /// And back.
+  template <class V>
+  void travel_back(const V* received, V* leaving) const {
+    send(received, plan_.parts[0].receives, leaving, plan_.parts[0].sends);
+    for (const detail::Leaving& l : plan_.leaving)
+      if (l.owner == comm_.rank()) std::copy_n(received + plan_.place(l.owner, l.cell), l.count, leaving + l.place);
+  }
+  template <class V>
+  void send(const V* from, std::span<const support::LinkPiece> sends, V* to,
+            std::span<const support::LinkPiece> receives) const {
+    constexpr int kTag = 1;
+    const support::BytesType type(sizeof(V));
+    const auto count = [](const support::LinkPiece& p) { return support::mpi_count(p.count, "points to move"); };
+    support::Requests requests;
+    for (const support::LinkPiece& p : receives)
+      support::mpi_check(MPI_Irecv(to + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
+                         "MPI_Irecv");
+    for (const support::LinkPiece& p : sends)
+      support::mpi_check(MPI_Isend(from + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
+                         "MPI_Isend");
+    requests.wait_all();
+  }
+
+  /// This rank's cells, one after another.
+  void solve() {
+    detail::fit(result_.points, plan_.received);
+    detail::fit(memory_.labels, plan_.received);
+    OrbResult<T, Dim>& solved = memory_.solved;
+    std::vector<std::uint32_t> numbers;
+    std::size_t at = 0;
+    for (const std::size_t c : plan_.mine) {
+      const OrbCell<T, Dim>& cell = tree_.cells[c];
+      const std::uint64_t n = cell.count;
+      Point* items = memory_.received.data() + at;
+      if (cell.leaves == 1) {
+        std::copy(items, items + n, result_.points.data() + at);
+        std::fill(memory_.labels.data() + at, memory_.labels.data() + at + n, cell.first_leaf);
+        trees_.push_back(cell);
+        at += n;
+        continue;
+      }
+      if (weighted_) {  // weights go by number, so points get numbers in this cell
+        numbers.resize(n);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (n > kMany)
+        for (std::uint64_t i = 0; i < n; ++i) {
+          numbers[i] = items[i].id;
+          items[i].id = static_cast<std::uint32_t>(i);
+        }
+      }
+      OrbInput<T, Dim> input;
+      input.count = n;
+      input.weights = weighted_ ? received_weights_.data() + at : nullptr;
+      input.options = {.leaves = cell.leaves,
+                       .threads = options_.threads,
+                       .side_tolerance = options_.side_tolerance,
+                       .labels = true,
+                       .permutation = false};
+      input.items = items;
+      input.placed = result_.points.data() + at;
+      solved.tree = make_orb_tree<T, Dim>(cell.leaves, cell.box, n, cell.weight, tree_.weight_unit);
+      solved.labels.grow(n);
+      orb_multiway(input, solved);
+#pragma omp parallel for num_threads(options_.threads) schedule(static) if (n > kMany)
+      for (std::uint64_t i = 0; i < n; ++i) {
+        memory_.labels[at + i] = cell.first_leaf + solved.labels[i];
+        if (weighted_) input.placed[i].id = numbers[input.placed[i].id];
+      }
+      trees_.insert(trees_.end(), solved.tree.cells.begin() + 1, solved.tree.cells.end());
+      at += n;
+    }
+  }
+
+  const Communicator& comm_;
+  const OrbOptions& options_;
+  detail::PointWeights weights_;  ///< of this rank's points
+  bool weighted_;
+  OrbDistributed<T, Dim>& result_;
+  OrbTree<T, Dim>& tree_;
+  Memory& memory_;
+  Local local_;
+  detail::DistributedRounds<T, Dim, Local> rounds_;
+
+  detail::ExchangePlan plan_;
+  support::PageBuffer<std::uint64_t> received_weights_;
+  std::vector<OrbCell<T, Dim>> trees_;  ///< of plan_.mine, each without its unused first cell
+};
 
 }  // namespace
 
@@ -139,11 +285,10 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   result.move_s = 0;
   result.collectives = 2;
   support::PageBuffer<std::uint64_t> buffer;
-  const int exponent = all.weighted ? fixed_point_shift(all.n, all.largest, kOrbWeightBits) : 0;
   buffer.resize_discard(weights.size());
-  to_fixed_point(weights, exponent, buffer.span(), options.threads);
+  to_fixed_point(weights, all.exponent, buffer.span(), options.threads);
   const std::uint64_t* units = all.weighted && here > 0 ? buffer.data() : nullptr;
-  result.tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
+  result.tree = all.tree(options.leaves);
   detail::fit(result.labels, here);
   if (comm.size() > 1 && all.n <= kFewPoints) {
     gather_and_cut(comm, points, units, options, all, result);
@@ -159,7 +304,7 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   if (comm.size() == 1) {
     cut_alone(comm, points.data.data(), units, options, all, result);
   } else {
-    cut_together(comm, points, units, options, all, result);
+    CutTogether<T, Dim>(comm, points, units, options, all, result).run();
   }
   return result;
 }

@@ -6,7 +6,7 @@
 // that several ranks share the leaves of are cut together, up to 6 levels a round (distributed_rounds.hpp): all ranks
 // make the same guess from a common sample of at most 2^18 points, and every cut is found exactly by reductions over
 // the points near it (distributed_search.hpp). Then points move once, to the owners of their leaves, who cut the rest
-// by orb_multiway() (distributed_exchange.hpp).
+// by orb_multiway().
 //
 // Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 2 a round, 3 or 4 a shared
 // level, 1 to plan the move, and 1 to gather what owners cut; points, weights and labels go as messages on the same

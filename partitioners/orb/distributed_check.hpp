@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/orb.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "partitioners/weights.hpp"
 #include "support/error.hpp"
 #include "support/mpi.hpp"
 
@@ -22,6 +24,12 @@ struct Common {
   bool weighted = false;
   OrbBox<T, Dim> box;
   double largest = 0;  ///< weight
+  int exponent = 0;    ///< of weights (weights.hpp)
+
+  /// Uncut; the weight of its root is the number of points.
+  [[nodiscard]] OrbTree<T, Dim> tree(std::uint32_t leaves) const {
+    return make_orb_tree<T, Dim>(leaves, box, n, n, std::ldexp(1.0, -exponent));
+  }
 };
 
 /// Collective, 2 collectives. Where a rank refuses its input, all throw the message of the first one that does.
@@ -43,16 +51,11 @@ Common<T, Dim> check_input(const support::Communicator& comm, std::uint64_t poin
   }
   std::string message;
   try {
-    if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
-    if (options.leaves > all.n)
-      throw InputError(
-          fmt::format("leaves is {}, but there are only {} points; a leaf needs a point", options.leaves, all.n));
-    if (all.n > kOrbMaxPoints) throw InputError(fmt::format("{} points; at most 2^32 are possible", all.n));
+    std::string wrong_weights;
     if (all.weighted && mine.weights != mine.points)
-      throw InputError(fmt::format("rank {}: {} weights for {} points; one a point is needed", comm.rank(),
-                                   mine.weights, mine.points));
-    if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
-      throw InputError(fmt::format("side tolerance is {}; it must be in [0, 1)", options.side_tolerance));
+      wrong_weights = fmt::format("rank {}: {} weights for {} points; one a point is needed", comm.rank(), mine.weights,
+                                  mine.points);
+    check_orb_options(options, all.n, wrong_weights);
     examine(all);
   } catch (const InputError& error) {
     message = error.what();
@@ -69,6 +72,7 @@ Common<T, Dim> check_input(const support::Communicator& comm, std::uint64_t poin
   const auto refusing = static_cast<int>(least[0]);
   if (refusing < comm.size()) throw InputError(support::broadcast_string(comm, message, refusing));
   all.largest = -least[1];
+  if (all.weighted) all.exponent = fixed_point_shift(all.n, all.largest, kOrbWeightBits);
   for (std::size_t a = 0; a < Dim; ++a) {  // + 0: no negative zero
     all.box.lower[a] = static_cast<T>(least[2 + a]) + T(0);
     all.box.upper[a] = static_cast<T>(-least[2 + Dim + a]) + T(0);

@@ -8,19 +8,12 @@
 #include <vector>
 
 #include "partitioners/orb/distributed_types.hpp"
-#include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/point_sources.hpp"
 #include "partitioners/orb/round_walk.hpp"
+#include "partitioners/orb/tree.hpp"
 #include "support/page_buffer.hpp"
 
 namespace amrbench::partitioners::detail {
-
-/// Exactly n elements; memory that suffices is kept, for its pages have been touched.
-template <class V>
-void fit(support::PageBuffer<V>& buffer, std::size_t n) {
-  buffer.grow(n);
-  buffer.truncate(n);
-}
 
 /// What an OrbDistributed keeps from call to call.
 template <class T, int Dim>

@@ -38,15 +38,10 @@ void check_options(PointView<T> points, std::span<const double> weights, const O
   const std::size_t n = points.size();
   if (points.dim != Dim) throw InputError(fmt::format("points have {} coordinates; {} are needed", points.dim, Dim));
   support::find_entry(kMethods, options.method, "method");
-  if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
-  if (options.leaves > n)
-    throw InputError(
-        fmt::format("leaves is {}, but there are only {} points; a leaf needs a point", options.leaves, n));
-  if (n > kOrbMaxPoints) throw InputError(fmt::format("{} points; at most 2^32 are possible", n));
+  std::string wrong_weights;
   if (!weights.empty() && weights.size() != n)
-    throw InputError(fmt::format("{} weights for {} points; one a point is needed", weights.size(), n));
-  if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
-    throw InputError(fmt::format("side tolerance is {}; it must be in [0, 1)", options.side_tolerance));
+    wrong_weights = fmt::format("{} weights for {} points; one a point is needed", weights.size(), n);
+  check_orb_options(options, n, wrong_weights);
 }
 
 template <class T, int Dim>
@@ -63,17 +58,21 @@ void check_domain(const OrbBox<T, Dim>& domain, const OrbBox<T, Dim>& box, Point
   throw InputError("the domain's corners must be finite");
 }
 
-/// Exactly n elements; memory that suffices is kept, for its pages have been touched.
-template <class T>
-void fit(support::PageBuffer<T>& buffer, std::size_t n) {
-  buffer.grow(n);
-  buffer.truncate(n);
-}
-
 }  // namespace
 
 std::span<const OrbMethod> orb_methods() {
   return kMethods;
+}
+
+void check_orb_options(const OrbOptions& options, std::uint64_t n, const std::string& wrong_weights) {
+  if (options.leaves == 0) throw InputError("leaves is 0; at least 1 is needed");
+  if (options.leaves > n)
+    throw InputError(
+        fmt::format("leaves is {}, but there are only {} points; a leaf needs a point", options.leaves, n));
+  if (n > kOrbMaxPoints) throw InputError(fmt::format("{} points; at most 2^32 are possible", n));
+  if (!wrong_weights.empty()) throw InputError(wrong_weights);
+  if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
+    throw InputError(fmt::format("side tolerance is {}; it must be in [0, 1)", options.side_tolerance));
 }
 
 template <class T, int Dim>
@@ -149,9 +148,9 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
   }
   result.tree = make_orb_tree<T, Dim>(options.leaves, box, n, total, unit);
   result.levels.clear();
-  fit(result.labels, options.labels ? n : 0);
-  fit(result.permutation, options.permutation ? n : 0);
-  fit(result.points, options.points ? n * Dim : 0);
+  detail::fit(result.labels, options.labels ? n : 0);
+  detail::fit(result.permutation, options.permutation ? n : 0);
+  detail::fit(result.points, options.points ? n * Dim : 0);
   const auto start = std::chrono::steady_clock::now();
   if (options.method == "bisection") {
     orb_by_bisection(input, result);

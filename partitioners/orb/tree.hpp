@@ -1,6 +1,7 @@
 #pragma once
 // Building an OrbTree: used by every method, so that boxes, ranges and leaf numbers follow from cuts in one way only.
 #include <cstdint>
+#include <string>
 
 #include "partitioners/orb/orb.hpp"
 #include "partitioners/orb/weight_search.hpp"
@@ -84,10 +85,25 @@ struct OrbInput {
   [[nodiscard]] std::uint64_t weight(std::uint32_t id) const { return weights ? weights[id] : 1; }
 };
 
+/// Refuses, by support::InputError, leaves that n points cannot have, too many points, and a side tolerance that is
+/// none; wrong_weights: what is to be said of their number, empty where that is right.
+void check_orb_options(const OrbOptions& options, std::uint64_t n, const std::string& wrong_weights);
+
 /// Smallest box around n > 0 points. support::InputError with the index (from `first`) of the first point that has a
 /// coordinate which is NaN or infinite. Threads; the result does not depend on them.
 template <class T, int Dim>
 OrbBox<T, Dim> checked_bounding_box(const T* coordinates, std::uint64_t n, std::uint64_t first, int threads);
+
+namespace detail {
+
+/// Exactly n elements; memory that suffices is kept, for its pages have been touched.
+template <class V>
+void fit(support::PageBuffer<V>& buffer, std::size_t n) {
+  buffer.grow(n);
+  buffer.truncate(n);
+}
+
+}  // namespace detail
 
 // The methods. Each fills tree, labels, permutation, points and levels of `result`, whose tree is made and whose
 // buffers have their sizes.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "partitioners/orb/distributed_check.hpp"
 #include "partitioners/orb/distributed_plan.hpp"
 #include "partitioners/orb/gpus/local.hpp"
-#include "partitioners/orb/tree.hpp"
 #include "partitioners/weights.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_link.hpp"
@@ -96,8 +94,8 @@ struct OrbGpus<T, Dim>::Impl {
     times.check_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     first = all.first;
     here = n;
-    exponent = options.weighted ? fixed_point_shift(all.n, all.largest, kOrbWeightBits) : 0;
-    tree = make_orb_tree<T, Dim>(options.leaves, all.box, all.n, all.n, std::ldexp(1.0, -exponent));
+    exponent = all.exponent;
+    tree = all.tree(options.leaves);
     if (comm.size() == 1) {
       run_alone(points, weights);
     } else {

@@ -5,7 +5,7 @@
 #include "partitioners/orb/gpus/kernels.cuh"
 #include "partitioners/orb/gpus/local.hpp"
 #include "partitioners/orb/gpus/pack.cuh"
-#include "partitioners/orb/gpus/search_impl.cuh"
+#include "partitioners/orb/gpus/search.cuh"
 
 namespace amrbench::partitioners::gpu {
 

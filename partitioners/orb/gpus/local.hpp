@@ -4,8 +4,8 @@
 // The host decides together with the other ranks, from small numbers: samples, sums of bins, the last few points beside
 // a cut. Everything that goes over points is done here: walk them down the guessed levels, list those in brackets, add
 // up histograms of the lists for the ranks' sums, send entries on by the exact cuts, pack the points for the ranks that
-// own them. Files: gpus/kernels.cuh (checks, sample, walk), _search.cuh and _search_impl.cuh (lists and
-// cuts), _pack.cuh (the move).
+// own them. Files: gpus/kernels.cuh (checks, sample, walk), gpus/search.cuh (lists and
+// cuts), gpus/pack.cuh (the move).
 //
 // Bytes a point of 12, where one round suffices: walk 12 + 1; list of the points in brackets 1 a level, and some 60 for
 // each of them (a few in a hundred); pack 1, then 13 + 12, 4 more where numbers go with the points. Weights add 8 to
