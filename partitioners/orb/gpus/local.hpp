@@ -7,10 +7,11 @@
 // own them. Files: gpus/kernels.cuh (checks, sample, walk), gpus/search.cuh (lists and
 // cuts), gpus/pack.cuh (the move).
 //
-// Bytes a point of 12, where one round suffices: walk 12 + 1; list of the points in brackets 1 a level, and some 60 for
-// each of them (a few in a hundred); pack 1, then 13 + 12, 4 more where numbers go with the points. Weights add 8 to
-// each: once to be added up, in the walk, and in the pack with what is read and what is written. Nothing is read by the
-// host but samples, sums of bins, and the last few points beside a cut.
+// Bytes a point of 12, where one round suffices: walk 12 + 1; list of the points in brackets 1 a level, and some 150
+// for each of them (a few in a hundred), which is read by its position three times; pack 1, then 13 + 12, 4 more where
+// numbers go with the points. Weights add 8 to each: once to be added up, in the walk, and in the pack with what is
+// read and what is written. Nothing is read by the host but samples, sums of bins, and the last few points beside a
+// cut.
 #include <cstdint>
 #include <memory>
 #include <span>
