@@ -10,7 +10,7 @@
 namespace amrbench::partitioners::gpu {
 
 /// Candidates that are ordered by comparisons.
-constexpr std::uint32_t kFewCandidates = 512;
+constexpr std::uint32_t kFewCandidates = 128;
 
 /// They, in shared memory.
 template <class T, int Dim>

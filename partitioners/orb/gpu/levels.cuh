@@ -217,40 +217,32 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {
   constexpr unsigned kMine = kLevelBins / kCutThreads;
-  __shared__ std::uint32_t counts[kCutThreads];
-  __shared__ std::uint64_t weights[kCutThreads];
+  __shared__ CountAndWeight sums[kCutThreads / 32];
   LevelCell<T, Dim>& cell = cells[blockIdx.x];
   if (cell.state != SearchState::narrowing) return;
   std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
   std::uint64_t* const bin_sums =
       bin_weights != nullptr ? bin_weights + std::uint64_t{blockIdx.x} * kLevelBins : nullptr;
-  std::uint32_t count = 0;
-  std::uint64_t weight = 0;
-  for (unsigned b = threadIdx.x * kMine; b < (threadIdx.x + 1) * kMine; ++b) {
-    count += bins[b];
-    if (bin_sums != nullptr) weight += bin_sums[b];
-  }
-  counts[threadIdx.x] = count;
-  weights[threadIdx.x] = weight;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    std::uint32_t before = cell.before;
-    std::uint64_t weight_before = cell.weight_before;
-    unsigned t = 0;
-    for (; t + 1 < kCutThreads; ++t) {
-      if (cell.search.reached(before + counts[t], weight_before + weights[t])) break;
-      before += counts[t];
-      weight_before += weights[t];
+  const Bins all{bins, bin_sums};
+  CountAndWeight sum{0, 0};
+  for (unsigned b = threadIdx.x * kMine; b < (threadIdx.x + 1) * kMine; ++b) sum += all[b];
+  const WeightSearch search = cell.search;
+  CountAndWeight behind = sum_up_to(sum, sums);
+  behind += {cell.before, cell.weight_before};
+  CountAndWeight at = behind;
+  at -= sum;
+  __syncthreads();  // before one thread changes the cell
+  const bool before = threadIdx.x > 0 && search.reached(at.count, at.weight);
+  if (!before && (threadIdx.x + 1 == kCutThreads || search.reached(behind.count, behind.weight))) {
+    unsigned b = threadIdx.x * kMine;
+    for (; b + 1 < (threadIdx.x + 1) * kMine; ++b) {
+      CountAndWeight more = at;
+      more += all[b];
+      if (search.reached(more.count, more.weight)) break;
+      at = more;
     }
-    unsigned b = t * kMine;
-    for (; b + 1 < (t + 1) * kMine; ++b) {
-      const std::uint64_t more = bin_sums != nullptr ? bin_sums[b] : 0;
-      if (cell.search.reached(before + bins[b], weight_before + more)) break;
-      before += bins[b];
-      weight_before += more;
-    }
-    cell.before = before;
-    cell.weight_before = weight_before;
+    cell.before = at.count;
+    cell.weight_before = at.weight;
     narrow(cell, b, bins[b]);
   }
   __syncthreads();

@@ -1,4 +1,5 @@
-#include <cub/device/device_radix_sort.cuh>
+#include <algorithm>
+#include <cub/device/device_merge_sort.cuh>
 
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpu/wide/quantiles.cuh"
@@ -11,59 +12,40 @@ namespace {
 using support::cuda_check;
 using support::cuda_check_launch;
 
-constexpr unsigned kSampleBlocks = kQuantileSample / 256;
+/// By axis, then by coordinate.
+template <class T>
+struct Before {
+  __device__ bool operator()(const SampledCoordinate<T>& p, const SampledCoordinate<T>& q) const {
+    return p.axis != q.axis ? p.axis < q.axis : p.x < q.x;
+  }
+};
 
 }  // namespace
 
 template <class T, int Dim>
-bool Quantiles<T, Dim>::available() {
-  return has_shared(kSpreadShared<T, Dim>);
-}
-
-/// The sample in rule 1's order along each axis: stable sorts, the last of the coordinates first.
-template <class T, int Dim>
-void Quantiles<T, Dim>::sort() {
-  using Key = std::conditional_t<sizeof(T) == sizeof(float), std::uint32_t, std::uint64_t>;
+void Quantiles<T, Dim>::spread(const T* points, std::uint64_t n, T* fractions, StratifiedSample sample) {
   const cudaStream_t stream = stream_.get();
-  for (int k = 0; k < 2; ++k) {
-    keys_[k].resize_discard(kQuantileSample);
-    order_[k].resize_discard(kQuantileSample);
-  }
-  cub::DoubleBuffer<Key> keys(reinterpret_cast<Key*>(keys_[0].data()), reinterpret_cast<Key*>(keys_[1].data()));
-  cub::DoubleBuffer<std::uint32_t> order(order_[0].data(), order_[1].data());
-  constexpr int kBits = 8 * static_cast<int>(sizeof(Key));
-  const auto sort_pairs = [&](void* room, std::size_t& bytes) {
-    cuda_check(cub::DeviceRadixSort::SortPairs(room, bytes, keys, order, kQuantileSample, 0, kBits, stream),
-               "DeviceRadixSort");
+  sorted_.resize_discard(std::size_t{kQuantileSample} * Dim);
+  quantile_sample_kernel<T, Dim><<<kQuantileSample / 256, 256, 0, stream>>>(points, n, sorted_.data());
+  cuda_check_launch("quantile_sample_kernel");
+  const auto sort = [&](void* room, std::size_t& bytes) {
+    cuda_check(cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, Before<T>{}, stream),
+               "DeviceMergeSort");
   };
   std::size_t bytes = 0;
-  sort_pairs(nullptr, bytes);
+  sort(nullptr, bytes);
   temporary_.resize_discard(bytes);
-  for (int axis = 0; axis < Dim; ++axis) {
-    write_numbers(order.Current(), kQuantileSample, stream_);
-    for (int stage = Dim - 1; stage >= 0; --stage) {
-      quantile_keys_kernel<T, Dim><<<kSampleBlocks, 256, 0, stream>>>(
-          sample_.data(), order.Current(), axis_of_stage<T, Dim>(axis, stage), keys.Current());
-      cuda_check_launch("quantile_keys_kernel");
-      sort_pairs(temporary_.data(), bytes);
-    }
-    quantile_gather_kernel<T, Dim><<<kSampleBlocks, 256, 0, stream>>>(
-        sample_.data(), order.Current(), sorted_.data() + std::size_t{kQuantileSample} * axis);
-    cuda_check_launch("quantile_gather_kernel");
-  }
-}
-
-template <class T, int Dim>
-void Quantiles<T, Dim>::spread(const T* points, std::uint64_t n, T* fractions) {
-  const cudaStream_t stream = stream_.get();
-  sample_.resize_discard(kQuantileSample);
-  sorted_.resize_discard(std::size_t{kQuantileSample} * Dim);
-  quantile_sample_kernel<T, Dim><<<kSampleBlocks, 256, 0, stream>>>(points, n, sample_.data());
-  cuda_check_launch("quantile_sample_kernel");
-  sort();
+  sort(temporary_.data(), bytes);
+  const unsigned blocks = multiprocessors();
+  const std::uint64_t most = ((n - 1) / (kSpreadTile * blocks) + 1) * kSpreadTile;  // points of a block
+  sample.room = sample.size / blocks;
+  // Some room is left, for strata are rounded up and down.
+  sample.share = static_cast<float>(std::max(sample.room - 64.0, 1.0) / static_cast<double>(most));
+  if (sample.weights != nullptr) sample.share *= static_cast<float>(static_cast<double>(n) / sample.weight);
+  sample.share *= StratifiedSample::kOne;
   allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
   spread_kernel<T, Dim>
-      <<<multiprocessors(), kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), fractions);
+      <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);
   cuda_check_launch("spread_kernel");
 }
 

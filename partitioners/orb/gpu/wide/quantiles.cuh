@@ -6,130 +6,148 @@
 namespace amrbench::partitioners::gpu {
 
 constexpr int kSpreadThreads = 1024;
+/// Points that a block takes at a time.
+constexpr std::uint64_t kSpreadTile = std::uint64_t{kSpreadThreads} * 4;
+/// Where quantile k lies. A search looks at quantiles that are powers of two apart: they lie in different banks.
+__host__ __device__ constexpr std::uint32_t quantile_slot(std::uint32_t k) {
+  return k + k / 32 + k / 1024;
+}
 /// A quantile more than there are: the end of the last one's stretch.
+template <class T>
+constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
-constexpr std::size_t kSpreadShared = Dim*(kQuantiles<T> + 1) * (Dim * sizeof(T) + sizeof(std::uint32_t));
+constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(std::uint16_t));
 
-/// A point at random out of each of equal stretches, in ascending order of numbers; fewer points are taken repeatedly.
+/// The coordinates of a point at random out of each of equal stretches; fewer points are taken repeatedly.
 template <class T, int Dim>
-__global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, OrbPoint<T, Dim>* sample) {
+__global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, SampledCoordinate<T>* samples) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint64_t begin = i * n / kQuantileSample;
   const auto length = static_cast<std::uint32_t>((i + 1) * n / kQuantileSample - begin);
   const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
-  for (int a = 0; a < Dim; ++a) sample[i].x[a] = points[at * Dim + a];
-  sample[i].id = static_cast<std::uint32_t>(at);
+  for (std::uint32_t a = 0; a < Dim; ++a) samples[a * kQuantileSample + i] = {points[at * Dim + a], a};
 }
 
-template <class T, int Dim>
-__global__ void quantile_keys_kernel(const OrbPoint<T, Dim>* __restrict__ sample,
-                                     const std::uint32_t* __restrict__ order, int axis, OrderKey<T>* keys) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  keys[i] = order_key(sample[order[i]].x[axis]);
-}
-
-template <class T, int Dim>
-__global__ void quantile_gather_kernel(const OrbPoint<T, Dim>* __restrict__ sample,
-                                       const std::uint32_t* __restrict__ order, OrbPoint<T, Dim>* sorted) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  sorted[i] = sample[order[i]];
-}
-
-/// Where between a and b, in rule 1's order along the axis, p stands: 0 to 1; never falls along that order.
-template <int Axis, class T, int Dim>
-__device__ inline float share_between(const OrbPoint<T, Dim>& a, const OrbPoint<T, Dim>& b, const OrbPoint<T, Dim>& p) {
-#pragma unroll
-  for (int stage = 0; stage <= Dim; ++stage) {
-    const int axis = stage < Dim ? axis_of_stage<T, Dim>(Axis, stage) : 0;
-    const OrderKey<T> from = stage < Dim ? order_key(a.x[axis]) : OrderKey<T>{a.id};
-    const OrderKey<T> to = stage < Dim ? order_key(b.x[axis]) : OrderKey<T>{b.id};
-    const OrderKey<T> key = stage < Dim ? order_key(p.x[axis]) : OrderKey<T>{p.id};
-    if (key == from && from == to) continue;
-    if (key <= from) return 0;
-    if (key >= to) return 1;
-    return __fdiv_rn(static_cast<float>(key - from), static_cast<float>(to - from));
-  }
-  return 0;
-}
-
-/// An axis' quantiles in shared memory.
+/// Quantiles in shared memory.
 template <class T, int Dim>
 struct SharedQuantiles {
-  static constexpr std::uint32_t kStride = kQuantiles<T> + 1;
-  T* x;  ///< [axis][kStride]
-  std::uint32_t* id;
+  static constexpr std::uint32_t kCount = kQuantiles<T>, kStride = kQuantileSlots<T>;
+  T* x;                  ///< [axis][slot]
+  std::uint16_t* first;  ///< of each quantile the first one that is equal
 
-  __device__ SharedQuantiles(unsigned char* memory, int axis)
-      : x(reinterpret_cast<T*>(memory) + axis * Dim * kStride),
-        id(reinterpret_cast<std::uint32_t*>(memory + Dim * Dim * kStride * sizeof(T)) + axis * kStride) {}
-  __device__ void load(const OrbPoint<T, Dim>* along) const {
-    for (std::uint32_t k = threadIdx.x; k < kStride; k += kSpreadThreads) {
-      const OrbPoint<T, Dim> p = along[min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U)];
-      for (int a = 0; a < Dim; ++a) x[a * kStride + k] = p.x[a];
-      id[k] = p.id;
-    }
+  __device__ explicit SharedQuantiles(unsigned char* memory)
+      : x(reinterpret_cast<T*>(memory)), first(reinterpret_cast<std::uint16_t*>(memory + Dim * kStride * sizeof(T))) {}
+  __device__ void load(const SampledCoordinate<T>* sorted) const {
+    for (std::uint32_t axis = 0; axis < Dim; ++axis)
+      for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads) {
+        const std::uint32_t at = min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U);
+        x[axis * kStride + quantile_slot(k)] = sorted[axis * kQuantileSample + at].x;
+      }
+    __syncthreads();
+    for (std::uint32_t axis = 0; axis < Dim; ++axis)
+      for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
+        const T* const along = x + axis * kStride;
+        std::uint32_t low = 0;  // how many are below
+        for (std::uint32_t step = kCount / 2; step > 0; step /= 2)
+          if (along[quantile_slot(low + step - 1)] < along[quantile_slot(k)]) low += step;
+        first[axis * kStride + quantile_slot(k)] = static_cast<std::uint16_t>(low);
+      }
   }
-  [[nodiscard]] __device__ OrbPoint<T, Dim> get(std::uint32_t k) const {
-    OrbPoint<T, Dim> p;
+  /// Where a coordinate stands among the quantiles: the stretch from `begin` on of that width.
+  __device__ void find(T p, int axis, float& begin, float& width) const {
+    const T* const along = x + axis * kStride;
+    std::uint32_t k = 0;
+    std::uint32_t slot = 0;  // of k; steps have other bits than k, so slots add up, too
 #pragma unroll
-    for (int a = 0; a < Dim; ++a) p.x[a] = x[a * kStride + k];
-    p.id = id[k];
-    return p;
-  }
-  /// Does quantile k stand at or before p? What comes after the first coordinate is read only where that is equal.
-  template <int Axis>
-  [[nodiscard]] __device__ bool not_after(std::uint32_t k, const OrbPoint<T, Dim>& p) const {
-#pragma unroll
-    for (int stage = 0; stage < Dim; ++stage) {
-      const int axis = axis_of_stage<T, Dim>(Axis, stage);
-      const T here = x[axis * kStride + k];
-      if (here != p.x[axis]) return here < p.x[axis];
+    for (std::uint32_t step = kCount / 2; step > 0; step /= 2) {
+      const bool further = along[slot + quantile_slot(step)] <= p;
+      k += further ? step : 0U;
+      slot += further ? quantile_slot(step) : 0U;
     }
-    return id[k] <= p.id;
+    const OrderKey<T> key = order_key(p);
+    const OrderKey<T> from = order_key(along[slot]);
+    const OrderKey<T> to = order_key(along[quantile_slot(k + 1)]);
+    const std::uint32_t same = first[axis * kStride + slot];
+    const float share = __fdividef(static_cast<float>(key - from), static_cast<float>(to - from));
+    const float between = key <= from ? 0.0F : key >= to ? 1.0F : fminf(share, 1.0F);
+    begin = key == from ? static_cast<float>(same) : static_cast<float>(k) + between;
+    width = key == from ? static_cast<float>(k - same) : 0.0F;
+  }
+  /// p: a point's coordinates, then its fractions. number: its number's share of all.
+  __device__ void fractions(T (&p)[Dim], float number) const {
+    float begin[Dim], width[Dim];
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) find(p[a], a, begin[a], width[a]);
+#pragma unroll
+    for (int axis = 0; axis < Dim; ++axis) {
+      float fraction = number;
+#pragma unroll
+      for (int stage = Dim - 1; stage >= 0; --stage) {
+        const int a = axis_of_stage<T, Dim>(axis, stage);
+        fraction = __fmaf_rn(width[a], fraction, begin[a]) * (1.0F / kCount);
+      }
+      p[axis] = fraction;
+    }
   }
 };
 
-/// The fraction of p on the axis.
-template <int Axis, class T, int Dim>
-__device__ inline T fraction_on(unsigned char* memory, const OrbPoint<T, Dim>& p) {
-  constexpr std::uint32_t kCount = kQuantiles<T>;
-  const SharedQuantiles<T, Dim> quantiles(memory, Axis);
-  std::uint32_t k = 0;
-#pragma unroll 1
-  for (std::uint32_t step = kCount / 2; step > 0; step /= 2)
-    if (quantiles.template not_after<Axis>(k + step, p)) k += step;
-  const float share = share_between<Axis>(quantiles.get(k), quantiles.get(k + 1), p);
-  return (static_cast<float>(k) + share) * (1.0F / kCount);
+/// Takes a point of these fractions where it is the turn of its stratum, whose shares the block counts; one of a
+/// large share more than once. taken: of the block's room. here: there is a point. All threads of the warp call.
+template <class T, int Dim>
+__device__ inline void take_for_sample(const StratifiedSample& sample, std::uint64_t weight, bool here,
+                                       const T (&x)[Dim], std::uint32_t* shares, std::uint32_t* taken) {
+  float c[Dim];
+  as_floats(x, c);
+  const float at = on_axis<Dim>(c, static_cast<std::uint32_t>(sample.axis)) * StratifiedSample::kStrata;
+  const std::uint32_t stratum =
+      here ? min(static_cast<std::uint32_t>(at), StratifiedSample::kStrata - 1U) : StratifiedSample::kStrata;
+  auto share = static_cast<std::uint32_t>(sample.share + 0.5F);
+  std::uint32_t before = 0;
+  if (sample.weights != nullptr) {
+    share = here ? __float2uint_rn(static_cast<float>(weight) * sample.share) : 0U;
+    before = atomicAdd(&shares[stratum], share);
+  } else {
+    const unsigned same = __match_any_sync(kFull, stratum);  // neighbours often are of one
+    const auto lower = static_cast<unsigned>(__popc(same & ((1U << (threadIdx.x & 31U)) - 1U)));
+    if (lower == 0) before = atomicAdd(&shares[stratum], share * static_cast<unsigned>(__popc(same)));
+    before = __shfl_sync(kFull, before, __ffs(static_cast<int>(same)) - 1) + share * lower;
+  }
+  std::uint32_t copies = (before + share) / StratifiedSample::kOne - before / StratifiedSample::kOne;
+  if (!here || copies == 0) return;
+  for (std::uint32_t place = atomicAdd(taken, copies); copies > 0 && place < sample.room; ++place, --copies) {
+    const std::uint32_t to = blockIdx.x * sample.room + place;
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) sample.points[std::uint64_t{to} * Dim + a] = c[a];
+    sample.nodes[to] = 1;
+  }
 }
 
 /// Fractions of all points. Blocks stay, one a multiprocessor. Bytes a point: 24 of 12.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSpreadThreads, 1)
     spread_kernel(const T* __restrict__ points, std::uint64_t n, const QuantileTable<T, Dim> table,
-                  T* __restrict__ fractions) {
+                  const StratifiedSample sample, T* __restrict__ fractions) {
   extern __shared__ __align__(16) unsigned char memory[];
-  for (int a = 0; a < Dim; ++a)
-    SharedQuantiles<T, Dim>(memory, a).load(table.sorted + std::uint64_t{kQuantileSample} * a);
+  __shared__ std::uint32_t shares[StratifiedSample::kStrata + 1], taken;
+  const SharedQuantiles<T, Dim> quantiles(memory);
+  quantiles.load(table.sorted);
+  for (std::uint32_t k = threadIdx.x; k < StratifiedSample::kStrata; k += kSpreadThreads)  // begins at random
+    shares[k] = static_cast<std::uint32_t>(support::splitmix64(blockIdx.x * StratifiedSample::kStrata + k)) %
+                StratifiedSample::kOne;
+  if (threadIdx.x == 0) taken = 0;
   __syncthreads();
-  constexpr std::uint64_t kBlock = std::uint64_t{kSpreadThreads} * 4;
-  for (std::uint64_t begin = blockIdx.x * kBlock; begin < n; begin += gridDim.x * kBlock) {
+  const float step = 1.0F / static_cast<float>(n);
+  for (std::uint64_t begin = blockIdx.x * kSpreadTile; begin < n; begin += gridDim.x * kSpreadTile) {
     const std::uint64_t i = begin + threadIdx.x * std::uint64_t{4};
-    if (i >= n) continue;
     T x[4][Dim];
     load_four<T, Dim>(points, i, n, x);
+    std::uint64_t weight[4][1];
+    if (sample.weights != nullptr) load_four<std::uint64_t, 1>(sample.weights, i, n, weight);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      OrbPoint<T, Dim> p;
+    for (int j = 0; j < 4; ++j) quantiles.fractions(x[j], static_cast<float>(static_cast<std::uint32_t>(i) + j) * step);
 #pragma unroll
-      for (int a = 0; a < Dim; ++a) p.x[a] = x[j][a];
-      p.id = static_cast<std::uint32_t>(i + j);
-      x[j][0] = fraction_on<0>(memory, p);
-      x[j][1] = fraction_on<1>(memory, p);
-      if constexpr (Dim == 3) x[j][Dim - 1] = fraction_on<Dim - 1>(memory, p);
-    }
-    for (int j = 0; j < 4 && i + j < n; ++j)
-#pragma unroll
-      for (int a = 0; a < Dim; ++a) fractions[(i + j) * Dim + a] = x[j][a];
+    for (int j = 0; j < 4; ++j) take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken);
+    store_four<T, Dim>(fractions, i, n, x);
   }
 }
 

@@ -3,23 +3,30 @@
 // meet its brackets. Internal to OrbGpu.
 //
 // In:  points, however they lie. Out: for each point and axis a fraction in [0, 1].
-// The idea. A fraction says what part of all points stands before the point in rule 1's order along the axis, which is
-// that of its coordinate, then of the others, then of its number. So fractions are spread evenly, and points with equal
-// coordinates have different ones. A sample is sorted along each axis; some of its points, the quantiles, lie in shared
-// memory, and a binary search finds the last one at or before a point. Between two quantiles a fraction rises in
-// proportion to the first of the coordinates in which they differ. Where a sample shows that this is far from the share
-// of points, the search goes on over the sample. Fractions never fall along rule 1's order, which is all that exact
-// cuts need.
+// The idea. A fraction says about what part of all points stands before the point in rule 1's order along the axis,
+// which is that of its coordinate, then of the others, then of its number. A sample's coordinates are sorted along each
+// axis; some of them, the quantiles, lie in shared memory, and a binary search finds the last one at or before a
+// point's. Between two quantiles the share rises in proportion to the coordinate. A coordinate that several quantiles
+// have, as many points have it, has the stretch from the first to the last of them, and where its points stand in there
+// is what the share on the next axis says, and at last their number. Fractions never fall along rule 1's order, which
+// is all that exact cuts need.
 #include "partitioners/orb/gpu/wide/wide.cuh"
 #include "partitioners/orb/rules.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
 
-/// Points of the sample, and how many of them are quantiles. Those of all axes fit into shared memory.
-constexpr std::uint32_t kQuantileSample = 1U << 18U;
+/// Points of the sample, and how many of their coordinates along an axis are quantiles.
+constexpr std::uint32_t kQuantileSample = 1U << 15U;
 template <class T>
 constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
+
+/// A coordinate of the sample.
+template <class T>
+struct SampledCoordinate {
+  T x;
+  std::uint32_t axis;
+};
 
 /// What tells fractions from points, and coordinates from fractions. sorted null: fractions are the coordinates
 /// themselves.
@@ -27,38 +34,48 @@ template <class T, int Dim>
 struct QuantileTable {
   static constexpr std::uint32_t kCount = kQuantiles<T>;
   static constexpr std::uint32_t kEach = kQuantileSample / kCount;
-  const OrbPoint<T, Dim>* sorted = nullptr;  ///< [axis][kQuantileSample]; id: the point's number
+  const SampledCoordinate<T>* sorted = nullptr;  ///< [axis][kQuantileSample]
 
   /// The coordinate at a fraction.
-  __device__ T coordinate(float fraction, int axis) const {
+  [[nodiscard]] __device__ T coordinate(float fraction, int axis) const {
     if (sorted == nullptr) return static_cast<T>(fraction);
     const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
     const float at = fraction * static_cast<float>(kCount);
     const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
-    const auto from = order_key(along[k * kEach].x[axis]);
-    const auto to = order_key(along[min((k + 1) * kEach, kQuantileSample - 1U)].x[axis]);
+    const auto from = order_key(along[k * kEach].x);
+    const auto to = order_key(along[min((k + 1) * kEach, kQuantileSample - 1U)].x);
     const double share = static_cast<double>(at - static_cast<float>(k));
     return key_coordinate(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
   }
+};
+
+/// Where a sample of the fractions goes that has of each of kStrata stretches along an axis as large a share as of the
+/// others, but for a point a thread block. Where axes go together, errors of all cuts above a cell are errors of its
+/// own cut, and those of such a sample are small at all levels.
+struct StratifiedSample {
+  static constexpr std::uint32_t kStrata = 512;
+  static constexpr std::uint32_t kOne = 1U << 12U;  ///< shares of points of the sample are multiples of its inverse
+  float* points = nullptr;                          ///< Dim values each
+  std::uint16_t* nodes = nullptr;                   ///< 0; 1 where there is a point afterwards
+  std::uint32_t size = 0;
+  int axis = 0;
+  const std::uint64_t* weights = nullptr;  ///< of the points; null: each stands for as many as the others
+  std::uint64_t weight = 0;                ///< of all
+  std::uint32_t room = 0;                  ///< of a thread block; set by Quantiles, as what follows
+  float share = 0;                         ///< of a point, or of a weight of 1, in parts of kOne
 };
 
 template <class T, int Dim>
 class Quantiles {
  public:
   explicit Quantiles(const support::CudaStream& stream) : stream_(stream) {}
-  /// Has the device the shared memory for quantiles? Those of compute capability 9.0 have.
-  [[nodiscard]] static bool available();
-  /// Fractions of n points, Dim values each. Both aligned to 16 bytes.
-  void spread(const T* points, std::uint64_t n, T* fractions);
+  /// Fractions of n points, Dim values each. Both aligned to 16 bytes. sample: taken on the way.
+  void spread(const T* points, std::uint64_t n, T* fractions, StratifiedSample sample);
   [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data()}; }
 
  private:
-  void sort();
-
   const support::CudaStream& stream_;
-  support::DeviceBuffer<OrbPoint<T, Dim>> sample_, sorted_;
-  support::DeviceBuffer<std::uint64_t> keys_[2];
-  support::DeviceBuffer<std::uint32_t> order_[2];
+  support::DeviceBuffer<SampledCoordinate<T>> sorted_;
   support::DeviceBuffer<unsigned char> temporary_;
 };
 

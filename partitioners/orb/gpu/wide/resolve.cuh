@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kCutThreads)
   node.before = found.before.count;
   node.weight_before = found.before.weight;
   node.active = 1;
-  cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], level), static_cast<std::uint16_t>(found.first),
+  cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], lists.gap(v), level), static_cast<std::uint16_t>(found.first),
              static_cast<std::uint16_t>(found.last), 1U};
 }
 
@@ -136,12 +136,14 @@ struct RouteTurn {
 /// The child to which an entry of node v goes. 0: the node is not cut, or the entry is a hole, or a candidate, which is
 /// noted.
 template <class T, int Dim>
-__device__ inline std::uint32_t route_child(const RouteMemory& s, int level, const float (&c)[Dim], std::uint32_t v,
-                                            std::uint32_t at, Node<T, Dim>* nodes, std::uint32_t* candidates) {
+__device__ inline std::uint32_t route_child(const WideLists<T, Dim>& lists, const RouteMemory& s, int level,
+                                            const float (&c)[Dim], std::uint32_t v, std::uint32_t at,
+                                            Node<T, Dim>* nodes, std::uint32_t* candidates) {
   const std::uint32_t k = v & ((1U << static_cast<unsigned>(level)) - 1U);  // of the level's nodes
   const WideCut cut = s.cuts[k];
   if (v == 0 || cut.active == 0U) return 0;
-  const std::uint32_t bin = wide_bin(on_axis<Dim>(c, __float_as_uint(cut.low)), cut.low, cut.scale, level);
+  const std::uint32_t bin =
+      wide_bin(lists.gap(v).close(on_axis<Dim>(c, __float_as_uint(cut.low))), cut.low, cut.scale, level);
   if (bin < cut.first_bin) return 2 * v;
   if (bin > cut.last_bin) return 2 * v + 1;
   candidates[atomicAdd(&nodes[v].candidates_next, 1U)] = at;
@@ -295,7 +297,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     std::uint32_t to[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j)
-      to[j] = route_child<T, Dim>(s, level, c[j], node[j], mine + j * 32, nodes, candidates);
+      to[j] = route_child<T, Dim>(lists, s, level, c[j], node[j], mine + j * 32, nodes, candidates);
     if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {

@@ -54,6 +54,7 @@ WideSample<T, Dim>::WideSample(std::uint64_t n, const OrbGpuOptions& options, co
   groups_.resize_discard(1);
   bins_.resize_discard(kGuessBins);
   table_.resize_discard(kWideInner);
+  gaps_.resize_discard(kWideInner);
   splits_.resize_discard(kWideNodes);
   guesses_.resize_discard(kWideNodes);
   ranges_.resize_discard(kWideInner / 2);
@@ -75,6 +76,14 @@ void WideSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves, 
       box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data(),
       ranges_.data());
   cuda_check_launch("wide_start_kernel");
+}
+
+template <class T, int Dim>
+StratifiedSample WideSample<T, Dim>::stratified(const OrbBox<T, Dim>& box, const std::uint64_t* weights,
+                                                std::uint64_t weight) {
+  at_ = 0;
+  cuda_check(cudaMemsetAsync(nodes(), 0, nodes_[0].size() * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
+  return {points(), nodes(), size_, cut_axis(box, side_tolerance_), weight > 0 ? weights : nullptr, weight};
 }
 
 template <class T, int Dim>
@@ -142,18 +151,28 @@ void WideSample<T, Dim>::narrow(int level) {
 
 template <class T, int Dim>
 void WideSample<T, Dim>::guess(int first_level, float sigmas) {
-  const bool by_quantiles = quantiles_.sorted != nullptr;
+  const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
   for (int level = first_level; level < levels_; ++level) {
+    if (fresh && level == 2) {  // with a level under way meanwhile
+      root_met_came_.synchronize();
+      if (host_met_[0] > share_met(0, sigmas) * size_) return;
+    }
     // Cells from the groups' level on that are cut once more keep their points in their groups; others do not.
     if (grouped_ && level == kGroupLevel && first_level < kGroupLevel) sort();
-    if (by_quantiles && level > 0) narrow(level);
+    // Cells that are cut once more need their ranges; else bins suffice for ranges that are too wide by a few cuts.
+    const bool narrows = first_level > 0 || (level >= kGroupLevel && (level % 2 == 0 || level + 1 == levels_));
+    if (by_quantiles && narrows) narrow(level);
     count(level);
     // Else serves() says so.
     const auto most = by_quantiles ? static_cast<float>(share_met(level, sigmas)) : 1.0F;
     wide_guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
         level, sigmas, most, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
-        met_.data());
+        by_quantiles ? gaps_.data() : nullptr, met_.data());
     cuda_check_launch("wide_guess_kernel");
+    if (fresh && level == 0) {
+      support::copy_to_host(host_met_.data(), met_.data(), 1, stream_);
+      root_met_came_.record(stream_);
+    }
   }
 }
 

@@ -371,17 +371,40 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
     splits[child] = counted_split(guesses[child], level + 1);
 }
 
+/// The longest run of empty bins between others from `first` to `last`, in shared memory: its length above 32 bits, and
+/// where it begins. bins: a thread has `mine` of them. Called by a block, after a barrier; a barrier must follow.
+__device__ inline void find_gap(const std::uint32_t* bins, std::uint32_t mine, std::uint32_t first, std::uint32_t last,
+                                unsigned long long* longest) {
+  __shared__ std::uint32_t ends[kGuessThreads];  // behind the last bin of each thread with points, or 0
+  const std::uint32_t from = max(threadIdx.x * mine, first);
+  const std::uint32_t to = min((threadIdx.x + 1) * mine, last + 1);
+  std::uint32_t end = 0;
+  for (std::uint32_t b = from; b < to; ++b) end = bins[b] > 0 ? b + 1 : end;
+  ends[threadIdx.x] = end;
+  if (threadIdx.x == 0) *longest = 0;
+  __syncthreads();
+  if (end == 0) return;
+  std::uint32_t before = 0;
+  for (std::uint32_t t = threadIdx.x; t > 0 && before == 0 && t * mine > first; --t) before = ends[t - 1];
+  for (std::uint32_t b = from; b < end; ++b) {
+    if (bins[b] == 0) continue;
+    if (before > 0 && b > before) atomicMax(longest, static_cast<unsigned long long>(b - before) << 32U | before);
+    before = b + 1;
+  }
+}
+
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
 /// level, how many of the sample's points are in brackets. A node more than whose share `most` of points would meet its
-/// bracket is left to a later round.
+/// bracket is left to a later round. gaps: null where they are not wanted.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     wide_guess_kernel(int level, float sigmas, float most, double side_tolerance, const QuantileTable<T, Dim> quantiles,
-                      std::uint32_t* bins, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
+                      std::uint32_t* bins, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table, WideGap* gaps,
                       std::uint32_t* met) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
   __shared__ std::uint32_t shared_size;
   __shared__ GuessBins at;
+  __shared__ unsigned long long gap;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   const WideGuess<T, Dim>& guess = guesses[v];
   if ((splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
@@ -434,9 +457,18 @@ __global__ void __launch_bounds__(kGuessThreads)
   find(cut, at.cut, &at.within, nullptr, nullptr);
   if (!high_open) find(cut + reach, at.high, nullptr, nullptr, &at.ends);
   __syncthreads();
+  if (gaps != nullptr) {
+    find_gap(all, mine, low_open ? 0U : at.low, high_open ? n - 1 : at.high, &gap);
+    __syncthreads();
+  }
   clear_bins();
   if (threadIdx.x != 0 || static_cast<float>(at.ends - at.begins) > most * static_cast<float>(size)) return;
   atomicAdd(&met[level], at.ends - at.begins);
+  if (gaps != nullptr) {
+    const float bin = splits[v].scale > 0.0F ? 1.0F / splits[v].scale : 0.0F;
+    gaps[v] = {splits[v].low + static_cast<float>(static_cast<std::uint32_t>(gap)) * bin,
+               static_cast<float>(gap >> 32U) * bin};
+  }
   write_guess(v, level, at, low_open, high_open, side_tolerance, quantiles, guesses, splits, table);
 }
 

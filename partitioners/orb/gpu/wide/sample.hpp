@@ -46,13 +46,17 @@ class WideSample {
   void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles,
              const UnitWeights& weights);
   /// A point out of each of equal stretches, or out of each of equal parts of the weight.
-  void take(const T* points) { take(points, nullptr, nullptr); }
+  void take(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr);
+  /// Room for a sample that fractions are taken for as they are made, in place of take().
+  [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box, const std::uint64_t* weights,
+                                            std::uint64_t weight);
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
   /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
   /// place, the errors of all cuts above are errors of the next one. start: for each node the cell above it that is cut
   /// once more, or 0.
   void restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start, int first_level);
-  /// Brackets of the nodes from a level on; half-width in standard deviations.
+  /// Brackets of the nodes from a level on; half-width in standard deviations. It ends early where the root's bracket
+  /// says that serves() will be false.
   void guess(int first_level, float sigmas);
   /// After guess(0): do no more of the points meet brackets at any level than share_met() says? Waits.
   [[nodiscard]] bool serves(float sigmas);
@@ -63,11 +67,11 @@ class WideSample {
   [[nodiscard]] float* points() { return points_[at_].data(); }           ///< Dim values each
   [[nodiscard]] std::uint16_t* nodes() { return nodes_[at_].data(); }     ///< of each point; 1 at first
   [[nodiscard]] float2* table() { return table_.data(); }                 ///< as in WideLists
+  [[nodiscard]] WideGap* gaps() { return gaps_.data(); }                  ///< as in WideLists
   [[nodiscard]] WideSplit* splits() { return splits_.data(); }            ///< [node]
   [[nodiscard]] WideGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
 
  private:
-  void take(const T* points, const std::uint16_t* codes, const std::uint16_t* start);
   void sort();
   void narrow(int level);
   void count(int level);
@@ -88,7 +92,9 @@ class WideSample {
   support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
   support::DeviceBuffer<std::uint32_t> met_;   ///< as in wide_guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
+  support::CudaEvent root_met_came_;
   support::DeviceBuffer<float2> table_;
+  support::DeviceBuffer<WideGap> gaps_;
   support::DeviceBuffer<WideSplit> splits_;
   support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
   support::DeviceBuffer<uint2> ranges_;  ///< of a level's nodes while fractions are counted, else empty

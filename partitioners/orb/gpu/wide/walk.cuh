@@ -42,28 +42,51 @@ struct WideQueue {
   }
 };
 
+template <class T, int Dim>
+union FourOf {
+  uint4 words[4 * Dim * sizeof(T) / sizeof(uint4)];
+  T x[4][Dim];
+};
+
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
 template <class T, int Dim>
 __device__ inline void load_four(const T* __restrict__ points, std::uint64_t first, std::uint64_t n, T (&x)[4][Dim]) {
   if (first + 4 <= n) {
-    constexpr int kWords = static_cast<int>(4 * Dim * sizeof(T) / sizeof(uint4));
-    union {
-      uint4 words[kWords];
-      T values[4][Dim];
-    } loaded;
+    FourOf<T, Dim> loaded;
     const auto* from = reinterpret_cast<const uint4*>(points + first * Dim);
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) loaded.words[w] = __ldg(from + w);
+    for (uint4& word : loaded.words) word = __ldg(from++);
 #pragma unroll
     for (int j = 0; j < 4; ++j)
 #pragma unroll
-      for (int a = 0; a < Dim; ++a) x[j][a] = loaded.values[j][a];
+      for (int a = 0; a < Dim; ++a) x[j][a] = loaded.x[j][a];
     return;
   }
 #pragma unroll
   for (int j = 0; j < 4; ++j)
 #pragma unroll
     for (int a = 0; a < Dim; ++a) x[j][a] = first + j < n ? points[(first + j) * Dim + a] : T(0);
+}
+
+/// Their counterpart.
+template <class T, int Dim>
+__device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::uint64_t n, const T (&x)[4][Dim]) {
+  if (first + 4 <= n) {
+    FourOf<T, Dim> stored;
+    auto* out = reinterpret_cast<uint4*>(to + first * Dim);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+#pragma unroll
+      for (int a = 0; a < Dim; ++a) stored.x[j][a] = x[j][a];
+#pragma unroll
+    for (const uint4& word : stored.words) *out++ = word;
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int a = 0; a < Dim; ++a)
+      if (first + j < n) to[(first + j) * Dim + a] = x[j][a];
 }
 
 /// Shared memory of wide_classify_kernel. Where its parts begin does not depend on the number of levels, so that

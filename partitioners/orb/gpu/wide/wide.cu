@@ -28,6 +28,8 @@ constexpr int kAgain = 6;
 /// are for cells whose axis was guessed wrong, for which width does not matter.
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
+/// Each time must leave at most this part of the points and of the levels below them.
+constexpr double kStuck = 0.9;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round.
 constexpr std::uint64_t kFewLeft = 50;
@@ -137,13 +139,15 @@ bool WideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support
                             OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
   weights_ = weights;
   exact_ = nullptr;
+  lists_.gaps = nullptr;
   if (cut_by(points, tree, watch, times)) return true;
-  if (!Quantiles<T, Dim>::available()) return false;
   room.resize_discard(n_ * Dim);
-  quantiles_.spread(points, n_, room.data());
+  const std::uint64_t weight = options_.weighted ? tree.cells[1].weight : 0;
+  quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box, weights.units, weight));
   watch.mark(&times.sample_s);
   times.quantiles = true;
   exact_ = points;
+  lists_.gaps = sample_.gaps();
   return cut_by(room.data(), tree, watch, times);
 }
 
@@ -158,7 +162,7 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
   left_.clear();
   std::vector<std::size_t> cells{1};
   int first_level = 0;
-  std::uint64_t before = 2 * n_;  // twice: the first time may leave all points
+  double before = 2.0 * static_cast<double>(n_) * levels_;  // twice: the first time may leave all points
   auto sigmas = static_cast<float>(options_.tuning.sigmas);
   for (int k = 0;; ++k) {
     if (k == 0)
@@ -176,9 +180,10 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
     if (k == 0 && !good) return false;
     times.again = k;
     cells = cells_to_cut_again(tree);
-    std::uint64_t left = 0;
-    for (const std::size_t v : cells) left += tree.cells[v].count;
-    const bool stuck = 2 * left > std::exchange(before, left);
+    double left = 0;  // points and levels
+    for (const std::size_t v : cells)
+      left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
+    const bool stuck = left > kStuck * std::exchange(before, left);
     if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
     first_level = kWideLevels;
     for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
@@ -225,8 +230,8 @@ void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, con
   copy_to_device(nodes_.data() + 1, &root, 1, stream_);
   sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{},
                 root.weight > 0 ? weights_ : UnitWeights{});
-  sample_.take(points);
-  if (options_.weighted) return;  // the walk needs no places
+  if (exact_ == nullptr) sample_.take(points);  // else it came with the fractions
+  if (options_.weighted) return;                // the walk needs no places
   clear(density_, Dim * kDenseBins, stream_);
   wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
       sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());

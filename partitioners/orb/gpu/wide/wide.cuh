@@ -77,6 +77,13 @@ __host__ __device__ constexpr std::uint32_t wide_bins_begin(int level) {
                    : 6U * 16384U + ((1U << static_cast<unsigned>(level)) - 64U) * 512U;
 }
 
+/// A stretch of a bracket in which the sample has no points: where it begins, and its width. Bins have no room for it.
+struct WideGap {
+  float begin, width;
+  /// A coordinate where the stretch is closed; never falls as c rises.
+  [[nodiscard]] __device__ float close(float c) const { return fmaxf(fminf(c, begin), c - width); }
+};
+
 /// The brackets, and where points in them go: a list and a histogram a level.
 template <class T, int Dim>
 struct WideLists {
@@ -92,17 +99,20 @@ struct WideLists {
   std::uint32_t* candidates;     ///< [level]: how many entries are candidates
   std::uint32_t* bins;
   std::uint64_t* bin_weights;  ///< null without weights
+  const WideGap* gaps;         ///< [node]: stretches of brackets without points; null: none
   const float2* table;         ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
 
   [[nodiscard]] __device__ std::uint32_t size(int level) const {
     return min(sizes[static_cast<std::uint32_t>(level) * kSizesApart], capacity[level]);
   }
+  [[nodiscard]] __device__ WideGap gap(std::uint32_t v) const { return gaps != nullptr ? gaps[v] : WideGap{0, 0}; }
 };
 
 /// Bins by coordinate of a bracket at a level.
-__device__ inline float wide_scale(float2 bracket, int level) {
-  const float scale = __fdiv_rn(static_cast<float>(wide_bins(level)), bracket.y - bracket.x);
-  return bracket.y > bracket.x && scale < 1e30F ? scale : 0.0F;
+__device__ inline float wide_scale(float2 bracket, const WideGap& gap, int level) {
+  const float width = bracket.y - bracket.x - gap.width;
+  const float scale = __fdiv_rn(static_cast<float>(wide_bins(level)), width);
+  return width > 0.0F && scale < 1e30F ? scale : 0.0F;
 }
 
 /// Never falls as c rises.
@@ -188,18 +198,6 @@ __device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim]
   return v;
 }
 
-/// The bin of a point in the bracket of v, a node of the level; bins are numbered over all nodes.
-template <class T, int Dim>
-__device__ inline std::uint32_t bin_in_lists(const float2* table, const T (&x)[Dim], std::uint32_t v, int level) {
-  const float2 bracket = table[v];
-  float c[Dim];
-  as_floats(x, c);
-  const std::uint32_t bin =
-      wide_bin(on_axis<Dim>(c, __float_as_uint(bracket.x)), bracket.x, wide_scale(bracket, level), level);
-  const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  return wide_bins_begin(level) + (v - first) * wide_bins(level) + bin;
-}
-
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
 template <bool Weighted, class T, int Dim>
 __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
@@ -215,7 +213,13 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
-  const std::uint32_t bin = bin_in_lists(table, x, v, level);
+  const float2 bracket = table[v];
+  const WideGap gap = lists.gap(v);
+  float c[Dim];
+  as_floats(x, c);
+  const std::uint32_t bin = wide_bins_begin(level) + (v - (1U << static_cast<unsigned>(level))) * wide_bins(level) +
+                            wide_bin(gap.close(on_axis<Dim>(c, __float_as_uint(bracket.x))), bracket.x,
+                                     wide_scale(bracket, gap, level), level);
   atomicAdd(&lists.bins[bin], 1U);
   if constexpr (Weighted) {
     lists.weights[level][at] = weight;
