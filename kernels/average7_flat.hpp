@@ -76,8 +76,7 @@ class FlatChunk {
     const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values();
     const Segment* s = segments_.data();
     Fetched fetched = first_fetched();
-    __builtin_prefetch(next_ - 1, 0, 2);  // its first and last vectors reach so far along x
-    __builtin_prefetch(next_ + values, 0, 2);
+    __builtin_prefetch(next_ + values, 0, 2);  // with its last vector the next one is loaded
     Row present{{}, {}, load<8>(in_), {}};
     fill(outside[0], fetched);
     std::size_t t = 0;
@@ -85,9 +84,7 @@ class FlatChunk {
       const std::size_t begin = t, end = std::min(values, begin + rows_.strip * row);
       const std::size_t ahead = begin + rows_.lead * row;
       fetch_ = (ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin;
-      if (end < values) {
-        fill(outside[(strip + 1) % 2], fetched);
-      }
+      if (end < values) fill(outside[(strip + 1) % 2], fetched);
       present.beside = {outside[strip % 2].side[0] - begin, outside[strip % 2].side[1] - begin - (row - Lanes)};
       while (t < end) {
         const std::size_t inside = std::min(end, s->end) / kFlatLength * kFlatLength;
