@@ -131,7 +131,7 @@ class DistributedRounds {
     local_.sample(stretches, mine);
     std::vector<Sampled> all = support::all_gather_v<Sampled>(comm_, mine);
     collectives_ += 2;
-    // By cell, in the order of ranks; a point's number now is its place, for its weight.
+    // By cell, in the order of ranks, and so of numbers; a point's number now is its place, for its weight.
     if (cells_.size() > 1)
       std::stable_sort(all.begin(), all.end(), [](const Sampled& a, const Sampled& b) { return a.cell < b.cell; });
     std::vector<OrbPoint<T, Dim>> points;
@@ -149,6 +149,7 @@ class DistributedRounds {
       const OrbCell<T, Dim>& cell = tree_.cells[i];
       cells_[k]->guess.guess(std::span(points).subspan(begin, counts[k]), weighted_ ? weights.data() : nullptr,
                              cell.leaves, cell.box, options_.side_tolerance, 1, levels_needed(i));
+      cells_[k]->guess.rename([&](std::uint32_t place) { return all[place].point.id; });
       begin += counts[k];
       for (std::size_t v = 1; v < std::size_t{1} << cells_[k]->guess.levels(); ++v)
         cells_[k]->wanted[v] = owners_.shared(tree_.cells[cells_[k]->heap(v)]);
@@ -183,7 +184,7 @@ class DistributedRounds {
     const Cell& cell = *cells_[k];
     const std::size_t i = cell.heap(v);
     const OrbBox<T, Dim>& box = tree_.cells[i].box;
-    const RoundNode<T>& node = cell.guess.node(v);
+    const RoundNode<T, Dim>& node = cell.guess.node(v);
     CutSearch<T, Dim> search;
     search.number = searches.size();
     search.cell = i;

@@ -92,7 +92,7 @@ class MultiwayRound {
 
   /// Cuts node v exactly, if its bracket holds the cut and its axis was guessed right; v's cell is known exactly.
   bool resolve(std::size_t v) {
-    const RoundNode<T>& node = cell_.guess.node(v);
+    const RoundNode<T, Dim>& node = cell_.guess.node(v);
     if (!node.inner || cut_axis(tree_.cells[cell_.heap(v)].box, input_.options.side_tolerance) != node.axis)
       return false;
     Entries& entries = walk_.gather(v);

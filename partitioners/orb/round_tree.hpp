@@ -2,6 +2,9 @@
 // A guess at up to 6 levels of the tree below a cell, made from a sample: for every inner node the axis and a bracket
 // that very likely holds the cut. A point walks down from the root; one that meets a bracket stops there, for where it
 // belongs is known only when the cut is. And RoundCell, what a round knows of the cell that it cuts so.
+//
+// Where many points have one coordinate a bracket is a stretch of the order of rule 1, between two sampled points, and
+// as narrow as elsewhere. Coordinates alone are compared first, in vectors; the order decides for points on its ends.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,12 +30,14 @@ constexpr double kBracketSigmas = 3.0;
 /// Samples below which a node is not guessed.
 constexpr std::size_t kLeastSample = 64;
 
-template <class T>
+template <class T, int Dim>
 struct RoundNode {
   bool inner = false;
   int axis = 0;
   T low = 0;   ///< coordinates below go left
   T high = 0;  ///< coordinates above go right
+  /// Points that have these go left if they stand before the first, right if behind the last.
+  OrbPoint<T, Dim> first{}, last{};
 };
 
 /// Levels a round takes off a cell with d leaves: as many as the other rounds of that cell.
@@ -69,6 +74,16 @@ class RoundTree {
     make_tables();
   }
 
+  /// For a sample whose ids were places in an array, in the order of the points' own ids: id(place) is that.
+  template <class Id>
+  void rename(const Id& id) {
+    for (RoundNode<T, Dim>& node : nodes_) {
+      if (!node.inner) continue;
+      node.first.id = id(node.first.id);
+      node.last.id = id(node.last.id);
+    }
+  }
+
   /// Makes it a tree of one level, whose codes are 0 and 1.
   void make_single_level() {
     levels_ = 1;
@@ -77,12 +92,12 @@ class RoundTree {
   [[nodiscard]] int levels() const {
     return levels_;
   }
-  [[nodiscard]] const RoundNode<T>& node(std::size_t v) const {
+  [[nodiscard]] const RoundNode<T, Dim>& node(std::size_t v) const {
     return nodes_[v];
   }
 
   static constexpr int kBlock = 256;
-  /// Codes of kBlock points, coordinate a of point i at x[a * kBlock + i].
+  /// Codes of kBlock points by coordinates alone, a of point i at x[a * kBlock + i] (on_end()).
   void classify(const T* x, std::uint8_t* codes) const {
 #ifdef AMRBENCH_ORB_AVX512
     detail::walk(detail::WalkTables<T>{low_, high_, axis_, common_axis_, levels_, kBlock, Dim}, x, kStopped, codes);
@@ -109,18 +124,24 @@ class RoundTree {
     for (int i = 0; i < kBlock; ++i) codes[i] = static_cast<std::uint8_t>(stop[i] ? kStopped + stop[i] : at[i] - first);
   }
 
+  /// May a point that classify() stopped at node v, with this coordinate on the node's axis, go on after all?
+  [[nodiscard]] bool on_end(std::size_t v, T c) const {
+    return c == nodes_[v].low || c == nodes_[v].high;
+  }
   /// Code of one point that is known to be in node v's cell.
-  [[nodiscard]] std::uint8_t code_from(std::size_t v, const T* x) const {
+  [[nodiscard]] std::uint8_t code_from(std::size_t v, const Point& p) const {
     const std::size_t first = std::size_t{1} << levels_;
     while (v < first) {
-      const RoundNode<T>& node = nodes_[v];
+      const RoundNode<T, Dim>& node = nodes_[v];
       if (!node.inner) {
         v = 2 * v;
         continue;
       }
-      const T c = x[node.axis];
-      if (c >= node.low && c <= node.high) return static_cast<std::uint8_t>(kStopped + v);
-      v = 2 * v + (c < node.low ? 0 : 1);
+      const T c = p.x[node.axis];
+      const bool left = c < node.low || (c == node.low && orb_before(p, node.first, node.axis));
+      const bool right = c > node.high || (c == node.high && orb_before(node.last, p, node.axis));
+      if (!left && !right) return static_cast<std::uint8_t>(kStopped + v);
+      v = 2 * v + (left ? 0 : 1);
     }
     return static_cast<std::uint8_t>(v - first);
   }
@@ -162,42 +183,80 @@ class RoundTree {
     const int axis = cut_axis(cell.box, side_tolerance_);
     const std::uint32_t leaves = left_leaves(cell.leaves);
     const double share = static_cast<double>(leaves) / cell.leaves;
-    const std::size_t cut =
-        weights_ ? weighted_bracket(v, axis, cell.sample, share) : bracket(v, axis, cell.sample, share);
+    const std::size_t cut = bracket(v, axis, cell.sample, share);
     left = {cell.sample.first(cut), leaves, cell.box};
     right = {cell.sample.subspan(cut), cell.leaves - leaves, cell.box};
     const auto along = static_cast<std::size_t>(axis);
     left.box.upper[along] = right.box.lower[along] = cell.sample[cut].x[axis];
   }
 
-  /// Sets node v from the sample's ranks around share * size; the sample is partitioned at the result.
+  /// Places in a sample in order: of the cut, and of the points that a bracket around it begins and ends with.
+  struct Ranks {
+    std::size_t low = kNone, cut = 0, high = kNone;
+    static constexpr auto kNone = std::numeric_limits<std::size_t>::max();
+  };
+
+  /// Sets node v from the sample's ranks around `share` of it; the sample is partitioned at the result.
   std::size_t bracket(std::size_t v, int axis, std::span<Point> sample, double share) {
-    const auto before = [axis](const Point& p, const Point& q) { return p.x[axis] < q.x[axis]; };
-    const auto size = static_cast<double>(sample.size());
-    const auto reach = static_cast<std::size_t>(kBracketSigmas * std::sqrt(size * share * (1 - share))) + 2;
-    const std::size_t cut = std::clamp<std::size_t>(static_cast<std::size_t>(size * share), 1, sample.size() - 1);
-    RoundNode<T>& node = nodes_[v];
-    node = {true, axis, -kInfinity, kInfinity};
-    // Outwards in: each selection works on what the one before left.
-    auto first = sample.begin();
-    auto last = sample.end();
-    if (cut >= reach) {
-      first = sample.begin() + static_cast<std::ptrdiff_t>(cut - reach);
-      std::nth_element(sample.begin(), first, sample.end(), before);
-      node.low = first->x[axis];
+    const auto by_coordinate = [axis](const Point& p, const Point& q) { return p.x[axis] < q.x[axis]; };
+    const auto ranks = [&](const auto& before) {
+      return weights_ ? weighted_ranks(sample, share, before) : ranks_by_count(sample, share, before);
+    };
+    Ranks r = ranks(by_coordinate);
+    // Coordinates alone are quicker to compare. They tell enough unless many points outside the bracket have its ends'.
+    const auto same_outside = [&](std::size_t end, std::size_t first, std::size_t last) {
+      constexpr std::size_t kLooks = 64;
+      if (end == Ranks::kNone) return false;
+      const std::size_t step = std::max<std::size_t>(1, (last - first) / kLooks);
+      for (std::size_t k = first; k < last; k += step)
+        if (sample[k].x[axis] == sample[end].x[axis]) return true;
+      return false;
+    };
+    const bool order = same_outside(r.low, 0, r.low) || same_outside(r.high, r.high + 1, sample.size());
+    if (order) r = ranks([axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
+    RoundNode<T, Dim>& node = nodes_[v];
+    node = {true, axis, -kInfinity, kInfinity, {}, {}};
+    std::fill_n(node.first.x, Dim, -kInfinity);  // before all points that have `low`
+    std::fill_n(node.last.x, Dim, kInfinity);
+    if (r.low != Ranks::kNone) {
+      node.low = node.first.x[axis] = sample[r.low].x[axis];
+      if (order) node.first = sample[r.low];
     }
-    if (cut + reach < sample.size()) {
-      last = sample.begin() + static_cast<std::ptrdiff_t>(cut + reach);
-      std::nth_element(first, last, sample.end(), before);
-      node.high = last->x[axis];
+    if (r.high != Ranks::kNone) {
+      node.high = node.last.x[axis] = sample[r.high].x[axis];
+      if (order) node.last = sample[r.high];
     }
-    std::nth_element(first, sample.begin() + static_cast<std::ptrdiff_t>(cut), last, before);
-    return cut;
+    return r.cut;
   }
 
-  /// The same by the sample's weights, whose spread is that of a sum of independent draws.
-  std::size_t weighted_bracket(std::size_t v, int axis, std::span<Point> sample, double share) {
-    std::sort(sample.begin(), sample.end(), [axis](const Point& p, const Point& q) { return p.x[axis] < q.x[axis]; });
+  /// Every point weighs the same. Afterwards the sample's points at these places are those of the order `before`.
+  template <class Before>
+  static Ranks ranks_by_count(std::span<Point> sample, double share, const Before& before) {
+    const auto size = static_cast<double>(sample.size());
+    const auto reach = static_cast<std::size_t>(kBracketSigmas * std::sqrt(size * share * (1 - share))) + 2;
+    Ranks r;
+    r.cut = std::clamp<std::size_t>(static_cast<std::size_t>(size * share), 1, sample.size() - 1);
+    const auto at = [&](std::size_t rank) { return sample.begin() + static_cast<std::ptrdiff_t>(rank); };
+    // Outwards in: each selection works on what the one before left.
+    auto first = sample.begin(), last = sample.end();
+    if (r.cut >= reach) {
+      r.low = r.cut - reach;
+      std::nth_element(first, at(r.low), last, before);
+      first = at(r.low + 1);
+    }
+    if (r.cut + reach < sample.size()) {
+      r.high = r.cut + reach;
+      std::nth_element(first, at(r.high), last, before);
+      last = at(r.high);
+    }
+    std::nth_element(first, at(r.cut), last, before);
+    return r;
+  }
+
+  /// By the sample's weights, whose spread is that of a sum of independent draws. Sorts the sample.
+  template <class Before>
+  Ranks weighted_ranks(std::span<Point> sample, double share, const Before& before) const {
+    std::sort(sample.begin(), sample.end(), before);
     double sum = 0;
     double squares = 0;
     for (const Point& p : sample) {
@@ -206,28 +265,23 @@ class RoundTree {
       squares += w * w;
     }
     const double reach = kBracketSigmas * std::sqrt(squares * share * (1 - share));
-    RoundNode<T>& node = nodes_[v];
-    node = {true, axis, -kInfinity, kInfinity};
+    Ranks r;
     double weight = 0;
-    std::size_t cut = 0;
-    bool above = false;
     for (std::size_t i = 0; i < sample.size(); ++i) {
-      if (weight < sum * share - reach && i > 1) node.low = sample[i - 1].x[axis];
-      if (weight < sum * share) cut = i;
+      if (weight < sum * share - reach && i > 1) r.low = i - 1;
+      if (weight < sum * share) r.cut = i;
       weight += static_cast<double>(weights_[sample[i].id]);
-      if (!above && weight > sum * share + reach && i + 2 < sample.size()) {
-        node.high = sample[i + 1].x[axis];
-        above = true;
-      }
+      if (r.high == Ranks::kNone && weight > sum * share + reach && i + 2 < sample.size()) r.high = i + 1;
     }
-    return std::clamp<std::size_t>(cut, 1, sample.size() - 1);
+    r.cut = std::clamp<std::size_t>(r.cut, 1, sample.size() - 1);
+    return r;
   }
 
   void make_tables() {
     for (int level = 0; level < levels_; ++level) {
       int common = -2;
       for (std::size_t v = std::size_t{1} << level; v < std::size_t{2} << level; ++v) {
-        const RoundNode<T>& node = nodes_[v];
+        const RoundNode<T, Dim>& node = nodes_[v];
         low_[v] = node.inner ? node.low : kInfinity;  // an outer node passes its points on to the left
         high_[v] = node.inner ? node.high : kInfinity;
         axis_[v] = node.axis * kBlock;
@@ -238,7 +292,7 @@ class RoundTree {
     }
   }
 
-  std::array<RoundNode<T>, kRoundNodes> nodes_{};
+  std::array<RoundNode<T, Dim>, kRoundNodes> nodes_{};
   T low_[kRoundNodes / 2] = {};
   T high_[kRoundNodes / 2] = {};
   std::int32_t axis_[kRoundNodes / 2] = {};

@@ -104,7 +104,7 @@ class RoundWalk {
       if (k + kAhead < entries.size()) source_.prefetch(entries[k + kAhead].position);
       const std::uint32_t position = entries[k].position;
       const Point p = source_.point(position);
-      const std::uint8_t code = cell_.guess.code_from(2 * v + (left(k, p) ? 0 : 1), p.x);
+      const std::uint8_t code = cell_.guess.code_from(2 * v + (left(k, p) ? 0 : 1), p);
       if (code >= kStopped) {
         const std::size_t to = code - kStopped;
         memory_.gathered[to].push_back({p.x[cell_.guess.node(to).axis], position});
@@ -182,9 +182,16 @@ class RoundWalk {
       }
       for (std::size_t s = 0; s < stops; ++s) {
         const std::size_t i = stopped[s];
-        const std::size_t v = codes[i] - kStopped;
-        const auto axis = static_cast<std::size_t>(cell_.guess.node(v).axis);
-        met[v].push_back({x[axis * kBlock + i], static_cast<std::uint32_t>(first + i)});
+        const auto key = [&] {
+          return x[static_cast<std::size_t>(cell_.guess.node(codes[i] - kStopped).axis) * kBlock + i];
+        };
+        if (cell_.guess.on_end(codes[i] - kStopped, key())) {
+          --counts[i & 1][codes[i]];
+          codes[i] = cell_.guess.code_from(codes[i] - kStopped, source_.point(first + i));
+          ++counts[i & 1][codes[i]];
+          if (codes[i] < kStopped) continue;
+        }
+        met[codes[i] - kStopped].push_back({key(), static_cast<std::uint32_t>(first + i)});
       }
       for (std::size_t i = 0; weights_ && i < n; ++i)
         code_weights_[chunk * kCodes + codes[i]] += weights_[source_.point(first + i).id];

@@ -200,7 +200,7 @@ WalkTables<T> walk_tables(const detail::RoundCell<T, Dim>& cell) {
   WalkTables<T> tables{};
   tables.levels = cell.guess.levels();
   for (std::size_t v = 0; v < kWalkNodes; ++v) {
-    const RoundNode<T>& node = cell.guess.node(v);
+    const RoundNode<T, Dim>& node = cell.guess.node(v);
     const bool used = v > 0 && node.inner && cell.wanted[v];
     tables.low[v] = used ? node.low : std::numeric_limits<T>::infinity();
     tables.high[v] = used ? node.high : std::numeric_limits<T>::infinity();
