@@ -117,7 +117,7 @@ class HostPoints {
       Walk& walk = walks_[cut.round_cell];
       const auto left = [&](const Point& p) { return orb_before(p, cut.pivot, cut.axis); };
       if (cut.bracket) {
-        walk.send_on(cut.node, walk.gather(cut.node), [&](std::size_t, const Point& p) { return left(p); });
+        walk.send_on(cut.node, walk.gather(cut.node), left);
       } else {
         walk.halve(left);
       }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 
+#include "partitioners/orb/entry_cut.hpp"
 #include "partitioners/orb/point_sources.hpp"
 #include "partitioners/orb/round_walk.hpp"
 #include "partitioners/orb/tree.hpp"
@@ -96,9 +97,9 @@ class MultiwayRound {
     if (!node.inner || cut_axis(tree_.cells[cell_.heap(v)].box, input_.options.side_tolerance) != node.axis)
       return false;
     Entries& entries = walk_.gather(v);
-    const auto left = cut(v, node.axis, entries);
-    if (!left) return false;
-    walk_.send_on(v, entries, [&](std::size_t k, const Point&) { return k < *left; });
+    const auto pivot = cut(v, node.axis, entries);
+    if (!pivot) return false;
+    walk_.send_on(v, entries, [&](const Point& p) { return orb_before(p, *pivot, node.axis); });
     return true;
   }
 
@@ -107,38 +108,25 @@ class MultiwayRound {
     const int axis = cut_axis(tree_.cells[cell_.range.cell].box, input_.options.side_tolerance);
     cell_.make_single_level();
     Entries entries(walk_.count());
+#pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
     for (std::size_t i = 0; i < entries.size(); ++i)
       entries[i] = {walk_.source().point(i).x[axis], static_cast<std::uint32_t>(i)};
-    const Point pivot = walk_.source().point(entries[cut(1, axis, entries).value()].position);
+    const Point pivot = cut(1, axis, entries).value();
     walk_.halve([&](const Point& p) { return orb_before(p, pivot, axis); });
   }
 
-  /// Cuts node v by those of its points that are not known to be on one side, which are reordered; how many of them go
-  /// left, and are the first then. Nothing where they do not tell.
-  std::optional<std::uint64_t> cut(std::size_t v, int axis, Entries& entries) {
-    const auto order = [&](const detail::Entry<T>& a, const detail::Entry<T>& b) {
-      if (a.key != b.key) return a.key < b.key;
-      return orb_before(walk_.source().point(a.position), walk_.source().point(b.position), axis);
-    };
+  /// Cuts node v by those of its points that are not known to be on one side; the first point of the right. Nothing
+  /// where they do not tell.
+  std::optional<Point> cut(std::size_t v, int axis, Entries& entries) {
     const std::size_t i = cell_.heap(v);
-    std::vector<std::uint64_t> weights;
-    if (input_.weighted()) {
-      std::sort(entries.begin(), entries.end(), order);
-      weights.reserve(entries.size());
-      for (const auto& entry : entries) weights.push_back(input_.weight(walk_.source().point(entry.position).id));
-    }
-    const std::uint64_t before = cell_.passed[2 * v];
-    const std::uint64_t weight_before = cell_.passed_weight[2 * v];
-    const auto place =
-        cut_in_window(goal_of(tree_, i, input_.weighted()), {before, weight_before, entries.size()}, weights);
-    if (!place) return {};
-    const auto right = entries.begin() + static_cast<std::ptrdiff_t>(place->left);
-    if (!input_.weighted()) std::nth_element(entries.begin(), right, entries.end(), order);
-    T last = entries[0].key;
-    for (auto entry = entries.begin(); entry != right; ++entry) last = std::max(last, entry->key);
-    cut_cell(tree_, i, axis, cut_between(last, right->key), before + place->left, place->weight_left);
+    detail::EntryCutter<T, Dim, Source> cutter(walk_.source(), {input_.weights}, axis, v == 1 ? threads_ : 1);
+    const auto cut =
+        cutter.cut(goal_of(tree_, i, input_.weighted()), cell_.passed[2 * v], cell_.passed_weight[2 * v], entries);
+    if (!cut) return {};
+    cut_cell(tree_, i, axis, cut_between(cut->last, cut->pivot.x[axis]), cut->left,
+             input_.weighted() ? cut->weight_left : cut->left);
     cell_.resolved[v] = true;
-    return place->left;
+    return cut->pivot;
   }
 
   const OrbInput<T, Dim>& input_;

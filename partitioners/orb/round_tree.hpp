@@ -264,6 +264,7 @@ class RoundTree {
       sum += w;
       squares += w * w;
     }
+    if (sum == 0) return ranks_by_count(sample, share, before);
     const double reach = kBracketSigmas * std::sqrt(squares * share * (1 - share));
     Ranks r;
     double weight = 0;

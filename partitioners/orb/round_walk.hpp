@@ -93,8 +93,8 @@ class RoundWalk {
     return entries;
   }
 
-  /// Sends points that met v's bracket on, and enters them in the cell: left(k, point) tells on which side of the cut
-  /// the k-th is.
+  /// Sends points that met v's bracket on, and enters them in the cell: left(point) tells on which side of the cut it
+  /// is.
   template <class F>
   void send_on(std::size_t v, std::span<const Entry<T>> entries, F&& left) {
     constexpr std::size_t kAhead = 16;
@@ -104,7 +104,7 @@ class RoundWalk {
       if (k + kAhead < entries.size()) source_.prefetch(entries[k + kAhead].position);
       const std::uint32_t position = entries[k].position;
       const Point p = source_.point(position);
-      const std::uint8_t code = cell_.guess.code_from(2 * v + (left(k, p) ? 0 : 1), p);
+      const std::uint8_t code = cell_.guess.code_from(2 * v + (left(p) ? 0 : 1), p);
       if (code >= kStopped) {
         const std::size_t to = code - kStopped;
         memory_.gathered[to].push_back({p.x[cell_.guess.node(to).axis], position});
@@ -124,12 +124,13 @@ class RoundWalk {
   template <class F>
   void halve(F&& left) {
     std::fill(code_counts_.begin(), code_counts_.end(), 0);
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      const std::uint8_t code = left(source_.point(i)) ? 0 : 1;
-      codes_[i] = code;
-      ++code_counts_[(i >> chunk_shift_) * kCodes + code];
-      ++cell_.passed[2U + code];
-    }
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, 1) if (threads_ > 1)
+    for (std::size_t chunk = 0; chunk < chunks_; ++chunk)
+      for (std::uint64_t i = chunk_begin(chunk), end = chunk_begin(chunk + 1); i < end; ++i) {
+        codes_[i] = left(source_.point(i)) ? 0 : 1;
+        ++code_counts_[chunk * kCodes + codes_[i]];
+      }
+    for (std::size_t k = 0; k < code_counts_.size(); ++k) cell_.passed[2 + k % kCodes % 2] += code_counts_[k];
   }
 
   /// Calls f(slot, place, position) for every point: places of slot s are begin[s] .. in the order of the points.

@@ -166,9 +166,9 @@ std::vector<T> points_of(Shape shape, std::size_t n, std::uint64_t seed) {
   return points;
 }
 
-enum class Weights { none, random, zero, mostly_zero, one_huge, spread };
-constexpr Weights kWeights[] = {Weights::none,        Weights::random,   Weights::zero,
-                                Weights::mostly_zero, Weights::one_huge, Weights::spread};
+enum class Weights { none, random, zero, mostly_zero, one_huge, one_only, spread };
+constexpr Weights kWeights[] = {Weights::none,     Weights::random,   Weights::zero,  Weights::mostly_zero,
+                                Weights::one_huge, Weights::one_only, Weights::spread};
 
 std::vector<double> weights_of(Weights kind, std::size_t n, std::uint64_t seed) {
   if (kind == Weights::none) return {};
@@ -176,13 +176,13 @@ std::vector<double> weights_of(Weights kind, std::size_t n, std::uint64_t seed) 
   std::vector<double> weights(n);
   for (double& w : weights) {
     const double draw = std::generate_canonical<double, 53>(random);
-    w = kind == Weights::random     ? draw
-        : kind == Weights::zero     ? 0
-        : kind == Weights::one_huge ? 1
-                                    : std::exp(20 * draw);
+    w = kind == Weights::random                              ? draw
+        : kind == Weights::zero || kind == Weights::one_only ? 0
+        : kind == Weights::one_huge                          ? 1
+                                                             : std::exp(20 * draw);
     if (kind == Weights::mostly_zero) w = draw < 0.99 ? 0 : 1;
   }
-  if (kind == Weights::one_huge) weights[random() % n] = 1e12;
+  if (kind == Weights::one_huge || kind == Weights::one_only) weights[random() % n] = 1e12;
   return weights;
 }
 
