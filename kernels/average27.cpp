@@ -132,6 +132,7 @@ class Chunk {
   void finish(int count, const double* next, double* out, Sums& kept, const SumMagic& magic) const {
     const std::size_t gap = pitch_ - row_, values = count * row_;
     const double* p = sums_;
+    constexpr std::ptrdiff_t kPeriod = std::ptrdiff_t{kPatterns} * kFlatLength;
     auto left = static_cast<std::ptrdiff_t>(row_);  // of the row, from p on
     Sums sums = kept;
     const auto put = [&](std::size_t t, const Vector& total, VectorSum<kFlatLength>& sum) {
@@ -141,7 +142,7 @@ class Chunk {
       if constexpr (Sum) sum.add(v, magic.hi, magic.lo);
     };
     for (std::size_t t = 0; t < values;) {
-      for (; left >= std::ptrdiff_t(kPatterns * kFlatLength); left -= kPatterns * kFlatLength)
+      for (; left >= kPeriod; left -= kPeriod)
         for (std::size_t k = 0; k < kPatterns; ++k, t += kFlatLength, p += kFlatLength)
           put(t, load<8>(p - Lanes) + load<8>(p) + load<8>(p + Lanes), sums[k]);
       if (t == values) break;
