@@ -45,11 +45,22 @@ kernels::Surroundings WideHalo::around(std::int32_t i, int first, int last, cons
   const PieceSource* const sources = sources_.sources().data() + std::size_t(i) * 27;
   for (int k = first; k < last; ++k) {
     const PieceSource s = sources[k];
-    around.pieces[k] = {places_[first_place_[s.kind] + std::size_t(s.index)] + s.offset, &steps_[s.kind]};
+    around.pieces[k] = piece(s);
     const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
     around.far |= (is_near ? 0U : 1U) << k;
   }
   return around;
+}
+
+kernels::Octet WideHalo::around(const Octets::Sources& sources, const BlockRange& near) const {
+  kernels::Octet octet;
+  for (std::size_t k = 0; k < 64; ++k) {
+    const PieceSource s = sources[k];
+    octet.pieces[k] = piece(s);
+    const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
+    octet.far |= std::uint64_t{is_near ? 0U : 1U} << k;
+  }
+  return octet;
 }
 
 double* WideHalo::face_tile(std::int32_t block, int face) {

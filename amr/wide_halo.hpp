@@ -13,6 +13,7 @@
 #include "amr/field_store.hpp"
 #include "amr/halo_plan.hpp"
 #include "amr/mesh.hpp"
+#include "amr/octets.hpp"
 #include "amr/wide_sources.hpp"
 #include "support/mpi.hpp"
 #include "support/page_buffer.hpp"
@@ -40,6 +41,10 @@ class WideHalo {
   [[nodiscard]] kernels::Surroundings around(std::int32_t i, int first, int last, const BlockRange& near) const;
   [[nodiscard]] kernels::Surroundings around(std::int32_t i) const { return around(i, 0, 27, {}); }
 
+  /// The same of an octet.
+  [[nodiscard]] kernels::Octet around(const Octets::Sources& sources, const BlockRange& near) const;
+  [[nodiscard]] const WideSources& sources() const { return sources_; }
+
   /// Per exchange, all axes together.
   [[nodiscard]] HaloSize size() const;
   [[nodiscard]] std::size_t memory_bytes() const;
@@ -55,6 +60,9 @@ class WideHalo {
   struct Scratch {
     std::vector<double> tile, piece;
   };
+  [[nodiscard]] kernels::Piece piece(const kernels::PieceSource& s) const {
+    return {places_[first_place_[s.kind] + std::size_t(s.index)] + s.offset, &steps_[s.kind]};
+  }
   [[nodiscard]] double* face_tile(std::int32_t block, int face);
   void pack(std::int32_t i, int face, kernels::TileTransfer transfer, int part, double* out, Scratch& scratch) const;
   void start(const Axis& axis);

@@ -20,6 +20,7 @@ constexpr std::size_t kMostFetched = std::size_t{1} << 15;
 struct WideStage::Scratch {
   support::PageBuffer<double> values, tile;
   std::vector<kernels::Surroundings> ring;
+  std::vector<std::int32_t> octets, singles;  ///< of a group, by first block
   std::optional<kernels::StageSum> sum;
 };
 
@@ -38,6 +39,7 @@ WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, co
       options_(options),
       rows_(layout),
       kernel_(kernels::select_average27(rows_)),
+      octet_kernel_(kernels::select_average27_octet(rows_)),
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout),
@@ -49,17 +51,56 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh);
   all_.resize(static_cast<std::size_t>(mesh.size()));
   std::iota(all_.begin(), all_.end(), 0);
+  if (stencil_ == WideStencil::average27 && octet_kernel_.scratch > 0) octets_.rebuild(mesh, halo_.sources().sources());
   rounds_ = work_rounds(mesh, options_.work);
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
   streaming_ = streams_results(all_.size() * rows_.layout.block_values() * sizeof(double), options_.stores);
 }
 
-void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
-                              Scratch& scratch) const {
+/// Do `blocks` begin with an octet?
+bool WideStage::is_octet(std::span<const std::int32_t> blocks) const {
+  return blocks.size() >= 8 && blocks[7] == blocks[0] + 7 && octets_.begins(blocks[0]);
+}
+
+/// How many of `blocks` are a group: as many as fit, but no part of an octet.
+std::size_t WideStage::group_size(std::span<const std::int32_t> blocks) const {
+  std::size_t size = 0;
+  while (size < blocks.size()) {
+    const std::size_t more = is_octet(blocks.subspan(size)) ? 8 : 1;
+    if (size > 0 && size + more > passes_.blocks) break;
+    size += more;
+  }
+  return size;
+}
+
+/// scratch.octets, in the order of passes; the group begins with block `group`.
+void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const {
+  const std::span<const std::int32_t> octets = scratch.octets;
+  const kernels::BlockLayout& l = rows_.layout;
+  const auto kernel = (summing ? octet_kernel_.summing : octet_kernel_.plain)[streaming_ ? 1 : 0];
+  const auto around = [&](std::size_t k) {
+    return halo_.around(octets_.sources(octets[k]), {group, octets[k] + 8});
+  };
+  for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
+    kernels::Octet now, next = around(0);
+    for (std::size_t k = 0; k < octets.size(); ++k) {
+      now = next;
+      if (k + 1 < octets.size()) next = around(k + 1);
+      kernels::Average27OctetArgs args{&now, &next, {}, chunk, std::min(chunk + passes_.chunks, l.chunks)};
+      const Octets::Sources& sources = octets_.sources(octets[k]);
+      for (int b = 0; b < 8; ++b)
+        args.out[b] = fields.output(sources[kernels::Octet::index(1 + b % 2, 1 + b / 2 % 2, 1 + b / 4)].index);
+      kernel(rows_, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
+             summing ? scratch.sum->magic() : kernels::SumMagic{});
+    }
+  }
+}
+
+/// scratch.singles, in the order of passes; the group begins with block `group`.
+void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const {
+  const std::span<const std::int32_t> blocks = scratch.singles;
   const kernels::BlockLayout& l = rows_.layout;
   const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
-  kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
-  if (summing) sum->reserve(blocks.size() * l.block_cells());
   // What lies around the blocks from that which is computed to that which is fetched.
   std::vector<kernels::Surroundings>& ring = scratch.ring;
   ring.resize(passes_.ahead + 1);
@@ -72,14 +113,28 @@ void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> 
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
         // Blocks before it in the group are in the cache, the next few will be when it is computed.
         ring[far % ring.size()] =
-            halo_.around(blocks[far], 0, 27, {blocks.front(), blocks[far] + static_cast<std::int32_t>(passes_.ahead)});
+            halo_.around(blocks[far], 0, 27, {group, blocks[far] + static_cast<std::int32_t>(passes_.ahead)});
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);
-      kernel(rows_, args, scratch.values.data(), summing ? sum->raw(0) : nullptr,
-             summing ? sum->magic() : kernels::SumMagic{});
+      kernel(rows_, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
+             summing ? scratch.sum->magic() : kernels::SumMagic{});
     }
   }
+}
+
+void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
+                              Scratch& scratch) const {
+  if (summing) scratch.sum->reserve(blocks.size() * rows_.layout.block_cells());
+  scratch.octets.clear();
+  scratch.singles.clear();
+  for (std::size_t k = 0; k < blocks.size();) {
+    const bool octet = is_octet(blocks.subspan(k));
+    (octet ? scratch.octets : scratch.singles).push_back(blocks[k]);
+    k += octet ? 8 : 1;
+  }
+  if (!scratch.octets.empty()) average_octets(fields, blocks.front(), summing, scratch);
+  average_singles(fields, blocks.front(), summing, scratch);
 }
 
 void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, const kernels::Surroundings& around,
@@ -118,8 +173,9 @@ void WideStage::compute(FieldStore& fields, std::int64_t stage, std::span<const 
   {
     const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
     const std::size_t begin = blocks.size() * me / threads, end = blocks.size() * (me + 1) / threads;
-    for (std::size_t k = begin; k < end; k += passes_.blocks) {
-      const auto group = blocks.subspan(k, std::min(passes_.blocks, end - k));
+    for (std::size_t k = begin; k < end;) {
+      const auto group = blocks.subspan(k, group_size(blocks.subspan(k, end - k)));
+      k += group.size();
       const double start = measures_ ? support::Metrics::steady_seconds() : 0.0;
       run_group(fields, stage, group, summing, *scratch_[me]);
       if (!measures_) continue;
@@ -136,7 +192,7 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   const bool summing = scale != nullptr, mixed = stencil_ == WideStencil::mixed;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
     scratch_.push_back(std::make_unique<Scratch>());
-    scratch_.back()->values.grow((mixed ? kernels::mixed_scratch(tile_) : kernel_.scratch) + kernels::kPadding);
+    scratch_.back()->values.grow((mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
     if (mixed) scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
   }
   if (summing) {
@@ -172,7 +228,7 @@ HaloSize WideStage::halo_size() const {
 }
 
 std::size_t WideStage::memory_bytes() const {
-  std::size_t bytes = halo_.memory_bytes() + all_.capacity() * sizeof(std::int32_t);
+  std::size_t bytes = halo_.memory_bytes() + octets_.memory_bytes() + all_.capacity() * sizeof(std::int32_t);
   for (const auto& scratch : scratch_) bytes += scratch->values.bytes() + scratch->tile.bytes();
   return bytes;
 }

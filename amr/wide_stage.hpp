@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "amr/field_store.hpp"
+#include "amr/octets.hpp"
 #include "amr/stage.hpp"
 #include "amr/stage_passes.hpp"
 #include "amr/wide_halo.hpp"
@@ -51,7 +52,11 @@ class WideStage final : public Stage<3> {
   void compute(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing);
   void run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
+  [[nodiscard]] bool is_octet(std::span<const std::int32_t> blocks) const;
+  [[nodiscard]] std::size_t group_size(std::span<const std::int32_t> blocks) const;
   void average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing, Scratch& scratch) const;
+  void average_octets(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const;
+  void average_singles(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const;
   void mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i, const kernels::Surroundings& around,
                  const kernels::Surroundings& next, Scratch& scratch) const;
 
@@ -59,6 +64,8 @@ class WideStage final : public Stage<3> {
   StageOptions options_;
   kernels::FlatRows rows_;
   kernels::Average27Kernel kernel_;
+  kernels::Average27OctetKernel octet_kernel_;
+  Octets octets_;
   kernels::TileLayout tile_;  ///< of `mixed`
   kernels::MixedConstants constants_;
   WideHalo halo_;

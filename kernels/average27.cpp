@@ -2,77 +2,23 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
-#include <type_traits>
 
-#include "kernels/average.hpp"
 #include "kernels/average27_long_rows.hpp"
+#include "kernels/average27_octet.hpp"
+#include "kernels/average27_rows.hpp"
 #include "kernels/lanes.hpp"
-#include "kernels/vector_sum.hpp"
 
 namespace amrbench::kernels {
 
 namespace {
 
-using Vector = SimdDouble<kFlatLength>;
-
-constexpr std::size_t whole_vectors(std::size_t values) {
-  return (values + kFlatLength - 1) / kFlatLength * kFlatLength;
-}
+using detail::PlaneRows;
+using detail::RowRange;
+using detail::sum_rows;
 
 /// Doubles from row to row of sums: those of a row's cells stand between those of the cells before and behind it.
 std::size_t sums_pitch(const BlockLayout& l) {
-  return whole_vectors(l.row_values() + 2 * std::size_t(l.lanes));
-}
-
-using detail::PlaneRows;
-
-/// Rows [begin, begin + count) of ny.
-struct RowRange {
-  int begin, count, ny;
-};
-
-/// How a plane's rows in a range and the two beside it are found.
-struct RowWalk {
-  RowWalk(const PlaneRows& p, const RowRange& range)
-      : first(p.first + range.begin * p.step),
-        before(range.begin > 0 ? first - p.step : p.before),
-        behind(range.begin + range.count < range.ny ? first + range.count * p.step : p.behind),
-        step(p.step) {}
-  const double *first, *before, *behind;
-  std::size_t step;
-};
-
-/// Sums of nine of n values of the rows in `range`, of the planes[0] to planes[2]: to[t], and on by `step` from row to
-/// row. A row is loaded once for the three sums that it belongs to. The last vector is moved back to end with the row:
-/// n >= Length.
-template <int Length>
-inline void sum_rows(const PlaneRows* planes, RowRange range, std::size_t n, double* to, std::size_t step) {
-  using Values = std::conditional_t<Length == 1, double, SimdDouble<Length>>;  // vectors of one go through memory
-  const RowWalk x(planes[0], range), y(planes[1], range), z(planes[2], range);
-  for (std::size_t t = 0; t < n; t += Length) {
-    const std::size_t column = std::min(t, n - Length);
-    const auto at = [column](const double* p) {
-      Values v;
-      std::memcpy(&v, p + column, sizeof v);
-      return v;
-    };
-    double* result = to + column;
-    const auto put = [&result](const Values& v) { std::memcpy(result, &v, sizeof v); };
-    const double *p = x.first, *q = y.first, *r = z.first;
-    Values a = at(p), b = at(q), c = at(r);
-    // Of the last two rows, and of the last one alone.
-    Values two = at(x.before) + at(y.before) + at(z.before) + a + b + c, one = a + b + c;
-    for (int k = 1; k < range.count; ++k, result += step) {
-      a = at(p += x.step);
-      b = at(q += y.step);
-      c = at(r += z.step);
-      put(two + a + b + c);
-      two = one + a + b + c;
-      one = a + b + c;
-    }
-    put(two + at(x.behind) + at(y.behind) + at(z.behind));
-  }
+  return detail::whole_vectors(l.row_values() + 2 * std::size_t(l.lanes));
 }
 
 /// One chunk; strips in turn.
@@ -105,7 +51,8 @@ class Chunk {
       r += count;
     }
     const Piece& own = ahead.piece(0, 0, 0);
-    finish(end - begin, own.values + chunk * own.steps->chunk + fetched * row_, out, sums, magic);
+    detail::finish_rows<Lanes, Sum, Stream>(rows_, sums_, pitch_, end - begin,
+                                            own.values + chunk * own.steps->chunk + fetched * row_, out, sums, magic);
   }
 
  private:
@@ -126,43 +73,6 @@ class Chunk {
     constexpr int kLength = std::bit_floor(unsigned(Lanes));
     sum_rows<kLength>(planes_[0].data() + z, range, Lanes, to - Lanes, pitch_);
     sum_rows<kLength>(planes_[2].data() + z, range, Lanes, to + row_, pitch_);
-  }
-
-  /// Results of so many rows, in whole vectors: one that a row ends in goes on in the next row.
-  void finish(int count, const double* next, double* out, Sums& kept, const SumMagic& magic) const {
-    const std::size_t gap = pitch_ - row_, values = count * row_;
-    const double* p = sums_;
-    constexpr std::ptrdiff_t kPeriod = std::ptrdiff_t{kPatterns} * kFlatLength;
-    auto left = static_cast<std::ptrdiff_t>(row_);  // of the row, from p on
-    Sums sums = kept;
-    const auto put = [&](std::size_t t, const Vector& total, VectorSum<kFlatLength>& sum) {
-      __builtin_prefetch(next + t, 0, 2);
-      const Vector v = twenty_seventh<Vector>(total);
-      Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
-      if constexpr (Sum) sum.add(v, magic.hi, magic.lo);
-    };
-    for (std::size_t t = 0; t < values;) {
-      for (; left >= kPeriod; left -= kPeriod)
-        for (std::size_t k = 0; k < kPatterns; ++k, t += kFlatLength, p += kFlatLength)
-          put(t, load<8>(p - Lanes) + load<8>(p) + load<8>(p + Lanes), sums[k]);
-      if (t == values) break;
-      for (std::size_t k = 0; k < kPatterns; ++k, t += kFlatLength, p += kFlatLength) {
-        if (left == 0) {
-          p += gap;
-          left = static_cast<std::ptrdiff_t>(row_);
-        }
-        Vector before = load<8>(p - Lanes), at = load<8>(p), behind = load<8>(p + Lanes);
-        for (left -= kFlatLength; left < 0; left += static_cast<std::ptrdiff_t>(row_)) {
-          const LaneMask& mask = rows_.behind[std::size_t(kFlatLength + left)];
-          p += gap;
-          before = load_where(mask, p - Lanes, before);
-          at = load_where(mask, p, at);
-          behind = load_where(mask, p + Lanes, behind);
-        }
-        put(t, before + at + behind, sums[k]);
-      }
-    }
-    kept = sums;
   }
 
   const FlatRows& rows_;
@@ -190,11 +100,35 @@ void average27_chunks(const FlatRows& rows, const Average27Args& args, double* s
   }
 }
 
+template <class Part>
+void average27_octet_chunks(const FlatRows& rows, const Average27OctetArgs& args, double* scratch, RawSum* raw,
+                            SumMagic magic) {
+  for (int chunk = args.first; chunk < args.last; ++chunk) {
+    typename Part::Sums sums{};
+    if constexpr (Part::kSums) load_sums(sums, raw + chunk * Part::kPatterns);
+    const bool more = chunk + 1 < args.last;
+    Part(rows, *args.around, chunk, more ? *args.around : *args.next, more ? chunk + 1 : args.first, args.out, scratch,
+         magic)
+        .run(sums);
+    if constexpr (Part::kSums) store_sums(sums, raw + chunk * Part::kPatterns);
+  }
+}
+
 template <int Lanes, template <int, bool, bool> class Part>
 void set_kernel(const FlatRows& rows, Average27Kernel& kernel) {
   kernel.plain = {average27_chunks<Part<Lanes, false, false>>, average27_chunks<Part<Lanes, false, true>>};
   kernel.summing = {average27_chunks<Part<Lanes, true, false>>, average27_chunks<Part<Lanes, true, true>>};
   kernel.scratch = Part<Lanes, true, true>::scratch(rows);
+}
+
+template <int Lanes>
+void set_octet_kernel(const FlatRows& rows, Average27OctetKernel& kernel) {
+  using detail::OctetChunk;
+  kernel.plain = {average27_octet_chunks<OctetChunk<Lanes, false, false>>,
+                  average27_octet_chunks<OctetChunk<Lanes, false, true>>};
+  kernel.summing = {average27_octet_chunks<OctetChunk<Lanes, true, false>>,
+                    average27_octet_chunks<OctetChunk<Lanes, true, true>>};
+  kernel.scratch = OctetChunk<Lanes, true, true>::scratch(rows);
 }
 
 /// From so many values on a row is long.
@@ -210,6 +144,17 @@ Average27Kernel select_average27(const FlatRows& rows) {
     else
       set_kernel<lanes, Chunk>(rows, kernel);
   });
+  return kernel;
+}
+
+Average27OctetKernel select_average27_octet(const FlatRows& rows) {
+  Average27OctetKernel kernel;
+  // Measured (docs/kernels.md): longer rows, and whole vectors of larger blocks, do as well one by one.
+  constexpr std::size_t kMostValues = 32;
+  constexpr int kMostCells = 14;
+  const BlockLayout& l = rows.layout;
+  if (l.row_values() <= kMostValues && *std::ranges::max_element(l.cells) <= kMostCells)
+    with_lanes(rows.layout.lanes, [&](auto lanes) { set_octet_kernel<lanes>(rows, kernel); });
   return kernel;
 }
 

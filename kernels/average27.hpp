@@ -38,6 +38,23 @@ struct Average27Kernel {
 };
 [[nodiscard]] Average27Kernel select_average27(const FlatRows& rows);
 
+/// Of small blocks eight that make a cube are computed together: (x, y, z) is number x + 2 y + 4 z of `out`.
+struct Average27OctetArgs {
+  const Octet* around = nullptr;
+  const Octet* next = nullptr;  ///< that which is computed next: chunk `first` is fetched meanwhile
+  std::array<double*, 8> out{};
+  int first = 0, last = 1;
+};
+using Average27Octet = void (*)(const FlatRows&, const Average27OctetArgs&, double* scratch, RawSum* sums,
+                                SumMagic magic);
+/// As Average27Kernel. Null pointers and no scratch where blocks are computed one by one.
+struct Average27OctetKernel {
+  std::array<Average27Octet, 2> plain{};
+  std::array<Average27Octet, 2> summing{};
+  std::size_t scratch = 0;
+};
+[[nodiscard]] Average27OctetKernel select_average27_octet(const FlatRows& rows);
+
 /// Serial reference: the average of a tile (lanes as the block's) with all ghosts, into a block.
 void average27_reference(const TileLayout& layout, const double* tile, double* out);
 

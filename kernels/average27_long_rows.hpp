@@ -8,19 +8,9 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/average.hpp"
-#include "kernels/flat_rows.hpp"
-#include "kernels/surroundings.hpp"
-#include "kernels/vector_sum.hpp"
+#include "kernels/average27_rows.hpp"
 
 namespace amrbench::kernels::detail {
-
-/// The rows of a plane, or their cells before or behind the block: at y = -1, 0 and ny, and the step between those
-/// inside.
-struct PlaneRows {
-  const double *before, *first, *behind;
-  std::size_t step;
-};
 
 /// Those of a chunk, from -1 on: dx = 0 the rows, -1 and 1 the cells before and behind them.
 inline void find_planes(const Surroundings& around, int chunk, int dx, int nz, PlaneRows* to) {

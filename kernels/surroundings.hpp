@@ -30,6 +30,15 @@ struct Surroundings {
   [[nodiscard]] const Piece& piece(int dx, int dy, int dz) const { return pieces[std::size_t(index(dx, dy, dz))]; }
 };
 
+/// Eight blocks that make a cube of twice their edge, and what lies around them: 64 pieces, of which 1 and 2 along each
+/// axis are the blocks themselves, 0 and 3 the pieces before and behind them.
+struct Octet {
+  std::array<Piece, 64> pieces;
+  std::uint64_t far = 0;  ///< bit k: piece k is to be fetched, as in Surroundings; none of the blocks themselves
+  [[nodiscard]] static constexpr int index(int x, int y, int z) { return z * 16 + y * 4 + x; }
+  [[nodiscard]] const Piece& piece(int x, int y, int z) const { return pieces[std::size_t(index(x, y, z))]; }
+};
+
 /// Where a piece lies, for tables: in block or extended face number `index`, `offset` doubles behind its first value.
 struct PieceSource {
   static constexpr std::uint32_t kBlock = 3;  ///< the kind that is no face across axis 0, 1 or 2

@@ -9,6 +9,7 @@
 
 #include "amr/field_store.hpp"
 #include "amr/initial.hpp"
+#include "amr/octets.hpp"
 #include "amr/simulation.hpp"
 #include "amr/wide_stage.hpp"
 #include "apps/config.hpp"
@@ -169,6 +170,7 @@ class GhostReference {
 
 TEST(WideStage, GhostsFollowTheirDefinitionAcrossLevels) {
   std::map<FaceKind, int> kinds;
+  int octets = 0;
   for (unsigned seed = 11; seed <= 16; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     apps::Config config = random_case(seed, "average27");
@@ -182,6 +184,11 @@ TEST(WideStage, GhostsFollowTheirDefinitionAcrossLevels) {
     const Mesh<3>& mesh = before.simulation->mesh();
     const kernels::BlockLayout& l = before.simulation->fields().layout();
     ASSERT_EQ(mesh.size(), after.simulation->mesh().size());
+    WideSources sources(l);
+    sources.rebuild(mesh);
+    Octets found;
+    found.rebuild(mesh, sources.sources());
+    for (std::int32_t i = 0; i < mesh.size(); ++i) octets += found.begins(i);
     for (std::int32_t i = 0; i < mesh.size(); ++i) {
       for (const FaceKind kind : mesh.links(i).kind) ++kinds[kind];
       for (std::size_t c = 0; c < l.block_cells(); ++c) {
@@ -192,6 +199,7 @@ TEST(WideStage, GhostsFollowTheirDefinitionAcrossLevels) {
       }
     }
   }
+  EXPECT_GT(octets, 20);
   for (const FaceKind kind : {FaceKind::boundary, FaceKind::same, FaceKind::coarse, FaceKind::fine})
     EXPECT_GT(kinds[kind], 50) << "faces of kind " << int(kind);
 }

@@ -121,6 +121,89 @@ TEST(Average27, EveryKernelGivesTheReferenceBitsAndExactSums) {
   }
 }
 
+/// An octet with random values in it and around it: every piece in a block of its own.
+class RandomOctet {
+ public:
+  RandomOctet(std::mt19937_64& random, const BlockLayout& l) : steps_(piece_steps(l)) {
+    for (int k = 0; k < 64; ++k) {
+      values_[k] = checks::random_buffer(random, l.block_values());
+      octet.pieces[k] = {values_[k].data() + l.offset(0, first(l, 0, k % 4), first(l, 1, k / 4 % 4), first(l, 2, k / 16)),
+                         &steps_};
+      octet.far |= random() % 2 << unsigned(k);
+    }
+  }
+  /// The tile of one of its blocks.
+  [[nodiscard]] std::vector<double> tile(const TileLayout& t, const std::array<int, 3>& block) const {
+    const BlockLayout& l = t.block;
+    std::vector<double> tile(t.values());
+    for (int v = 0; v < t.lanes * t.chunks; ++v) {
+      for (int c = 0; c < (l.cells[0] + 2) * (l.cells[1] + 2) * (l.cells[2] + 2); ++c) {
+        const std::array<int, 3> at{c % (l.cells[0] + 2) - 1, c / (l.cells[0] + 2) % (l.cells[1] + 2) - 1,
+                                    c / (l.cells[0] + 2) / (l.cells[1] + 2) - 1};
+        std::array<int, 3> piece{}, in{};
+        for (int a = 0; a < 3; ++a) {
+          piece[a] = 1 + block[a] + (at[a] < 0 ? -1 : at[a] < l.cells[a] ? 0 : 1);
+          const bool inside = piece[a] == 1 || piece[a] == 2;
+          in[a] = inside ? (at[a] + l.cells[a]) % l.cells[a] : 0;
+        }
+        tile[t.offset(v, at[0], at[1], at[2])] = octet.piece(piece[0], piece[1], piece[2])
+                                                     .at(in[0], in[1], in[2])[v / l.lanes * steps_.chunk + v % l.lanes];
+      }
+    }
+    return tile;
+  }
+  Octet octet;
+
+ private:
+  static int first(const BlockLayout& l, int axis, int piece) { return piece == 0 ? l.cells[axis] - 1 : 0; }
+  PieceSteps steps_;
+  std::array<checks::Buffer, 64> values_;
+};
+
+TEST(Average27, OctetsGiveTheReferenceBitsAndExactSums) {
+  const auto scale = support::FixedPointScale::for_bound(64.0);
+  unsigned seed = 640;
+  int taken = 0;
+  for (const BlockLayout& l : layouts()) {
+    SCOPED_TRACE("seed " + std::to_string(++seed) + ", " + checks::name_of(l));
+    const FlatRows rows(l);
+    const Average27OctetKernel kernel = select_average27_octet(rows);
+    if (kernel.scratch == 0) continue;
+    ++taken;
+    std::mt19937_64 random(seed);
+    const RandomOctet octet(random, l);
+    const TileLayout t = make_tile_layout(l);
+    std::array<std::vector<double>, 8> expected;
+    std::array<checks::Buffer, 8> out;
+    std::vector<support::FixedPointSum> exact(l.variables, support::FixedPointSum(scale));
+    Average27OctetArgs args{&octet.octet, &octet.octet};
+    for (int b = 0; b < 8; ++b) {
+      expected[b].resize(l.block_values());
+      average27_reference(t, octet.tile(t, {b % 2, b / 2 % 2, b / 4}).data(), expected[b].data());
+      for (int v = 0; v < l.variables; ++v)
+        for (std::size_t c = 0; c < l.block_cells(); ++c) exact[v].add(expected[b][l.offset(v, 0, 0, 0) + c * l.lanes]);
+      out[b] = checks::Buffer(l.block_values());
+      args.out[b] = out[b].data();
+    }
+    checks::Buffer scratch(kernel.scratch);
+    for (const auto& [streamed, summing] : {std::pair{0, false}, {0, true}, {1, false}, {1, true}}) {
+      StageSum sum(l, kFlatLength, block_sum_patterns(l.lanes), scale);
+      sum.reserve(8 * l.block_cells());
+      for (auto& values : out) std::fill(values.begin(), values.end(), -1.0);
+      std::fill(scratch.begin(), scratch.end(), std::numeric_limits<double>::quiet_NaN());
+      for (args.first = 0; args.first < l.chunks; args.first = args.last) {
+        args.last = std::min(args.first + 2, l.chunks);
+        (summing ? kernel.summing : kernel.plain)[streamed](rows, args, scratch.data(), sum.raw(0), sum.magic());
+      }
+      stream_fence();
+      for (int b = 0; b < 8; ++b)
+        ASSERT_EQ(std::memcmp(out[b].data(), expected[b].data(), expected[b].size() * sizeof(double)), 0) << b;
+      for (int v = 0; summing && v < l.variables; ++v) ASSERT_TRUE(sum.totals()[v] == exact[v]) << "variable " << v;
+    }
+  }
+  EXPECT_GT(taken, 20);
+}
+
 TEST(GatheredTile, HoldsEveryCellAroundABlockInBothKindsOfTile) {
   unsigned seed = 270;
   for (const BlockLayout& l : layouts()) {
