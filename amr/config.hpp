@@ -77,6 +77,9 @@ struct DeviceConfig {
   /// How results are stored: "cached", "streamed" past the caches, or "auto": streamed when the fields outgrow a core's
   /// own. No effect on results; a stencil may ignore it.
   std::string stores = "auto";
+  /// Blocks a rank for which host memory is touched before the run's time starts; never less than the first mesh has. A
+  /// run that comes to have more pays for new memory as it goes. No effect on results.
+  int preallocated_blocks = 0;
 };
 
 /// [output]

@@ -57,6 +57,13 @@ class HostReading final : public BlockReading {
 
 }  // namespace
 
+void FieldStore::make_ready(std::int64_t blocks) {
+  const std::int64_t results = std::max(blocks, 2 * blocks - in_.capacity());
+  out_.grow(results);
+  out_.touch(0, size());
+  out_.touch(size(), results);
+}
+
 void FieldStore::reset(std::int64_t count) {
   book().reset(count);
   in_.clear();

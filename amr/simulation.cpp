@@ -39,6 +39,7 @@ Simulation<Dim>::Simulation(const support::Communicator& comm, const Config& con
   }
   if (!restart || !restart->is_placed) rebalancer_.place_roots(mesh_, fields_, metrics_);
   stage_.mesh_changed(mesh_);
+  fields_.make_ready(std::max<std::int64_t>(mesh_.size(), config.device.preallocated_blocks));
   count_blocks();
 }
 

@@ -52,6 +52,12 @@ class SlotArray {
     }
     grow(slots);
   }
+  /// Writes to every page of slots [first, last), by the threads that loops over as many slots give them to. Values are
+  /// undefined then.
+  void touch(std::int64_t first, std::int64_t last) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t i = first; i < last; ++i) touch_slot(i);
+  }
   /// No slots; all memory goes back to the system.
   void clear() { extents_.clear(); }
   void swap(SlotArray& other) noexcept {
@@ -72,6 +78,11 @@ class SlotArray {
   /// Extents are at least 8 MiB: four huge pages, and few system calls and mappings for many gigabytes.
   static constexpr std::size_t kExtentValues = std::size_t{1} << 20;
 
+  void touch_slot(std::int64_t i) {
+    constexpr std::size_t kStep = 512;  // doubles of a page of 4 KiB
+    for (std::size_t k = 0; k < slot_values_; k += kStep) slot(i)[k] = 0.0;
+    slot(i)[slot_values_ - 1] = 0.0;
+  }
   [[nodiscard]] std::size_t offset(std::int64_t i) const {
     return skew_ + std::size_t(i & ((std::int64_t{1} << shift_) - 1)) * slot_values_;
   }

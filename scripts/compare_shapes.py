@@ -37,7 +37,8 @@ def options_of(shape, stencil, updates):
     stages = max(2, min(100, round(updates / (10 * BLOCKS * edge**3 * variables))))
     # Across levels 27 points balance no totals, and miniAMR would stop at its first checksum.
     tolerance = " --error_tol 0" if stencil == "27" else ""
-    return (f"--num_refine 3 --num_vars {variables} --num_tsteps 10 --stages_per_ts {stages} --refine_freq 5 --checksum_freq 5 "
+    # Both programs touch memory for so many blocks a rank before their time starts.
+    return (f"--max_blocks 500 --num_refine 3 --num_vars {variables} --num_tsteps 10 --stages_per_ts {stages} --refine_freq 5 --checksum_freq 5 "
             f"--num_objects 1 --object 2 0 0.45 0.45 0.45 0.01 0.01 0.01 0.3 0.3 0.3 0 0 0 --stencil {stencil} "
             f"--npx 2 --npy 1 --npz 1 --nx {edge} --ny {edge} --nz {edge}{tolerance}")
 
