@@ -68,8 +68,8 @@ class Fields {
   /// Forgets all blocks, then holds `count` of undefined values in slots 0 .. count - 1.
   virtual void reset(std::int64_t count) = 0;
 
-  /// Touches host memory for the values and the results of so many blocks, so that a stage or a refinement need not wait
-  /// for the system to clear it. Between stages only. Local.
+  /// Touches host memory for the values and the results of so many blocks, so that a stage or a refinement need not
+  /// wait for the system to clear it. Between stages only. Local.
   virtual void make_ready(std::int64_t /*blocks*/) {}
 
   /// Fills the blocks of a mesh of root cells: 1 (`ones`), or kernels::random_value; 0 in padding lanes. Local.

@@ -59,7 +59,9 @@ class SlotArray {
     for (std::int64_t i = first; i < last; ++i) touch_slot(i);
   }
   /// No slots; all memory goes back to the system.
-  void clear() { extents_.clear(); }
+  void clear() {
+    extents_.clear();
+  }
   void swap(SlotArray& other) noexcept {
     std::swap(slot_values_, other.slot_values_);
     std::swap(skew_, other.skew_);

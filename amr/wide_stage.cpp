@@ -78,9 +78,7 @@ void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summ
   const std::span<const std::int32_t> octets = scratch.octets;
   const kernels::BlockLayout& l = rows_.layout;
   const auto kernel = (summing ? octet_kernel_.summing : octet_kernel_.plain)[streaming_ ? 1 : 0];
-  const auto around = [&](std::size_t k) {
-    return halo_.around(octets_.sources(octets[k]), {group, octets[k] + 8});
-  };
+  const auto around = [&](std::size_t k) { return halo_.around(octets_.sources(octets[k]), {group, octets[k] + 8}); };
   for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
     kernels::Octet now, next = around(0);
     for (std::size_t k = 0; k < octets.size(); ++k) {
@@ -192,7 +190,8 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   const bool summing = scale != nullptr, mixed = stencil_ == WideStencil::mixed;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
     scratch_.push_back(std::make_unique<Scratch>());
-    scratch_.back()->values.grow((mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
+    scratch_.back()->values.grow(
+        (mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
     if (mixed) scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
   }
   if (summing) {

@@ -11,7 +11,8 @@
 //
 // The kernel reads the 27 pieces around a block where they lie: a strip of rows at a time, sums of nine go to the
 // first-level cache and results from there to the block. A row of a plane belongs to three sums along y and is loaded
-// once for them; long rows go another way (kernels/average27_long_rows.hpp).
+// once for them; long rows go another way (kernels/average27_long_rows.hpp), and so do small blocks
+// (kernels/average27_octet.hpp).
 #include "kernels/flat_rows.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/surroundings.hpp"

@@ -74,7 +74,8 @@ inline void sum_rows(const PlaneRows* planes, RowRange range, std::size_t n, dou
 }
 
 /// Results of `count` rows of sums of nine, `pitch` apart and with those of the cells before and behind them on either
-/// side, in whole vectors: one that a row ends in goes on in the next row. Meanwhile as much from `next` on is asked for.
+/// side, in whole vectors: one that a row ends in goes on in the next row. Meanwhile as much from `next` on is asked
+/// for.
 template <int Lanes, bool Sum, bool Stream, class Sums>
 inline void finish_rows(const FlatRows& rows, const double* p, std::size_t pitch, int count, const double* next,
                         double* out, Sums& kept, const SumMagic& magic) {

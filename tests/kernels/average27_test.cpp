@@ -127,8 +127,8 @@ class RandomOctet {
   RandomOctet(std::mt19937_64& random, const BlockLayout& l) : steps_(piece_steps(l)) {
     for (int k = 0; k < 64; ++k) {
       values_[k] = checks::random_buffer(random, l.block_values());
-      octet.pieces[k] = {values_[k].data() + l.offset(0, first(l, 0, k % 4), first(l, 1, k / 4 % 4), first(l, 2, k / 16)),
-                         &steps_};
+      octet.pieces[k] = {
+          values_[k].data() + l.offset(0, first(l, 0, k % 4), first(l, 1, k / 4 % 4), first(l, 2, k / 16)), &steps_};
       octet.far |= random() % 2 << unsigned(k);
     }
   }
@@ -146,8 +146,8 @@ class RandomOctet {
           const bool inside = piece[a] == 1 || piece[a] == 2;
           in[a] = inside ? (at[a] + l.cells[a]) % l.cells[a] : 0;
         }
-        tile[t.offset(v, at[0], at[1], at[2])] = octet.piece(piece[0], piece[1], piece[2])
-                                                     .at(in[0], in[1], in[2])[v / l.lanes * steps_.chunk + v % l.lanes];
+        tile[t.offset(v, at[0], at[1], at[2])] =
+            octet.piece(piece[0], piece[1], piece[2]).at(in[0], in[1], in[2])[v / l.lanes * steps_.chunk + v % l.lanes];
       }
     }
     return tile;
