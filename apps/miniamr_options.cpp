@@ -30,7 +30,6 @@ struct Settings {
   int npx = 1, npy = 1, npz = 1;
   int num_vars = 40, num_tsteps = 20, stages_per_ts = 20;
   int refine_freq = 5, checksum_freq = 5, plot_freq = 0, error_tol = 8;
-  int max_blocks = 0;  ///< 500 in miniAMR, which stops where they do not suffice
   int inbalance = 0, limit_move = 0, lb_opt = 1, stencil = 7, num_objects = 0;
   double time = 0.0;
   bool steps_given = false;
@@ -66,7 +65,6 @@ constexpr IntegerOption kIntegers[] = {
     {"--checksum_freq", &Settings::checksum_freq, 0, kLargestInt},
     {"--plot_freq", &Settings::plot_freq, 0, kLargestInt},
     {"--error_tol", &Settings::error_tol, 0, 300},
-    {"--max_blocks", &Settings::max_blocks, 0, kLargestInt},
     {"--inbalance", &Settings::inbalance, 0, kLargestInt},
     {"--limit_move", &Settings::limit_move, 0, 100},
     {"--lb_opt", &Settings::lb_opt, 0, 2},
@@ -83,6 +81,7 @@ struct SilentOption {
 
 constexpr std::string_view kRcb = "it tunes miniAMR's own partitioners";
 constexpr SilentOption kSilent[] = {
+    {"--max_blocks", 0, kLargestInt, "memory comes with the blocks; device.preallocated_blocks asks for some ahead"},
     {"--comm_vars", 0, kLargestInt, "all variables travel in one message a neighbour rank"},
     {"--permute", 0, -1, "faces of all directions travel together"},
     {"--blocking_send", 0, -1, "faces travel by neighbour collectives"},
@@ -312,7 +311,6 @@ MiniamrInput parse_miniamr(std::string_view line) {
   input.config.fields.initial = "random";
   map_run(settings, input.config.run, input.notes);
   map_balance(settings, input.config, input.notes);
-  input.config.device.preallocated_blocks = settings.max_blocks;
   input.config.output.plotfile = settings.plot_freq;
   input.config.objects = reader.objects();
   return input;

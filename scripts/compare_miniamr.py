@@ -53,11 +53,12 @@ def run_miniamr(program, options):
     return {"total_s": total, "memory_bytes_max_rank": peak, **dict(zip(PHASES, map(float, times)))}
 
 
-def run_amrbench(program, options):
+def run_amrbench(program, options, *more):
     folder = tempfile.mkdtemp(prefix="compare-")
     out = os.path.join(folder, "run")
     try:
-        run(["mpirun", "-n", "2", program, "run", "--miniamr", options, "--threads", "1", "--quiet", "--out", out])
+        run(["mpirun", "-n", "2", program, "run", "--miniamr", options, "--threads", "1", "--quiet", "--out", out,
+             *more])
         with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
             record = json.load(file)
     finally:

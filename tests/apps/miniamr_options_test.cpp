@@ -175,8 +175,9 @@ TEST(ParseMiniamr, AllObjectTypes) {
 }
 
 TEST(ParseMiniamr, OptionsOfItsInsideAreNotedOnce) {
-  const char* silent[] = {"--comm_vars 2", "--permute",    "--blocking_send", "--code 2",         "--send_faces",
-                          "--reorder 1",   "--change_dir", "--break_ties",    "--report_perf 15", "--report_diffusion"};
+  const char* silent[] = {"--max_blocks 500", "--comm_vars 2",    "--permute",         "--blocking_send",
+                          "--code 2",         "--send_faces",     "--reorder 1",       "--change_dir",
+                          "--break_ties",     "--report_perf 15", "--report_diffusion"};
   const std::size_t before = parse_miniamr("--morton").notes.size();
   for (const char* option : silent) {
     SCOPED_TRACE(option);
@@ -185,11 +186,6 @@ TEST(ParseMiniamr, OptionsOfItsInsideAreNotedOnce) {
     EXPECT_EQ(input.notes.size(), before + 1);
     EXPECT_TRUE(has_note(input, name + " has no effect here: "));
   }
-}
-
-TEST(ParseMiniamr, BlocksAreAllocatedAhead) {
-  EXPECT_EQ(config_of("--max_blocks 500").device.preallocated_blocks, 500);
-  EXPECT_EQ(config_of("--morton").device.preallocated_blocks, 0);
 }
 
 TEST(ParseMiniamr, WhatAMoveMayDoIsKept) {
