@@ -34,8 +34,8 @@ void Octets::rebuild(const Mesh<3>& mesh, std::span<const kernels::PieceSource> 
       Sources& to = sources_.emplace_back();
       for (int k = 0; k < 64; ++k) {
         const auto &x = kFrom[k % 4], &y = kFrom[k / 4 % 4], &z = kFrom[k / 16];
-        const std::size_t block = std::size_t(i + order[x[0] + 2 * y[0] + 4 * z[0]]);
-        to[k] = sources[block * 27 + kernels::Surroundings::index(x[1], y[1], z[1])];
+        const std::int32_t block = i + order[x[0] + 2 * y[0] + 4 * z[0]];
+        to[k] = sources[std::size_t(block) * 27 + kernels::Surroundings::index(x[1], y[1], z[1])];
       }
     }
     i += std::max(fit, 1);
