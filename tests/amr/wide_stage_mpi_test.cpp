@@ -92,6 +92,7 @@ TEST(WideStage, GivesTheSameBitsForAnyRanksThreadsCurveAndExchange) {
         for (const std::string curve : {"morton", "hilbert"}) {
           SCOPED_TRACE(curve + (overlap ? ", overlap" : ", blocking"));
           config.run.overlap = overlap;
+          config.device.preallocated_blocks = overlap ? 100 : 0;
           config.partition.method = curve;
           config.balance.policy = overlap && curve == "hilbert" ? "never" : "every";
           omp_set_num_threads(overlap ? 2 : 1);
