@@ -1,6 +1,6 @@
 // Orthogonal recursive bisection on one GPU: checked against the CPU, then measured.
 //   orb_cuda_bench [--max-log2 31] [--json FILE] [--check-only] [--small-check] [--once LOG2] [--no-check]
-//                  [--input KIND] [--tuning WIDE,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
+//                  [--input KIND] [--tuning FIRST,AGAIN,SIGMAS,SAMPLES] [--variants] [--no-seeds]
 // Prints a line a check and a row a measurement; status 1 when a check fails. Times are CUDA events over the whole run,
 // median of 5 after one untimed (the document's methods: one run); points lie on the GPU before. --small-check: few
 // points, for tools that slow a GPU down; --once: nothing but one run of 2^LOG2 points of --input (uniform), for
@@ -57,7 +57,7 @@ Measured measure(const support::DeviceBuffer<T>& points, std::uint64_t n, const 
 /// As --tuning takes it.
 std::string text_of(const OrbGpuTuning& tuning) {
   char text[80];
-  std::snprintf(text, sizeof(text), "%d,%d,%g,%g", tuning.wide ? 1 : 0, tuning.again ? 1 : 0, tuning.sigmas,
+  std::snprintf(text, sizeof(text), "%d,%d,%g,%g", tuning.first_round ? 1 : 0, tuning.again ? 1 : 0, tuning.sigmas,
                 tuning.samples);
   return text;
 }
@@ -93,7 +93,7 @@ Json row(const char* input, const char* outputs, std::uint64_t n, const OrbGpuOp
           {"again", t.again},
           {"stopped", t.stopped},
           {"passes", t.passes},
-          {"wide", t.wide},
+          {"first_round", t.first_round},
           {"tuning", text_of(options.tuning)}};
 }
 
@@ -313,9 +313,9 @@ struct Arguments {
 };
 
 bool parse_tuning(const std::string& text, OrbGpuTuning& tuning) {
-  int wide = 0, again = 0;
-  if (std::sscanf(text.c_str(), "%d,%d,%lf,%lf", &wide, &again, &tuning.sigmas, &tuning.samples) != 4) return false;
-  tuning.wide = wide != 0;
+  int first = 0, again = 0;
+  if (std::sscanf(text.c_str(), "%d,%d,%lf,%lf", &first, &again, &tuning.sigmas, &tuning.samples) != 4) return false;
+  tuning.first_round = first != 0;
   tuning.again = again != 0;
   return tuning.samples > 0 && tuning.sigmas > 0;
 }
@@ -359,7 +359,7 @@ int main(int argc, char** argv) {
       arguments.json = argv[++k];
     else if (word == "--tuning" && more) {
       if (!parse_tuning(argv[++k], arguments.tuning)) {
-        std::fprintf(stderr, "orb_cuda_bench: --tuning takes WIDE,AGAIN,SIGMAS,SAMPLES, such as 1,1,3.9,1\n");
+        std::fprintf(stderr, "orb_cuda_bench: --tuning takes FIRST,AGAIN,SIGMAS,SAMPLES, such as 1,1,3.9,1\n");
         return 2;
       }
     } else if (word == "--variants")

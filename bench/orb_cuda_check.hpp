@@ -42,7 +42,7 @@ bool check(const char* name, const std::vector<T>& points, std::uint32_t leaves,
   const std::string wrong = differences<T, Dim>(gpu, tree, cpu, points, std::string(method) == "multiway");
   const OrbGpuTimes& t = gpu.times();
   std::printf("%s %-28s %-10s n %9zu leaves %5u rounds %d%s again %d%s\n", wrong.empty() ? "ok  " : "FAIL", name,
-              method, n, leaves, t.rounds, t.wide ? " wide" : "", t.again, wrong.c_str());
+              method, n, leaves, t.rounds, t.first_round ? " first" : "", t.again, wrong.c_str());
   std::fflush(stdout);
   return wrong.empty();
 }
@@ -72,7 +72,8 @@ inline bool check_all() {
                            {.sigmas = 3, .samples = 2}) &&
            good;
     good = check<float, 3>(names[k], made<float, 3>(kinds[k], 2000001, 8), 3001, "multiway", {.again = false}) && good;
-    good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1500001, 9), 4096, "multiway", {.wide = false}) && good;
+    good = check<float, 3>(names[k], made<float, 3>(kinds[k], 1500001, 9), 4096, "multiway", {.first_round = false}) &&
+           good;
     for (const char* method : {"seed-cells", "seed-level", "seed-warp"})
       good = check<float, 3>(names[k], made<float, 3>(kinds[k], 400000, 6), 509, method) && good;
   }
@@ -93,7 +94,8 @@ inline bool check_small() {
   good = check<float, 3>("uniform", made<float, 3>(PointKind::uniform, 17001, 2), 50, "multiway", {.samples = 0.25}) &&
          good;
   good = check<double, 2>("plummer", made<double, 2>(PointKind::plummer, 8300, 3), 31, "multiway") && good;
-  good = check<float, 3>("6 levels", made<float, 3>(PointKind::uniform, 20000, 4), 70, "multiway", {.wide = false}) &&
+  good = check<float, 3>("6 levels", made<float, 3>(PointKind::uniform, 20000, 4), 70, "multiway",
+                         {.first_round = false}) &&
          good;
   good = check<float, 3>("lattice of 16", lattice<float>(15000, 16), 70, "multiway") && good;
   for (const char* method : {"seed-cells", "seed-level", "seed-warp"})

@@ -1,6 +1,6 @@
 // Bisection by weights on a GPU: checks it against the CPU, then times it beside bisection without weights.
 //
-//   orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,SAMPLES]
+//   orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning FIRST,SAMPLES]
 //                           [--no-check | --small-check | --variants | --once LOG2 [--repeat K]]
 #include <cuda_runtime_api.h>
 
@@ -62,8 +62,8 @@ bool check(PointKind input, std::size_t n, std::uint32_t leaves, int kind, const
   const OrbGpuTimes& t = gpu.times();
   std::printf("%s input %d dim %d %s n %9zu leaves %5u weights %-9s tuning %d,%g rounds %d%s passes %d%s\n",
               wrong.empty() ? "ok  " : "FAIL", static_cast<int>(input), Dim, sizeof(T) == 4 ? "float " : "double", n,
-              leaves, kWeightNames[kind], tuning.wide ? 1 : 0, tuning.samples, t.rounds, t.wide ? " wide" : "",
-              t.passes, wrong.c_str());
+              leaves, kWeightNames[kind], tuning.first_round ? 1 : 0, tuning.samples, t.rounds,
+              t.first_round ? " first" : "", t.passes, wrong.c_str());
   std::fflush(stdout);
   return wrong.empty();
 }
@@ -75,7 +75,7 @@ bool check_all() {
     good = check<float, 3>(input, 2000003, 3001, 1, {.samples = 2}) && good;
     good = check<float, 3>(input, 1500000, kLeaves, 2, {}) && good;
     good = check<double, 3>(input, 1500000, 1021, 0, {}) && good;
-    good = check<float, 3>(input, 1500000, kLeaves, 0, {.wide = false}) && good;
+    good = check<float, 3>(input, 1500000, kLeaves, 0, {.first_round = false}) && good;
     good = check<double, 2>(input, 700000, 127, 4, {}) && good;
     good = check<float, 2>(input, 900000, 509, 3, {}) && good;
   }
@@ -88,8 +88,8 @@ bool check_small() {
   good = check<float, 3>(PointKind::cluster, 17001, 50, 2, {.samples = 2}) && good;
   good = check<float, 3>(PointKind::uniform, 17001, 50, 1, {}) && good;
   good = check<double, 2>(PointKind::plummer, 8300, 31, 4, {}) && good;
-  good = check<float, 3>(PointKind::uniform, 20000, 7, 0, {.wide = false}) && good;
-  good = check<double, 3>(PointKind::uniform, 9000, 3, 3, {.wide = false}) && good;
+  good = check<float, 3>(PointKind::uniform, 20000, 7, 0, {.first_round = false}) && good;
+  good = check<double, 3>(PointKind::uniform, 9000, 3, 3, {.first_round = false}) && good;
   return good;
 }
 
@@ -194,8 +194,9 @@ class Suite {
         "%.2f  rounds %d%s in brackets %.1f%% passes %d tuning %d,%g\n",
         input_.c_str(), with ? kWeightNames[kind_] : "none", outputs, std::log2(static_cast<double>(n)),
         1e3 * t.total_s, 1e3 * t.weights_s, 1e3 * t.sample_s, 1e3 * t.classify_s, 1e3 * t.resolve_s, 1e3 * t.move_s,
-        1e3 * t.labels_s, t.rounds, t.wide ? " wide" : "",
-        100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.passes, tuning.wide ? 1 : 0, tuning.samples);
+        1e3 * t.labels_s, t.rounds, t.first_round ? " first" : "",
+        100.0 * static_cast<double>(t.stopped) / static_cast<double>(n), t.passes, tuning.first_round ? 1 : 0,
+        tuning.samples);
     std::fflush(stdout);
     row.update({{"time_s", t.total_s},
                 {"weights_s", t.weights_s},
@@ -205,10 +206,10 @@ class Suite {
                 {"move_s", t.move_s},
                 {"labels_s", t.labels_s},
                 {"rounds", t.rounds},
-                {"wide", t.wide},
+                {"first_round", t.first_round},
                 {"stopped", t.stopped},
                 {"passes", t.passes},
-                {"tuning", {{"wide", tuning.wide}, {"samples", tuning.samples}}}});
+                {"tuning", {{"first_round", tuning.first_round}, {"samples", tuning.samples}}}});
     rows_.push_back(row);
     return t.total_s;
   }
@@ -240,8 +241,8 @@ void variants(Suite& suite, int log2) {
     best = tuning;
   };
   for (const double samples : {0.5, 1.0, 2.0}) both({.samples = samples});
-  suite.weighted(power(std::min(log2, 28)), false, {.wide = false}, 1);
-  std::printf("fastest: --tuning %d,%g\n", best.wide ? 1 : 0, best.samples);
+  suite.weighted(power(std::min(log2, 28)), false, {.first_round = false}, 1);
+  std::printf("fastest: --tuning %d,%g\n", best.first_round ? 1 : 0, best.samples);
 }
 
 bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
@@ -250,7 +251,7 @@ bool measure(Suite& suite, int max_log2, const OrbGpuTuning& tuning) {
   for (int log2 = 20; log2 <= max_log2; log2 += 2) suite.beside(power(log2), false);
   for (const int log2 : {std::min(28, max_log2), max_log2}) suite.beside(power(log2), true);
   OrbGpuTuning levels = tuning;
-  levels.wide = false;
+  levels.first_round = false;
   for (const int log2 : {20, 24, std::min(28, max_log2)}) suite.weighted(power(log2), false, levels, 1);
   const bool good = suite.same_as_cpu(power(std::min(26, max_log2)));
   const std::uint64_t n = power(std::min(26, max_log2));
@@ -288,9 +289,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.json = argv[++k];
     } else if (word == "--tuning" && more) {
       OrbGpuTuning& t = arguments.tuning;
-      int wide = 0;
-      if (std::sscanf(argv[++k], "%d,%lf", &wide, &t.samples) != 2 || !(t.samples > 0)) return false;
-      t.wide = wide != 0;
+      int first = 0;
+      if (std::sscanf(argv[++k], "%d,%lf", &first, &t.samples) != 2 || !(t.samples > 0)) return false;
+      t.first_round = first != 0;
     } else if (word == "--small-check") {
       arguments.small = true;
     } else if (word == "--variants") {
@@ -341,7 +342,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, arguments)) {
     std::fprintf(
         stderr,
-        "usage: orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning WIDE,SAMPLES]\n"
+        "usage: orb_weighted_cuda_bench [--max-log2 20..31] [--json FILE] [--tuning FIRST,SAMPLES]\n"
         "                               [--no-check | --small-check | --variants | --once LOG2 [--repeat K]]\n");
     return 2;
   }

@@ -62,14 +62,14 @@ TEST_F(OrbCuda, MultiwayEqualsTheCpu) {
   }
 }
 
-TEST_F(OrbCuda, TheWideRoundEqualsTheCpu) {
+TEST_F(OrbCuda, TheFirstRoundEqualsTheCpu) {
   for (const PointKind kind : kInputs) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
     OrbGpuTimes times;
     const auto cut = [&](const auto& points, auto dim, std::uint32_t leaves, double tolerance, OrbGpuTuning tuning) {
       using T = typename std::decay_t<decltype(points)>::value_type;
       compare<T, dim>(points, leaves, "multiway", tolerance, tuning, &times);
-      EXPECT_TRUE(times.wide) << leaves << " leaves";
+      EXPECT_TRUE(times.first_round) << leaves << " leaves";
       compare_labels<T, dim>(points, leaves, tuning);
     };
     constexpr std::integral_constant<int, 2> kTwo;
@@ -93,14 +93,14 @@ TEST_F(OrbCuda, HardPointsEqualTheCpu) {
     SCOPED_TRACE("hard kind " + std::to_string(static_cast<int>(kind)));
     OrbGpuTimes times;
     compare<float, 3>(made_hard<float, 3>(kind, 1200003, random()), 4096, "multiway", kOrbSideTolerance, {}, &times);
-    EXPECT_TRUE(times.wide && times.quantiles);
+    EXPECT_TRUE(times.first_round && times.quantiles);
     compare<float, 3>(made_hard<float, 3>(kind, 1100000, random()), 1000003, "multiway");
     compare<double, 3>(made_hard<double, 3>(kind, 600000, random()), 1021, "multiway", 0, {}, &times);
-    EXPECT_TRUE(times.wide && times.quantiles);
+    EXPECT_TRUE(times.first_round && times.quantiles);
     compare<float, 2>(made_hard<float, 2>(kind, 100003, random()), 61, "multiway");
     compare<double, 2>(made_hard<double, 2>(kind, 200000, random()), 5000, "multiway");
     compare<float, 3>(made_hard<float, 3>(kind, 300007, random()), 1000, "multiway", kOrbSideTolerance,
-                      {.wide = false});
+                      {.first_round = false});
     compare_labels<float, 3>(made_hard<float, 3>(kind, 1200000, random()), 2000);
     compare_labels<double, 2>(made_hard<double, 2>(kind, 200000, random()), 1000);
     if (HasFatalFailure()) return;
@@ -110,13 +110,13 @@ TEST_F(OrbCuda, HardPointsEqualTheCpu) {
 TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {
   for (const PointKind kind : kInputs) {
     SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)));
-    compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance, {.wide = false});
-    compare<double, 2>(made<double, 2>(kind, 200002, 19), 1021, "multiway", kOrbSideTolerance, {.wide = false});
+    compare<float, 3>(made<float, 3>(kind, 1200003, 18), 4096, "multiway", kOrbSideTolerance, {.first_round = false});
+    compare<double, 2>(made<double, 2>(kind, 200002, 19), 1021, "multiway", kOrbSideTolerance, {.first_round = false});
     if (HasFatalFailure()) return;
   }
 }
 
-// Brackets from so few samples that many miss or overflow: later rounds finish what the wide one leaves, with labels
+// Brackets from so few samples that many miss or overflow: later rounds finish what the first one leaves, with labels
 // carried by the points' numbers.
 TEST_F(OrbCuda, LatticesLeaveCellsToLaterRounds) {
   std::mt19937_64 random(20);
@@ -142,7 +142,7 @@ TEST_F(OrbCuda, PointsNeedNotBeAligned) {
   const auto device = on_device(points);
   OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true});
   expect_labels(gpu, gpu.run(device.data() + 1, cpu.tree.cells[1].box), cpu);
-  EXPECT_FALSE(gpu.times().wide);
+  EXPECT_FALSE(gpu.times().first_round);
 }
 
 TEST_F(OrbCuda, SeedMethodsEqualTheCpu) {

@@ -29,7 +29,7 @@ template <class T, int Dim>
 void compare(const std::vector<T>& points, const Weights& weights, const Case& with, OrbGpuTimes* times = nullptr) {
   const std::size_t n = points.size() / Dim;
   SCOPED_TRACE("n " + std::to_string(n) + " leaves " + std::to_string(with.leaves) + " dim " + std::to_string(Dim) +
-               " bytes " + std::to_string(sizeof(T)) + (with.tuning.wide ? "" : " level by level"));
+               " bytes " + std::to_string(sizeof(T)) + (with.tuning.first_round ? "" : " level by level"));
   OrbResult<T, Dim> cpu;
   orb<T, Dim>({points, Dim}, weights,
               {.leaves = with.leaves, .method = with.reference, .side_tolerance = with.side_tolerance}, cpu);
@@ -87,7 +87,7 @@ Weights weights_of(Kind kind, std::size_t n, std::uint64_t seed) {
   return weights;
 }
 
-/// Both ways on the same input: with the wide round and without it.
+/// Both ways on the same input: with the first round and without it.
 template <class T, int Dim>
 void both_ways(PointKind input, std::size_t n, std::uint64_t seed, Kind kind, Case with) {
   SCOPED_TRACE("input " + std::to_string(static_cast<int>(input)) + " seed " + std::to_string(seed) + " weights " +
@@ -95,7 +95,7 @@ void both_ways(PointKind input, std::size_t n, std::uint64_t seed, Kind kind, Ca
   const auto points = made<T, Dim>(input, n, seed);
   const auto weights = weights_of(kind, n, seed + 1000);
   compare<T, Dim>(points, weights, with);
-  with.tuning.wide = false;
+  with.tuning.first_round = false;
   compare<T, Dim>(points, weights, with);
 }
 
@@ -122,7 +122,7 @@ TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
       OrbGpuTimes times;
       compare<T, dim>(made<T, dim>(input, n, seed), weights_of(Kind::uniform, n, seed),
                       {.leaves = leaves, .tuning = tuning}, &times);
-      EXPECT_EQ(times.wide, tuning.wide) << leaves << " leaves";
+      EXPECT_EQ(times.first_round, tuning.first_round) << leaves << " leaves";
     };
     constexpr std::integral_constant<int, 2> kTwo;
     constexpr std::integral_constant<int, 3> kThree;
@@ -133,7 +133,7 @@ TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
     cut(0.0, kTwo, 200002, 127, {});
     cut(0.0F, kTwo, 100003, 61, {.samples = 0.5});
     cut(0.0F, kThree, 1100000, 8000, {});  // a further level follows
-    cut(0.0F, kThree, 300000, 4096, {.wide = false});
+    cut(0.0F, kThree, 300000, 4096, {.first_round = false});
     if (HasFatalFailure()) return;
   }
 }
@@ -182,7 +182,7 @@ TEST_F(OrbWeightedCuda, Ties) {
       const std::vector<double> doubles(points.begin(), points.begin() + 60000);
       const Weights weights = weights_of(kind, 60000, seed);
       compare<float, 3>(points, weights, {.leaves = 100});
-      compare<float, 3>(points, weights, {.leaves = 7, .tuning = {.wide = false}});
+      compare<float, 3>(points, weights, {.leaves = 7, .tuning = {.first_round = false}});
       compare<double, 2>(doubles, Weights(weights.begin(), weights.begin() + 30000), {.leaves = 31});
       if (HasFatalFailure()) return;
     }
@@ -199,7 +199,7 @@ TEST_F(OrbWeightedCuda, PointsNeedNotBeAligned) {
   const auto device_weights = on_device(weights);
   OrbGpu<float, 3> gpu(n, {.leaves = 64, .labels = true, .weighted = true});
   expect_labels(gpu, gpu.run(device.data() + 1, cpu.tree.cells[1].box, device_weights.data()), cpu);
-  EXPECT_FALSE(gpu.times().wide);
+  EXPECT_FALSE(gpu.times().first_round);
 }
 
 TEST_F(OrbWeightedCuda, RefusesWhatIsNoWeight) {

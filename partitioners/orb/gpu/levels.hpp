@@ -5,7 +5,7 @@
 // below them, points, numbers, labels.
 // Small cells are finished by a thread block each (gpu/small.cuh). Others take a level at a time, which searches the
 // cuts of all its cells together by histograms of weights, whose range narrows from pass to pass, then moves all points
-// once (gpu/levels.cuh says how). It needs no sample and is never wrong; the wide round is faster.
+// once (gpu/levels.cuh says how). It needs no sample and is never wrong; the first round is faster.
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
 // to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.

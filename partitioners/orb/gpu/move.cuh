@@ -142,12 +142,12 @@ __global__ void __launch_bounds__(kCountThreads)
         counts.sum(threadIdx.x);
 }
 
-/// One block a tile of all points: the same for the codes of gpu/wide/wide.cuh, at table[slot * tiles + tile]. The slot
-/// is the digit above `shift` of code - first. slot_of_code: null, or what a code's own slot is, which then replaces
-/// it. codes: aligned to 16 bytes, with room for a multiple of 8. Reads 2 bytes a point.
+/// One block a tile of all points: the same for the codes of gpu/first_round/brackets.cuh, at table[slot * tiles +
+/// tile]. The slot is the digit above `shift` of code - first. slot_of_code: null, or what a code's own slot is, which
+/// then replaces it. codes: aligned to 16 bytes, with room for a multiple of 8. Reads 2 bytes a point.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCountThreads)
-    wide_tile_counts_kernel(std::uint16_t* __restrict__ codes, std::uint64_t points, std::uint32_t first,
+    code_tile_counts_kernel(std::uint16_t* __restrict__ codes, std::uint64_t points, std::uint32_t first,
                             unsigned shift, const std::uint16_t* __restrict__ slot_of_code, std::uint32_t tiles,
                             std::uint32_t* __restrict__ table) {
   constexpr unsigned kWords = (kTile<T, Dim> / 8 + kCountThreads - 1) / kCountThreads;
@@ -196,7 +196,7 @@ struct MoveArguments {
   std::uint32_t n_cells;
   const std::uint8_t* slot_of_code;  ///< of codes of a byte
   const std::uint32_t* table;        ///< scanned
-  std::uint32_t first, shift;        ///< of codes of two bytes, as wide_tile_counts_kernel has them
+  std::uint32_t first, shift;        ///< of codes of two bytes, as code_tile_counts_kernel has them
   std::uint8_t* digits_out;          ///< may be null: what remains of codes of two bytes below the shift
 };
 
@@ -281,7 +281,7 @@ __device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const
 /// slot. Bytes a point of 12 without ids: 24, the code, and a digit.
 template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
-  constexpr bool kWide = sizeof(Code) == 2;
+  constexpr bool kTwoBytes = sizeof(Code) == 2;
   constexpr int kMine = kItems<T, Dim>;
   constexpr unsigned kSize = kTile<T, Dim>;
   extern __shared__ __align__(16) unsigned char memory[];
@@ -302,7 +302,7 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const std::uint32_t begin = cell.begin + offset;
   const T* const raw =
       ask_for_tile(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
-  if (!kWide && threadIdx.x < kNodes)
+  if (!kTwoBytes && threadIdx.x < kNodes)
     slots[threadIdx.x] = a.slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
   if (threadIdx.x < kSlots)
     way[threadIdx.x] =
@@ -316,11 +316,11 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
     item[j] = i < n ? std::uint32_t{codes[std::uint64_t{begin} + i]} : ~0U;
   }
   __syncthreads();
-  const unsigned shift = kWide ? a.shift : 0U;
+  const unsigned shift = kTwoBytes ? a.shift : 0U;
   const std::uint32_t last = ((kSlots - 1U) << shift) | ((1U << shift) - 1U);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
-    if constexpr (kWide)
+    if constexpr (kTwoBytes)
       item[j] = min(item[j] - a.first, last);  // past the end too
     else
       item[j] = item[j] == ~0U ? last : slots[item[j]];

@@ -1,14 +1,14 @@
-// First the wide round (gpu/wide/wide.hpp), where there are points enough, then whatever that leaves by gpu/levels.hpp.
-// The document's methods have no wide round.
+// First the first round (gpu/first_round/first_round.hpp), where there are points enough, then whatever that leaves by
+// gpu/levels.hpp. The document's methods have no first round.
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "partitioners/orb/gpu/first_round/first_round.hpp"
 #include "partitioners/orb/gpu/levels.hpp"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
 #include "partitioners/orb/gpu/weight_units.hpp"
-#include "partitioners/orb/gpu/wide/wide.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
 #include "support/error.hpp"
@@ -38,7 +38,7 @@ struct OrbGpu<T, Dim>::Impl {
 
   void run_uncut(const T* input);
   [[nodiscard]] gpu::UnitWeights unit_weights() const { return units ? units->get() : gpu::UnitWeights{}; }
-  bool run_wide(const T* input, std::vector<std::size_t>& active);
+  bool run_first_round(const T* input, std::vector<std::size_t>& active);
 
   std::uint64_t n;
   OrbGpuOptions options;
@@ -47,7 +47,7 @@ struct OrbGpu<T, Dim>::Impl {
   int result = 0;         ///< which of the two buffers holds the result
   bool numbered = false;  ///< numbers move with the points
   std::unique_ptr<gpu::WeightUnits> units;
-  std::unique_ptr<gpu::WideRound<T, Dim>> wide;
+  std::unique_ptr<gpu::FirstRound<T, Dim>> first;
   gpu::Levels<T, Dim> levels{options.method, stream};
   support::DeviceBuffer<T> points[2];
   support::DeviceBuffer<std::uint32_t> ids[2];
@@ -59,12 +59,12 @@ struct OrbGpu<T, Dim>::Impl {
 template <class T, int Dim>
 OrbGpu<T, Dim>::Impl::Impl(std::uint64_t count, const OrbGpuOptions& wanted) : n(count), options(wanted) {
   if (options.weighted) units = std::make_unique<gpu::WeightUnits>(n, stream);
-  if (gpu::wide_suits(n, options)) wide = std::make_unique<gpu::WideRound<T, Dim>>(n, options, stream);
-  const bool moves = options.points || options.permutation || (wide && options.leaves > gpu::kWideInner);
+  if (gpu::first_round_suits(n, options)) first = std::make_unique<gpu::FirstRound<T, Dim>>(n, options, stream);
+  const bool moves = options.points || options.permutation || (first && options.leaves > gpu::kFirstInner);
   if (moves) points[0].resize_discard(n * Dim);
-  if (moves && wide) points[1].resize_discard(n * Dim);
+  if (moves && first) points[1].resize_discard(n * Dim);
   if (options.permutation)
-    for (int k = 0; k < (wide ? 2 : 1); ++k) ids[k].resize_discard(n);
+    for (int k = 0; k < (first ? 2 : 1); ++k) ids[k].resize_discard(n);
   if (options.labels) labels.resize_discard(n);
 }
 
@@ -85,10 +85,10 @@ void OrbGpu<T, Dim>::Impl::run(const T* input, const double* weights, std::optio
     active.push_back(1);
   else
     run_uncut(input);
-  times.wide = wide && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_wide(input, active);
-  times.rounds = times.wide ? 1 : 0;
-  const gpu::LevelPoints<T> from{times.wide ? points[result].data() : input, unit_weights().units,
-                                 times.wide && numbered ? ids[result].data() : nullptr};
+  times.first_round = first && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_first_round(input, active);
+  times.rounds = times.first_round ? 1 : 0;
+  const gpu::LevelPoints<T> from{times.first_round ? points[result].data() : input, unit_weights().units,
+                                 times.first_round && numbered ? ids[result].data() : nullptr};
   levels.run(from,
              {options.points ? points[result].data() : nullptr, options.permutation ? ids[result].data() : nullptr,
               options.labels ? labels.data() : nullptr},
@@ -110,15 +110,15 @@ void OrbGpu<T, Dim>::Impl::run_uncut(const T* input) {
   if (options.labels) gpu::clear(labels, n, stream);
 }
 
-/// The wide round; false: it cut nothing. active: cells to cut further, whose points then lie in the buffer `result`.
+/// The first round; false: it cut nothing. active: cells to cut further, whose points then lie in the buffer `result`.
 template <class T, int Dim>
-bool OrbGpu<T, Dim>::Impl::run_wide(const T* input, std::vector<std::size_t>& active) {
-  if (!wide->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
-  active = wide->left();
-  if (options.labels) wide->label(labels.data());
+bool OrbGpu<T, Dim>::Impl::run_first_round(const T* input, std::vector<std::size_t>& active) {
+  if (!first->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
+  active = first->left();
+  if (options.labels) first->label(labels.data());
   watch.mark(&times.labels_s);
   numbered = options.permutation || ((options.labels || options.weighted) && !active.empty());
-  if (options.points || numbered || !active.empty()) result = wide->move(input, points, numbered ? ids : nullptr);
+  if (options.points || numbered || !active.empty()) result = first->move(input, points, numbered ? ids : nullptr);
   watch.mark(&times.move_s);
   return true;
 }

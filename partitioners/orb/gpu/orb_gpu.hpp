@@ -25,10 +25,11 @@ namespace amrbench::partitioners {
 
 /// Ways to do the same, to be timed side by side, and to reach further rounds; results do not depend on them.
 struct OrbGpuTuning {
-  bool wide = true;  ///< the first round cuts up to 12 levels, where there are points enough; else all are further ones
+  bool first_round =
+      true;  ///< the first round cuts up to 12 levels, where there are points enough; else all are further ones
   bool again = true;    ///< it cuts once more what it guessed wrong, else further rounds do
   double sigmas = 3.9;  ///< half-width of a bracket in standard deviations
-  double samples = 1;   ///< size of the wide round's sample, relative to the usual one
+  double samples = 1;   ///< size of the first round's sample, relative to the usual one
 };
 
 struct OrbGpuOptions {
@@ -48,7 +49,7 @@ struct OrbGpuTimes {
   double sample_s = 0, classify_s = 0, resolve_s = 0, move_s = 0, labels_s = 0;
   double small_s = 0;  ///< cells finished by a thread block each
   int rounds = 0;
-  bool wide = false;          ///< the first round cut up to 12 levels
+  bool first_round = false;   ///< the first round cut up to 12 levels
   bool quantiles = false;     ///< by quantiles instead of coordinates, because of very many equal or very close ones
   int again = 0;              ///< times the first round cut once more what it had guessed wrong
   std::uint64_t stopped = 0;  ///< entries of points in brackets

@@ -1,6 +1,6 @@
 #pragma once
-// Types of the wide round on a GPU (gpu/wide/wide.hpp), and how points in brackets are listed. Words as in
-// gpu/kernels.cuh, but:
+// Types of the first round on a GPU (gpu/first_round/first_round.hpp), and how points in brackets are listed. Words as
+// in gpu/kernels.cuh, but:
 //
 //   node, code  nodes are one heap with root 1; a point's code is the node at which its walk ended: one of the last
 //               level, that is 2^levels or more, or one above, whose bracket it met
@@ -11,7 +11,7 @@
 //   hole        a place of a chunk that was left empty: an entry of node 0
 //   group, turn 128 consecutive points, 4 a thread of a warp; what a warp walks at a time
 //   region      neighbouring groups that one warp walks one after another. Its chunks hold points of one region only,
-//               so that codes can be written region by region (gpu/wide/settle.cuh)
+//               so that codes can be written region by region (gpu/first_round/settle.cuh)
 //
 // Coordinates are compared as floats, doubles rounded to them: rounding keeps order, so what lies left of a bracket, in
 // it and right of it is in order too.
@@ -22,23 +22,23 @@
 
 namespace amrbench::partitioners::gpu {
 
-constexpr int kWideLevels = 12;
-constexpr std::uint32_t kWideInner = 1U << kWideLevels;
-constexpr std::uint32_t kWideNodes = 2 * kWideInner;
+constexpr int kFirstLevels = 12;
+constexpr std::uint32_t kFirstInner = 1U << kFirstLevels;
+constexpr std::uint32_t kFirstNodes = 2 * kFirstInner;
 /// A node with fewer points of the sample is left to a later round.
-constexpr std::uint32_t kWideSegment = 128;
+constexpr std::uint32_t kLeastSample = 128;
 /// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;
 /// Places in a chunk of a list. A warp may need up to 32 of them at once.
-constexpr std::uint32_t kWideChunk = 64;
+constexpr std::uint32_t kListChunk = 64;
 /// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
 constexpr std::uint32_t kSizesApart = 32;
 /// A chunk that no warp has taken for good is in no region.
 constexpr std::uint32_t kNoRegion = ~0U;
 
 /// How entries of a node that is being cut are told apart: left of the candidates, right of them, or candidates.
-struct __align__(16) WideCut {
+struct __align__(16) BracketCut {
   float low, scale;
   std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
   std::uint32_t active;
@@ -46,15 +46,15 @@ struct __align__(16) WideCut {
 
 /// What the sample says of a node.
 template <class T, int Dim>
-struct WideGuess {
+struct CutGuess {
   OrbBox<T, Dim> box;
-  OrbBox<float, Dim> range;  ///< of fractions (gpu/wide/quantiles.hpp); else the box
+  OrbBox<float, Dim> range;  ///< of fractions (gpu/first_round/quantiles.hpp); else the box
   std::int32_t axis, inner;
   std::uint32_t leaves;
 };
 
 /// What the sample's points need to know of a node: on which axis and where it is cut, and the bins of its histogram.
-struct __align__(16) WideSplit {
+struct __align__(16) SampleSplit {
   static constexpr std::uint32_t kAxis = 3, kCounted = 4, kCut = 8;
   float plane;       ///< what lies at it or above goes right
   float low, scale;  ///< bins along the axis
@@ -63,22 +63,22 @@ struct __align__(16) WideSplit {
 
 /// A point in a bracket.
 template <class T, int Dim>
-struct __align__(16) WidePoint {
+struct __align__(16) ListedPoint {
   T x[Dim];
   std::uint32_t position;
 };
 
 /// Bins of a bracket at a level, and where those of the level's first node begin.
-__host__ __device__ constexpr std::uint32_t wide_bins(int level) {
+__host__ __device__ constexpr std::uint32_t bracket_bins(int level) {
   return level < 5 ? 16384U >> static_cast<unsigned>(level) : 512U;
 }
-__host__ __device__ constexpr std::uint32_t wide_bins_begin(int level) {
+__host__ __device__ constexpr std::uint32_t bracket_bins_begin(int level) {
   return level < 6 ? 16384U * static_cast<unsigned>(level)
                    : 6U * 16384U + ((1U << static_cast<unsigned>(level)) - 64U) * 512U;
 }
 
 /// A stretch of a bracket in which the sample has no points: where it begins, and its width. Bins have no room for it.
-struct WideGap {
+struct BracketGap {
   float begin, width;
   /// A coordinate where the stretch is closed; never falls as c rises.
   [[nodiscard]] __device__ float close(float c) const { return fmaxf(fminf(c, begin), c - width); }
@@ -86,12 +86,12 @@ struct WideGap {
 
 /// The brackets, and where points in them go: a list and a histogram a level.
 template <class T, int Dim>
-struct WideLists {
-  WidePoint<T, Dim>* points[kWideLevels];
-  std::uint16_t* nodes[kWideLevels];    ///< whose bracket each point met
-  std::uint64_t* weights[kWideLevels];  ///< of the points; null without weights
-  std::uint32_t* regions[kWideLevels];  ///< whose points each chunk has; of whole chunks within the capacity
-  std::uint32_t capacity[kWideLevels];
+struct BracketEntries {
+  ListedPoint<T, Dim>* points[kFirstLevels];
+  std::uint16_t* nodes[kFirstLevels];    ///< whose bracket each point met
+  std::uint64_t* weights[kFirstLevels];  ///< of the points; null without weights
+  std::uint32_t* regions[kFirstLevels];  ///< whose points each chunk has; of whole chunks within the capacity
+  std::uint32_t capacity[kFirstLevels];
   std::uint32_t* sizes;          ///< [level * kSizesApart]
   std::uint32_t* region_chunks;  ///< chunks of each region
   std::uint32_t* overflow;       ///< set when an entry had no room
@@ -99,26 +99,28 @@ struct WideLists {
   std::uint32_t* candidates;     ///< [level]: how many entries are candidates
   std::uint32_t* bins;
   std::uint64_t* bin_weights;  ///< null without weights
-  const WideGap* gaps;         ///< [node]: stretches of brackets without points; null: none
+  const BracketGap* gaps;      ///< [node]: stretches of brackets without points; null: none
   const float2* table;         ///< [node]: low end, its two last bits the axis, and high end; outer nodes send all left
 
   [[nodiscard]] __device__ std::uint32_t size(int level) const {
     return min(sizes[static_cast<std::uint32_t>(level) * kSizesApart], capacity[level]);
   }
-  [[nodiscard]] __device__ WideGap gap(std::uint32_t v) const { return gaps != nullptr ? gaps[v] : WideGap{0, 0}; }
+  [[nodiscard]] __device__ BracketGap gap(std::uint32_t v) const {
+    return gaps != nullptr ? gaps[v] : BracketGap{0, 0};
+  }
 };
 
 /// Bins by coordinate of a bracket at a level.
-__device__ inline float wide_scale(float2 bracket, const WideGap& gap, int level) {
+__device__ inline float bracket_scale(float2 bracket, const BracketGap& gap, int level) {
   const float width = bracket.y - bracket.x - gap.width;
-  const float scale = __fdiv_rn(static_cast<float>(wide_bins(level)), width);
+  const float scale = __fdiv_rn(static_cast<float>(bracket_bins(level)), width);
   return width > 0.0F && scale < 1e30F ? scale : 0.0F;
 }
 
 /// Never falls as c rises.
-__device__ inline std::uint32_t wide_bin(float c, float low, float scale, int level) {
+__device__ inline std::uint32_t bracket_bin(float c, float low, float scale, int level) {
   const float position = (c - low) * scale;
-  const auto last = static_cast<float>(wide_bins(level) - 1U);
+  const auto last = static_cast<float>(bracket_bins(level) - 1U);
   return static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
 }
 
@@ -190,8 +192,8 @@ struct LaneRanks {
 
 /// Walks a point of node v down from level `from`.
 template <class T, int Dim>
-__device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
-                                          int levels) {
+__device__ inline std::uint32_t walk_brackets(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
+                                              int levels) {
   float c[Dim];
   as_floats(x, c);
   for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
@@ -200,26 +202,27 @@ __device__ inline std::uint32_t wide_walk(const float2* table, const T (&x)[Dim]
 
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
 template <bool Weighted, class T, int Dim>
-__device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* table, const T (&x)[Dim],
+__device__ inline void list_point(const BracketEntries<T, Dim>& lists, const float2* table, const T (&x)[Dim],
                                   std::uint32_t position, std::uint64_t weight, std::uint32_t v, std::uint64_t at) {
   const int level = level_of(v);
   if (at >= lists.capacity[level]) {
     *lists.overflow = 1;
     return;
   }
-  WidePoint<T, Dim> point;
+  ListedPoint<T, Dim> point;
 #pragma unroll
   for (int a = 0; a < Dim; ++a) point.x[a] = x[a];
   point.position = position;
   lists.points[level][at] = point;
   lists.nodes[level][at] = static_cast<std::uint16_t>(v);
   const float2 bracket = table[v];
-  const WideGap gap = lists.gap(v);
+  const BracketGap gap = lists.gap(v);
   float c[Dim];
   as_floats(x, c);
-  const std::uint32_t bin = wide_bins_begin(level) + (v - (1U << static_cast<unsigned>(level))) * wide_bins(level) +
-                            wide_bin(gap.close(on_axis<Dim>(c, __float_as_uint(bracket.x))), bracket.x,
-                                     wide_scale(bracket, gap, level), level);
+  const std::uint32_t bin = bracket_bins_begin(level) +
+                            (v - (1U << static_cast<unsigned>(level))) * bracket_bins(level) +
+                            bracket_bin(gap.close(on_axis<Dim>(c, __float_as_uint(bracket.x))), bracket.x,
+                                        bracket_scale(bracket, gap, level), level);
   atomicAdd(&lists.bins[bin], 1U);
   if constexpr (Weighted) {
     lists.weights[level][at] = weight;
@@ -229,15 +232,15 @@ __device__ inline void list_point(const WideLists<T, Dim>& lists, const float2* 
 
 /// Places in the lists for the entries of a thread block, by one atomic in memory for each level. All threads of the
 /// block call in this order: take() for each entry, reserve() once, at() for each entry; then it can be used again.
-struct WidePlaces {
-  std::uint32_t* taken;  ///< shared, [kWideLevels], zero at first
-  std::uint32_t* base;   ///< shared, [kWideLevels]
+struct ListPlaces {
+  std::uint32_t* taken;  ///< shared, [kFirstLevels], zero at first
+  std::uint32_t* base;   ///< shared, [kFirstLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
   /// sizes: those of levels are `apart` words from each other.
   __device__ void reserve(std::uint32_t* sizes, std::uint32_t apart) {
     __syncthreads();
-    if (threadIdx.x < kWideLevels) {
+    if (threadIdx.x < kFirstLevels) {
       const std::uint32_t n = taken[threadIdx.x];
       base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * apart], n) : 0;
       taken[threadIdx.x] = 0;
@@ -252,17 +255,17 @@ struct WidePlaces {
 /// Places in the lists for the entries of one warp, which takes whole chunks, so that no barrier of the block is
 /// needed. Thread l of the warp keeps the chunk of level l, and asks for the next one long before it is used, so that
 /// nobody waits for the atomic. All threads of the warp call.
-struct WideChunks {
+struct ListChunks {
   static constexpr std::uint32_t kNone = ~0U;
   std::uint32_t base = 0;
-  std::uint32_t used = kWideChunk;
+  std::uint32_t used = kListChunk;
   std::uint32_t next = kNone;
 
   /// The place of this thread's point, which met the bracket of v; v = 0: it has no such point. region: that of the
   /// warp's turn.
   template <class T, int Dim>
-  __device__ std::uint64_t take(const WideLists<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
-    static_assert(kWideLevels <= 16, "levels are told apart by 4 bits");
+  __device__ std::uint64_t take(const BracketEntries<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
+    static_assert(kFirstLevels <= 16, "levels are told apart by 4 bits");
     const unsigned lane = threadIdx.x & 31U;
     const unsigned listed = __ballot_sync(kFull, v != 0);
     const unsigned level = v != 0 ? static_cast<unsigned>(level_of(v)) : 0U;
@@ -279,48 +282,48 @@ struct WideChunks {
     const std::uint32_t place = __shfl_sync(kFull, used, static_cast<int>(level)) + rank;
     std::uint32_t here = __shfl_sync(kFull, base, static_cast<int>(level));
     used += static_cast<std::uint32_t>(__popc(mine));
-    const bool over = used > kWideChunk;
+    const bool over = used > kListChunk;
     if (__any_sync(kFull, over ? 1 : 0) != 0) {
       std::uint32_t* const size = &lists.sizes[lane * kSizesApart];   // read by lanes of levels only
-      if (over && next == kNone) next = atomicAdd(size, kWideChunk);  // the level's first
+      if (over && next == kNone) next = atomicAdd(size, kListChunk);  // the level's first
       if (over) {
         base = next;
-        used -= kWideChunk;
-        if (base + kWideChunk <= lists.capacity[lane]) {
-          lists.regions[lane][base / kWideChunk] = region;
+        used -= kListChunk;
+        if (base + kListChunk <= lists.capacity[lane]) {
+          lists.regions[lane][base / kListChunk] = region;
           atomicAdd(&lists.region_chunks[region], 1U);
         }
       }
-      add_where(over, size, kWideChunk, next);
+      add_where(over, size, kListChunk, next);
       const std::uint32_t after = __shfl_sync(kFull, base, static_cast<int>(level));
-      if (place >= kWideChunk) here = after - kWideChunk;  // may wrap; place makes up for it
+      if (place >= kListChunk) here = after - kListChunk;  // may wrap; place makes up for it
     }
     return static_cast<std::uint32_t>(here + place);
   }
   /// Begins new chunks: what is left of the present ones becomes holes.
   template <class T, int Dim>
-  __device__ void leave(const WideLists<T, Dim>& lists) {
+  __device__ void leave(const BracketEntries<T, Dim>& lists) {
     const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kWideLevels || used == kWideChunk) return;
-    for (std::uint32_t k = used; k < kWideChunk; ++k)
+    if (lane >= kFirstLevels || used == kListChunk) return;
+    for (std::uint32_t k = used; k < kListChunk; ++k)
       if (std::uint64_t{base} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{base} + k] = 0;
-    atomicAdd(lists.holes, kWideChunk - used);
-    used = kWideChunk;
+    atomicAdd(lists.holes, kListChunk - used);
+    used = kListChunk;
   }
   /// The last call: no chunk is left open.
   template <class T, int Dim>
-  __device__ void close(const WideLists<T, Dim>& lists) {
+  __device__ void close(const BracketEntries<T, Dim>& lists) {
     leave(lists);
     const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kWideLevels || next == kNone) return;
-    for (std::uint32_t k = 0; k < kWideChunk; ++k)
+    if (lane >= kFirstLevels || next == kNone) return;
+    for (std::uint32_t k = 0; k < kListChunk; ++k)
       if (std::uint64_t{next} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{next} + k] = 0;
-    atomicAdd(lists.holes, kWideChunk);
+    atomicAdd(lists.holes, kListChunk);
   }
 };
 
 /// Which groups of 128 points a warp walks, one a turn: regions of neighbouring groups, each walked by one warp.
-struct WideRegions {
+struct WalkRegions {
   std::uint32_t turns;   ///< in a region
   std::uint32_t region;  ///< of this turn
   std::uint32_t group;   ///< of this turn; those of later turns are higher
@@ -328,7 +331,7 @@ struct WideRegions {
 
   std::uint32_t warps;  ///< that share them
 
-  __device__ WideRegions(std::uint32_t length, std::uint32_t warp, std::uint32_t all)
+  __device__ WalkRegions(std::uint32_t length, std::uint32_t warp, std::uint32_t all)
       : turns(length), region(warp), group(warp * length), left(length), warps(all) {}
   /// Is the next turn in another region?
   __device__ bool advance() {
@@ -343,7 +346,7 @@ struct WideRegions {
 
 /// What a walk works on.
 template <class T, int Dim>
-struct WideWalk {
+struct WalkWork {
   const T* points;
   std::uint64_t n;
   int levels;
@@ -352,7 +355,7 @@ struct WideWalk {
   std::uint32_t* code_counts;
   std::uint64_t* code_weights;  ///< null without weights
   std::uint32_t turns;          ///< in a region
-  WideLists<T, Dim> lists;
+  BracketEntries<T, Dim> lists;
 };
 
 /// Counts codes in shared memory, and weighs them.
@@ -363,13 +366,13 @@ struct SharedSums {
 
   __device__ void add(std::uint32_t v, std::uint64_t weight) const {
     atomicAdd(&counts[v], 1U);
-    if constexpr (Weighted) add_in_two_words(&words[v], &words[kWideNodes + v], weight);
+    if constexpr (Weighted) add_in_two_words(&words[v], &words[kFirstNodes + v], weight);
   }
   /// Adds the sums of codes v > 0 to those of all blocks.
   __device__ void give(std::uint32_t v, std::uint32_t* code_counts, std::uint64_t* code_weights) const {
     if (counts[v] == 0) return;
     atomicAdd(&code_counts[v], counts[v]);
-    if constexpr (Weighted) add_weight(&code_weights[v], (std::uint64_t{words[kWideNodes + v]} << 32U) | words[v]);
+    if constexpr (Weighted) add_weight(&code_weights[v], (std::uint64_t{words[kFirstNodes + v]} << 32U) | words[v]);
   }
 };
 
@@ -377,8 +380,8 @@ struct SharedSums {
 /// reached a leaf gets its code written; one that met a bracket is listed, and its code is written later from the list.
 /// All threads of the warp call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void end_walk(const WideWalk<T, Dim>& a, const float2* table, const SharedSums<Weighted>& sums,
-                                WideChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
+__device__ inline void end_walk(const WalkWork<T, Dim>& a, const float2* table, const SharedSums<Weighted>& sums,
+                                ListChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
                                 std::uint64_t weight, std::uint32_t v, bool here) {
   const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
   if (here) sums.add(v, weight);

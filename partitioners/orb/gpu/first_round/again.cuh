@@ -1,8 +1,8 @@
 #pragma once
-// The kernel of gpu/wide/wide.cu that walks points by their coordinates: with weights all of them at first; and those
-// of some cells once more, after new guesses for these cells. It reads all codes to find those points, and only their
-// coordinates and weights.
-#include "partitioners/orb/gpu/wide/wide.cuh"
+// The kernel of gpu/first_round/first_round.cu that walks points by their coordinates: with weights all of them at
+// first; and those of some cells once more, after new guesses for these cells. It reads all codes to find those points,
+// and only their coordinates and weights.
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -13,7 +13,7 @@ constexpr std::uint32_t kAgainQueue = 160;
 
 /// Points being loaded, one for each thread: a warp starts loading them before it walks those that it loaded earlier.
 template <class T, int Dim>
-struct WidePending {
+struct PendingPoints {
   T x[Dim];
   std::uint64_t weight = 0;
   std::uint32_t position = 0;
@@ -22,7 +22,7 @@ struct WidePending {
 
   /// entry: as queues have them. region_first: the first point of their region.
   template <bool Weighted>
-  __device__ void ask(const WideWalk<T, Dim>& a, std::uint32_t entry, std::uint32_t region_first, bool wanted) {
+  __device__ void ask(const WalkWork<T, Dim>& a, std::uint32_t entry, std::uint32_t region_first, bool wanted) {
     any = true;
     position = region_first + (entry & 0xffffU);
     start = wanted ? entry >> 16U : 0U;
@@ -32,39 +32,39 @@ struct WidePending {
   }
 };
 
-/// Shared memory of wide_walk_again_kernel. Where its parts begin does not depend on the number of levels.
-struct WideAgainMemory {
-  static constexpr std::size_t kCounts = kWideInner * sizeof(float2);
-  static constexpr std::size_t kQueues = kCounts + kWideNodes * sizeof(std::uint32_t);
+/// Shared memory of walk_again_kernel. Where its parts begin does not depend on the number of levels.
+struct AgainMemory {
+  static constexpr std::size_t kCounts = kFirstInner * sizeof(float2);
+  static constexpr std::size_t kQueues = kCounts + kFirstNodes * sizeof(std::uint32_t);
   static constexpr std::size_t kStart = kQueues + kAgainThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
-  static constexpr std::size_t kWords = kStart + kWideNodes * sizeof(std::uint16_t);  ///< with weights
-  static constexpr std::size_t kBytes = kWords, kWeightedBytes = kWords + 2 * kWideNodes * sizeof(std::uint32_t);
+  static constexpr std::size_t kWords = kStart + kFirstNodes * sizeof(std::uint16_t);  ///< with weights
+  static constexpr std::size_t kBytes = kWords, kWeightedBytes = kWords + 2 * kFirstNodes * sizeof(std::uint32_t);
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
   std::uint32_t* queues;  ///< entries: the point's number in its region, and above 16 bits the cell
   std::uint16_t* start;   ///< of each code the cell that is cut once more; else 0
   std::uint32_t* words;   ///< of weights by code
 
-  __device__ explicit WideAgainMemory(unsigned char* memory)
+  __device__ explicit AgainMemory(unsigned char* memory)
       : table(reinterpret_cast<float2*>(memory)),
         counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
         queues(reinterpret_cast<std::uint32_t*>(memory + kQueues)),
         start(reinterpret_cast<std::uint16_t*>(memory + kStart)),
         words(reinterpret_cast<std::uint32_t*>(memory + kWords)) {}
   template <bool Weighted, class T, int Dim>
-  __device__ void load(const WideWalk<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
+  __device__ void load(const WalkWork<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
     for (std::uint32_t v = threadIdx.x; v < first; v += kAgainThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) start[v] = cells[v];
-    for (std::uint32_t k = threadIdx.x; Weighted && k < 2 * kWideNodes; k += kAgainThreads) words[k] = 0;
+    for (std::uint32_t k = threadIdx.x; Weighted && k < 2 * kFirstNodes; k += kAgainThreads) words[k] = 0;
     __syncthreads();
   }
 };
 
 /// Walks the points that were loaded down from their cells. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMemory& s, WideChunks& chunks,
-                                    std::uint32_t region, WidePending<T, Dim>& pending) {
+__device__ inline void walk_pending(const WalkWork<T, Dim>& a, const AgainMemory& s, ListChunks& chunks,
+                                    std::uint32_t region, PendingPoints<T, Dim>& pending) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
   as_floats(pending.x, c);
@@ -79,7 +79,7 @@ __device__ inline void walk_pending(const WideWalk<T, Dim>& a, const WideAgainMe
 
 /// The codes of a thread's four points of a group; 0 past the end of the points. fresh: all others have code 1.
 template <class T, int Dim>
-__device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t group, bool fresh) {
+__device__ inline uint2 load_codes(const WalkWork<T, Dim>& a, std::uint32_t group, bool fresh) {
   const std::uint64_t i = std::uint64_t{group} * 128 + 4 * (threadIdx.x & 31U);
   if (i >= a.n) return make_uint2(0, 0);
   if (!fresh) return reinterpret_cast<const uint2*>(a.codes)[i / 4];
@@ -87,23 +87,23 @@ __device__ inline uint2 load_codes(const WideWalk<T, Dim>& a, std::uint32_t grou
   return make_uint2(left > 1 ? 0x10001U : 1U, left > 3 ? 0x10001U : left > 2 ? 1U : 0U);
 }
 
-/// As wide_classify_kernel, but only for points whose code lies in a cell that is cut once more (`cells` names it), and
+/// As classify_kernel, but only for points whose code lies in a cell that is cut once more (`cells` names it), and
 /// from that cell on. fresh: all points have the root's code. Bytes a point: 2, and 14 and 18 for those of the cells in
 /// question; with weights 8 more of each.
 template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kAgainThreads, 1)
-    wide_walk_again_kernel(const WideWalk<T, Dim> a, const std::uint16_t* __restrict__ cells, bool fresh) {
+    walk_again_kernel(const WalkWork<T, Dim> a, const std::uint16_t* __restrict__ cells, bool fresh) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideAgainMemory s(memory);
+  const AgainMemory s(memory);
   s.load<Weighted>(a, cells, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues + warp * kAgainQueue;
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WideRegions regions(a.turns, blockIdx.x * (kAgainThreads / 32) + warp, gridDim.x * (kAgainThreads / 32));
-  WideChunks chunks;
-  WidePending<T, Dim> pending;
+  WalkRegions regions(a.turns, blockIdx.x * (kAgainThreads / 32) + warp, gridDim.x * (kAgainThreads / 32));
+  ListChunks chunks;
+  PendingPoints<T, Dim> pending;
   std::uint32_t queued = 0;
   uint2 codes = load_codes(a, regions.group, fresh);
   while (regions.group < groups) {

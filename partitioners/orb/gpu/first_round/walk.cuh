@@ -1,14 +1,14 @@
 #pragma once
-// The kernel of gpu/wide/wide.cu that walks all points down the guessed tree.
+// The kernel of gpu/first_round/first_round.cu that walks all points down the guessed tree.
 //
-// In:  the points; brackets and the tables of gpu/wide/places.cuh, all in shared memory.
+// In:  the points; brackets and the tables of gpu/first_round/places.cuh, all in shared memory.
 // Out: the code of each point outside brackets, the number of points by code, the lists of points in brackets.
 // The idea. Most points meet no bracket. For them a walk over places suffices: it guesses a leaf, and the leaf's limits
 // prove that the point lies outside all brackets on the way there, or fail to. No guess needs to be right. Points
 // without that proof wait in a small queue of their warp until there are 32; then the warp walks these by their
 // coordinates, one a thread, looking at the brackets of all levels on the way to the guessed leaf at once. Warps work
 // on 128 points at a time, the next 128 are already being loaded, and no warp waits for another.
-#include "partitioners/orb/gpu/wide/places.cuh"
+#include "partitioners/orb/gpu/first_round/places.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -18,14 +18,14 @@ constexpr std::size_t kQueueBytes = kQueueRoom * (sizeof(float4) + sizeof(std::u
 
 /// A warp's queue of points whose guessed leaves are not proven, until there are 32 of them for a walk by coordinates.
 template <int Dim>
-struct WideQueue {
+struct WalkQueue {
   static constexpr std::uint32_t kRoom = kQueueRoom;
   float4* points;  ///< coordinates, and the position in the last word
   std::uint16_t* guesses;
   std::uint32_t size = 0;
 
   /// The points of all `warps` come first, so that they are aligned.
-  __device__ WideQueue(unsigned char* memory, std::uint32_t warp, std::uint32_t warps)
+  __device__ WalkQueue(unsigned char* memory, std::uint32_t warp, std::uint32_t warps)
       : points(reinterpret_cast<float4*>(memory) + warp * kRoom),
         guesses(reinterpret_cast<std::uint16_t*>(reinterpret_cast<float4*>(memory) + warps * kRoom) + warp * kRoom) {}
   __device__ void put(std::uint32_t at, const float (&c)[Dim], std::uint32_t position, std::uint32_t guess) const {
@@ -89,13 +89,13 @@ __device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::
       if (first + j < n) to[(first + j) * Dim + a] = x[j][a];
 }
 
-/// Shared memory of wide_classify_kernel. Where its parts begin does not depend on the number of levels, so that
+/// Shared memory of classify_kernel. Where its parts begin does not depend on the number of levels, so that
 /// addresses need no arithmetic.
-struct WideMemory {
-  static constexpr std::size_t kTable = kWideInner * sizeof(uint4);
-  static constexpr std::size_t kCounts = kTable + kWideInner * sizeof(float2);
-  static constexpr std::size_t kMiddles = kCounts + kWideNodes * sizeof(std::uint32_t);
-  static constexpr std::size_t kGrid = kMiddles + kWideInner * sizeof(std::uint32_t);
+struct WalkMemory {
+  static constexpr std::size_t kTable = kFirstInner * sizeof(uint4);
+  static constexpr std::size_t kCounts = kTable + kFirstInner * sizeof(float2);
+  static constexpr std::size_t kMiddles = kCounts + kFirstNodes * sizeof(std::uint32_t);
+  static constexpr std::size_t kGrid = kMiddles + kFirstInner * sizeof(std::uint32_t);
   static constexpr std::size_t kQueues = kGrid + kGridCells * sizeof(std::uint16_t);
   static constexpr std::size_t kBytes = kQueues + kWalkThreads / 32 * kQueueBytes;
   uint4* limits;
@@ -105,7 +105,7 @@ struct WideMemory {
   std::uint16_t* grid;
   unsigned char* queues;
 
-  __device__ explicit WideMemory(unsigned char* memory)
+  __device__ explicit WalkMemory(unsigned char* memory)
       : limits(reinterpret_cast<uint4*>(memory)),
         table(reinterpret_cast<float2*>(memory + kTable)),
         counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
@@ -113,8 +113,8 @@ struct WideMemory {
         grid(reinterpret_cast<std::uint16_t*>(memory + kGrid)),
         queues(memory + kQueues) {}
   template <class T, int Dim>
-  __device__ void load(const WideWalk<T, Dim>& a, const WidePlaceTables<Dim>& places, std::uint32_t first) const {
-    for (std::uint32_t v = threadIdx.x; v < kWideInner; v += kWalkThreads) table[v] = a.lists.table[v];
+  __device__ void load(const WalkWork<T, Dim>& a, const PlaceTables<Dim>& places, std::uint32_t first) const {
+    for (std::uint32_t v = threadIdx.x; v < kFirstInner; v += kWalkThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
     for (std::uint32_t k = threadIdx.x; k < first; k += kWalkThreads) limits[k] = places.limits[k];
@@ -126,7 +126,7 @@ struct WideMemory {
 /// Walks four points by their places. v: the leaves they guess; codes: the same, but 0 where the leaf's limits do not
 /// prove it.
 template <int Dim>
-__device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
+__device__ inline void walk_by_places(const WalkMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
                                       const std::uint32_t (&z)[4], std::uint32_t (&v)[4], std::uint32_t (&codes)[4]) {
   constexpr unsigned kShift = 15 - kGridBits;
   constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
@@ -164,7 +164,7 @@ __device__ inline void walk_by_places(const WideMemory& s, std::uint32_t first, 
 
 /// Places of four points.
 template <int Dim>
-__device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>& scale, std::uint32_t (&xy)[4],
+__device__ inline void places_of(const float (&c)[4][Dim], const PlaceScale<Dim>& scale, std::uint32_t (&xy)[4],
                                  std::uint32_t (&z)[4]) {
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -176,32 +176,32 @@ __device__ inline void places_of(const float (&c)[4][Dim], const WideScale<Dim>&
 
 /// Walks a point down from the root by its coordinates. The brackets on the way to leaf `guess` are compared at all
 /// levels at once, so that their loads do not wait for each other; from the level where the point leaves that way it
-/// goes on step by step. table: of kWideInner nodes, whatever the levels. All threads of the warp call.
+/// goes on step by step. table: of kFirstInner nodes, whatever the levels. All threads of the warp call.
 template <int Dim>
 __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)[Dim], std::uint32_t guess,
                                            int levels) {
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  const std::uint32_t way = guess << static_cast<unsigned>(kWideLevels - levels);
+  const std::uint32_t way = guess << static_cast<unsigned>(kFirstLevels - levels);
   std::uint32_t leaves_it = 0;  // a bit a level
 #pragma unroll
-  for (int level = 0; level < kWideLevels; ++level) {
-    const float2 bracket = table[way >> static_cast<unsigned>(kWideLevels - level)];
+  for (int level = 0; level < kFirstLevels; ++level) {
+    const float2 bracket = table[way >> static_cast<unsigned>(kFirstLevels - level)];
     const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
-    const bool right = ((way >> static_cast<unsigned>(kWideLevels - 1 - level)) & 1U) != 0U;
+    const bool right = ((way >> static_cast<unsigned>(kFirstLevels - 1 - level)) & 1U) != 0U;
     const bool stays = right ? x > bracket.y : x < bracket.x;
     if (!stays) leaves_it |= 1U << static_cast<unsigned>(level);
   }
   leaves_it &= first - 1U;
   std::uint32_t v = guess;
-  if (leaves_it != 0U) v = way >> static_cast<unsigned>(kWideLevels + 1 - __ffs(static_cast<int>(leaves_it)));
+  if (leaves_it != 0U) v = way >> static_cast<unsigned>(kFirstLevels + 1 - __ffs(static_cast<int>(leaves_it)));
   step_to_end<Dim>(table, c, v, first);
   return v;
 }
 
 /// Walks the last `count` points of the queue, at most 32.
 template <class T, int Dim>
-__device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks,
-                                   std::uint32_t region, WideQueue<Dim>& queue, std::uint32_t count) {
+__device__ inline void walk_queued(const WalkWork<T, Dim>& a, const WalkMemory& s, ListChunks& chunks,
+                                   std::uint32_t region, WalkQueue<Dim>& queue, std::uint32_t count) {
   const std::uint32_t lane = threadIdx.x & 31U;
   const bool here = lane < count;
   queue.size -= count;
@@ -217,7 +217,7 @@ __device__ inline void walk_queued(const WideWalk<T, Dim>& a, const WideMemory& 
 /// Queues points whose codes are 0. Each thread has four; those of number `from` of all threads come first, then those
 /// of the next number, as long as all of a number fit. Returns the first number that did not fit.
 template <int Dim>
-__device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
+__device__ inline int put_by_turns(WalkQueue<Dim>& queue, int from, const float (&c)[4][Dim], std::uint32_t position,
                                    const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
   const std::uint32_t lower = (1U << (threadIdx.x & 31U)) - 1U;
   int next = from;
@@ -225,7 +225,7 @@ __device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float 
   for (int j = 0; j < 4; ++j) {
     const unsigned all = __ballot_sync(kFull, codes[j] == 0);
     const auto count = static_cast<std::uint32_t>(__popc(all));
-    if (next != j || queue.size + count > WideQueue<Dim>::kRoom) continue;
+    if (next != j || queue.size + count > WalkQueue<Dim>::kRoom) continue;
     if (codes[j] == 0)
       queue.put(queue.size + static_cast<std::uint32_t>(__popc(all & lower)), c[j], position + j, guess[j]);
     queue.size += count;
@@ -238,11 +238,11 @@ __device__ inline int put_by_turns(WideQueue<Dim>& queue, int from, const float 
 /// Queues all points whose codes are 0 at once where they fit, a thread's together, threads one after another; else by
 /// put_by_turns().
 template <int Dim>
-__device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][Dim], std::uint32_t position,
+__device__ inline int put_into_queue(WalkQueue<Dim>& queue, const float (&c)[4][Dim], std::uint32_t position,
                                      const std::uint32_t (&guess)[4], const std::uint32_t (&codes)[4]) {
   const bool wanted[4] = {codes[0] == 0, codes[1] == 0, codes[2] == 0, codes[3] == 0};
   const LaneRanks ranks(wanted);
-  if (queue.size + ranks.all > WideQueue<Dim>::kRoom) return put_by_turns(queue, 0, c, position, guess, codes);
+  if (queue.size + ranks.all > WalkQueue<Dim>::kRoom) return put_by_turns(queue, 0, c, position, guess, codes);
   std::uint32_t at = queue.size + ranks.before;
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
@@ -256,7 +256,7 @@ __device__ inline int put_into_queue(WideQueue<Dim>& queue, const float (&c)[4][
 
 /// Walks the points after the last whole group, at most 127, by coordinates. Called by one warp.
 template <class T, int Dim>
-__device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s, WideChunks& chunks) {
+__device__ inline void walk_rest(const WalkWork<T, Dim>& a, const WalkMemory& s, ListChunks& chunks) {
   const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
   const std::uint64_t lane = threadIdx.x & 31U;
   for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
@@ -275,18 +275,18 @@ __device__ inline void walk_rest(const WideWalk<T, Dim>& a, const WideMemory& s,
 /// all points are walked, with no barrier between them.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kWalkThreads, 1)
-    wide_classify_kernel(const WideWalk<T, Dim> a, const WidePlaceTables<Dim> places) {
+    classify_kernel(const WalkWork<T, Dim> a, const PlaceTables<Dim> places) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WideMemory s(memory);
+  const WalkMemory s(memory);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WideRegions regions(a.turns, blockIdx.x * kWarps + warp, gridDim.x * kWarps);
-  WideQueue<Dim> queue(s.queues, warp, kWarps);
-  WideChunks chunks;
+  WalkRegions regions(a.turns, blockIdx.x * kWarps + warp, gridDim.x * kWarps);
+  WalkQueue<Dim> queue(s.queues, warp, kWarps);
+  ListChunks chunks;
   T x[4][Dim];
   if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
   while (regions.group < groups) {

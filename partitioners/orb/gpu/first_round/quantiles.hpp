@@ -1,5 +1,5 @@
 #pragma once
-// Fractions by quantiles: coordinates that a wide round takes instead of the points' own where too many points would
+// Fractions by quantiles: coordinates that a first round takes instead of the points' own where too many points would
 // meet its brackets. Internal to OrbGpu.
 //
 // In:  points, however they lie. Out: for each point and axis a fraction in [0, 1].
@@ -10,7 +10,7 @@
 // have, as many points have it, has the stretch from the first to the last of them, and where its points stand in there
 // is what the share on the next axis says, and at last their number. Fractions never fall along rule 1's order, which
 // is all that exact cuts need.
-#include "partitioners/orb/gpu/wide/wide.cuh"
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/rules.hpp"
 #include "support/cuda.hpp"
 

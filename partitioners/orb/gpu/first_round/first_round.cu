@@ -3,10 +3,10 @@
 #include <cmath>
 #include <utility>
 
-#include "partitioners/orb/gpu/wide/again.cuh"
-#include "partitioners/orb/gpu/wide/end.cuh"
-#include "partitioners/orb/gpu/wide/sample.cuh"
-#include "partitioners/orb/gpu/wide/settle.cuh"
+#include "partitioners/orb/gpu/first_round/again.cuh"
+#include "partitioners/orb/gpu/first_round/end.cuh"
+#include "partitioners/orb/gpu/first_round/sample.cuh"
+#include "partitioners/orb/gpu/first_round/settle.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -19,9 +19,7 @@ using support::cuda_check_launch;
 
 /// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
 /// holes.
-constexpr std::size_t kListState = std::size_t{kWideLevels} * (kSizesApart + 1) + 2;
-/// Lists have room for brackets this wide at least, in standard deviations of the sample's rank.
-constexpr double kListSigmas = 4.75;
+constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 1) + 2;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
 /// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
@@ -33,12 +31,12 @@ constexpr double kStuck = 0.9;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round.
 constexpr std::uint64_t kFewLeft = 50;
-static_assert(kRegionTurns * 128 <= 1U << 16U && kWideInner <= 1U << 16U, "a word has a point's number and its cell");
+static_assert(kRegionTurns * 128 <= 1U << 16U && kFirstInner <= 1U << 16U, "a word has a point's number and its cell");
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
-WideScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
-  WideScale<Dim> scale{};
+PlaceScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
+  PlaceScale<Dim> scale{};
   for (std::size_t a = 0; a < Dim; ++a) {
     const auto low = static_cast<float>(box.lower[a]);
     const float inverse = 1.0F / (static_cast<float>(box.upper[a]) - low);
@@ -52,58 +50,58 @@ WideScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
 }  // namespace
 
 template <class T, int Dim>
-WideRound<T, Dim>::WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
+FirstRound<T, Dim>::FirstRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
     : n_(n),
       options_(options),
       stream_(stream),
-      levels_(wide_levels(options.leaves)),
+      levels_(first_round_levels(options.leaves)),
       first_(1U << static_cast<unsigned>(levels_)),
       sample_(n, options, stream),
       quantiles_(stream),
-      host_nodes_(kWideNodes),
+      host_nodes_(kFirstNodes),
       host_density_(std::size_t{Dim} * kDenseBins) {
   codes_.resize_discard((n + 7) / 8 * 8);
   cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
              "cudaMemsetAsync");
-  nodes_.resize_discard(kWideNodes);
+  nodes_.resize_discard(kFirstNodes);
   middles_.resize_discard(first_);
   limits_.resize_discard(first_);
   grid_.resize_discard(kGridCells);
-  start_.resize_discard(kWideNodes);
-  bins_.resize_discard(wide_bins_begin(levels_));
+  start_.resize_discard(kFirstNodes);
+  bins_.resize_discard(bracket_bins_begin(levels_));
   if (options.weighted) {
     bin_weights_.resize_discard(bins_.size());
-    code_weights_.resize_discard(kWideNodes);
+    code_weights_.resize_discard(kFirstNodes);
   }
   size_lists();
   allow_kernels();
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::size_lists() {
+void FirstRound<T, Dim>::size_lists() {
   list_state_.resize_discard(kListState);
   const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
   std::size_t chunks = 0;
   for (int level = 0; level < levels_; ++level) {
     const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
-    const double holes = 2.0 * kWideChunk * (kAgainThreads / 32) * multiprocessors();
+    const double holes = 2.0 * kListChunk * (kAgainThreads / 32) * multiprocessors();
     const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
-    lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kWideChunk * kWideChunk;
+    lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kListChunk * kListChunk;
     listed_[level].resize_discard(lists_.capacity[level]);
     listed_nodes_[level].resize_discard(lists_.capacity[level]);
     lists_.points[level] = listed_[level].data();
     lists_.nodes[level] = listed_nodes_[level].data();
     if (options_.weighted) listed_weights_[level].resize_discard(lists_.capacity[level]);
     lists_.weights[level] = listed_weights_[level].data();
-    chunks += lists_.capacity[level] / kWideChunk;
+    chunks += lists_.capacity[level] / kListChunk;
   }
   chunk_regions_.resize_discard(chunks);
   chunk_order_.resize_discard(chunks);
-  chunk_ends_.resize_discard(kWideLevels);
+  chunk_ends_.resize_discard(kFirstLevels);
   chunks = 0;
   for (int level = 0; level < levels_; ++level) {
     lists_.regions[level] = chunk_regions_.data() + chunks;
-    chunks += lists_.capacity[level] / kWideChunk;
+    chunks += lists_.capacity[level] / kListChunk;
   }
   const std::uint64_t groups = (n_ + 127) / 128;
   const std::uint64_t warps = std::uint64_t{kWalkThreads / 32} * multiprocessors();
@@ -115,7 +113,7 @@ void WideRound<T, Dim>::size_lists() {
   lists_.region_chunks = region_chunks_.data();
   candidates_.resize_discard(*std::max_element(lists_.capacity, lists_.capacity + levels_));
   lists_.sizes = list_state_.data();
-  lists_.candidates = list_state_.data() + std::size_t{kWideLevels} * kSizesApart;
+  lists_.candidates = list_state_.data() + std::size_t{kFirstLevels} * kSizesApart;
   lists_.overflow = list_state_.data() + kListState - 2;
   lists_.holes = list_state_.data() + kListState - 1;
   lists_.bins = bins_.data();
@@ -124,19 +122,19 @@ void WideRound<T, Dim>::size_lists() {
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::allow_kernels() {
-  allow_shared(wide_classify_kernel<T, Dim>, WideMemory::kBytes);
-  allow_shared(wide_walk_again_kernel<T, Dim, false>, WideAgainMemory::kBytes);
-  allow_shared(wide_walk_again_kernel<T, Dim, true>, WideAgainMemory::kWeightedBytes);
-  allow_shared(wide_route_kernel<T, Dim, false, false>, route_shared(kWideLevels - 2, kWideLevels));
-  allow_shared(wide_route_kernel<T, Dim, false, true>, route_shared(kWideLevels - 2, kWideLevels));
-  allow_shared(wide_settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
+void FirstRound<T, Dim>::allow_kernels() {
+  allow_shared(classify_kernel<T, Dim>, WalkMemory::kBytes);
+  allow_shared(walk_again_kernel<T, Dim, false>, AgainMemory::kBytes);
+  allow_shared(walk_again_kernel<T, Dim, true>, AgainMemory::kWeightedBytes);
+  allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
+  allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
+  allow_shared(settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
   allow_move_shared<T, Dim>();
 }
 
 template <class T, int Dim>
-bool WideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room,
-                            OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+bool FirstRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room,
+                             OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
   weights_ = weights;
   exact_ = nullptr;
   lists_.gaps = nullptr;
@@ -153,7 +151,7 @@ bool WideRound<T, Dim>::cut(const T* points, const UnitWeights& weights, support
 
 /// points: these or their fractions.
 template <class T, int Dim>
-bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+bool FirstRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
   OrbBox<T, Dim> range = tree.cells[1].box;
   if (exact_ != nullptr) {
     range.lower.fill(0);
@@ -168,7 +166,7 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
     if (k == 0)
       sample(points, range, tree);
     else
-      restart(points, cells, first_level);
+      restart(points, cells);
     sample_.guess(first_level, sigmas);
     watch.mark(&times.sample_s);
     if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
@@ -185,7 +183,7 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
       left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
     const bool stuck = left > kStuck * std::exchange(before, left);
     if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
-    first_level = kWideLevels;
+    first_level = kFirstLevels;
     for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
     if (k < kTimesWider) sigmas *= kAgainWider;
   }
@@ -197,14 +195,14 @@ bool WideRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch
 
 /// Of the cells that are left, those that are better walked once more than cut in a further round; in ascending order.
 template <class T, int Dim>
-std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
+std::vector<std::size_t> FirstRound<T, Dim>::cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
   std::vector<std::size_t> cells;
   std::uint64_t points = 0;
   for (const std::size_t v : left_) {
     points += tree.cells[v].count;
     // Cells too small for a sample, and those below the last level, take further rounds.
     const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
-    if (v < first_ && size >= 2 * kWideSegment) cells.push_back(v);
+    if (v < first_ && size >= 2 * kLeastSample) cells.push_back(v);
   }
   // A further round works on those cells' points alone, but needs all points moved, and their numbers too where labels
   // are wanted.
@@ -216,11 +214,11 @@ std::vector<std::size_t> WideRound<T, Dim>::cells_to_cut_again(const OrbTree<T, 
 
 /// Clears what a run counts in, sets the root, and takes the sample.
 template <class T, int Dim>
-void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
-  clear(nodes_, kWideNodes, stream_);
-  clear(cuts_, kWideInner, stream_);
-  clear(code_counts_, kWideNodes, stream_);
-  if (options_.weighted) clear(code_weights_, kWideNodes, stream_);
+void FirstRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
+  clear(nodes_, kFirstNodes, stream_);
+  clear(cuts_, kFirstInner, stream_);
+  clear(code_counts_, kFirstNodes, stream_);
+  if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
   Node<T, Dim>& root = host_nodes_[1] = {};
   root.box = tree.cells[1].box;
   root.count = static_cast<std::uint32_t>(n_);
@@ -233,114 +231,113 @@ void WideRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, con
   if (exact_ == nullptr) sample_.take(points);  // else it came with the fractions
   if (options_.weighted) return;                // the walk needs no places
   clear(density_, Dim * kDenseBins, stream_);
-  wide_density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
+  density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
       sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());
-  cuda_check_launch("wide_density_kernel");
+  cuda_check_launch("density_kernel");
   copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
   density_came_.record(stream_);
 }
 
 /// Takes back what was guessed below cells that were not cut.
 template <class T, int Dim>
-void WideRound<T, Dim>::restart(const T* points, const std::vector<std::size_t>& cells, int first_level) {
-  std::vector<std::uint16_t> start(kWideNodes, 0);
+void FirstRound<T, Dim>::restart(const T* points, const std::vector<std::size_t>& cells) {
+  std::vector<std::uint16_t> start(kFirstNodes, 0);
   for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
   copy_to_device(start_.data(), start.data(), start.size(), stream_);
   stream_.synchronize();  // start is about to go
-  wide_again_kernel<T, Dim><<<blocks_of(kWideNodes, 256), 256, 0, stream_.get()>>>(
+  restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
       start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
       sample_.table(), code_counts_.data(), code_weights_.data());
-  cuda_check_launch("wide_again_kernel");
-  sample_.restart(points, codes_.data(), start_.data(), first_level);
+  cuda_check_launch("restart_sample_kernel");
+  sample_.restart(points, codes_.data(), start_.data());
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
+void FirstRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
   clear(list_state_, kListState, stream_);
-  clear(bins_, wide_bins_begin(levels_), stream_);
+  clear(bins_, bracket_bins_begin(levels_), stream_);
   if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
   clear(region_chunks_, std::size_t{regions_} + 1, stream_);
   cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
              "cudaMemsetAsync");
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-  const WideWalk<T, Dim> walk{
+  const WalkWork<T, Dim> walk{
       points,        n_,    levels_, weights_.units, codes_.data(), code_counts_.data(), code_weights_.data(),
       region_turns_, lists_};
   if (again || options_.weighted) return walk_by_coordinates(walk, !again);
-  WidePlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
+  PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
   density_came_.synchronize();  // long ago: the guesses are under way
   for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
-  wide_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
-                                                                      places.scale, middles_.data(), limits_.data());
-  cuda_check_launch("wide_tables_kernel");
-  wide_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
-  cuda_check_launch("wide_grid_kernel");
-  wide_classify_kernel<T, Dim><<<blocks, kWalkThreads, WideMemory::kBytes, stream>>>(walk, places);
-  cuda_check_launch("wide_classify_kernel");
+  place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
+                                                                       places.scale, middles_.data(), limits_.data());
+  cuda_check_launch("place_tables_kernel");
+  place_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
+  cuda_check_launch("place_grid_kernel");
+  classify_kernel<T, Dim><<<blocks, kWalkThreads, WalkMemory::kBytes, stream>>>(walk, places);
+  cuda_check_launch("classify_kernel");
 }
 
 /// fresh: from the root, else from the cells that start_ names.
 template <class T, int Dim>
-void WideRound<T, Dim>::walk_by_coordinates(const WideWalk<T, Dim>& walk, bool fresh) {
+void FirstRound<T, Dim>::walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh) {
   if (fresh) {
-    std::vector<std::uint16_t> start(kWideNodes, 0);
+    std::vector<std::uint16_t> start(kFirstNodes, 0);
     start[1] = 1;
     copy_to_device(start_.data(), start.data(), start.size(), stream_);
     stream_.synchronize();  // start is about to go
   }
   const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
   if (options_.weighted)
-    wide_walk_again_kernel<T, Dim, true>
-        <<<blocks, kAgainThreads, WideAgainMemory::kWeightedBytes, stream_.get()>>>(walk, start_.data(), fresh);
+    walk_again_kernel<T, Dim, true>
+        <<<blocks, kAgainThreads, AgainMemory::kWeightedBytes, stream_.get()>>>(walk, start_.data(), fresh);
   else
-    wide_walk_again_kernel<T, Dim, false>
-        <<<blocks, kAgainThreads, WideAgainMemory::kBytes, stream_.get()>>>(walk, start_.data(), fresh);
-  cuda_check_launch("wide_walk_again_kernel");
+    walk_again_kernel<T, Dim, false>
+        <<<blocks, kAgainThreads, AgainMemory::kBytes, stream_.get()>>>(walk, start_.data(), fresh);
+  cuda_check_launch("walk_again_kernel");
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::resolve(int first_level) {
+void FirstRound<T, Dim>::resolve(int first_level) {
   const cudaStream_t stream = stream_.get();
   sums_before(region_chunks_.data(), region_chunks_.data(), std::size_t{regions_} + 1, temporary_, stream_);
-  wide_order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+  order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
       levels_, lists_, region_chunks_.data(), chunk_order_.data(), chunk_ends_.data());
-  cuda_check_launch("wide_order_chunks_kernel");
+  cuda_check_launch("order_chunks_kernel");
   for (int level = first_level; level < levels_; ++level)
     options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
   const std::uint32_t span = region_turns_ * 128;
-  wide_settle_kernel<T, Dim>
-      <<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
-          lists_, regions_, span, chunk_order_.data(), region_chunks_.data(), n_, codes_.data());
-  cuda_check_launch("wide_settle_kernel");
-  wide_settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
+  settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
+      lists_, regions_, span, chunk_order_.data(), region_chunks_.data(), n_, codes_.data());
+  cuda_check_launch("settle_kernel");
+  settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
       levels_, lists_, chunk_ends_.data(), codes_.data());
-  cuda_check_launch("wide_settle_rest_kernel");
+  cuda_check_launch("settle_rest_kernel");
 }
 
 template <class T, int Dim>
 template <bool Weighted>
-void WideRound<T, Dim>::resolve_level(int level) {
+void FirstRound<T, Dim>::resolve_level(int level) {
   const cudaStream_t stream = stream_.get();
   const unsigned level_nodes = 1U << static_cast<unsigned>(level);
   const bool last = level + 1 == levels_;
-  wide_prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
+  prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
       level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
-  cuda_check_launch("wide_prepare_kernel");
-  const auto route = last ? wide_route_kernel<T, Dim, true, Weighted> : wide_route_kernel<T, Dim, false, Weighted>;
+  cuda_check_launch("prepare_kernel");
+  const auto route = last ? route_kernel<T, Dim, true, Weighted> : route_kernel<T, Dim, false, Weighted>;
   route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
       level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), sums());
-  cuda_check_launch("wide_route_kernel");
-  wide_select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
+  cuda_check_launch("route_kernel");
+  select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
       level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), sums());
-  cuda_check_launch("wide_select_kernel");
+  cuda_check_launch("select_kernel");
 }
 
 /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
 template <class T, int Dim>
-bool WideRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
+bool FirstRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
   std::uint32_t state[kListState] = {};
-  copy_to_host(host_nodes_.data(), nodes_.data(), kWideNodes, stream_);
+  copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
   copy_to_host(state, list_state_.data(), kListState, stream_);
   stream_.synchronize();
   if (state[kListState - 2] != 0) return false;
@@ -366,9 +363,9 @@ bool WideRound<T, Dim>::read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::
   return true;
 }
 
-template class WideRound<float, 2>;
-template class WideRound<float, 3>;
-template class WideRound<double, 2>;
-template class WideRound<double, 3>;
+template class FirstRound<float, 2>;
+template class FirstRound<float, 3>;
+template class FirstRound<double, 2>;
+template class FirstRound<double, 3>;
 
 }  // namespace amrbench::partitioners::gpu

@@ -1,45 +1,35 @@
 #pragma once
-// The sample of a wide round, with weights or without, and what it says of nodes. Internal to OrbGpu.
+// The sample of a first round, with weights or without, and what it says of nodes. Internal to OrbGpu.
 //
 // In:  points at random out of the input, each standing for as many (or as much weight) as the others.
 // Out: for each node of up to 12 levels a guessed box and axis, a guessed cut, and the bracket around it.
 // The idea. Level by level from the root: a pass over the sample counts the points of each node in a histogram over the
 // side of its box. The bins up to the wanted share of its points give the cut; the bins a few standard deviations to
 // either side are the bracket. The same pass sends each point a level down by the cut found before. Words as in
-// gpu/wide/wide.cuh.
+// gpu/first_round/brackets.cuh.
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
+#include "partitioners/orb/gpu/first_round/quantiles.hpp"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpu/weight_units.hpp"
-#include "partitioners/orb/gpu/wide/quantiles.hpp"
-#include "partitioners/orb/gpu/wide/wide.cuh"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
 
-/// The level by whose nodes a large sample is sorted. A node's points are a group of the sample; points in none,
-/// because their cell ended above, come last.
-constexpr int kGroupLevel = 4;
-constexpr std::uint32_t kGroups = 1U << static_cast<unsigned>(kGroupLevel);
+/// Lists of points in brackets have room for brackets this wide at least, in standard deviations of the sample's rank.
+constexpr double kListSigmas = 4.75;
 
-/// Where the sample's groups are: points in each of them, and of the rest; where they begin, at multiples of 4, and
-/// where the next point goes. All zero before counting.
-struct SampleGroups {
-  std::uint32_t counts[kGroups + 1];
-  std::uint32_t begins[kGroups + 1];
-  std::uint32_t next[kGroups + 1];
-};
-
-/// Levels that a wide round cuts.
-inline int wide_levels(std::uint32_t leaves) {
-  return std::min(orb_depth(leaves), kWideLevels);
+/// Levels that a first round cuts.
+inline int first_round_levels(std::uint32_t leaves) {
+  return std::min(orb_depth(leaves), kFirstLevels);
 }
 /// Are there points enough for a sample that serves all of them?
-bool wide_suits(std::uint64_t n, const OrbGpuOptions& options);
+bool first_round_suits(std::uint64_t n, const OrbGpuOptions& options);
 
 template <class T, int Dim>
-class WideSample {
+class CutSample {
  public:
-  WideSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
+  CutSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
   /// points are fractions. weights: their sum is not 0; or none.
@@ -54,7 +44,7 @@ class WideSample {
   /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
   /// place, the errors of all cuts above are errors of the next one. start: for each node the cell above it that is cut
   /// once more, or 0.
-  void restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start, int first_level);
+  void restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start);
   /// Brackets of the nodes from a level on; half-width in standard deviations. It ends early where the root's bracket
   /// says that serves() will be false.
   void guess(int first_level, float sigmas);
@@ -64,15 +54,14 @@ class WideSample {
   [[nodiscard]] double share_met(int level, double sigmas) const;
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] float* points() { return points_[at_].data(); }           ///< Dim values each
-  [[nodiscard]] std::uint16_t* nodes() { return nodes_[at_].data(); }     ///< of each point; 1 at first
-  [[nodiscard]] float2* table() { return table_.data(); }                 ///< as in WideLists
-  [[nodiscard]] WideGap* gaps() { return gaps_.data(); }                  ///< as in WideLists
-  [[nodiscard]] WideSplit* splits() { return splits_.data(); }            ///< [node]
-  [[nodiscard]] WideGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
+  [[nodiscard]] float* points() { return points_.data(); }               ///< Dim values each
+  [[nodiscard]] std::uint16_t* nodes() { return nodes_.data(); }         ///< of each point; 1 at first
+  [[nodiscard]] float2* table() { return table_.data(); }                ///< as in BracketEntries
+  [[nodiscard]] BracketGap* gaps() { return gaps_.data(); }              ///< as in BracketEntries
+  [[nodiscard]] SampleSplit* splits() { return splits_.data(); }         ///< [node]
+  [[nodiscard]] CutGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
 
  private:
-  void sort();
   void narrow(int level);
   void count(int level);
 
@@ -83,20 +72,17 @@ class WideSample {
   std::uint32_t size_;
   QuantileTable<T, Dim> quantiles_;
   UnitWeights weights_{};
-  bool grouped_;             ///< the sample is sorted before lower levels
-  std::uint32_t fours_ = 0;  ///< groups of four points, with room between sorted groups
-  int at_ = 0;               ///< the buffers that have it
-  support::DeviceBuffer<float> points_[2];
-  support::DeviceBuffer<std::uint16_t> nodes_[2];
-  support::DeviceBuffer<SampleGroups> groups_;
+  std::uint32_t fours_;  ///< groups of four points
+  support::DeviceBuffer<float> points_;
+  support::DeviceBuffer<std::uint16_t> nodes_;
   support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
-  support::DeviceBuffer<std::uint32_t> met_;   ///< as in wide_guess_kernel
+  support::DeviceBuffer<std::uint32_t> met_;   ///< as in guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
   support::CudaEvent root_met_came_;
   support::DeviceBuffer<float2> table_;
-  support::DeviceBuffer<WideGap> gaps_;
-  support::DeviceBuffer<WideSplit> splits_;
-  support::DeviceBuffer<WideGuess<T, Dim>> guesses_;
+  support::DeviceBuffer<BracketGap> gaps_;
+  support::DeviceBuffer<SampleSplit> splits_;
+  support::DeviceBuffer<CutGuess<T, Dim>> guesses_;
   support::DeviceBuffer<uint2> ranges_;  ///< of a level's nodes while fractions are counted, else empty
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of gpu/wide/wide.cu that resolve the brackets exactly, level by level. Words as in gpu/kernels.cuh and
-// gpu/wide/wide.cuh.
+// Kernels of gpu/first_round/first_round.cu that resolve the brackets exactly, level by level. Words as in
+// gpu/kernels.cuh and gpu/first_round/brackets.cuh.
 //
 // In:  the lists and histograms of all levels, the number and weight of points by code.
 // Out: the exact cut of each node; each entry's list holds the code where the entry ends.
@@ -8,9 +8,9 @@
 // entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
 // candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
 // entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
-// 0 when it was listed again further down. Codes go to the points at the end (gpu/wide/settle.cuh).
+// 0 when it was listed again further down. Codes go to the points at the end (gpu/first_round/settle.cuh).
 #include "partitioners/orb/gpu/candidates.cuh"
-#include "partitioners/orb/gpu/wide/wide.cuh"
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -19,7 +19,7 @@ constexpr int kRouteBlocks = 2;
 constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
 /// Entries a lane has under way at a time.
 template <class T, int Dim>
-constexpr int kRouteEach = sizeof(WidePoint<T, Dim>) == 16 ? 4 : 2;
+constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
 /// A warp lists so many entries again at once, because all warps count up the same word for a level's size. Fewer wait
 /// in its queue for the next turn.
 constexpr std::uint32_t kRouteTogether = 64;
@@ -43,8 +43,8 @@ __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
 /// end inside the bracket? And between which bins does the cut lie?
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
-    wide_prepare_kernel(int level, int levels, double side_tolerance, const WideGuess<T, Dim>* __restrict__ guesses,
-                        const CodeSums sums, const WideLists<T, Dim> lists, Node<T, Dim>* nodes, WideCut* cuts) {
+    prepare_kernel(int level, int levels, double side_tolerance, const CutGuess<T, Dim>* __restrict__ guesses,
+                   const CodeSums sums, const BracketEntries<T, Dim> lists, Node<T, Dim>* nodes, BracketCut* cuts) {
   __shared__ CountAndWeight warp_sums[kCutThreads / 32];
   __shared__ CountAndWeight shared_below;
   __shared__ CutBins found;
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(kCutThreads)
   below = sum_up_to(below, warp_sums);
   if (threadIdx.x == kCutThreads - 1) shared_below = below;
   __syncthreads();
-  const std::uint32_t n = wide_bins(level);
-  const std::uint64_t begin = wide_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
+  const std::uint32_t n = bracket_bins(level);
+  const std::uint64_t begin = bracket_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
   const bool weighted = lists.bin_weights != nullptr;
   find_cut_bins({lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr}, n,
                 first_search(goal_of_node(node)), shared_below, weighted ? kMostCandidates : ~0U, &found);
@@ -71,20 +71,20 @@ __global__ void __launch_bounds__(kCutThreads)
   node.before = found.before.count;
   node.weight_before = found.before.weight;
   node.active = 1;
-  cuts[v] = {lists.table[v].x, wide_scale(lists.table[v], lists.gap(v), level), static_cast<std::uint16_t>(found.first),
-             static_cast<std::uint16_t>(found.last), 1U};
+  cuts[v] = {lists.table[v].x, bracket_scale(lists.table[v], lists.gap(v), level),
+             static_cast<std::uint16_t>(found.first), static_cast<std::uint16_t>(found.last), 1U};
 }
 
-/// Shared memory of wide_route_kernel.
+/// Shared memory of route_kernel.
 struct RouteMemory {
-  WideCut* cuts;          ///< of the level's nodes
+  BracketCut* cuts;       ///< of the level's nodes
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
   uint2* queue;           ///< of the warp, entries to list again: place in the level's list, and node
 
   __device__ RouteMemory(unsigned char* memory, int level, int levels) {
     const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-    cuts = reinterpret_cast<WideCut*>(memory);
+    cuts = reinterpret_cast<BracketCut*>(memory);
     table = reinterpret_cast<float2*>(cuts + (1U << static_cast<unsigned>(level)));
     counts = reinterpret_cast<std::uint32_t*>(table + first);
     queue = reinterpret_cast<uint2*>(counts + 2 * first) + threadIdx.x / 32 * kRouteQueue;
@@ -95,16 +95,16 @@ constexpr std::size_t route_shared(int level, int levels) {
   const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
   const std::size_t below =
       first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kRouteWarps * kRouteQueue * sizeof(uint2);
-  return (sizeof(WideCut) << static_cast<unsigned>(level)) + (level + 1 < levels ? below : 0);
+  return (sizeof(BracketCut) << static_cast<unsigned>(level)) + (level + 1 < levels ? below : 0);
 }
 
 /// An entry's point by 16-byte loads; it is not needed again soon.
 template <class T, int Dim>
-__device__ inline WidePoint<T, Dim> load_listed(const WidePoint<T, Dim>* from) {
-  constexpr int kWords = static_cast<int>(sizeof(WidePoint<T, Dim>) / sizeof(uint4));
+__device__ inline ListedPoint<T, Dim> load_listed(const ListedPoint<T, Dim>* from) {
+  constexpr int kWords = static_cast<int>(sizeof(ListedPoint<T, Dim>) / sizeof(uint4));
   union {
     uint4 words[kWords];
-    WidePoint<T, Dim> point;
+    ListedPoint<T, Dim> point;
   } loaded;
 #pragma unroll
   for (int w = 0; w < kWords; ++w) loaded.words[w] = __ldcs(reinterpret_cast<const uint4*>(from) + w);
@@ -117,11 +117,11 @@ struct RouteTurn {
   static constexpr int kMine = kRouteEach<T, Dim>;
   static constexpr std::uint32_t kSize = 32 * kMine;
   std::uint32_t node[kMine];
-  WidePoint<T, Dim> point[kMine];
+  ListedPoint<T, Dim> point[kMine];
   std::uint64_t weight[kMine];
 
   /// n > 0.
-  __device__ void load(const WideLists<T, Dim>& lists, int level, std::uint64_t begin, std::uint32_t n) {
+  __device__ void load(const BracketEntries<T, Dim>& lists, int level, std::uint64_t begin, std::uint32_t n) {
     const std::uint64_t lane = threadIdx.x & 31U;
 #pragma unroll
     for (int j = 0; j < kMine; ++j) {
@@ -136,14 +136,14 @@ struct RouteTurn {
 /// The child to which an entry of node v goes. 0: the node is not cut, or the entry is a hole, or a candidate, which is
 /// noted.
 template <class T, int Dim>
-__device__ inline std::uint32_t route_child(const WideLists<T, Dim>& lists, const RouteMemory& s, int level,
+__device__ inline std::uint32_t route_child(const BracketEntries<T, Dim>& lists, const RouteMemory& s, int level,
                                             const float (&c)[Dim], std::uint32_t v, std::uint32_t at,
                                             Node<T, Dim>* nodes, std::uint32_t* candidates) {
   const std::uint32_t k = v & ((1U << static_cast<unsigned>(level)) - 1U);  // of the level's nodes
-  const WideCut cut = s.cuts[k];
+  const BracketCut cut = s.cuts[k];
   if (v == 0 || cut.active == 0U) return 0;
   const std::uint32_t bin =
-      wide_bin(lists.gap(v).close(on_axis<Dim>(c, __float_as_uint(cut.low))), cut.low, cut.scale, level);
+      bracket_bin(lists.gap(v).close(on_axis<Dim>(c, __float_as_uint(cut.low))), cut.low, cut.scale, level);
   if (bin < cut.first_bin) return 2 * v;
   if (bin > cut.last_bin) return 2 * v + 1;
   candidates[atomicAdd(&nodes[v].candidates_next, 1U)] = at;
@@ -181,15 +181,15 @@ __device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, con
 
 /// Lists the entry at place `from` of a level again, further down.
 template <bool Weighted, class T, int Dim>
-__device__ inline void list_again(const WideLists<T, Dim>& lists, const float2* table, int level, std::uint32_t from,
-                                  std::uint32_t v, std::uint64_t at) {
-  const WidePoint<T, Dim> point = load_listed(lists.points[level] + from);
+__device__ inline void list_again(const BracketEntries<T, Dim>& lists, const float2* table, int level,
+                                  std::uint32_t from, std::uint32_t v, std::uint64_t at) {
+  const ListedPoint<T, Dim> point = load_listed(lists.points[level] + from);
   list_point<Weighted>(lists, table, point.x, point.position, Weighted ? lists.weights[level][from] : 0, v, at);
 }
 
 /// Lists kRouteTogether entries of a warp again, by one atomic in memory for each level. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void list_together(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+__device__ inline void list_together(const BracketEntries<T, Dim>& lists, const RouteMemory& s, int level, int levels,
                                      const uint2* queue) {
   constexpr int kMine = kRouteTogether / 32;
   const unsigned lane = threadIdx.x & 31U;
@@ -224,8 +224,8 @@ __device__ inline void list_together(const WideLists<T, Dim>& lists, const Route
 /// Lists what is left in the queues of the block's warps, by one atomic in memory for each level, and adds the block's
 /// counts by code to those of all blocks. All threads call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemory& s, int level, int levels,
-                                 std::uint32_t queued, WidePlaces places, std::uint32_t* code_counts) {
+__device__ inline void route_end(const BracketEntries<T, Dim>& lists, const RouteMemory& s, int level, int levels,
+                                 std::uint32_t queued, ListPlaces places, std::uint32_t* code_counts) {
   constexpr int kMine = kRouteTogether / 32;
   uint2 entry[kMine];
   std::uint32_t place[kMine];
@@ -248,7 +248,7 @@ __device__ inline void route_end(const WideLists<T, Dim>& lists, const RouteMemo
 /// Fills the block's tables. The caller has a barrier follow.
 template <bool Last>
 __device__ inline void load_tables(const RouteMemory& s, int level, int levels, const float2* __restrict__ table,
-                                   const WideCut* __restrict__ cuts) {
+                                   const BracketCut* __restrict__ cuts) {
   const std::uint32_t level_first = 1U << static_cast<unsigned>(level);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
   for (std::uint32_t k = threadIdx.x; k < level_first; k += kRouteThreads) s.cuts[k] = cuts[level_first + k];
@@ -264,12 +264,12 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
 /// another bracket (none at the last level); with weights 8 more each time.
 template <class T, int Dim, bool Last, bool Weighted>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
-    wide_route_kernel(int level, int levels, const WideLists<T, Dim> lists, const WideCut* __restrict__ cuts,
-                      Node<T, Dim>* nodes, std::uint32_t* candidates, const CodeSums sums) {
+    route_kernel(int level, int levels, const BracketEntries<T, Dim> lists, const BracketCut* __restrict__ cuts,
+                 Node<T, Dim>* nodes, std::uint32_t* candidates, const CodeSums sums) {
   using Turn = RouteTurn<T, Dim, Weighted && !Last>;
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ std::uint32_t taken[kWideLevels];
-  __shared__ std::uint32_t base[kWideLevels];
+  __shared__ std::uint32_t taken[kFirstLevels];
+  __shared__ std::uint32_t base[kFirstLevels];
   const std::uint32_t n = lists.size(level);
   if (std::uint64_t{blockIdx.x} * kRouteWarps * Turn::kSize >= n) return;
   const RouteMemory s(memory, level, levels);
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   Turn turn;
   turn.load(lists, level, begin, n);
   load_tables<Last>(s, level, levels, lists.table, cuts);
-  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
   __syncthreads();
   std::uint32_t queued = 0;
   for (; begin < n; begin += stride) {
@@ -315,19 +315,19 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
       }
     }
   }
-  if constexpr (!Last) route_end<Weighted>(lists, s, level, levels, queued, WidePlaces{taken, base}, sums.counts);
+  if constexpr (!Last) route_end<Weighted>(lists, s, level, levels, queued, ListPlaces{taken, base}, sums.counts);
 }
 
 /// A node's candidates.
 template <class T, int Dim, bool Weighted>
 struct NodeCandidates {
-  const WidePoint<T, Dim>* points;  ///< the level's list
+  const ListedPoint<T, Dim>* points;  ///< the level's list
   const std::uint64_t* weights;
   const std::uint32_t* places;  ///< the candidates' in it
   const T* exact;               ///< points by position, where the list has their fractions; else null
 
   __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
-    const WidePoint<T, Dim>& listed = points[places[i]];
+    const ListedPoint<T, Dim>& listed = points[places[i]];
     OrbPoint<T, Dim> p;
     const T* const from = exact != nullptr ? exact + std::uint64_t{listed.position} * Dim : listed.x;
     for (int a = 0; a < Dim; ++a) p.x[a] = from[a];
@@ -341,13 +341,13 @@ struct NodeCandidates {
 /// is not among them the node is left. exact: as in NodeCandidates.
 template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kCutThreads)
-    wide_select_kernel(int level, int levels, const T* __restrict__ exact, const WideLists<T, Dim> lists,
-                       const WideGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                       Node<T, Dim>* nodes, const CodeSums sums) {
+    select_kernel(int level, int levels, const T* __restrict__ exact, const BracketEntries<T, Dim> lists,
+                  const CutGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
+                  Node<T, Dim>* nodes, const CodeSums sums) {
   __shared__ FewCandidates<T, Dim> few;
   __shared__ FoundCut<T, Dim> cut;
-  __shared__ std::uint32_t taken[kWideLevels];
-  __shared__ std::uint32_t base[kWideLevels];
+  __shared__ std::uint32_t taken[kFirstLevels];
+  __shared__ std::uint32_t base[kFirstLevels];
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
   if (node.active == 0 || node.resolved != 0) return;
@@ -355,7 +355,7 @@ __global__ void __launch_bounds__(kCutThreads)
   const NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level],
                                              candidates + node.candidates_begin, exact};
   const int axis = guesses[v].axis;
-  if (threadIdx.x < kWideLevels) taken[threadIdx.x] = 0;
+  if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
   const WeightGoal goal = goal_of_node(node);
   find_parting(all, n, axis, goal, first_search(goal), {node.before, node.weight_before}, few, &cut);
   if constexpr (Weighted) {
@@ -370,14 +370,14 @@ __global__ void __launch_bounds__(kCutThreads)
   if (!cut.found) return;
   if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  WidePlaces room{taken, base};
+  ListPlaces room{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
     std::uint32_t to = first;
     std::uint32_t place = 0;
     if (i < n) {
       const std::uint32_t child = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
-      to = wide_walk<T, Dim>(lists.table, all.points[all.places[i]].x, child, level + 1, levels);
+      to = walk_brackets<T, Dim>(lists.table, all.points[all.places[i]].x, child, level + 1, levels);
       lists.nodes[level][all.places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
       atomicAdd(&sums.counts[to], 1U);
       if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));

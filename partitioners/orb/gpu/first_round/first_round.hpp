@@ -5,42 +5,45 @@
 // In:  n points on the device, their weights where there are any, the root's box and leaves.
 // Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
 // How it is done, and in which files:
-// 1. sample (gpu/wide/sample.*, gpu/wide/groups.cuh): guess all 4095 cuts level by level from histograms of a sample.
+// 1. sample (gpu/first_round/sample.*): guess all 4095 cuts level by level from histograms of a sample.
 //    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices. Where the
 //    sample says that too many points will meet them, because many coordinates are equal or very close, the round
-//    starts again with fractions instead of coordinates (gpu/wide/quantiles.hpp);
-// 2. walk (gpu/wide/places.cuh, gpu/wide/walk.cuh): every point goes down to a leaf or to a bracket and gets a code of
+//    starts again with fractions instead of coordinates (gpu/first_round/quantiles.hpp);
+// 2. walk (gpu/first_round/places.cuh, gpu/first_round/walk.cuh): every point goes down to a leaf or to a bracket and
+// gets a code of
 //    16 bits; those in brackets are listed with their coordinates. With weights by their coordinates at once
-//    (gpu/wide/again.cuh), for sums of weights take the room of the walk's tables;
-// 3. resolve (gpu/wide/resolve.cuh, gpu/wide/candidates.cuh): the exact cuts, level by level, from the lists; codes of
-// the listed points
-//    (gpu/wide/settle.cuh);
-// 4. again (gpu/wide/again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their
+//    (gpu/first_round/again.cuh), for sums of weights take the room of the walk's tables;
+// 3. resolve (gpu/first_round/resolve.cuh, gpu/first_round/candidates.cuh): the exact cuts, level by level, from the
+// lists; codes of the listed points
+//    (gpu/first_round/settle.cuh);
+// 4. again (gpu/first_round/again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more,
+// their
 //    points alone;
-// 5. end (gpu/wide/end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by
+// 5. end (gpu/first_round/end.cuh): labels follow from the codes without a move. Where points are wanted, two stable
+// moves by
 //    6 bits of the code each.
-// Words are in gpu/kernels.cuh and gpu/wide/wide.cuh.
+// Words are in gpu/kernels.cuh and gpu/first_round/brackets.cuh.
 //
 // Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
 // Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +
 // 2.2 ms (an eighth of the points in brackets), labels 1.5 ms, moves 14 ms.
 #include <vector>
 
+#include "partitioners/orb/gpu/first_round/resolve.cuh"
+#include "partitioners/orb/gpu/first_round/sample.hpp"
+#include "partitioners/orb/gpu/first_round/walk.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
-#include "partitioners/orb/gpu/wide/resolve.cuh"
-#include "partitioners/orb/gpu/wide/sample.hpp"
-#include "partitioners/orb/gpu/wide/walk.cuh"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
 
 template <class T, int Dim>
-class WideRound {
+class FirstRound {
  public:
-  /// Only where wide_suits().
-  WideRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
+  /// Only where first_round_suits().
+  FirstRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream);
 
   /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
   /// brackets), and the tree is as it was. points: aligned to 16 bytes. room: taken for fractions where they are
@@ -60,9 +63,9 @@ class WideRound {
   void size_lists();
   bool cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times);
   void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree);
-  void restart(const T* points, const std::vector<std::size_t>& cells, int first_level);
+  void restart(const T* points, const std::vector<std::size_t>& cells);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
-  void walk_by_coordinates(const WideWalk<T, Dim>& walk, bool fresh);
+  void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh);
   void resolve(int first_level);
   template <bool Weighted>
   void resolve_level(int level);
@@ -86,19 +89,19 @@ class WideRound {
 
   support::DeviceBuffer<std::uint16_t> codes_;
   support::DeviceBuffer<std::uint8_t> low_digits_;
-  WideSample<T, Dim> sample_;
+  CutSample<T, Dim> sample_;
   Quantiles<T, Dim> quantiles_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
-  support::DeviceBuffer<WideCut> cuts_;
+  support::DeviceBuffer<BracketCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_regions_, chunk_order_, chunk_ends_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;
-  support::DeviceBuffer<WidePoint<T, Dim>> listed_[kWideLevels];
-  support::DeviceBuffer<std::uint16_t> listed_nodes_[kWideLevels];
-  support::DeviceBuffer<std::uint64_t> listed_weights_[kWideLevels];
+  support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
+  support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
+  support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
   support::DeviceBuffer<std::uint32_t> density_;
@@ -108,7 +111,7 @@ class WideRound {
   support::DeviceBuffer<std::uint32_t> leaf_of_code_, tile_table_;
   support::DeviceBuffer<Cell> device_cells_;
   support::DeviceBuffer<std::uint8_t> digits_;  ///< each its own slot
-  WideLists<T, Dim> lists_{};
+  BracketEntries<T, Dim> lists_{};
 };
 
 }  // namespace amrbench::partitioners::gpu

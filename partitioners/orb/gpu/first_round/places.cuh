@@ -1,5 +1,5 @@
 #pragma once
-// Places: coordinates as numbers of 15 bits, and the tables of a walk over them, for gpu/wide/walk.cuh.
+// Places: coordinates as numbers of 15 bits, and the tables of a walk over them, for gpu/first_round/walk.cuh.
 //
 // Why. Comparing places is much cheaper than comparing coordinates with brackets: the three places of a point fit into
 // two words, and a comparison is an integer subtraction. Places are coarse, so what they give is a guess, but one that
@@ -15,7 +15,7 @@
 //            several comparisons in one instruction
 //   grid     32 cells a side of the root's box; for each the deepest node that holds all of it but a sliver: where a
 //            walk begins
-#include "partitioners/orb/gpu/wide/wide.cuh"
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -28,23 +28,23 @@ constexpr std::uint32_t kGridSliver = 96;
 
 /// How coordinates along an axis become places: all places even over the side, or a part of them over a stretch of the
 /// side where points are dense.
-struct WideAxis {
+struct PlaceAxis {
   float scale = 0, offset = 0, places = kPlaces - 1U;  ///< over the side
   float dense_scale = 0, dense_offset = 0, dense_places = 0;
 };
 template <int Dim>
-struct WideScale {
-  WideAxis axis[Dim];
+struct PlaceScale {
+  PlaceAxis axis[Dim];
 };
 
 /// The place of c, in the low 15 bits; other bits are set too. It never falls as c rises, for additions and products by
 /// positive numbers round that way.
-__device__ inline std::uint32_t place_bits(float c, const WideAxis& axis) {
+__device__ inline std::uint32_t place_bits(float c, const PlaceAxis& axis) {
   const float share = __saturatef(__fmaf_rn(c, axis.scale, axis.offset));
   const float dense = __saturatef(__fmaf_rn(c, axis.dense_scale, axis.dense_offset));
   return __float_as_uint(__fmaf_rn(dense, axis.dense_places, __fmaf_rn(share, axis.places, 8388608.0F)));
 }
-__device__ inline std::uint32_t place_of(float c, const WideAxis& axis) {
+__device__ inline std::uint32_t place_of(float c, const PlaceAxis& axis) {
   return place_bits(c, axis) & (kPlaces - 1U);
 }
 
@@ -63,14 +63,14 @@ __device__ inline std::uint32_t select_bytes(std::uint32_t low, std::uint32_t hi
 /// half the byte selector of its axis. limits[k], of the k-th node of the last level: in x the lowest places on x and
 /// y; in y the highest ones, with guards; in z the highest on z, with a guard, minus the lowest.
 template <int Dim>
-__global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restrict__ splits,
-                                   const float2* __restrict__ table, const WideScale<Dim> scale, std::uint32_t* middles,
-                                   uint4* limits) {
+__global__ void place_tables_kernel(std::uint32_t first, const SampleSplit* __restrict__ splits,
+                                    const float2* __restrict__ table, const PlaceScale<Dim> scale,
+                                    std::uint32_t* middles, uint4* limits) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= first) return;
-  const WideSplit split = splits[k];
-  const bool inner = k > 0 && (split.state & WideSplit::kCut) != 0U;
-  const std::uint32_t axis = split.state & WideSplit::kAxis;
+  const SampleSplit split = splits[k];
+  const bool inner = k > 0 && (split.state & SampleSplit::kCut) != 0U;
+  const std::uint32_t axis = split.state & SampleSplit::kAxis;
   middles[k] = inner ? place_of(split.plane, scale.axis[axis]) << 16U | place_selector(axis)
                      : (kPlaces - 1U) << 16U | place_selector(0);  // all go left
   std::int32_t low[3] = {0, 0, 0};
@@ -107,7 +107,7 @@ __global__ void wide_tables_kernel(std::uint32_t first, const WideSplit* __restr
 
 /// Makes the grid, one thread a cell: the deepest node that holds all of the cell but a sliver.
 template <int Dim>
-__global__ void wide_grid_kernel(std::uint32_t first, const std::uint32_t* __restrict__ middles, std::uint16_t* grid) {
+__global__ void place_grid_kernel(std::uint32_t first, const std::uint32_t* __restrict__ middles, std::uint16_t* grid) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   if (k >= kGridCells) return;
   constexpr unsigned kInCell = 15 - kGridBits;
@@ -134,8 +134,8 @@ __global__ void wide_grid_kernel(std::uint32_t first, const std::uint32_t* __res
 
 /// What the walk by places reads.
 template <int Dim>
-struct WidePlaceTables {
-  WideScale<Dim> scale;
+struct PlaceTables {
+  PlaceScale<Dim> scale;
   const std::uint32_t* middles;
   const uint4* limits;
   const std::uint16_t* grid;
@@ -147,8 +147,8 @@ constexpr std::uint32_t kDenseSamples = 1U << 16U;
 
 /// Counts the sample's first m points by bins of each side. bins: [axis][kDenseBins], zero at first.
 template <int Dim>
-__global__ void wide_density_kernel(const float* __restrict__ sample, std::uint32_t m, const WideScale<Dim> scale,
-                                    std::uint32_t* bins) {
+__global__ void density_kernel(const float* __restrict__ sample, std::uint32_t m, const PlaceScale<Dim> scale,
+                               std::uint32_t* bins) {
   __shared__ std::uint32_t mine[Dim][kDenseBins];
   for (std::uint32_t k = threadIdx.x; k < Dim * kDenseBins; k += blockDim.x) mine[k / kDenseBins][k % kDenseBins] = 0;
   __syncthreads();
@@ -162,7 +162,7 @@ __global__ void wide_density_kernel(const float* __restrict__ sample, std::uint3
 
 /// On the host: finds the shortest stretch of a side with half of the points, and gives half of the axis' places to it
 /// where it is short. axis: before, places even over the side.
-inline void find_dense(const std::uint32_t* bins, WideAxis& axis) {
+inline void find_dense(const std::uint32_t* bins, PlaceAxis& axis) {
   std::uint64_t total = 0;
   for (std::uint32_t b = 0; b < kDenseBins; ++b) total += bins[b];
   std::uint32_t shortest = kDenseBins, from = 0;

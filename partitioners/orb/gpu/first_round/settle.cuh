@@ -1,11 +1,11 @@
 #pragma once
-// Kernels of gpu/wide/wide.cu that write the codes of all lists' entries to the points' codes.
+// Kernels of gpu/first_round/first_round.cu that write the codes of all lists' entries to the points' codes.
 //
 // Entries lie by level, not by position. To write one code of 2 bytes alone would read and write a sector of memory,
 // and most sectors need one. So a thread block takes one region at a time: it loads the region's codes into shared
 // memory, lets the entries of the region's chunks put theirs in, and writes them all back. Words as in
-// gpu/wide/wide.cuh.
-#include "partitioners/orb/gpu/wide/wide.cuh"
+// gpu/first_round/brackets.cuh.
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -21,12 +21,12 @@ constexpr unsigned kChunkBits = 27;
 /// Brings the chunks of all lists into the order of their regions. begins: of each region, counted up here. ends: of
 /// each list, what its chunks hold.
 template <class T, int Dim>
-__global__ void wide_order_chunks_kernel(int levels, const WideLists<T, Dim> lists, std::uint32_t* begins,
-                                         std::uint32_t* __restrict__ order, std::uint32_t* __restrict__ ends) {
+__global__ void order_chunks_kernel(int levels, const BracketEntries<T, Dim> lists, std::uint32_t* begins,
+                                    std::uint32_t* __restrict__ order, std::uint32_t* __restrict__ ends) {
   const std::uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
   for (int level = 0; level < levels; ++level) {
-    const std::uint32_t chunks = lists.size(level) / kWideChunk;
-    if (thread == 0) ends[level] = chunks * kWideChunk;
+    const std::uint32_t chunks = lists.size(level) / kListChunk;
+    if (thread == 0) ends[level] = chunks * kListChunk;
     for (std::uint32_t k = thread; k < chunks; k += gridDim.x * blockDim.x) {
       const std::uint32_t region = lists.regions[level][k];
       if (region != kNoRegion)
@@ -37,10 +37,11 @@ __global__ void wide_order_chunks_kernel(int levels, const WideLists<T, Dim> lis
 
 /// Writes the codes of the entries of chunks begin to end, two chunks a warp at a time, to codes[position - first].
 template <class T, int Dim>
-__device__ inline void settle_chunks(const WideLists<T, Dim>& lists, const std::uint32_t* order, std::uint32_t begin,
-                                     std::uint32_t end, std::uint32_t first, std::uint16_t* codes) {
+__device__ inline void settle_chunks(const BracketEntries<T, Dim>& lists, const std::uint32_t* order,
+                                     std::uint32_t begin, std::uint32_t end, std::uint32_t first,
+                                     std::uint16_t* codes) {
   constexpr int kMine = 4;
-  static_assert(2 * kWideChunk == 32 * kMine);
+  static_assert(2 * kListChunk == 32 * kMine);
   const std::uint32_t lane = threadIdx.x & 31U;
   for (std::uint32_t k = begin + threadIdx.x / 32 * 2; k < end; k += kSettleThreads / 32 * 2) {
     std::uint32_t code[kMine];
@@ -50,7 +51,7 @@ __device__ inline void settle_chunks(const WideLists<T, Dim>& lists, const std::
       const bool any = k + j / 2 < end;
       const std::uint32_t chunk = order[any ? k + j / 2 : k];
       const std::uint32_t level = chunk >> kChunkBits;
-      const std::uint32_t at = (chunk & ((1U << kChunkBits) - 1U)) * kWideChunk + j % 2 * 32 + lane;
+      const std::uint32_t at = (chunk & ((1U << kChunkBits) - 1U)) * kListChunk + j % 2 * 32 + lane;
       code[j] = any ? std::uint32_t{__ldcs(lists.nodes[level] + at)} : 0U;
       position[j] = any ? __ldcs(&lists.points[level][at].position) : 0U;
     }
@@ -64,9 +65,9 @@ __device__ inline void settle_chunks(const WideLists<T, Dim>& lists, const std::
 /// shared memory for as many codes. Bytes a point: 4, and 18 for each entry.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
-    wide_settle_kernel(const WideLists<T, Dim> lists, std::uint32_t regions, std::uint32_t span,
-                       const std::uint32_t* __restrict__ order, const std::uint32_t* __restrict__ ends,
-                       std::uint64_t points, std::uint16_t* codes) {
+    settle_kernel(const BracketEntries<T, Dim> lists, std::uint32_t regions, std::uint32_t span,
+                  const std::uint32_t* __restrict__ order, const std::uint32_t* __restrict__ ends, std::uint64_t points,
+                  std::uint16_t* codes) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const mine = reinterpret_cast<std::uint16_t*>(memory);
   auto* const words = reinterpret_cast<uint4*>(memory);
@@ -89,12 +90,12 @@ __global__ void __launch_bounds__(kSettleThreads, kSettleBlocks)
   }
 }
 
-/// What stands behind the chunks, listed when brackets were resolved, after wide_settle_kernel. ends: as
-/// wide_order_chunks_kernel leaves them. Bytes an entry of 18: 18 and a sector of codes, read and written.
+/// What stands behind the chunks, listed when brackets were resolved, after settle_kernel. ends: as
+/// order_chunks_kernel leaves them. Bytes an entry of 18: 18 and a sector of codes, read and written.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSettleThreads)
-    wide_settle_rest_kernel(int levels, const WideLists<T, Dim> lists, const std::uint32_t* __restrict__ ends,
-                            std::uint16_t* codes) {
+    settle_rest_kernel(int levels, const BracketEntries<T, Dim> lists, const std::uint32_t* __restrict__ ends,
+                       std::uint16_t* codes) {
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kSettleThreads;
   for (int level = 0; level < levels; ++level) {
     const std::uint64_t size = lists.size(level);

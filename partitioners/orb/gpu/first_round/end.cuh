@@ -1,18 +1,18 @@
 #pragma once
-// What follows the cuts of gpu/wide/wide.cu, its only user: labels from codes, and the two moves that bring points into
-// the order of the cells, by the upper and by the lower 6 bits of their slots.
+// What follows the cuts of gpu/first_round/first_round.cu, its only user: labels from codes, and the two moves that
+// bring points into the order of the cells, by the upper and by the lower 6 bits of their slots.
 #include <bit>
 
+#include "partitioners/orb/gpu/first_round/first_round.hpp"
 #include "partitioners/orb/gpu/move.cuh"
-#include "partitioners/orb/gpu/wide/wide.hpp"
 
 namespace amrbench::partitioners::gpu {
 
 /// A slot is a node of the last level. A cell that ends above it has the first slot below it.
 template <class T, int Dim>
-void WideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
-  std::vector<std::uint16_t> slots(kWideNodes, 0);
-  std::vector<std::uint32_t> leaves(kWideNodes, 0);
+void FirstRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
+  std::vector<std::uint16_t> slots(kFirstNodes, 0);
+  std::vector<std::uint32_t> leaves(kFirstNodes, 0);
   std::vector<std::uint64_t> counts(kSlots, 0);  // of slots that share all but their last digit
   direct_ = sizeof(T) == sizeof(float);
   std::vector<std::uint32_t> walk{1};
@@ -51,13 +51,13 @@ void WideRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::label(std::uint32_t* labels) {
+void FirstRound<T, Dim>::label(std::uint32_t* labels) {
   label_codes(codes_.data(), n_, leaf_of_code_.data(), labels, stream_);
 }
 
 template <class T, int Dim>
-int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
-                            support::DeviceBuffer<std::uint32_t>* ids) {
+int FirstRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
+                             support::DeviceBuffer<std::uint32_t>* ids) {
   const cudaStream_t stream = stream_.get();
   const bool twice = levels_ > kLevels;
   const unsigned shift = twice ? static_cast<unsigned>(kLevels) : 0U;
@@ -67,9 +67,9 @@ int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   moved[0].resize_discard(n_ * Dim);
   if (ids != nullptr) ids[0].resize_discard(n_);
   if (twice) low_digits_.resize_discard((n_ + 15) / 16 * 16);
-  wide_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
+  code_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
       codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
-  support::cuda_check_launch("wide_tile_counts_kernel");
+  support::cuda_check_launch("code_tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), places, temporary_, stream_);
   const Cell root{0, static_cast<std::uint32_t>(n_), 0, 0, tiles, 0, 0, 0};
   device_cells_.resize_discard(buckets_.size() + 1);
@@ -91,7 +91,8 @@ int WideRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
 }
 
 template <class T, int Dim>
-void WideRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in, std::uint32_t* ids_out) {
+void FirstRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::uint32_t* ids_in,
+                                             std::uint32_t* ids_out) {
   const auto n_cells = static_cast<std::uint32_t>(buckets_.size());
   const std::uint32_t tiles = buckets_.back().first_tile + buckets_.back().tiles;
   if (digits_.size() == 0) {

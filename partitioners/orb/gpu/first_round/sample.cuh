@@ -1,12 +1,11 @@
 #pragma once
-// Kernels of gpu/wide/sample.cu. For each level there are two: one that goes over the sample, sends each point a level
-// down and counts it in its node's histogram; and one, a thread block a node, that reads cut and bracket off the
-// histogram. Upper levels have few nodes, so their histograms are counted in shared memory; for lower levels of a large
-// sample see gpu/wide/groups.cuh.
+// Kernels of gpu/first_round/sample.cu. For each level there are two: one that goes over the sample, sends each point a
+// level down and counts it in its node's histogram; and one, a thread block a node, that reads cut and bracket off the
+// histogram. Upper levels have few nodes, so their histograms are counted in shared memory.
 #include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
+#include "partitioners/orb/gpu/first_round/quantiles.hpp"
 #include "partitioners/orb/gpu/weight_units.hpp"
-#include "partitioners/orb/gpu/wide/quantiles.hpp"
-#include "partitioners/orb/gpu/wide/wide.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -22,25 +21,25 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
   return (level < kUpperLevels ? kUpperBins : 1U << 20U) >> static_cast<unsigned>(level);
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
-static_assert(guess_bins(kWideLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
+static_assert(guess_bins(kFirstLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
 
 /// The part of a split that counting needs, once a node's box and axis are known.
 template <class T, int Dim>
-__device__ inline WideSplit counted_split(const WideGuess<T, Dim>& guess, int level) {
-  WideSplit split{};
+__device__ inline SampleSplit counted_split(const CutGuess<T, Dim>& guess, int level) {
+  SampleSplit split{};
   if (guess.leaves < 2) return split;
   split.low = guess.range.lower[guess.axis];
   const float width = guess.range.upper[guess.axis] - split.low;
   const float scale = static_cast<float>(guess_bins(level)) / width;
   split.scale = width > 0.0F && scale < 1e30F ? scale : 0.0F;
-  split.state = static_cast<std::uint32_t>(guess.axis) | WideSplit::kCounted;
+  split.state = static_cast<std::uint32_t>(guess.axis) | SampleSplit::kCounted;
   return split;
 }
 
 /// Sets a guess to what is known of its node. by_quantiles: the guess keeps its range, of fractions.
 template <class T, int Dim>
 __device__ inline void set_guess(const OrbBox<T, Dim>& box, std::uint32_t leaves, double side_tolerance,
-                                 bool by_quantiles, WideGuess<T, Dim>& guess) {
+                                 bool by_quantiles, CutGuess<T, Dim>& guess) {
   guess.box = box;
   guess.leaves = leaves;
   guess.axis = cut_axis(box, side_tolerance);
@@ -52,12 +51,12 @@ __device__ inline void set_guess(const OrbBox<T, Dim>& box, std::uint32_t leaves
 
 /// The root; all nodes outer, all ranges empty.
 template <class T, int Dim>
-__global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
-                                  bool by_quantiles, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table,
-                                  uint2* ranges) {
+__global__ void start_sample_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves, double side_tolerance,
+                                    bool by_quantiles, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table,
+                                    uint2* ranges) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
-  if (v < kWideInner / 2) ranges[v] = make_uint2(~0U, 0U);
+  if (v < kFirstInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v < kFirstInner / 2) ranges[v] = make_uint2(~0U, 0U);
   if (v != 1) return;
   set_guess(box, leaves, side_tolerance, by_quantiles, guesses[1]);
   for (int a = 0; a < Dim && by_quantiles; ++a) guesses[1].range.upper[a] = 1;
@@ -67,11 +66,11 @@ __global__ void wide_start_kernel(const OrbBox<T, Dim> box, std::uint32_t leaves
 /// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
 /// of each node the cell above it, or itself, that is cut once more; else 0.
 template <class T, int Dim>
-__global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, double side_tolerance, bool by_quantiles,
-                                  WideGuess<T, Dim>* guesses, Node<T, Dim>* nodes, WideSplit* splits, float2* table,
-                                  std::uint32_t* code_counts, std::uint64_t* code_weights) {
+__global__ void restart_sample_kernel(const std::uint16_t* __restrict__ start, double side_tolerance, bool by_quantiles,
+                                      CutGuess<T, Dim>* guesses, Node<T, Dim>* nodes, SampleSplit* splits,
+                                      float2* table, std::uint32_t* code_counts, std::uint64_t* code_weights) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-  if (v >= kWideNodes) return;
+  if (v >= kFirstNodes) return;
   Node<T, Dim>& node = nodes[v];
   node.active = 0;
   const std::uint32_t cell = start[v];
@@ -80,13 +79,13 @@ __global__ void wide_again_kernel(const std::uint16_t* __restrict__ start, doubl
   if (code_weights != nullptr) code_weights[v] = 0;
   node.resolved = 0;
   guesses[v].inner = 0;
-  if (v < kWideInner) table[v] = make_float2(INFINITY, INFINITY);
+  if (v < kFirstInner) table[v] = make_float2(INFINITY, INFINITY);
   if (v == cell) {
     set_guess(node.box, node.leaves, side_tolerance, by_quantiles, guesses[v]);
     splits[v] = counted_split(guesses[v], level_of(v));
   } else {
     node.known = 0;
-    splits[v] = WideSplit{};
+    splits[v] = SampleSplit{};
   }
 }
 
@@ -125,7 +124,7 @@ __device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::
 /// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
 /// have codes already, what `start` says of the code, and points of node 0 are left out.
 template <class T, int Dim>
-__global__ void wide_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
+__global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
                                    std::uint32_t m, const std::uint16_t* __restrict__ codes,
                                    const std::uint16_t* __restrict__ start, float* __restrict__ sample,
                                    std::uint16_t* __restrict__ node) {
@@ -139,134 +138,86 @@ __global__ void wide_sample_kernel(const T* __restrict__ points, const UnitWeigh
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
 }
 
-/// Which nodes of a level are counted, and which nodes above them have points that must come down first. Node 0 stands
-/// for no node.
-struct LevelNodes {
-  std::uint32_t above_first, above;
-  std::uint32_t first, count;
+/// Four points of the sample at a level, whose first node is `first`, and their nodes.
+template <int Dim>
+struct FourAtLevel {
+  union {
+    float4 words[Dim];
+    float x[4][Dim];
+  };
+  std::uint32_t v[4];
 
-  [[nodiscard]] __device__ bool has_any(const std::uint32_t (&v)[4]) const {
+  /// Reads fours of number `four`; points of the level above go down to the level where their node is cut. False: no
+  /// point is at either level, and coordinates are not read.
+  __device__ bool read(const float* __restrict__ sample, const std::uint16_t* __restrict__ node, std::uint32_t four,
+                       std::uint32_t first, const SampleSplit* __restrict__ splits) {
+    const uint2 packed = reinterpret_cast<const uint2*>(node)[four];
+    v[0] = packed.x & 0xffffU;
+    v[1] = packed.x >> 16U;
+    v[2] = packed.y & 0xffffU;
+    v[3] = packed.y >> 16U;
+    const std::uint32_t above = first / 2;
     bool any = false;
 #pragma unroll
-    for (int j = 0; j < 4; ++j) any = any || v[j] - above_first < above || v[j] - first < count;
-    return any;
-  }
-};
-
-/// All nodes of a level.
-__device__ inline LevelNodes level_nodes(int level) {
-  const std::uint32_t first = 1U << static_cast<unsigned>(level);
-  return {first / 2, first / 2, first, first};
-}
-
-/// What counting reads of nodes, from memory that all thread blocks share: entry k is that of the k-th of LevelNodes.
-struct GlobalSplits {
-  const WideSplit* above;
-  const WideSplit* own;
-
-  [[nodiscard]] __device__ float2 cut(std::uint32_t k) const {
-    return make_float2(above[k].plane, __uint_as_float(above[k].state));
-  }
-  [[nodiscard]] __device__ WideSplit split(std::uint32_t k) const { return own[k]; }
-};
-
-template <int Dim>
-union FourPoints {
-  float4 words[Dim];
-  float x[4][Dim];
-};
-
-template <int Dim>
-__device__ inline void read_four(const float* __restrict__ sample, std::uint32_t four, FourPoints<Dim>& c) {
+    for (int j = 0; j < 4; ++j) any = any || v[j] - above < 2 * first - above;
+    if (!any) return false;
 #pragma unroll
-  for (int w = 0; w < Dim; ++w) c.words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{four} * Dim + w];
-}
-__device__ inline void unpack_nodes(uint2 packed, std::uint32_t (&v)[4]) {
-  v[0] = packed.x & 0xffffU;
-  v[1] = packed.x >> 16U;
-  v[2] = packed.y & 0xffffU;
-  v[3] = packed.y >> 16U;
-}
+    for (int w = 0; w < Dim; ++w) words[w] = reinterpret_cast<const float4*>(sample)[std::uint64_t{four} * Dim + w];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (v[j] - above >= first - above) continue;
+      const SampleSplit split = splits[v[j]];
+      if ((split.state & SampleSplit::kCut) != 0U) v[j] = 2 * v[j] + (on_axis<Dim>(x[j], split.state) >= split.plane);
+    }
+    return true;
+  }
+};
 
-/// A level down, if the node of the point, cut.x its plane and cut.y its state, is cut.
-template <int Dim>
-__device__ inline std::uint32_t stepped(const float (&x)[Dim], std::uint32_t v, float2 cut) {
-  const std::uint32_t state = __float_as_uint(cut.y);
-  if ((state & WideSplit::kCut) == 0U) return v;
-  return 2 * v + (on_axis<Dim>(x, state) >= cut.x ? 1U : 0U);
-}
-
-/// Four points of the sample: sends those that are above the level a level down, and counts those that then are at the
-/// level, by add(bin) for each; the k-th node has the bins from k * n on. packed: the points' nodes. Bytes a point of
-/// the sample: 4 Dim + 4.
-template <int Dim, class Splits, class Add>
-__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, uint2 packed,
-                                  const LevelNodes& nodes, std::uint32_t n, const Splits& splits, std::uint16_t* node,
-                                  const Add& add) {
-  std::uint32_t v[4];
-  unpack_nodes(packed, v);
-  if (!nodes.has_any(v)) return;
-  FourPoints<Dim> c;
-  read_four<Dim>(sample, four, c);
+/// Counts four points of the sample in the histograms of the level's nodes, by add(bin) for each, and writes their
+/// nodes. Bytes a point of the sample: 4 Dim + 4.
+template <int Dim, class Add>
+__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, int level,
+                                  const SampleSplit* __restrict__ splits, std::uint16_t* node, const Add& add) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(level), n = guess_bins(level);
+  FourAtLevel<Dim> p;
+  if (!p.read(sample, node, four, first, splits)) return;
   const auto last = static_cast<float>(n - 1U);
 #pragma unroll
   for (int j = 0; j < 4; ++j) {
-    const std::uint32_t above = v[j] - nodes.above_first;
-    if (above < nodes.above) v[j] = stepped<Dim>(c.x[j], v[j], splits.cut(above));
-    const std::uint32_t k = v[j] - nodes.first;
-    if (k >= nodes.count) continue;
-    const WideSplit split = splits.split(k);
-    if ((split.state & WideSplit::kCounted) == 0U) continue;
-    const float position = (on_axis<Dim>(c.x[j], split.state) - split.low) * split.scale;
-    add(k * n + static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
+    if (p.v[j] - first >= first) continue;
+    const SampleSplit split = splits[p.v[j]];
+    if ((split.state & SampleSplit::kCounted) == 0U) continue;
+    const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
+    add((p.v[j] - first) * n +
+        static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
   }
-  reinterpret_cast<uint2*>(node)[four] = make_uint2(v[0] | v[1] << 16U, v[2] | v[3] << 16U);
-}
-
-/// Fours of points from `begin` to `end`, `step` apart. Nodes are read one four ahead, for they say whether the points
-/// are needed.
-template <int Dim, class Splits, class Add>
-__device__ inline void count_fours(const float* __restrict__ sample, std::uint32_t begin, std::uint32_t end,
-                                   std::uint32_t step, const LevelNodes& nodes, std::uint32_t n, const Splits& splits,
-                                   std::uint16_t* node, const Add& add) {
-  const auto* const packed = reinterpret_cast<const uint2*>(node);
-  uint2 next = begin < end ? packed[begin] : make_uint2(0, 0);
-  for (std::uint32_t four = begin; four < end; four += step) {
-    const uint2 here = next;
-    if (four + step < end) next = packed[four + step];
-    count_four<Dim>(sample, four, here, nodes, n, splits, node, add);
-  }
+  reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
 }
 
 /// Four points of the sample a thread, counted where the histogram lies: an atomic a point. sample and node have room
 /// for a multiple of 4; nodes of what is no point are 0.
 template <int Dim>
 __global__ void __launch_bounds__(256)
-    wide_count_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
-                      const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
-                      std::uint32_t* __restrict__ bins) {
+    count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                        const SampleSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                        std::uint32_t* __restrict__ bins) {
   const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
-  const LevelNodes nodes = level_nodes(level);
   if (four < fours)
-    count_four<Dim>(sample, four, reinterpret_cast<const uint2*>(node)[four], nodes, guess_bins(level),
-                    GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
-                    [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
+    count_four<Dim>(sample, four, level, splits, node, [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
 }
 
 /// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
 template <int Dim>
 __global__ void __launch_bounds__(kUpperThreads, 1)
-    wide_count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
-                            const WideSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
-                            std::uint32_t* __restrict__ bins) {
+    count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                       const SampleSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
+                       std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
   __syncthreads();
-  const LevelNodes nodes = level_nodes(level);
-  count_fours<Dim>(sample, blockIdx.x * kUpperThreads + threadIdx.x, fours, gridDim.x * kUpperThreads, nodes,
-                   guess_bins(level), GlobalSplits{splits + nodes.above_first, splits + nodes.first}, node,
-                   [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
+  for (std::uint32_t four = blockIdx.x * kUpperThreads + threadIdx.x; four < fours; four += gridDim.x * kUpperThreads)
+    count_four<Dim>(sample, four, level, splits, node, [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
   __syncthreads();
   for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
     if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
@@ -277,33 +228,26 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
 /// fill a small part of its range, and bins over the whole range would tell few of them apart. Blocks stay.
 template <int Dim>
 __global__ void __launch_bounds__(kUpperThreads, 1)
-    wide_range_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
-                      const WideSplit* __restrict__ splits, const std::uint16_t* __restrict__ node, uint2* ranges) {
-  __shared__ uint2 mine[kWideInner / 2];
-  const LevelNodes nodes = level_nodes(level);
-  for (std::uint32_t k = threadIdx.x; k < nodes.count; k += kUpperThreads) mine[k] = make_uint2(~0U, 0U);
+    sample_range_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+                        const SampleSplit* __restrict__ splits, const std::uint16_t* __restrict__ node, uint2* ranges) {
+  __shared__ uint2 mine[kFirstInner / 2];
+  const std::uint32_t first = 1U << static_cast<unsigned>(level);
+  for (std::uint32_t k = threadIdx.x; k < first; k += kUpperThreads) mine[k] = make_uint2(~0U, 0U);
   __syncthreads();
   for (std::uint32_t four = blockIdx.x * kUpperThreads + threadIdx.x; four < fours; four += gridDim.x * kUpperThreads) {
-    std::uint32_t v[4];
-    unpack_nodes(reinterpret_cast<const uint2*>(node)[four], v);
-    if (!nodes.has_any(v)) continue;
-    FourPoints<Dim> c;
-    read_four<Dim>(sample, four, c);
+    FourAtLevel<Dim> p;
+    if (!p.read(sample, node, four, first, splits)) continue;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (v[j] - nodes.above_first < nodes.above) {
-        const WideSplit above = splits[v[j]];
-        v[j] = stepped<Dim>(c.x[j], v[j], make_float2(above.plane, __uint_as_float(above.state)));
-      }
-      const std::uint32_t k = v[j] - nodes.first;
-      if (k >= nodes.count) continue;
-      const std::uint32_t key = order_key(on_axis<Dim>(c.x[j], splits[v[j]].state));
+      const std::uint32_t k = p.v[j] - first;
+      if (k >= first) continue;
+      const std::uint32_t key = order_key(on_axis<Dim>(p.x[j], splits[p.v[j]].state));
       if (key < mine[k].x) atomicMin(&mine[k].x, key);
       if (key > mine[k].y) atomicMax(&mine[k].y, key);
     }
   }
   __syncthreads();
-  for (std::uint32_t k = threadIdx.x; k < nodes.count; k += kUpperThreads) {
+  for (std::uint32_t k = threadIdx.x; k < first; k += kUpperThreads) {
     if (mine[k].x > mine[k].y) continue;
     atomicMin(&ranges[k].x, mine[k].x);
     atomicMax(&ranges[k].y, mine[k].y);
@@ -312,14 +256,15 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
 
 /// Narrows the ranges of the level's nodes to what the sample has there, and sets `ranges` back. A thread a node.
 template <class T, int Dim>
-__global__ void wide_narrow_kernel(int level, uint2* ranges, WideGuess<T, Dim>* guesses, WideSplit* splits) {
+__global__ void narrow_range_kernel(int level, uint2* ranges, CutGuess<T, Dim>* guesses, SampleSplit* splits) {
   const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + k;
   if (k >= 1U << static_cast<unsigned>(level)) return;
   const uint2 range = ranges[k];
   ranges[k] = make_uint2(~0U, 0U);
-  if (range.x > range.y || (splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
-  WideGuess<T, Dim>& guess = guesses[v];
+  if (range.x > range.y || (splits[v].state & (SampleSplit::kCounted | SampleSplit::kCut)) != SampleSplit::kCounted)
+    return;
+  CutGuess<T, Dim>& guess = guesses[v];
   guess.range.lower[guess.axis] = key_coordinate(range.x);
   guess.range.upper[guess.axis] = key_coordinate(range.y);
   splits[v] = counted_split(guess, level);
@@ -345,9 +290,9 @@ struct GuessBins {
 template <class T, int Dim>
 __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
                                    double side_tolerance, const QuantileTable<T, Dim>& quantiles,
-                                   WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table) {
-  WideGuess<T, Dim>& guess = guesses[v];
-  WideSplit split = splits[v];
+                                   CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table) {
+  CutGuess<T, Dim>& guess = guesses[v];
+  SampleSplit split = splits[v];
   const int axis = guess.axis;
   const float bin = split.scale > 0.0F ? 1.0F / split.scale : 0.0F;
   const bool to_end = high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
@@ -362,11 +307,11 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
   const float middle = fminf(fmaxf(cut, guess.range.lower[axis]), guess.range.upper[axis]);
   const T plane = min(max(quantiles.coordinate(middle, axis), guess.box.lower[axis]), guess.box.upper[axis]);
   split.plane = middle;
-  split.state |= WideSplit::kCut;
+  split.state |= SampleSplit::kCut;
   splits[v] = split;
   guess_children(guess, &guesses[2 * v], plane, side_tolerance);
   for (std::uint32_t side = 0; side < 2; ++side) cut_box(guess.range, axis, middle, side, guesses[2 * v + side].range);
-  if (level + 1 == kWideLevels) return;
+  if (level + 1 == kFirstLevels) return;
   for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
     splits[child] = counted_split(guesses[child], level + 1);
 }
@@ -394,20 +339,20 @@ __device__ inline void find_gap(const std::uint32_t* bins, std::uint32_t mine, s
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
-/// level, how many of the sample's points are in brackets. A node more than whose share `most` of points would meet its
-/// bracket is left to a later round. gaps: null where they are not wanted.
+/// level, how many of the sample's points are in brackets; a node with whose bracket these would be more than `room` is
+/// left to a later round. gaps: null where they are not wanted.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    wide_guess_kernel(int level, float sigmas, float most, double side_tolerance, const QuantileTable<T, Dim> quantiles,
-                      std::uint32_t* bins, WideGuess<T, Dim>* guesses, WideSplit* splits, float2* table, WideGap* gaps,
-                      std::uint32_t* met) {
+    guess_kernel(int level, float sigmas, std::uint32_t room, double side_tolerance,
+                 const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, CutGuess<T, Dim>* guesses,
+                 SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
   __shared__ std::uint32_t sums[kGuessThreads / 32];
   __shared__ std::uint32_t shared_size;
   __shared__ GuessBins at;
   __shared__ unsigned long long gap;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
-  const WideGuess<T, Dim>& guess = guesses[v];
-  if ((splits[v].state & (WideSplit::kCounted | WideSplit::kCut)) != WideSplit::kCounted) return;
+  const CutGuess<T, Dim>& guess = guesses[v];
+  if ((splits[v].state & (SampleSplit::kCounted | SampleSplit::kCut)) != SampleSplit::kCounted) return;
   const std::uint32_t n = guess_bins(level);
   const std::uint32_t mine = n / kGuessThreads;
   std::uint32_t* const all = bins + std::uint64_t{blockIdx.x} * n;
@@ -431,7 +376,7 @@ __global__ void __launch_bounds__(kGuessThreads)
     for (std::uint32_t b = threadIdx.x; b < n / 4; b += kGuessThreads)
       reinterpret_cast<uint4*>(all)[b] = make_uint4(0, 0, 0, 0);
   };
-  if (size < kWideSegment) return clear_bins();
+  if (size < kLeastSample) return clear_bins();
   const double share = static_cast<double>(left_leaves(guess.leaves)) / guess.leaves;
   const auto reach = static_cast<std::uint32_t>(sigmas * sqrt(size * share * (1 - share))) + 2;
   const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
@@ -462,8 +407,12 @@ __global__ void __launch_bounds__(kGuessThreads)
     __syncthreads();
   }
   clear_bins();
-  if (threadIdx.x != 0 || static_cast<float>(at.ends - at.begins) > most * static_cast<float>(size)) return;
-  atomicAdd(&met[level], at.ends - at.begins);
+  if (threadIdx.x != 0) return;
+  const std::uint32_t inside = at.ends - at.begins;
+  if (atomicAdd(&met[level], inside) + inside > room) {
+    atomicSub(&met[level], inside);
+    return;
+  }
   if (gaps != nullptr) {
     const float bin = splits[v].scale > 0.0F ? 1.0F / splits[v].scale : 0.0F;
     gaps[v] = {splits[v].low + static_cast<float>(static_cast<std::uint32_t>(gap)) * bin,

@@ -1,0 +1,163 @@
+#include <cmath>
+
+#include "partitioners/orb/gpu/first_round/sample.cuh"
+#include "partitioners/orb/gpu/first_round/sample.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+namespace {
+
+using support::cuda_check;
+using support::cuda_check_launch;
+
+/// Points from which on the blocks' own histograms of the upper levels are worth adding up.
+constexpr std::uint32_t kManySamples = 1U << 15U;
+
+std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
+  // Time of the sample, which rises with its size, against that of the points in brackets, which falls with its root.
+  const double best = 31.2 * std::pow(static_cast<double>(n), 2.0 / 3.0);
+  // Cuts so exact that sides of cells which are equally long in truth are so in the sample: with 8192 points in a cell
+  // three levels above the last, sides are wrong by 1.5 %, a seventh of the usual tolerance over the root of 2.
+  const auto level = static_cast<unsigned>(levels - 1);
+  const auto exact = static_cast<double>(std::uint64_t{1024} << level);
+  const auto least = static_cast<double>(std::uint64_t{4 * kLeastSample} << level);
+  const double wanted = std::max(share * std::max(best, exact), least);
+  return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
+}
+
+}  // namespace
+
+bool first_round_suits(std::uint64_t n, const OrbGpuOptions& options) {
+  if (!options.tuning.first_round || options.method != "multiway" || options.leaves < 2) return false;
+  return n >= std::uint64_t{4 * kLeastSample} << static_cast<unsigned>(first_round_levels(options.leaves) - 1);
+}
+
+template <class T, int Dim>
+CutSample<T, Dim>::CutSample(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
+    : n_(n),
+      side_tolerance_(options.side_tolerance),
+      stream_(stream),
+      levels_(first_round_levels(options.leaves)),
+      size_(samples_of(n, levels_, options.tuning.samples)),
+      fours_(blocks_of(size_, 4)) {
+  points_.resize_discard(4 * std::size_t{fours_} * Dim);
+  nodes_.resize_discard(4 * std::size_t{fours_});
+  bins_.resize_discard(kGuessBins);
+  table_.resize_discard(kFirstInner);
+  gaps_.resize_discard(kFirstInner);
+  splits_.resize_discard(kFirstNodes);
+  guesses_.resize_discard(kFirstNodes);
+  ranges_.resize_discard(kFirstInner / 2);
+  host_met_.resize_discard(kFirstLevels);
+  allow_shared(count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
+}
+
+template <class T, int Dim>
+void CutSample<T, Dim>::start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles,
+                              const UnitWeights& weights) {
+  quantiles_ = quantiles;
+  weights_ = weights;
+  clear(met_, kFirstLevels, stream_);
+  clear(guesses_, kFirstNodes, stream_);
+  clear(splits_, kFirstNodes, stream_);
+  clear(bins_, kGuessBins, stream_);
+  start_sample_kernel<T, Dim><<<blocks_of(kFirstInner, 256), 256, 0, stream_.get()>>>(
+      box, leaves, side_tolerance_, quantiles_.sorted != nullptr, guesses_.data(), splits_.data(), table_.data(),
+      ranges_.data());
+  cuda_check_launch("start_sample_kernel");
+}
+
+template <class T, int Dim>
+StratifiedSample CutSample<T, Dim>::stratified(const OrbBox<T, Dim>& box, const std::uint64_t* weights,
+                                               std::uint64_t weight) {
+  cuda_check(cudaMemsetAsync(nodes(), 0, nodes_.size() * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
+  return {points(), nodes(), size_, cut_axis(box, side_tolerance_), weight > 0 ? weights : nullptr, weight};
+}
+
+template <class T, int Dim>
+void CutSample<T, Dim>::take(const T* points, const std::uint16_t* codes, const std::uint16_t* start) {
+  cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_.size() - size_) * sizeof(std::uint16_t), stream_.get()),
+             "cudaMemsetAsync");
+  take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, weights_, n_, size_, codes,
+                                                                               start, this->points(), nodes());
+  cuda_check_launch("take_sample_kernel");
+}
+
+template <class T, int Dim>
+void CutSample<T, Dim>::restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start) {
+  clear(met_, kFirstLevels, stream_);
+  take(points, codes, start);
+}
+
+template <class T, int Dim>
+void CutSample<T, Dim>::count(int level) {
+  const cudaStream_t stream = stream_.get();
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  if (level < kUpperLevels && size_ >= kManySamples)
+    count_upper_kernel<Dim><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
+        points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  else
+    count_sample_kernel<Dim>
+        <<<blocks_of(fours_, 256), 256, 0, stream>>>(points(), fours_, level, splits_.data(), nodes(), bins_.data());
+  cuda_check_launch("count_sample_kernel");
+}
+
+/// Ranges of a level's nodes, by the sample.
+template <class T, int Dim>
+void CutSample<T, Dim>::narrow(int level) {
+  const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+  sample_range_kernel<Dim>
+      <<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(), ranges_.data());
+  cuda_check_launch("sample_range_kernel");
+  narrow_range_kernel<T, Dim><<<blocks_of(1U << static_cast<unsigned>(level), 128), 128, 0, stream_.get()>>>(
+      level, ranges_.data(), guesses_.data(), splits_.data());
+  cuda_check_launch("narrow_range_kernel");
+}
+
+template <class T, int Dim>
+void CutSample<T, Dim>::guess(int first_level, float sigmas) {
+  const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
+  for (int level = first_level; level < levels_; ++level) {
+    if (fresh && level == 2) {  // with a level under way meanwhile
+      root_met_came_.synchronize();
+      if (host_met_[0] > share_met(0, sigmas) * size_) return;
+    }
+    // Cells that are cut once more need their ranges; else bins suffice for ranges that are too wide by a few cuts.
+    const bool narrows = first_level > 0 || (level >= kUpperLevels && (level % 2 == 0 || level + 1 == levels_));
+    if (by_quantiles && narrows) narrow(level);
+    count(level);
+    // Where it is fresh serves() says so.
+    const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
+    guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
+        level, sigmas, room, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(), table_.data(),
+        by_quantiles ? gaps_.data() : nullptr, met_.data());
+    cuda_check_launch("guess_kernel");
+    if (fresh && level == 0) {
+      support::copy_to_host(host_met_.data(), met_.data(), 1, stream_);
+      root_met_came_.record(stream_);
+    }
+  }
+}
+
+template <class T, int Dim>
+bool CutSample<T, Dim>::serves(float sigmas) {
+  support::copy_to_host(host_met_.data(), met_.data(), kFirstLevels, stream_);
+  stream_.synchronize();
+  for (int level = 0; level < levels_; ++level)
+    if (host_met_[static_cast<std::size_t>(level)] > share_met(level, sigmas) * size_) return false;
+  return true;
+}
+
+template <class T, int Dim>
+double CutSample<T, Dim>::share_met(int level, double sigmas) const {
+  const double size = size_ / std::exp2(level);
+  const double share = sigmas / std::sqrt(size) + 8.0 / size;  // at the middle
+  return 1.5 * share + 0.02;                                   // whole bins of uneven points
+}
+
+template class CutSample<float, 2>;
+template class CutSample<float, 3>;
+template class CutSample<double, 2>;
+template class CutSample<double, 3>;
+
+}  // namespace amrbench::partitioners::gpu
