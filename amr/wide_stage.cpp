@@ -18,7 +18,7 @@ constexpr std::size_t kMostFetched = std::size_t{1} << 15;
 
 /// A thread's work space, and its sums while a summing stage runs.
 struct WideStage::Scratch {
-  support::PageBuffer<double> values, tile;
+  support::PageBuffer<double> values, tile, staging;
   std::vector<kernels::Surroundings> ring;
   std::vector<std::int32_t> octets, singles;  ///< of a group, by first block
   std::optional<kernels::StageSum> sum;
@@ -43,7 +43,11 @@ WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, co
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout),
-      passes_(layout) {}
+      passes_(layout) {
+  for (std::size_t stage = 0; stage < pieces_.size(); ++stage)
+    for (int chunk = 0; chunk < layout.chunks; ++chunk)
+      pieces_[stage].push_back(kernels::mixed_pieces(layout, static_cast<std::int64_t>(stage), chunk));
+}
 
 WideStage::~WideStage() = default;
 
@@ -145,11 +149,12 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   kernels::CellBox all{{-1, -1, -1}, rows_.layout.cells};
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
-  kernels::gather_cells(rows_.layout, around, all, steps, layout.lanes, tile, &next);
-  if (rows_.layout.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
+  kernels::gather_cells(rows_.layout, around, all, steps, layout.lanes, tile, &next,
+                        pieces_[std::size_t(stage % 6)].data());
+  if (!streaming_ && rows_.layout.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
     for (std::size_t k = 0; k < rows_.layout.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
-  kernels::store_tile(tile_, tile, steps, fields.output(i));
+  kernels::store_tile(tile_, tile, steps, fields.output(i), streaming_ ? scratch.staging.data() : nullptr);
 }
 
 void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<const std::int32_t> blocks, bool summing,
@@ -192,7 +197,9 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
     scratch_.push_back(std::make_unique<Scratch>());
     scratch_.back()->values.grow(
         (mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
-    if (mixed) scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
+    if (!mixed) continue;
+    scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
+    scratch_.back()->staging.grow(kernels::store_staging(rows_.layout));
   }
   if (summing) {
     const int patterns = kernels::block_sum_patterns(rows_.layout.lanes);
@@ -228,7 +235,8 @@ HaloSize WideStage::halo_size() const {
 
 std::size_t WideStage::memory_bytes() const {
   std::size_t bytes = halo_.memory_bytes() + octets_.memory_bytes() + all_.capacity() * sizeof(std::int32_t);
-  for (const auto& scratch : scratch_) bytes += scratch->values.bytes() + scratch->tile.bytes();
+  for (const auto& scratch : scratch_)
+    bytes += scratch->values.bytes() + scratch->tile.bytes() + scratch->staging.bytes();
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 // values, so any ranks, threads, curve, and either kind of exchange give the same bits. `overlap`: faces between local
 // blocks are filled while messages fly; blocks are computed after the last axis in both cases, since an edge of the
 // ghost layer is known only then.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -68,6 +69,7 @@ class WideStage final : public Stage<3> {
   Octets octets_;
   kernels::TileLayout tile_;  ///< of `mixed`
   kernels::MixedConstants constants_;
+  std::array<std::vector<kernels::PieceSet>, 6> pieces_;  ///< of `mixed`, by stage % 6: those of each chunk
   WideHalo halo_;
   StagePasses passes_;
   bool streaming_ = false;

@@ -92,13 +92,54 @@ struct BoxParts {
 struct GatherPlane {
   const Surroundings* around;
   int chunk, z;
+  PieceSet wanted;  ///< of the nine pieces that it crosses: bit (dy + 1) * 3 + dx + 1
 
+  [[nodiscard]] bool wants(const BoxPart& part) const {
+    return (wanted >> unsigned((part.dy + 1) * 3 + part.dx + 1) & 1U) != 0;
+  }
   /// Its first cell of a part.
   [[nodiscard]] const double* first_of(const BoxPart& part, const BlockLayout& block, const Piece*& piece) const {
     const int dz = z < 0 ? -1 : z < block.cells[2] ? 0 : 1;
     piece = &around->piece(part.dx, part.dy, dz);
     return piece->at(part.first[0], part.first[1], dz == 0 ? z : 0) + chunk * piece->steps->chunk;
   }
+};
+
+/// The planes of all chunks of a box that have a wanted piece, one after another, and those of the next block.
+class PlaneSequence {
+ public:
+  PlaneSequence(const BlockLayout& block, const CellBox& box, const Surroundings& around, const Surroundings& next,
+                const PieceSet* wanted)
+      : cells_(block.cells[2]),
+        low_(box.low[2]),
+        planes_(box.high[2] - box.low[2]),
+        all_(planes_ * block.chunks),
+        around_{&around, &next},
+        wanted_(wanted) {
+    find();
+  }
+  [[nodiscard]] bool in_block() const { return at_ < all_; }
+  /// Only before the end of the next block.
+  [[nodiscard]] const GatherPlane& plane() const { return plane_; }
+  [[nodiscard]] bool ended() const { return at_ >= 2 * all_; }
+  void advance() {
+    ++at_;
+    find();
+  }
+
+ private:
+  void find() {
+    for (; at_ < 2 * all_; ++at_) {
+      const int k = at_ % all_, z = low_ + k % planes_, side = z < 0 ? 0 : z < cells_ ? 1 : 2;
+      const PieceSet of_chunk = wanted_ != nullptr ? wanted_[k / planes_] : kAllPieces;
+      plane_ = {around_[at_ / all_], k / planes_, z, of_chunk >> unsigned(9 * side) & 0x1ffU};
+      if (plane_.wanted != 0) return;
+    }
+  }
+  int cells_, low_, planes_, all_, at_ = 0;
+  std::array<const Surroundings*, 2> around_;
+  const PieceSet* wanted_;
+  GatherPlane plane_{};
 };
 
 /// prefetch_values() in functions that only fetch: GCC takes those for functions without effect, and drops their calls.
@@ -121,9 +162,10 @@ void gather_plane(const BlockLayout& block, const BoxParts& parts, const GatherP
   constexpr int kBeside = 1 - Along;
   for (int k = 0; k < parts.size; ++k) {
     const BoxPart& part = parts.parts[k];
+    if (!plane.wants(part)) continue;
     const Piece *piece = nullptr, *coming = nullptr;
     const double* from = plane.first_of(part, block, piece);
-    const double* next = ahead != nullptr ? ahead->first_of(part, block, coming) : nullptr;
+    const double* next = ahead != nullptr && ahead->wants(part) ? ahead->first_of(part, block, coming) : nullptr;
     double* row = to + part.at[0] * steps.cell[0] + part.at[1] * steps.cell[1];
     for (int r = 0; r < part.count[kBeside]; ++r) {
       if (next != nullptr) {
@@ -140,20 +182,16 @@ void gather_plane(const BlockLayout& block, const BoxParts& parts, const GatherP
 }  // namespace
 
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
-                  int lanes, double* to, const Surroundings* next) {
+                  int lanes, double* to, const Surroundings* next, const PieceSet* wanted) {
   const BoxParts parts(block, box);
-  const int planes = box.high[2] - box.low[2], all = planes * block.chunks;
   const std::size_t values = std::size_t(box.high[0] - box.low[0]) * (box.high[1] - box.low[1]) * block.lanes;
-  const int lead = int(std::clamp<std::size_t>(kGatherLead / values, 1, std::size_t(all)));
-  const auto plane_of = [&](const Surroundings& s, int k) {
-    return GatherPlane{&s, k / planes, box.low[2] + k % planes};
-  };
+  PlaneSequence here(block, box, around, next != nullptr ? *next : around, wanted), coming = here;
+  for (std::size_t lead = std::max<std::size_t>(kGatherLead / values, 1); lead > 0 && coming.in_block(); --lead)
+    coming.advance();
   with_lanes(block.lanes, [&](auto width) {
-    for (int k = 0; k < all; ++k) {
-      const GatherPlane plane = plane_of(around, k);
-      const GatherPlane coming =
-          k + lead < all || next == nullptr ? plane_of(around, (k + lead) % all) : plane_of(*next, k + lead - all);
-      const GatherPlane* const ahead = next != nullptr ? &coming : nullptr;
+    for (; here.in_block(); here.advance()) {
+      const GatherPlane& plane = here.plane();
+      const GatherPlane* const ahead = next != nullptr && !coming.ended() ? &coming.plane() : nullptr;
       double* const first =
           to + plane.chunk * block.lanes / lanes * steps.chunk + (plane.z - box.low[2]) * steps.cell[2];
       if (lanes == width && steps.cell[0] == std::size_t(width)) {
@@ -161,16 +199,17 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
                         [&](const double* from, std::size_t, int n, double* row) {
                           std::memcpy(row, from, std::size_t(n) * width * sizeof(double));
                         });
-        continue;
+      } else {
+        const int used = std::min<int>(width, block.variables - plane.chunk * width);
+        const auto spread = [&](const double* from, std::size_t step, int n, double* row) {
+          spread_cells<width>(from, step, n, used, row, steps.chunk);
+        };
+        if (steps.cell[0] == 1)
+          gather_plane<0>(block, parts, plane, ahead, steps, first, spread);
+        else
+          gather_plane<1>(block, parts, plane, ahead, steps, first, spread);
       }
-      const int used = std::min<int>(width, block.variables - plane.chunk * width);
-      const auto spread = [&](const double* from, std::size_t step, int n, double* row) {
-        spread_cells<width>(from, step, n, used, row, steps.chunk);
-      };
-      if (steps.cell[0] == 1)
-        gather_plane<0>(block, parts, plane, ahead, steps, first, spread);
-      else
-        gather_plane<1>(block, parts, plane, ahead, steps, first, spread);
+      coming.advance();
     }
   });
 }

@@ -50,12 +50,22 @@ struct PieceSource {
 struct CellBox {
   std::array<int, 3> low, high;
 };
+/// Pieces around a block, itself included: bit k is piece k.
+using PieceSet = std::uint32_t;
+inline constexpr PieceSet kAllPieces = 0x7ffffff, kOwnPiece = 1U << 13U;
+/// The two pieces beside a block across `axis`.
+[[nodiscard]] constexpr PieceSet face_pieces(int axis) {
+  const unsigned step = axis == 0 ? 1 : axis == 1 ? 3 : 9;
+  return 1U << (13 - step) | 1U << (13 + step);
+}
+
 /// Copies the cells of `box` around a block: the first one to `to`, the others by `steps` from there, with the block's
-/// lanes or variable by variable (lanes = 1; padding lanes are left out). next: the block from which the same box is
-/// gathered after this one; planes are then asked for some way ahead, its first ones last. Thread-safe on distinct
-/// targets. O(cells * variables).
+/// lanes or variable by variable (lanes = 1; padding lanes are left out). next: the block from which the same is
+/// gathered after this one; planes are then asked for some way ahead, its first ones last. wanted: the pieces of each
+/// chunk that are copied, null: all; what others would fill stays as it is. Thread-safe on distinct targets.
+/// O(cells * variables).
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
-                  int lanes, double* to, const Surroundings* next = nullptr);
+                  int lanes, double* to, const Surroundings* next = nullptr, const PieceSet* wanted = nullptr);
 
 /// Asks for the far pieces beside rows [begin, end) of a chunk of a block, counted through its planes, edges and
 /// corners included, to be in the second-level cache when they are wanted.

@@ -215,49 +215,77 @@ PieceSteps piece_steps(const BlockLayout& blocks) {
 
 namespace {
 
-/// n cells of `lanes` values, `step` apart, from rows of one variable, `variable` apart, of which there are `used`; the
+/// n cells of `Lanes` values, `step` apart, from rows of one variable, `variable` apart, of which there are `used`; the
 /// other values are 0.
-void join_cells(const double* from, std::size_t variable, int n, int used, double* to, std::size_t step, int lanes) {
-  if (lanes < 4 || n < 4) {
+template <int Lanes>
+void join_cells(const double* from, std::size_t variable, int n, int used, double* to, std::size_t step) {
+  if (Lanes < 4 || n < 4) {
     for (int k = 0; k < n; ++k)
-      for (int lane = 0; lane < lanes; ++lane) to[k * step + lane] = lane < used ? from[lane * variable + k] : 0.0;
+      for (int lane = 0; lane < Lanes; ++lane) to[k * step + lane] = lane < used ? from[lane * variable + k] : 0.0;
     return;
   }
   // Four cells by four variables at a time; the last four may be some of those before once more.
   for (int k = 0; k < n; k += 4) {
     const int cell = std::min(k, n - 4);
-    for (int l = 0; l < lanes; l += 4) {
-      const int lane = std::min(l, lanes - 4);
+    for (int l = 0; l < Lanes; l += 4) {
+      const int lane = std::min(l, Lanes - 4);
       std::array<SimdDouble<4>, 4> v{};
-      for (int j = 0; j < 4 && lane + j < used; ++j) v[j] = load<4>(from + (lane + j) * variable + cell);
+      for (int j = 0; j < 4; ++j)
+        if (lane + j < used) v[j] = load<4>(from + (lane + j) * variable + cell);
       transpose(v);
       for (int j = 0; j < 4; ++j) store<4>(to + (cell + j) * step + lane, v[j]);
     }
   }
 }
 
-}  // namespace
-
-void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block) {
+/// Planes [z, z + count) of a chunk, whose variables begin at `tile`, to `to`, where they lie as in a block.
+template <int Lanes>
+void join_planes(const TileLayout& l, const double* tile, const PieceSteps& steps, int used, int z, int count,
+                 double* to) {
   const BlockLayout& c = l.block;
-  const std::array<std::size_t, 3> to = piece_steps(c).cell;
+  const std::array<std::size_t, 3> cell = piece_steps(c).cell;
   // Rows go along the axis on which the tile's cells follow each other.
   const int along = steps.cell[0] == std::size_t(l.lanes) ? 0 : 1, beside = 1 - along;
-  tile += steps.cell[0] + steps.cell[1] + steps.cell[2];
-  for (int chunk = 0; chunk < c.chunks; ++chunk, block += c.chunk_values()) {
-    const int used = std::min(c.lanes, c.variables - chunk * c.lanes);
-    for (int z = 0; z < c.cells[2]; ++z) {
-      for (int k = 0; k < c.cells[beside]; ++k) {
-        const double* const row = tile + z * steps.cell[2] + k * steps.cell[beside];
-        double* const cells = block + z * to[2] + k * to[beside];
-        if (along == 0 && l.lanes == c.lanes)
-          std::memcpy(cells, row, c.row_values() * sizeof(double));
-        else
-          join_cells(row, steps.chunk, c.cells[along], used, cells, to[along], c.lanes);
-      }
+  for (int plane = 0; plane < count; ++plane) {
+    for (int k = 0; k < c.cells[beside]; ++k) {
+      const double* const row = tile + (z + plane) * steps.cell[2] + k * steps.cell[beside];
+      double* const cells = to + plane * cell[2] + k * cell[beside];
+      if (along == 0 && l.lanes == Lanes)
+        std::memcpy(cells, row, c.row_values() * sizeof(double));
+      else
+        join_cells<Lanes>(row, steps.chunk, c.cells[along], used, cells, cell[along]);
     }
-    tile += std::size_t(c.lanes / l.lanes) * steps.chunk;
   }
+}
+
+/// n values, a multiple of 8, past the caches to whole lines.
+void stream_values(const double* from, std::size_t n, double* to) {
+  for (std::size_t k = 0; k < n; k += 8) stream<8>(to + k, load<8>(from + k));
+}
+
+}  // namespace
+
+std::size_t store_staging(const BlockLayout& layout) {
+  return 2 * layout.plane_values();
+}
+
+void store_tile(const TileLayout& l, const double* tile, const PieceSteps& steps, double* block, double* staging) {
+  const BlockLayout& c = l.block;
+  tile += steps.cell[0] + steps.cell[1] + steps.cell[2];
+  with_lanes(c.lanes, [&](auto width) {
+    for (int chunk = 0; chunk < c.chunks; ++chunk, block += c.chunk_values()) {
+      const int used = std::min<int>(width, c.variables - chunk * width);
+      if (staging == nullptr) {
+        join_planes<width>(l, tile, steps, used, 0, c.cells[2], block);
+      } else {
+        for (int z = 0; z < c.cells[2]; z += 2) {
+          join_planes<width>(l, tile, steps, used, z, 2, staging);
+          stream_values(staging, 2 * c.plane_values(), block + z * c.plane_values());
+        }
+      }
+      tile += std::size_t(width / l.lanes) * steps.chunk;
+    }
+  });
 }
 
 void close_face(const TileLayout& l, double* tile, int face) {

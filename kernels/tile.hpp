@@ -75,8 +75,11 @@ struct PieceSteps {
 /// Block to the inside of a tile; ghosts stay as they are. block_values() and values() doubles.
 void load_tile(const TileLayout& layout, const double* block, double* tile);
 /// Inside of a tile to a block; padding lanes become 0 where the tile has none. steps: from the tile's cell (-1, -1,
-/// -1) on, piece_steps(layout) or those with axes exchanged.
-void store_tile(const TileLayout& layout, const double* tile, const PieceSteps& steps, double* block);
+/// -1) on, piece_steps(layout) or those with axes exchanged. staging: null, or store_staging() doubles by which a block
+/// of even edges that begins with a cache line is stored past the caches; then stream_fence() follows.
+void store_tile(const TileLayout& layout, const double* tile, const PieceSteps& steps, double* block,
+                double* staging = nullptr);
+[[nodiscard]] std::size_t store_staging(const BlockLayout& layout);
 
 /// Ghosts across `face` (0 .. 5 = -x +x -y +y -z +z) of a tile at the domain's boundary.
 void close_face(const TileLayout& layout, double* tile, int face);

@@ -113,6 +113,15 @@ std::size_t mixed_scratch(const TileLayout& layout) {
   return layout.chunk_values() + layout.plane_values() + 2 * kPadding;
 }
 
+PieceSet mixed_pieces(const BlockLayout& layout, std::int64_t stage, int chunk) {
+  constexpr PieceSet kFaces = kOwnPiece | face_pieces(0) | face_pieces(1) | face_pieces(2);
+  const int m = layout.variables / 4, behind = std::max(1, 4 * m), kind = static_cast<int>(stage % 6);
+  if (m > 0 && kind == 5) return kAllPieces;
+  const bool averages = chunk == 0 || (chunk + 1) * layout.lanes > behind;  // some of its variables
+  if (averages || kind == 4) return kFaces;
+  return kOwnPiece | (kind == 0 ? 0U : face_pieces(kind - 1));
+}
+
 void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, bool swapped,
                    double* tile, double* scratch) {
   const auto row = static_cast<std::ptrdiff_t>(layout.row_values());

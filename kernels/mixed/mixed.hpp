@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/tile.hpp"
+#include "kernels/surroundings.hpp"
 
 namespace amrbench::kernels {
 
@@ -43,9 +43,13 @@ struct MixedConstants {
 /// in its row; exchanged, rows wait for rows, and a row is computed in vectors.
 [[nodiscard]] bool mixed_swaps_axes(std::int64_t stage);
 
-/// One stage of all variables, in place, on a tile by variable (one lane) with all ghosts. swapped: the layout's and
-/// the tile's first axis is y, the second x. `tile` and `scratch` readable and writable kPadding doubles past their
-/// last value. Thread-safe on distinct tiles and scratch.
+/// Around a block, and of itself, the pieces of a chunk whose old values a stage reads.
+[[nodiscard]] PieceSet mixed_pieces(const BlockLayout& layout, std::int64_t stage, int chunk);
+
+/// One stage of all variables, in place, on a tile by variable (one lane) with the ghosts that mixed_pieces() names;
+/// those beside them may have any values. swapped: the layout's and the tile's first axis is y, the second x. `tile`
+/// and `scratch` readable and writable kPadding doubles past their last value. Thread-safe on distinct tiles and
+/// scratch.
 void advance_mixed(const TileLayout& layout, const MixedConstants& constants, std::int64_t stage, bool swapped,
                    double* tile, double* scratch);
 

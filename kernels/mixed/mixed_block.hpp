@@ -174,9 +174,9 @@ void MixedBlock<Walk>::couple7(int v) const {
   walk_.replace(
       u,
       [=](std::ptrdiff_t c) {
-        return (u[c - dx] * px[c - dx] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
-                u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + dx] * px[c + dx]) /
-               7.0 * (a1 + u[c]);
+        return seventh(u[c - dx] * px[c - dx] + u[c - dy] * py[c - dy] + u[c - dz] * pz[c - dz] + u[c] * u[c] +
+                       u[c + dz] * pz[c + dz] + u[c + dy] * py[c + dy] + u[c + dx] * px[c + dx]) *
+               (a1 + u[c]);
       },
       range());
 }
@@ -196,9 +196,9 @@ void MixedBlock<Walk>::couple27(int v) const {
       }
     }
   }
-  const double divisor = a1_ + 27.0;
+  const Divisor divisor(a1_ + 27.0);
   walk_.replace(
-      u, [=](std::ptrdiff_t c) { return sum_at(p, c, std::make_index_sequence<26>{}) / divisor; }, range());
+      u, [=](std::ptrdiff_t c) { return divisor.divide(sum_at(p, c, std::make_index_sequence<26>{})); }, range());
 }
 
 template <class Walk>

@@ -46,6 +46,25 @@ AMRBENCH_HD inline double weight23(const Triple& u, double a, double first, doub
   return a + first + second + u.before + u.here + u.behind;
 }
 
+/// Divides by one number often, correctly rounded, as kernels/average.hpp says. The inverse of a number that is not
+/// chosen may be half a last place off, and the first quotient more than one; so it is corrected twice.
+class Divisor {
+ public:
+  AMRBENCH_HD explicit Divisor(double value) : value_(value), inverse_(1.0 / value) {}
+  [[nodiscard]] AMRBENCH_HD double divide(double s) const {
+    if constexpr (kHasFma) {
+      double q = s * inverse_;
+      q = fused(fused(-value_, q, s), inverse_, q);
+      return fused(fused(-value_, q, s), inverse_, q);
+    } else {
+      return s / value_;
+    }
+  }
+
+ private:
+  double value_, inverse_;
+};
+
 /// Brings a value back into range.
 AMRBENCH_HD inline double in_range(double value, double a1, double a0_first) {
   const double high = a1 + a0_first, low = 10.0 - a1, x = std::fabs(value);

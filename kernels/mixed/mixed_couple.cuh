@@ -53,6 +53,7 @@ class CoupleWalk {
   __device__ CoupleWalk(const MixedParameters& p, const BlockView& block, int log_places, double* shared)
       : p_(p),
         block_(block),
+        divisor_(p.constants[0] + 27.0),
         places_(1 << log_places),
         log_places_(log_places),
         shared_(shared),
@@ -178,7 +179,7 @@ class CoupleWalk {
       sum = k == 0 ? below[away + 1][at] : sum + below[away + 1][at];
       sum = sum + level[away][at] + above[away + 1][at];
     }
-    return ranged(sum / (p_.constants[0] + 27.0));
+    return ranged(divisor_.divide(sum));
   }
   template <int Group>
   [[nodiscard]] __device__ double value7(int z) const {
@@ -189,11 +190,12 @@ class CoupleWalk {
     const double behind = plane<Group>(0, z + 1)[centre_] * plane<Group>(3, z + 1)[centre_];
     const double sum =
         u[-dx] * px[-dx] + u[-dy] * py[-dy] + before + u[0] * u[0] + behind + u[dy] * py[dy] + u[dx] * px[dx];
-    return ranged(sum / 7.0 * (p_.constants[0] + u[0]));
+    return ranged(seventh(sum) * (p_.constants[0] + u[0]));
   }
 
   const MixedParameters& p_;
   const BlockView& block_;
+  Divisor divisor_;  ///< of kind 5
   int places_, log_places_;
   double* shared_;
   int cols_, plane_, place_ = 0;

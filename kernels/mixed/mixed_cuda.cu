@@ -121,7 +121,7 @@ __device__ void couple7(const Partners& from, int x, int y, double a1, double a0
     const double behind = z + 1 < n ? next * pz[(z + 1) * step] : last;
     const auto product = [&](int k) { return u[k][z * beside[k]] * q[k][z * beside[k]]; };
     const double sum = product(0) + product(2) + before + centre * centre + behind + product(3) + product(1);
-    to[z * step] = in_range(sum / 7.0 * (a1 + centre), a1, a0_first);
+    to[z * step] = in_range(seventh(sum) * (a1 + centre), a1, a0_first);
     before = here, here = behind, centre = next;
   }
 }
@@ -145,7 +145,7 @@ __device__ void couple27(const Partners& from, int x, int y, double a1, double a
     here[k] = *next[k];
   }
   double* to = block.fresh(from.variables[0], x, y, 0);
-  const double divisor = a1 + 27.0;
+  const Divisor divisor(a1 + 27.0);
   const auto one_plane = [&] {
     double sum = 0.0;
 #pragma unroll
@@ -155,7 +155,7 @@ __device__ void couple27(const Partners& from, int x, int y, double a1, double a
       level[k] += beside[k];
       below[k] = here[k], here[k] = above[k];
     }
-    *to = in_range(sum / divisor, a1, a0_first);
+    *to = in_range(divisor.divide(sum), a1, a0_first);
     to += step;
   };
 #pragma unroll 1

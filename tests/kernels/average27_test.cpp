@@ -228,6 +228,37 @@ TEST(GatheredTile, HoldsEveryCellAroundABlockInBothKindsOfTile) {
   }
 }
 
+TEST(GatheredTile, HasOfEachChunkThePiecesThatAreWanted) {
+  unsigned seed = 380;
+  for (const BlockLayout& l : layouts()) {
+    SCOPED_TRACE("seed " + std::to_string(++seed) + ", " + checks::name_of(l));
+    std::mt19937_64 random(seed);
+    const RandomSurroundings block(random, l);
+    std::vector<PieceSet> wanted;
+    for (int chunk = 0; chunk < l.chunks; ++chunk) wanted.push_back(random() % 4 == 0 ? 0 : random() & kAllPieces);
+    CellBox all{{-1, -1, -1}, l.cells};
+    for (int& high : all.high) ++high;
+    const auto side = [&](int axis, int c) { return c < 0 ? -1 : c < l.cells[axis] ? 0 : 1; };
+    for (const TileLayout& t : {make_tile_layout(l), make_tile_layout_by_variable(l)}) {
+      std::vector<double> tile(t.values(), std::numeric_limits<double>::quiet_NaN());
+      gather_cells(l, block.around, all, piece_steps(t), t.lanes, tile.data(), &block.around, wanted.data());
+      const std::vector<double> expected = block.tile(t);
+      for (int v = 0; v < l.variables; ++v)
+        for (int z = -1; z <= l.cells[2]; ++z)
+          for (int y = -1; y <= l.cells[1]; ++y)
+            for (int x = -1; x <= l.cells[0]; ++x) {
+              const double value = tile[t.offset(v, x, y, z)];
+              const int piece = Surroundings::index(side(0, x), side(1, y), side(2, z));
+              if ((wanted[v / l.lanes] >> piece & 1U) == 0) {
+                ASSERT_TRUE(std::isnan(value)) << v << " " << x << " " << y << " " << z;
+              } else {
+                ASSERT_EQ(value, expected[t.offset(v, x, y, z)]) << v << " " << x << " " << y << " " << z;
+              }
+            }
+    }
+  }
+}
+
 TEST(Average27, ItsReferenceKeepsTheTotalOfAClosedBlockAndItsConstants) {
   for (const BlockLayout& l : layouts()) {
     const TileLayout t = make_tile_layout(l);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -210,6 +211,51 @@ TEST(Mixed, AgreesWithTheSerialWorkBitForBit) {
             }
           }
         }
+      }
+    }
+  }
+}
+
+/// What mixed_pieces() does not name may hold anything: the values inside are the same.
+TEST(Mixed, ReadsOnlyThePiecesThatItNames) {
+  unsigned seed = 900;
+  for (const auto& n : {std::array{2, 2, 2}, {8, 8, 8}, {6, 4, 10}}) {
+    for (const int variables : {2, 3, 8, 9, 10, 12, 18, 41}) {
+      for (std::int64_t stage = 0; stage < 6; ++stage) {
+        const bool swapped = mixed_swaps_axes(stage);
+        SCOPED_TRACE(testing::Message() << "seed " << ++seed << ", " << n[0] << "x" << n[1] << "x" << n[2] << ", "
+                                        << variables << " variables, stage " << stage);
+        const BlockLayout block = make_layout(n, variables);
+        BlockLayout turned = block;
+        if (swapped) std::swap(turned.cells[0], turned.cells[1]);
+        const TileLayout t = make_tile_layout_by_variable(turned);
+        const MixedConstants constants = mixed_constants(variables);
+        Serial serial(n, variables, constants);
+        std::vector<double> tile(t.values() + kPadding), scratch(mixed_scratch(t) + kPadding);
+        fill(t, seed, swapped, tile, serial);
+        const auto side = [&](int axis, int c) { return c < 0 ? -1 : c < n[axis] ? 0 : 1; };
+        const auto each = [&](auto f) {
+          for (int v = 0; v < variables; ++v)
+            for (int z = -1; z <= n[2]; ++z)
+              for (int y = -1; y <= n[1]; ++y)
+                for (int x = -1; x <= n[0]; ++x)
+                  f(v, Surroundings::index(side(0, x), side(1, y), side(2, z)), place(t, swapped, v, x, y, z));
+        };
+        std::vector<double> part = tile;
+        int unset = 0;
+        each([&](int v, int piece, std::size_t at) {
+          if ((mixed_pieces(block, stage, v / block.lanes) >> piece & 1U) != 0) return;
+          part[at] = std::numeric_limits<double>::quiet_NaN();
+          ++unset;
+        });
+        EXPECT_EQ(unset > 0, stage < 5 || variables < 4);
+        advance_mixed(t, constants, stage, swapped, tile.data(), scratch.data());
+        advance_mixed(t, constants, stage, swapped, part.data(), scratch.data());
+        const int own = Surroundings::index(0, 0, 0);
+        each([&](int v, int piece, std::size_t at) {
+          if (piece != own) return;
+          ASSERT_EQ(part[at], tile[at]) << "variable " << v;
+        });
       }
     }
   }

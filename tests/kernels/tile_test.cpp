@@ -7,7 +7,9 @@
 #include <limits>
 #include <random>
 
+#include "kernels/simd.hpp"
 #include "kernels/stage_sum.hpp"
+#include "support/page_buffer.hpp"
 
 namespace amrbench::kernels {
 namespace {
@@ -100,6 +102,11 @@ TEST(Tile, LoadsAndStoresEveryValueAndClearsPadding) {
     }
     store_tile(t, tile.data(), piece_steps(t), back.data());
     EXPECT_TRUE(std::equal(back.begin(), back.end(), block.begin()));
+    support::PageBuffer<double> streamed(l.block_values()), staging(store_staging(l));
+    std::fill_n(streamed.data(), l.block_values(), kUnset);
+    store_tile(t, tile.data(), piece_steps(t), streamed.data(), staging.data());
+    stream_fence();
+    EXPECT_TRUE(std::equal(back.begin(), back.end(), streamed.data()));
   });
 }
 
