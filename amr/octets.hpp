@@ -1,9 +1,11 @@
 #pragma once
-// Octets: eight blocks of one level that stand together on the curve and make a cube, none with a finer neighbour.
+// Octets: eight blocks of one level that stand together on the curve and make a cube, and neither they nor the blocks of
+// their level beside them have finer neighbours.
 //
 // All that lies around such a cube is seen alike by its blocks: the piece that one of them finds behind an edge or a
 // corner has the values of the piece that its sibling finds behind a face. (Through a finer face a block sees values
-// restricted with its own ghosts, and its sibling others.) So the pieces of the blocks at its corners are the cube's.
+// restricted with its own ghosts, and its sibling others; so it is with what a neighbour hands on of its finer faces.)
+// So the pieces of the blocks at its corners are the cube's.
 #include <array>
 #include <cstdint>
 #include <span>
