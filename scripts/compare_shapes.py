@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times miniAMR and amrbench in turn over shapes of blocks: how many times as fast, by edge and number of variables?
 
-usage: scripts/compare_shapes.py --miniamr PROGRAM [--amrbench PROGRAM] [--stencil 7|27|0] [--draw N --seed S | --shapes 8x10,12x5]
+usage: scripts/compare_shapes.py --miniamr PROGRAM [--amrbench PROGRAM] [--stencil 7|27|0]
+                                 [--draw N --seed S | --shapes 8x10,4x8x16x5]
 
 The case: 2 ranks of one thread, 2 root blocks, a sphere's surface that moves, refined 3 levels around it; 10 time steps, a
 refinement every 5, checksums every 5 stages, as many stages a step as make about --updates. Shapes are drawn as bench/shapes
@@ -12,6 +13,7 @@ Exit status: 0 done, 1 a run failed, 2 bad input.
 import argparse
 import importlib.machinery
 import importlib.util
+import math
 import os
 import random
 import statistics
@@ -34,14 +36,13 @@ def load_shapes():
     return module
 
 
-def options_of(shape, stencil, updates):
-    edge, variables = shape
-    stages = max(2, min(100, round(updates / (10 * BLOCKS * edge**3 * variables))))
+def options_of(edges, variables, stencil, updates):
+    stages = max(2, min(100, round(updates / (10 * BLOCKS * math.prod(edges) * variables))))
     # Across levels 27 points balance no totals, and miniAMR would stop at its first checksum.
     tolerance = " --error_tol 0" if stencil == "27" else ""
     return (f"--num_refine 3 --num_vars {variables} --num_tsteps 10 --stages_per_ts {stages} --refine_freq 5 --checksum_freq 5 "
             f"--num_objects 1 --object 2 0 0.45 0.45 0.45 0.01 0.01 0.01 0.3 0.3 0.3 0 0 0 --stencil {stencil} "
-            f"--npx 2 --npy 1 --npz 1 --nx {edge} --ny {edge} --nz {edge}{tolerance}")
+            f"--npx 2 --npy 1 --npz 1 --nx {edges[0]} --ny {edges[1]} --nz {edges[2]}{tolerance}")
 
 
 def main():
@@ -71,8 +72,8 @@ def main():
           + (f"shapes {arguments.shapes}" if arguments.shapes else f"{arguments.draw} shapes of seed {seed}"))
     print(f"{'shape':>10} {'miniAMR s':>10} {'amrbench s':>11} {'ratio':>6}", flush=True)
     ratios = []
-    for shape in sorted(chosen):
-        options = options_of(shape, arguments.stencil, arguments.updates)
+    for shape in sorted(chosen, key=lambda shape: (shapes.edges(shape), shape[1])):
+        options = options_of(shapes.edges(shape), shape[1], arguments.stencil, arguments.updates)
         theirs, ours = [], []
         for _ in range(arguments.repetitions):
             theirs.append(compare_miniamr.run_miniamr(os.path.abspath(arguments.miniamr), options)["total_s"])
@@ -81,7 +82,7 @@ def main():
         if theirs <= 0.0:
             compare_miniamr.fail(1, f"miniAMR stopped early: {options}")
         ratios.append(theirs / ours)
-        print(f"{f'{shape[0]}^3 x {shape[1]}':>10} {theirs:>10.2f} {ours:>11.3f} {ratios[-1]:>6.1f}", flush=True)
+        print(f"{shapes.name(shape):>10} {theirs:>10.2f} {ours:>11.3f} {ratios[-1]:>6.1f}", flush=True)
     print(f"median {statistics.median(ratios):.1f}, worst {min(ratios):.1f}")
     return 0
 
