@@ -1,6 +1,6 @@
 #pragma once
-// Octets: eight blocks of one level that stand together on the curve and make a cube, and neither they nor the blocks of
-// their level beside them have finer neighbours.
+// Octets: eight blocks of one level that stand together on the curve and make a cube, and neither they nor the blocks
+// of their level beside them have finer neighbours.
 //
 // All that lies around such a cube is seen alike by its blocks: the piece that one of them finds behind an edge or a
 // corner has the values of the piece that its sibling finds behind a face. (Through a finer face a block sees values

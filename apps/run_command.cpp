@@ -79,7 +79,7 @@ Progress progress_mode(const RunArguments& arguments) {
   return kModes.at(arguments.progress);
 }
 
-/// What the first mesh takes on every rank, before any of it is taken. Collective.
+/// What the first mesh takes on every rank, and memory made ready, before any of it is taken. Collective.
 void check_room(const Config& config, int ranks) {
   const MemoryEstimate estimate = estimate_memory(config, ranks);
   const bool on_host = config.device.backend == "cpu";
@@ -88,8 +88,12 @@ void check_room(const Config& config, int ranks) {
   const auto comm = support::Communicator::world();
   const std::string root = fmt::format("mesh.root = [{}]", fmt::join(config.mesh.root, ", "));
   const double share = partitioners::memory_share(comm);
-  partitioners::check_together(
-      comm, [&] { partitioners::check_memory(root, (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share); });
+  const double ready = on_host ? config.device.preallocated_blocks * estimate.block_bytes : 0;
+  partitioners::check_together(comm, [&] {
+    partitioners::check_memory(root, (on_host ? bytes : 0) + kMeshBlockBytes * blocks, share);
+    partitioners::check_memory(fmt::format("device.preallocated_blocks = {}", config.device.preallocated_blocks), ready,
+                               share);
+  });
 }
 
 /// The same of GPUs. Collective.

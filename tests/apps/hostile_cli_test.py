@@ -142,6 +142,8 @@ class Hostile(program.FolderCase):
                          says=memory)
             self.refused("run", "--miniamr", "", "--set", "mesh.root=[1290,1290,1290]", "--set", "mesh.max_level=0",
                          says="mesh.root = [1290, 1290, 1290]: takes")
+            self.refused("run", "--miniamr", "", "--set", "device.preallocated_blocks=2000000000",
+                         says="device.preallocated_blocks = 2000000000: takes")
             self.assertFalse(os.path.exists(self.path("results")))
         self.refused(*self.LINEAR, "--weights", self.write("w.txt", "1\n" * 101), says="w.txt:101: there are only 100 points")
         self.refused("partition", "--input", "file:" + self.write("g.graph", "100 1000000\n"), "--method", "linear",
