@@ -22,7 +22,7 @@ BENCHMARK_MACHINE = {"num_cpus": "cores_node", "library_build_type": "library_bu
 ROW_NAMES = {"partition": ("method", "parts"), "dynamic": ("round",),
              "replay": ("ranks", "partition", "slices", "policy", "weights", "machine"),
              "orb_bench": ("mode", "input", "weights", "method", "outputs", "n", "leaves", "side_tolerance", "tuning",
-                           "tuning.wide", "tuning.samples", "ranks", "gpus", "transport"),
+                           "tuning.first_round", "tuning.samples", "ranks", "gpus", "transport"),
              "orb_zoltan": ("method", "n", "leaves", "ranks", "threads", "first"),
              "partition_tables": ("grid", "method", "parts")}
 NOT_ASKED = ("output.", "run.name", "device.threads")  # of a configuration: no part of what is computed

@@ -187,7 +187,7 @@ def _bisections(label: str, record: records.Record) -> list[tuple]:
         words = [
             str(row.get("method", "orb")),
             str(row.get("outputs", "")),
-            str(row.get("mode", "")), "not wide" if row.get("wide") is False else ""
+            str(row.get("mode", "")), "no first round" if row.get("first_round") is False else ""
         ]
         made.append((str(row.get("input", "uniform")), ", ".join(word for word in words if word), row.get("n"),
                      row.get("leaves"), place, row["time_s"], str(row.get("weights") or "").replace("none",
