@@ -1,5 +1,5 @@
 #pragma once
-// Fractions by quantiles: coordinates that a first round takes instead of the points' own where too many points would
+// Fractions by quantiles: coordinates that the first round takes instead of the points' own where too many points would
 // meet its brackets. Internal to OrbGpu.
 //
 // In:  points, however they lie. Out: for each point and axis a fraction in [0, 1].

@@ -1,5 +1,5 @@
 #pragma once
-// The sample of a first round, with weights or without, and what it says of nodes. Internal to OrbGpu.
+// The sample of the first round, with weights or without, and what it says of nodes. Internal to OrbGpu.
 //
 // In:  points at random out of the input, each standing for as many (or as much weight) as the others.
 // Out: for each node of up to 12 levels a guessed box and axis, a guessed cut, and the bracket around it.
@@ -19,7 +19,7 @@ namespace amrbench::partitioners::gpu {
 /// Lists of points in brackets have room for brackets this wide at least, in standard deviations of the sample's rank.
 constexpr double kListSigmas = 4.75;
 
-/// Levels that a first round cuts.
+/// Levels that the first round cuts.
 inline int first_round_levels(std::uint32_t leaves) {
   return std::min(orb_depth(leaves), kFirstLevels);
 }
