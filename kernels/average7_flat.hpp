@@ -3,9 +3,10 @@
 // and any edges. Included by average7*.cpp only.
 //
 // The neighbours are the same array shifted by the lanes, a row, a plane. Along y and z the array changes to a face's
-// where a plane begins or ends: a chunk is cut into segments between such places, and a vector across one is merged out
-// of two. Along x a face is a cell a row: they are copied, exactly, a strip of rows ahead, to where the shifted arrays
-// take them.
+// where a plane's first or last row begins or ends: a plane is walked in sections between such places, and a vector
+// across one is merged out of two. Nothing is loaded of which no value is used: a line of a neighbour that nobody asked
+// for costs more than all else a vector needs, and a load by an empty mask takes its line all the same. Along x a face
+// is a cell a row: they are copied, exactly, a strip of rows ahead, to where the shifted arrays take them.
 #include <algorithm>
 
 #include "kernels/average.hpp"
@@ -15,33 +16,6 @@
 #include "kernels/vector_sum.hpp"
 
 namespace amrbench::kernels::detail {
-
-/// Values [.., end) of a chunk whose neighbours across y and z lie at one distance: -y +y -z +z, to be indexed like the
-/// chunk.
-struct Segment {
-  std::size_t end = 0;
-  std::array<const double*, 4> from{};
-};
-
-/// Those of a chunk: of every plane the first row, the inner ones, the last one. Behind the last stands one without
-/// end.
-using Segments = std::array<Segment, 3 * kMaxBlockEdge + 1>;
-
-template <int Lanes>
-void find_segments(const BlockLayout& l, const double* in, FaceWalk<Lanes> faces, Segments& segments) {
-  const std::size_t row = Lanes * std::size_t(l.cells[0]), plane = row * l.cells[1];
-  Segment* s = segments.data();
-  std::size_t start = 0;
-  for (int z = 0; z < l.cells[2]; ++z, start += plane, s += 3, faces.next_plane()) {
-    const double* const under = z > 0 ? in - plane : faces.at(4);
-    const double* const over = z + 1 < l.cells[2] ? in + plane : faces.at(5) - start;
-    const std::size_t last = start + plane - row;
-    s[0] = {start + row, {faces.at(2) - start, in + row, under, over}};
-    s[1] = {last, {in - row, in + row, under, over}};
-    s[2] = {start + plane, {in - row, faces.at(3) - last, under, over}};
-  }
-  s->end = std::size_t(-1);
-}
 
 /// The cells before the rows of a strip (side 0) and behind them (side 1), FlatRows::beside apart. Vectors are loaded
 /// of which only those values are used: hence the room around them.
@@ -57,47 +31,100 @@ struct Outside {
   }
 };
 
+/// Doubles from a value to its neighbours across y and z.
+struct Shifts {
+  std::ptrdiff_t ym, yp, zm, zp;
+};
+
+/// What a strip of rows needs beside what it is: the rows that are fetched meanwhile, and the cells before and behind
+/// its own, all to go along with it.
+struct Strip {
+  const double* fetch = nullptr;
+  std::array<const double*, 2> beside{};
+  int vectors = 0;
+};
+
+/// The walk from vector to vector. An object of this kind is to be a local variable whose address nobody takes: what
+/// stands in memory from one section to the next takes longer than a section does.
 template <int Lanes, bool Sum, bool Stream>
-class FlatChunk {
- public:
+struct FlatWalk {
   using Vector = SimdDouble<kFlatLength>;
   static constexpr std::size_t kPatterns = pattern_count(Lanes, kFlatLength);
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
+  FlatWalk(const FlatRows& rows, const double* input, double* output, const SumMagic& sum_magic, const Sums& begun)
+      : in(input), out(output), magic(sum_magic), sums(begun), masks(rows.masks.data()), periods(rows.masks.size()) {}
+
+  /// Results of the present vector, out of what lies across y and z; goes on to the next.
+  [[gnu::always_inline]] void step(const Vector& ym, const Vector& yp, const Vector& zm, const Vector& zp) {
+    __builtin_prefetch(strip.fetch, 0, 2);
+    const Vector behind = load<8>(in + kFlatLength);
+    Vector xm = shifted<kFlatLength - Lanes>(before, at), xp = shifted<Lanes>(at, behind);
+    const EdgeMasks& mask = masks[k];
+    if (mask.any) {
+      xm = load_where(mask.first, strip.beside[0], xm);
+      xp = load_where(mask.last, strip.beside[1], xp);
+      strip.beside[0] += mask.step[0];
+      strip.beside[1] += mask.step[1];
+    }
+    const Vector v = average7<Vector>(xm, ym, zm, at, zp, yp, xp);
+    Stream ? stream<8>(out, v) : store<8>(out, v);
+    if constexpr (Sum) sums[k % kPatterns].add(v, magic.hi, magic.lo);
+    if (++k == periods) k = 0;
+    before = at;
+    at = behind;
+    in += kFlatLength;
+    out += kFlatLength;
+    strip.fetch += kFlatLength;
+    strip.beside[0] += kFlatLength;
+    strip.beside[1] += kFlatLength;
+  }
+
+  const double* in;
+  double* out;
+  SumMagic magic;
+  Sums sums;
+  const EdgeMasks* masks;
+  std::size_t periods, k = 0;  ///< masks; the present vector's
+  Strip strip{};
+  /// The vectors before and at the present one. Neighbours along x are shifted out of them: loads that touch two lines
+  /// each cost more than all other loads together.
+  Vector before = load<8>(in), at = before;
+};
+
+template <int Lanes, bool Sum, bool Stream>
+class FlatChunk {
+  using Vector = SimdDouble<kFlatLength>;
+
+ public:
+  using Walk = FlatWalk<Lanes, Sum, Stream>;
+  using Sums = typename Walk::Sums;
+  static constexpr std::size_t kPatterns = Walk::kPatterns;
+
   /// The faces `now` and `ahead`, of the chunk at `in` and of that at `next`, stand at their chunk.
   FlatChunk(const FlatRows& rows, const double* in, const FaceWalk<Lanes>& now, const double* next,
             const FaceWalk<Lanes>& ahead, double* out, const SumMagic& magic)
-      : rows_(rows), in_(in), out_(out), magic_(magic), now_(now), next_(next), ahead_(ahead) {
-    find_segments(rows.layout, in, now, segments_);
-  }
+      : rows_(rows),
+        in_(in),
+        out_(out),
+        magic_(magic),
+        now_(now),
+        next_(next),
+        ahead_(ahead),
+        fetched_(first_fetched()) {}
 
   void run(Sums& sums) {
-    Outside outside[2];
-    const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values();
-    const Segment* s = segments_.data();
-    Fetched fetched = first_fetched();
-    __builtin_prefetch(next_ + values, 0, 2);  // with its last vector the next one is loaded
-    Row present{{}, {}, load<8>(in_), {}};
-    fill(outside[0], fetched);
-    std::size_t t = 0;
-    for (int strip = 0; t < values; ++strip) {
-      const std::size_t begin = t, end = std::min(values, begin + rows_.strip * row);
-      const std::size_t ahead = begin + rows_.lead * row;
-      fetch_ = (ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin;
-      if (end < values) fill(outside[(strip + 1) % 2], fetched);
-      present.beside = {outside[strip % 2].side[0] - begin, outside[strip % 2].side[1] - begin - (row - Lanes)};
-      while (t < end) {
-        const std::size_t inside = std::min(end, s->end) / kFlatLength * kFlatLength;
-        if (t < inside) {
-          run_inside(*s, t, inside, present, sums);
-          t = inside;
-        }
-        if (t == s->end)
-          ++s;
-        else if (t < end)
-          across(s, t, present, sums);
-      }
+    __builtin_prefetch(next_ + rows_.layout.chunk_values(), 0, 2);  // with its last vector the next one is loaded
+    fill();
+    Walk walk(rows_, in_, out_, magic_, sums);
+    FaceWalk<Lanes> faces = now_;
+    Shifts last{};
+    for (int z = 0; z < rows_.layout.cells[2]; z += 2) {
+      // Twice in the machine's code: a processor foresees how long loops are that stand where they stand.
+      last = plane(walk, rows_.cuts[0], z, faces, last);
+      last = plane(walk, rows_.cuts[1], z + 1, faces, last);
     }
+    sums = walk.sums;
   }
 
  private:
@@ -114,24 +141,24 @@ class FlatChunk {
     for (int z = 0; z < fetched.z; ++z) fetched.faces.next_plane();
     return fetched;
   }
-  /// Asks for n values and what vectors across their ends touch, masked or not.
-  static void fetch_around(const double* p, std::size_t n) {
-    prefetch_values(p - (kFlatLength - 1), n + 2 * (kFlatLength - 1));
-  }
+  static constexpr std::size_t kAcross = kFlatLength - 2;  ///< rows begin at even values
   /// Asks for what lies beside so many rows, and goes on to those behind.
   void fetch_beside(Fetched& f, int count) const {
     const std::size_t row = rows_.layout.row_values();
     const int ny = rows_.layout.cells[1];
     while (count > 0) {
       const int rows = std::min({count, ny - f.y, f.left});
-      for (int side = 0; side < 2; ++side) {
-        const double* cell = f.faces.at(side) + f.y * f.faces.step_y(side);
-        for (int k = 0; k < rows; ++k, cell += f.faces.step_y(side)) prefetch_values(cell, Lanes);
+      const std::size_t step_before = f.faces.step_y(0), step_behind = f.faces.step_y(1);
+      const double *before = f.faces.at(0) + f.y * step_before, *behind = f.faces.at(1) + f.y * step_behind;
+      for (int k = 0; k < rows; ++k, before += step_before, behind += step_behind) {
+        prefetch_values(before, Lanes);
+        prefetch_values(behind, Lanes);
       }
-      if (f.y == 0) fetch_around(f.faces.at(2), row);
-      if (f.y + rows == ny) fetch_around(f.faces.at(3), row);
-      if (f.z == 0) fetch_around(f.faces.at(4) + f.y * row, rows * row);
-      if (f.z + 1 == rows_.layout.cells[2]) fetch_around(f.faces.at(5) + f.y * row, rows * row);
+      // With what vectors across their ends touch: a line is taken whatever a mask says of it.
+      if (f.y == 0) prefetch_values(f.faces.at(2), row + kAcross);
+      if (f.y + rows == ny) prefetch_values(f.faces.at(3) - kAcross, row + kAcross);
+      if (f.z == 0) prefetch_values(f.faces.at(4) + f.y * row, rows * row + kAcross);
+      if (f.z + 1 == rows_.layout.cells[2]) prefetch_values(f.faces.at(5) + f.y * row - kAcross, rows * row + kAcross);
       count -= rows;
       f.left -= rows;
       f.y += rows;
@@ -147,9 +174,10 @@ class FlatChunk {
 
   /// Copies the cells beside the next strip's rows, and asks for what the rows to come need beside themselves. Those of
   /// all planes lie at one distance.
-  void fill(Outside& outside, Fetched& fetched) {
+  void fill() {
+    Outside& outside = outside_[filled_ / rows_.strip % 2];
     const int rows = std::min(rows_.strip, rows_.rows - filled_);
-    fetch_beside(fetched, rows);
+    fetch_beside(fetched_, rows);
     outside.place(out_ + (filled_ + rows) * rows_.layout.row_values(), rows * rows_.beside);
     const double *before = now_.at(0) + filled_ * now_.step_y(0), *behind = now_.at(1) + filled_ * now_.step_y(1);
     double *low = outside.side[0], *high = outside.side[1];
@@ -162,88 +190,84 @@ class FlatChunk {
     filled_ += rows;
   }
 
-  /// The vectors before, at and behind the present one. Neighbours along x are shifted out of them: loads that touch
-  /// two lines each cost more than all other loads together.
-  struct Row {
-    Vector before, at, behind;
-    std::array<const double*, 2> beside;  ///< Outside's sides, to be indexed like the chunk in the present row
-    void shift(const double* next) {
-      before = at;
-      at = behind;
-      behind = load<8>(next);
-    }
-  };
-  /// Results of the vector at t; p: what lies across y and z.
-  inline void finish(std::size_t t, const EdgeMasks& mask, const std::array<Vector, 4>& p, Row& row,
-                     VectorSum<kFlatLength>& sum, double* out) const {
-    Vector left = shifted<kFlatLength - Lanes>(row.before, row.at), right = shifted<Lanes>(row.at, row.behind);
-    if (mask.any) {
-      left = load_where(mask.first, row.beside[0] + t, left);
-      right = load_where(mask.last, row.beside[1] + t, right);
-      row.beside[0] += mask.step[0];
-      row.beside[1] += mask.step[1];
-    }
-    const Vector v = average7<Vector>(left, p[0], p[2], row.at, p[3], p[1], right);
-    Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
-    if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
+  /// The strip that begins at `in`; the cells beside the next one's rows are copied.
+  [[gnu::noinline]] Strip begin_strip(const double* in) {
+    const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values(), length = rows_.strip * row;
+    const std::size_t begin = in - in_, ahead = begin + rows_.lead * row;
+    const Outside& outside = outside_[begin / length % 2];
+    if (filled_ < rows_.rows) fill();
+    return {ahead < values ? in_ + ahead : next_ + (ahead - values),
+            {outside.side[0], outside.side[1] - (row - Lanes)},
+            static_cast<int>(std::min(values - begin, length) / kFlatLength)};
   }
-  /// Vectors [t, end) of one segment.
-  inline void run_inside(const Segment& segment, std::size_t t, std::size_t end, Row& present, Sums& kept) const {
-    const EdgeMasks* const masks = rows_.masks.data();
-    const std::size_t period = rows_.masks.size();
-    // Copies: the compiler cannot know that results are not stored over this object.
-    const double *const p0 = segment.from[0], *const p1 = segment.from[1], *const p2 = segment.from[2];
-    const double *const p3 = segment.from[3], *const in = in_, *const fetch = fetch_;
-    double* const out = out_;
-    Row row = present;
-    std::size_t k = t / kFlatLength % period;
-    const auto step = [&](VectorSum<kFlatLength>& sum) {
-      __builtin_prefetch(fetch + t, 0, 2);
-      row.shift(in + t + kFlatLength);
-      finish(t, masks[k], {load<8>(p0 + t), load<8>(p1 + t), load<8>(p2 + t), load<8>(p3 + t)}, row, sum, out);
-      t += kFlatLength;
-      if (++k == period) k = 0;
-    };
-    if constexpr (Sum && kPatterns > 1) {
-      while (t < end && k % kPatterns != 0) step(kept[k % kPatterns]);
-      Sums sums = kept;
-      while (t + kPatterns * kFlatLength <= end)
-        for (std::size_t q = 0; q < kPatterns; ++q) step(sums[q]);
-      kept = sums;
-      while (t < end) step(kept[k % kPatterns]);
+
+  /// Plane z; `last`: of the plane before.
+  [[gnu::always_inline]] Shifts plane(Walk& walk, const PlaneCut& cut, int z, FaceWalk<Lanes>& faces,
+                                      const Shifts& last) {
+    const BlockLayout& l = rows_.layout;
+    const auto row = static_cast<std::ptrdiff_t>(l.row_values()), plane = static_cast<std::ptrdiff_t>(l.plane_values());
+    const double* const start = in_ + z * plane;
+    const Shifts s{faces.at(2) - start, faces.at(3) - (start + plane - row), z > 0 ? -plane : faces.at(4) - start,
+                   z + 1 < l.cells[2] ? plane : faces.at(5) - start};
+    faces.next_plane();
+    if (cut.across) across(walk, cut, last, s);
+    const auto first_ym = [&](const RowMasks& m) { return load_either(m.first, walk.in + s.ym, walk.in - row); };
+    const auto last_yp = [&](const RowMasks& m) { return load_either(m.last, walk.in + s.yp, walk.in + row); };
+    const auto inner_ym = [&](const RowMasks&) { return load<8>(walk.in - row); };
+    const auto inner_yp = [&](const RowMasks&) { return load<8>(walk.in + row); };
+    const RowMasks* const masks = cut.masks.data();
+    if (cut.close) {
+      section(walk, cut.vectors[0], masks, s, first_ym, last_yp);
     } else {
-      VectorSum<kFlatLength> sum = kept[0];
-      while (t < end) step(sum);
-      kept[0] = sum;
+      section(walk, cut.vectors[0], masks, s, first_ym, inner_yp);
+      section(walk, cut.vectors[1], masks, s, inner_ym, inner_yp);
+      section(walk, cut.vectors[2], masks + cut.vectors[0], s, inner_ym, last_yp);
     }
-    present = row;
+    return s;
   }
-  /// The vector at t, in which segments end.
-  void across(const Segment*& s, std::size_t& t, Row& row, Sums& sums) const {
-    __builtin_prefetch(fetch_ + t, 0, 2);
-    std::array<Vector, 4> from;
-    for (int n = 0; n < 4; ++n) from[n] = load<8>(s->from[n] + t);
-    while (s->end < t + kFlatLength) {
-      const LaneMask behind = rows_.behind[s->end - t];
-      ++s;
-      for (int n = 0; n < 4; ++n) from[n] = load_where(behind, s->from[n] + t, from[n]);
+
+  /// So many vectors of a plane; ym(m) and yp(m) load what lies across y by a vector's masks.
+  template <class Before, class Behind>
+  [[gnu::always_inline]] void section(Walk& walk, int vectors, const RowMasks* masks, const Shifts& s, const Before& ym,
+                                      const Behind& yp) {
+    while (true) {
+      int n = std::min(vectors, walk.strip.vectors);
+      vectors -= n;
+      walk.strip.vectors -= n;
+      for (; n > 0; --n, ++masks) walk.step(ym(*masks), yp(*masks), load<8>(walk.in + s.zm), load<8>(walk.in + s.zp));
+      if (vectors == 0) return;
+      walk.strip = begin_strip(walk.in);
     }
-    const std::size_t k = t / kFlatLength;
-    row.shift(in_ + t + kFlatLength);
-    finish(t, rows_.masks[k % rows_.masks.size()], from, row, sums[k % kPatterns], out_);
-    t += kFlatLength;
+  }
+
+  /// The vector that begins in the plane before, whose shifts are `last`.
+  [[gnu::always_inline]] void across(Walk& walk, const PlaneCut& cut, const Shifts& last, const Shifts& s) {
+    if (walk.strip.vectors == 0) walk.strip = begin_strip(walk.in);
+    --walk.strip.vectors;
+    const BlockLayout& l = rows_.layout;
+    const double *const under = walk.in - l.plane_values(), *const over = walk.in + l.plane_values();
+    const LaneMask& here = rows_.behind[kFlatLength / 2];
+    const auto& [low, high] = cut.between;
+    const auto merged = [](const LaneMask& mask, const double* p, const auto& v) {
+      return any(mask) ? load_where(mask, p, v) : v;
+    };
+    Vector ym = load_where(~(low.first | high.first), walk.in - l.row_values(), Vector{});
+    ym = merged(high.first, walk.in + s.ym, merged(low.first, walk.in + last.ym, ym));
+    Vector yp = load_where(~(low.last | high.last), walk.in + l.row_values(), Vector{});
+    yp = merged(high.last, walk.in + s.yp, merged(low.last, walk.in + last.yp, yp));
+    walk.step(ym, yp, load_either(here, under, walk.in + last.zm), load_either(here, walk.in + s.zp, over));
   }
 
   const FlatRows& rows_;
   const double* in_;
   double* out_;
   SumMagic magic_;
-  Segments segments_;
   FaceWalk<Lanes> now_;
   int filled_ = 0;  ///< rows beside which cells were copied
+  std::array<Outside, 2> outside_;
   const double* next_;
   FaceWalk<Lanes> ahead_;
-  const double* fetch_ = nullptr;
+  Fetched fetched_;
 };
 
 /// A run of chunks of a block.

@@ -18,12 +18,47 @@ LaneMask mask_of(const std::array<bool, kFlatLength>& set) {
   return mask;
 }
 
+template <class Is>
+LaneMask mask_where(const Is& is) {
+  std::array<bool, kFlatLength> set{};
+  for (int k = 0; k < kFlatLength; ++k) set[k] = is(k);
+  return mask_of(set);
+}
+
+/// Of a plane that begins at value `start` of a chunk.
+PlaneCut cut_plane(const BlockLayout& l, int start) {
+  const auto row = static_cast<int>(l.row_values()), plane = static_cast<int>(l.plane_values()), end = start + plane;
+  const auto up = [](int t) { return (t + kFlatLength - 1) / kFlatLength * kFlatLength; };
+  const auto down = [](int t) { return t / kFlatLength * kFlatLength; };
+  // Of the vector at t, in a plane that begins at `from`.
+  const auto masks = [&](int t, int from) {
+    const int behind = from + plane;
+    return RowMasks{mask_where([&](int k) { return t + k >= from && t + k < from + row; }),
+                    mask_where([&](int k) { return t + k >= behind - row && t + k < behind; })};
+  };
+  PlaneCut cut;
+  const int first = up(start), last = std::max(first, down(end));
+  cut.across = first != start;
+  if (cut.across) cut.between = {masks(down(start), start - plane), masks(down(start), start)};
+  const int head = std::clamp(up(start + row), first, last), tail = std::clamp(down(end - row), first, last);
+  cut.close = tail < head;
+  for (const auto& [begin, stop] :
+       {std::array{first, cut.close ? last : head}, std::array{cut.close ? last : tail, last}})
+    for (int t = begin; t < stop; t += kFlatLength) cut.masks.push_back(masks(t, start));
+  cut.vectors = cut.close ? std::array{last - first, 0, 0} : std::array{head - first, tail - head, last - tail};
+  for (int& n : cut.vectors) n /= kFlatLength;
+  return cut;
+}
+
 }  // namespace
 
 FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[2]) {
   const std::size_t row = l.row_values(), lanes = l.lanes;
   const int unit = row % kFlatLength == 0 ? 1 : 4;
-  strip = std::clamp(static_cast<int>(kMostStripValues / 2 / (row * unit)) * unit, unit, rows);
+  // A pair of planes where it fits: all strips are alike then, and a processor foresees what is done for each.
+  const int pair = std::min(2 * l.cells[1], rows);
+  const auto fitting = static_cast<int>(kMostStripValues / row);
+  strip = pair <= fitting ? pair : std::clamp(fitting / 2 / unit * unit, unit, rows);
   const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
   lead = rows - std::max(0, rows - wanted) / strip * strip;
   // Close together, unless a vector has cells of several rows.
@@ -43,11 +78,8 @@ FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[
     }
     masks.push_back({mask_of(first), mask_of(last), any, step});
   }
-  for (int n = 0; n < kFlatLength; ++n) {
-    std::array<bool, kFlatLength> set{};
-    for (int e = n; e < kFlatLength; ++e) set[e] = true;
-    behind[n] = mask_of(set);
-  }
+  for (int n = 0; n < kFlatLength; ++n) behind[n] = mask_where([n](int k) { return k >= n; });
+  for (int odd = 0; odd < 2; ++odd) cuts[odd] = cut_plane(l, odd * static_cast<int>(l.plane_values()));
 }
 
 }  // namespace amrbench::kernels

@@ -23,6 +23,16 @@ using LaneMask = std::uint8_t;
 using LaneMask = SimdBits<kFlatLength>;
 #endif
 
+inline bool any(const LaneMask& mask) {
+#if defined(__AVX512F__)
+  return mask != 0;
+#else
+  std::uint64_t all = 0;
+  for (int k = 0; k < kFlatLength; ++k) all |= mask[k];
+  return all != 0;
+#endif
+}
+
 /// v, but p's values where the mask is set; reads those only.
 inline SimdDouble<8> load_where(const LaneMask& mask, const double* p, const SimdDouble<8>& v) {
 #if defined(__AVX512F__)
@@ -63,6 +73,20 @@ struct EdgeMasks {
   std::array<std::ptrdiff_t, 2> step;
 };
 
+/// Values of a vector in a plane's first and in its last row.
+struct RowMasks {
+  LaneMask first, last;
+};
+
+/// How the vectors of a plane meet its first and its last row.
+struct PlaneCut {
+  bool across = false;              ///< the plane begins in the middle of a vector: that one is counted apart
+  std::array<RowMasks, 2> between;  ///< of it: its values in the plane before and in this one
+  std::array<int, 3> vectors{};     ///< with values of the first row, of neither, of the last
+  std::vector<RowMasks> masks;      ///< of the first and of the last of those
+  bool close = false;               ///< some have values of both rows: all are of the first kind then
+};
+
 /// What is fetched while rows are computed lies so many doubles behind the plane that they need: memory answers in the
 /// meantime, and a second-level cache keeps it so long.
 inline constexpr std::size_t kLeadValues = 2048;
@@ -92,6 +116,7 @@ struct FlatRows {
   std::size_t beside = 0;        ///< from a cell before (behind) a row to that of the next, where they are kept
   std::vector<EdgeMasks> masks;  ///< of the vectors of a period
   std::array<LaneMask, kFlatLength> behind{};  ///< behind[n]: values n and on
+  std::array<PlaneCut, 2> cuts;                ///< of planes of even and of odd number
 };
 
 }  // namespace amrbench::kernels
