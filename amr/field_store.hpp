@@ -26,7 +26,7 @@ class FieldStore final : public Fields {
       : Fields(layout),
         transfer_(std::move(transfer)),
         in_(layout.block_values()),
-        out_(layout.block_values(), SlotArray::kSkew) {}
+        out_(layout.block_values(), kernels::result_skew(layout)) {}
 
   /// Values of block i, block_values() doubles.
   [[nodiscard]] const double* block(std::int32_t i) const { return in_.slot(book().slot(i)); }

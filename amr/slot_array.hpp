@@ -21,11 +21,9 @@ namespace amrbench::amr {
 
 class SlotArray {
  public:
-  /// Doubles by which slots may begin later in an extent. A kernel that reads and writes slots of two arrays should not
-  /// find both at one offset in a page: processors take the loads behind a store for loads of what is stored, and wait.
-  static constexpr std::size_t kSkew = 256;
-
-  /// `slot_values`: doubles a slot, at least 1. `skew`: 0 or kSkew.
+  /// `slot_values`: doubles a slot, at least 1. `skew`: doubles by which slots begin later in an extent, below
+  /// kernels::kPageValues. A kernel that reads and writes slots of two arrays should not find both at one offset in a
+  /// page (kernels::result_skew).
   explicit SlotArray(std::size_t slot_values, std::size_t skew = 0)
       : slot_values_(slot_values),
         skew_(skew),
@@ -40,7 +38,7 @@ class SlotArray {
   /// when there is no memory.
   void grow(std::int64_t slots) {
     while (capacity() < slots) {
-      extents_.emplace_back((slot_values_ << shift_) + kSkew + kernels::kPadding);
+      extents_.emplace_back((slot_values_ << shift_) + kernels::kPageValues + kernels::kPadding);
     }
   }
   /// The same, with the last extents of `donor` before new memory. The donor loses their slots; its values there must

@@ -93,11 +93,6 @@ inline constexpr std::size_t kLeadValues = 2048;
 
 inline constexpr std::size_t kMostStripValues = 1024;  ///< a few arrays of so many doubles fit the first-level cache
 
-/// Doubles of a page. A load waits for stores before it whose addresses agree with its own in these bits, for
-/// processors compare no more at first: an array that is read where results are stored must not lie as they do. Where a
-/// stack happens to lie decided between 12 and 28 GB/s (12^3 x 7, one core).
-inline constexpr std::size_t kPageValues = 512;
-
 /// Where in `room`, aligned to 64 bytes, an array of n values with kPageValues to spare is to begin: so many values
 /// behind the offset in a page that `out` has, `out` being stored value by value as the array is read.
 inline double* beside_stores(double* room, const double* out, std::size_t behind) {

@@ -1,5 +1,8 @@
 #include "kernels/layout.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace amrbench::kernels {
 
 BlockLayout make_layout(const std::array<int, 3>& cells, int variables) {
@@ -19,6 +22,26 @@ BlockLayout make_layout(const std::array<int, 3>& cells, int variables) {
     }
   }
   return layout;
+}
+
+std::size_t result_skew(const BlockLayout& layout) {
+  constexpr int kPage = static_cast<int>(kPageValues), kHalf = kPage / 2;
+  constexpr int kEnough = 64;  // doubles: eight vectors of results are stored by the time
+  const auto apart = [](int a, std::size_t b) {
+    const int d = std::abs(a - static_cast<int>(b % kPageValues));
+    return std::min(d, kPage - d);
+  };
+  const auto room = [&](int skew) {
+    int least = kEnough;
+    for (const std::size_t shift : {std::size_t{0}, layout.row_values(), layout.plane_values()})
+      least = std::min({least, apart(skew, shift), apart(kPage - skew, shift)});
+    return least;
+  };
+  int best = kHalf;
+  for (int k = 8; k < kHalf; k += 8)
+    for (const int skew : {kHalf - k, kHalf + k})
+      if (room(skew) > room(best)) best = skew;
+  return static_cast<std::size_t>(best);
 }
 
 }  // namespace amrbench::kernels

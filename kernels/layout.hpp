@@ -57,6 +57,16 @@ struct BlockLayout {
 /// Measured choice: docs/decisions/0001-lanes.md. In 2-D each variable is a plane of its own.
 [[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables);
 
+/// Doubles of a page. A load waits for stores before it whose addresses agree with its own in these bits, for
+/// processors compare no more at first: an array that is read where results are stored must not lie as they do.
+inline constexpr std::size_t kPageValues = 512;
+
+/// Doubles by which blocks of results should begin later in a page than those of the values: where the results of the
+/// last vectors lie, a stencil then loads nothing, neither the cells themselves nor their neighbours a row or a plane
+/// further. A multiple of 8 below kPageValues; serves as well with values and results exchanged. With one distance for
+/// all shapes a block of 30^3 cells with 2 variables took twice the time (one core).
+[[nodiscard]] std::size_t result_skew(const BlockLayout& layout);
+
 /// A face as the stencil of the block on its other side reads it.
 struct FaceView {
   const double* values = nullptr;  ///< in place: the face's first cell in chunk 0 of its block; packed: the buffer

@@ -75,8 +75,8 @@ TEST(FieldStore, NewSlotsComeFromTheOutputBufferAndTheNextStageGetsItsOwn) {
   for (const std::int64_t slot : fresh) {
     // In the memory of an output, which may begin its slots a little earlier or later.
     const double* const at = fields.slot_values(slot);
-    const auto near = outputs.lower_bound(at - SlotArray::kSkew);
-    EXPECT_TRUE(near != outputs.end() && *near <= at + SlotArray::kSkew);
+    const auto near = outputs.lower_bound(at - kernels::kPageValues);
+    EXPECT_TRUE(near != outputs.end() && *near <= at + kernels::kPageValues);
     fields.slot_values(slot)[0] = double(slot) + 0.5;
   }
   std::vector<std::int64_t> slots(2 * count);

@@ -82,5 +82,28 @@ TEST(BlockLayout, InPlaceFacesStartAtTheirFirstCell) {
   }
 }
 
+TEST(ResultSkew, KeepsResultsAwayFromWhatIsLoaded) {
+  for (int x = 2; x <= kMaxBlockEdge; x += 2) {
+    for (int y = 2; y <= kMaxBlockEdge; y += 2) {
+      for (int lanes = 1; lanes <= kMaxLanes; ++lanes) {
+        const BlockLayout l = checks::layout_of({x, y, 4}, lanes, 1);
+        SCOPED_TRACE(checks::name_of(l));
+        const std::size_t skew = result_skew(l);
+        EXPECT_EQ(skew % 8, 0U);
+        ASSERT_LT(skew, kPageValues);
+        // Five places on a circle of 512, at even values: some gap between two is 104 or more.
+        for (const std::size_t shift : {std::size_t{0}, l.row_values(), l.plane_values()}) {
+          const std::size_t ahead = (kPageValues + skew - shift % kPageValues) % kPageValues,
+                            behind = (skew + shift) % kPageValues;
+          for (const std::size_t apart : {ahead, behind}) {
+            EXPECT_GE(apart, 44U) << "from a load " << shift << " further";
+            EXPECT_GE(kPageValues - apart, 44U) << "from a load " << shift << " further";
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace amrbench::kernels
