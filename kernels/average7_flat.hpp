@@ -36,8 +36,8 @@ struct Shifts {
   std::ptrdiff_t ym, yp, zm, zp;
 };
 
-/// What a strip of rows needs beside what it is: the rows that are fetched meanwhile, and the cells before and behind
-/// its own, all to go along with it.
+/// What a strip of rows needs beside what it is, to be indexed like the chunk: the rows that are fetched meanwhile, and
+/// the cells before and behind its own.
 struct Strip {
   const double* fetch = nullptr;
   std::array<const double*, 2> beside{};
@@ -57,31 +57,30 @@ struct FlatWalk {
 
   /// Results of the present vector, out of what lies across y and z; goes on to the next.
   [[gnu::always_inline]] void step(const Vector& ym, const Vector& yp, const Vector& zm, const Vector& zp) {
-    __builtin_prefetch(strip.fetch, 0, 2);
-    const Vector behind = load<8>(in + kFlatLength);
+    __builtin_prefetch(strip.fetch + t, 0, 2);
+    const Vector behind = load<8>(in + t + kFlatLength);
     Vector xm = shifted<kFlatLength - Lanes>(before, at), xp = shifted<Lanes>(at, behind);
     const EdgeMasks& mask = masks[k];
     if (mask.any) {
-      xm = load_where(mask.first, strip.beside[0], xm);
-      xp = load_where(mask.last, strip.beside[1], xp);
+      xm = load_where(mask.first, strip.beside[0] + t, xm);
+      xp = load_where(mask.last, strip.beside[1] + t, xp);
       strip.beside[0] += mask.step[0];
       strip.beside[1] += mask.step[1];
     }
     const Vector v = average7<Vector>(xm, ym, zm, at, zp, yp, xp);
-    Stream ? stream<8>(out, v) : store<8>(out, v);
+    Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
     if constexpr (Sum) sums[k % kPatterns].add(v, magic.hi, magic.lo);
     if (++k == periods) k = 0;
     before = at;
     at = behind;
-    in += kFlatLength;
-    out += kFlatLength;
-    strip.fetch += kFlatLength;
-    strip.beside[0] += kFlatLength;
-    strip.beside[1] += kFlatLength;
+    t += kFlatLength;
   }
+
+  [[nodiscard]] const double* here() const { return in + t; }
 
   const double* in;
   double* out;
+  std::size_t t = 0;  ///< the present vector's first value in the chunk
   SumMagic magic;
   Sums sums;
   const EdgeMasks* masks;
@@ -190,14 +189,14 @@ class FlatChunk {
     filled_ += rows;
   }
 
-  /// The strip that begins at `in`; the cells beside the next one's rows are copied.
-  [[gnu::noinline]] Strip begin_strip(const double* in) {
+  /// The strip that begins at value `begin`; the cells beside the next one's rows are copied.
+  [[gnu::noinline]] Strip begin_strip(std::size_t begin) {
     const std::size_t row = rows_.layout.row_values(), values = rows_.layout.chunk_values(), length = rows_.strip * row;
-    const std::size_t begin = in - in_, ahead = begin + rows_.lead * row;
+    const std::size_t ahead = begin + rows_.lead * row;
     const Outside& outside = outside_[begin / length % 2];
     if (filled_ < rows_.rows) fill();
-    return {ahead < values ? in_ + ahead : next_ + (ahead - values),
-            {outside.side[0], outside.side[1] - (row - Lanes)},
+    return {(ahead < values ? in_ + ahead : next_ + (ahead - values)) - begin,
+            {outside.side[0] - begin, outside.side[1] - begin - (row - Lanes)},
             static_cast<int>(std::min(values - begin, length) / kFlatLength)};
   }
 
@@ -211,10 +210,12 @@ class FlatChunk {
                    z + 1 < l.cells[2] ? plane : faces.at(5) - start};
     faces.next_plane();
     if (cut.across) across(walk, cut, last, s);
-    const auto first_ym = [&](const RowMasks& m) { return load_either(m.first, walk.in + s.ym, walk.in - row); };
-    const auto last_yp = [&](const RowMasks& m) { return load_either(m.last, walk.in + s.yp, walk.in + row); };
-    const auto inner_ym = [&](const RowMasks&) { return load<8>(walk.in - row); };
-    const auto inner_yp = [&](const RowMasks&) { return load<8>(walk.in + row); };
+    const auto first_ym = [&](const RowMasks& m) {
+      return load_either(m.first, walk.here() + s.ym, walk.here() - row);
+    };
+    const auto last_yp = [&](const RowMasks& m) { return load_either(m.last, walk.here() + s.yp, walk.here() + row); };
+    const auto inner_ym = [&](const RowMasks&) { return load<8>(walk.here() - row); };
+    const auto inner_yp = [&](const RowMasks&) { return load<8>(walk.here() + row); };
     const RowMasks* const masks = cut.masks.data();
     if (cut.close) {
       section(walk, cut.vectors[0], masks, s, first_ym, last_yp);
@@ -234,28 +235,29 @@ class FlatChunk {
       int n = std::min(vectors, walk.strip.vectors);
       vectors -= n;
       walk.strip.vectors -= n;
-      for (; n > 0; --n, ++masks) walk.step(ym(*masks), yp(*masks), load<8>(walk.in + s.zm), load<8>(walk.in + s.zp));
+      for (; n > 0; --n, ++masks)
+        walk.step(ym(*masks), yp(*masks), load<8>(walk.here() + s.zm), load<8>(walk.here() + s.zp));
       if (vectors == 0) return;
-      walk.strip = begin_strip(walk.in);
+      walk.strip = begin_strip(walk.t);
     }
   }
 
   /// The vector that begins in the plane before, whose shifts are `last`.
   [[gnu::always_inline]] void across(Walk& walk, const PlaneCut& cut, const Shifts& last, const Shifts& s) {
-    if (walk.strip.vectors == 0) walk.strip = begin_strip(walk.in);
+    if (walk.strip.vectors == 0) walk.strip = begin_strip(walk.t);
     --walk.strip.vectors;
     const BlockLayout& l = rows_.layout;
-    const double *const under = walk.in - l.plane_values(), *const over = walk.in + l.plane_values();
+    const double *const under = walk.here() - l.plane_values(), *const over = walk.here() + l.plane_values();
     const LaneMask& here = rows_.behind[kFlatLength / 2];
     const auto& [low, high] = cut.between;
     const auto merged = [](const LaneMask& mask, const double* p, const auto& v) {
       return any(mask) ? load_where(mask, p, v) : v;
     };
-    Vector ym = load_where(~(low.first | high.first), walk.in - l.row_values(), Vector{});
-    ym = merged(high.first, walk.in + s.ym, merged(low.first, walk.in + last.ym, ym));
-    Vector yp = load_where(~(low.last | high.last), walk.in + l.row_values(), Vector{});
-    yp = merged(high.last, walk.in + s.yp, merged(low.last, walk.in + last.yp, yp));
-    walk.step(ym, yp, load_either(here, under, walk.in + last.zm), load_either(here, walk.in + s.zp, over));
+    Vector ym = load_where(~(low.first | high.first), walk.here() - l.row_values(), Vector{});
+    ym = merged(high.first, walk.here() + s.ym, merged(low.first, walk.here() + last.ym, ym));
+    Vector yp = load_where(~(low.last | high.last), walk.here() + l.row_values(), Vector{});
+    yp = merged(high.last, walk.here() + s.yp, merged(low.last, walk.here() + last.yp, yp));
+    walk.step(ym, yp, load_either(here, under, walk.here() + last.zm), load_either(here, walk.here() + s.zp, over));
   }
 
   const FlatRows& rows_;
