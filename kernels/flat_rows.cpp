@@ -57,8 +57,8 @@ FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[
   const int unit = row % kFlatLength == 0 ? 1 : 4;
   // A pair of planes where it fits: all strips are alike then, and a processor foresees what is done for each.
   const int pair = std::min(2 * l.cells[1], rows);
-  const auto fitting = static_cast<int>(kMostStripValues / row);
-  strip = pair <= fitting ? pair : std::clamp(fitting / 2 / unit * unit, unit, rows);
+  const auto fitting = static_cast<int>(kMostStripValues / 2 / row);
+  strip = pair <= fitting ? pair : std::clamp(fitting / unit * unit, unit, rows);
   const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
   lead = rows - std::max(0, rows - wanted) / strip * strip;
   // Close together, unless a vector has cells of several rows.
