@@ -4,7 +4,7 @@
 //
 // The neighbours are the same array shifted by the lanes, a row, a plane. Along y and z the array changes to a face's
 // where a plane's first or last row begins or ends: a plane is walked in sections between such places, and a vector
-// across one is merged out of two. Nothing is loaded of which no value is used: a line of a neighbour that nobody asked
+// across one is merged out of two. Of a face nothing is loaded of which no value is used: a line that nobody asked
 // for costs more than all else a vector needs, and a load by an empty mask takes its line all the same. Along x a face
 // is a cell a row: they are copied, exactly, a strip of rows ahead, to where the shifted arrays take them.
 #include <algorithm>
