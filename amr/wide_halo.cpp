@@ -4,38 +4,39 @@
 
 #include <algorithm>
 
-#include "kernels/extensive.hpp"
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
 
 using kernels::PieceSource;
-using kernels::TileTransfer;
+using kernels::WideFaceJob;
 
-WideHalo::WideHalo(const kernels::BlockLayout& layout) : layout_(layout), sources_(layout) {
+WideHalo::WideHalo(const kernels::BlockLayout& layout)
+    : layout_(layout), axes_{Axis(layout, 0), Axis(layout, 1), Axis(layout, 2)}, sources_(layout) {
   for (int axis = 0; axis < 3; ++axis) steps_[axis] = kernels::piece_steps(sources_.tiles(axis));
   steps_[PieceSource::kBlock] = kernels::piece_steps(layout);
 }
 
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
+  sources_.rebuild(mesh);
+  size_ = {};
+  places_.resize(std::size_t(mesh.size()));
+  first_place_[PieceSource::kBlock] = 0;
   const PieceSizes sizes = tile_piece_sizes(kernels::make_tile_layout(layout_));
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
-    axis.pieces = make_halo_plan(mesh, sizes, a, a + 1);
-    axis.sends = mpi_counts(axis.pieces.sends);
-    axis.receives = mpi_counts(axis.pieces.receives);
-    send_buffer_.grow(axis.pieces.sends.values + 1);
-    receive_buffer_.grow(axis.pieces.receives.values + 1);
-  }
-  sources_.rebuild(mesh);
-  places_.resize(std::size_t(mesh.size()));
-  first_place_[PieceSource::kBlock] = 0;
-  for (int a = 0; a < 3; ++a) {
+    const HaloPlan plan = make_halo_plan(mesh, sizes, a, a + 1);
+    axis.jobs = make_wide_tables(mesh, sources_, plan, a);
+    axis.sends = mpi_counts(plan.sends);
+    axis.receives = mpi_counts(plan.receives);
+    send_buffer_.grow(plan.sends.values + 1);
+    receive_buffer_.grow(plan.receives.values + 1);
+    add_sends(plan.sends, size_);
     const std::size_t faces = sources_.crossings(a).size(), values = sources_.tiles(a).values();
-    axes_[a].faces.grow(faces * values + kernels::kPadding);
+    axis.tiles.grow(faces * values + kernels::kPadding);
     first_place_[a] = places_.size();
-    for (std::size_t k = 0; k < faces; ++k) places_.push_back(axes_[a].faces.data() + k * values);
+    for (std::size_t k = 0; k < faces; ++k) places_.push_back(axis.tiles.data() + k * values);
   }
 }
 
@@ -63,53 +64,20 @@ kernels::Octet WideHalo::around(const Octets::Sources& sources, const BlockRange
   return octet;
 }
 
-double* WideHalo::face_tile(std::int32_t block, int face) {
-  return axes_[face / 2].faces.data() + sources_.number(block, face) * sources_.tiles(face / 2).values();
-}
-
-/// What block i sends across `face`: its outermost layer with the ghosts that extend it, or the quarter of that. Only
-/// what is to be restricted goes through a tile.
-void WideHalo::pack(std::int32_t i, int face, TileTransfer transfer, int part, double* out, Scratch& scratch) const {
-  const int axis = face / 2, layer = face % 2 ? layout_.cells[axis] - 1 : 0;
-  const kernels::TileLayout& tiles = sources_.tiles(axis);
-  const bool quarter = transfer == TileTransfer::quarter;
-  kernels::CellBox box{{}, layout_.cells};
-  for (const int a : {layout_.face_axis_a(axis), layout_.face_axis_b(axis)}) {
-    const int extension = kernels::TileLayout::extension(axis, a), half = layout_.cells[a] / 2;
-    const bool upper = quarter && ((a == layout_.face_axis_a(axis) ? part : part >> 1) & 1) != 0;
-    box.low[a] = (upper ? half : 0) - extension;
-    box.high[a] = (quarter && !upper ? half : layout_.cells[a]) + extension;
-  }
-  box.low[axis] = layer;
-  box.high[axis] = layer + 1;
+/// What a job looks at: the pieces beside its block in the plane of its face.
+kernels::Surroundings WideHalo::around_job(const WideFaceJob& job) const {
   constexpr std::array<int, 3> kReach{0, 1, 4};  // ghosts lie across the axes before: 1, 3 or 9 pieces
   constexpr int kCentre = kernels::Surroundings::index(0, 0, 0);
-  const kernels::Surroundings pieces = around(i, kCentre - kReach[axis], kCentre + kReach[axis] + 1, {});
-  if (transfer == TileTransfer::restricted) {
-    std::array<int, 3> to = box.low;
-    to[axis] = face % 2 ? -1 : 0;
-    scratch.tile.resize(tiles.values());
-    kernels::gather_cells(layout_, pieces, box, steps_[axis], tiles.lanes,
-                          scratch.tile.data() + tiles.cell(to[0], to[1], to[2]));
-    return kernels::pack_tile_piece(tiles, scratch.tile.data(), face, transfer, part, out);
-  }
-  kernels::PieceSteps packed{{}, std::size_t(layout_.lanes)};
-  for (int a = 0; a < 3; ++a) {
-    packed.cell[a] = packed.chunk;
-    packed.chunk *= std::size_t(box.high[a] - box.low[a]);
-  }
-  kernels::gather_cells(layout_, pieces, box, packed, layout_.lanes, out);
-  if (!quarter) return;
-  for (std::size_t k = 0; k < packed.chunk * layout_.chunks; ++k) out[k] = kernels::face_quarter(out[k]);
+  const int reach = kReach[job.face / 2];
+  return around(job.block, kCentre - reach, kCentre + reach + 1, {});
 }
 
-void WideHalo::start(const Axis& axis) {
+void WideHalo::start(Axis& axis) {
   double* const buffer = send_buffer_.data();
-  const auto& pieces = axis.pieces.sends.pieces;
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
-    const HaloPiece& p = pieces[k];
-    pack(p.block, p.face, p.transfer, p.part, buffer + p.at, scratch_[omp_get_thread_num()]);
+  for (std::size_t k = 0; k < axis.jobs.packs.size(); ++k) {
+    const WideFaceJob& job = axis.jobs.packs[k];
+    axis.faces.pack(job, around_job(job), buffer + job.at, scratch_[omp_get_thread_num()].data());
   }
   const MessageCounts &out = axis.sends, &in = axis.receives;
   support::mpi_check(MPI_Ineighbor_alltoallv(buffer, out.counts.data(), out.starts.data(), MPI_DOUBLE,
@@ -117,68 +85,51 @@ void WideHalo::start(const Axis& axis) {
                                              graph_->comm().get(), &request_));
 }
 
-double WideHalo::finish(const Axis& axis) {
+double WideHalo::finish(Axis& axis) {
   const double begin = support::Metrics::steady_seconds();
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
   const double waited = support::Metrics::steady_seconds() - begin;
-  const double* const buffer = receive_buffer_.data();
-  const auto& pieces = axis.pieces.receives.pieces;
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < pieces.size(); ++k) {
-    const HaloPiece& p = pieces[k];
-    kernels::unpack_tile_piece(sources_.tiles(p.face / 2), buffer + p.at, p.face, p.transfer, p.part,
-                               face_tile(p.block, p.face));
+  for (std::size_t k = 0; k < axis.jobs.unpacks.size(); ++k) {
+    const WideFaceJob& job = axis.jobs.unpacks[k];
+    axis.faces.unpack(job, receive_buffer_.data() + job.at, axis.tile(job));
   }
   return waited;
 }
 
 /// Reads blocks and faces across the axes before, writes faces across this one: faces do not disturb each other.
-void WideHalo::fill_local(const Mesh<3>& mesh, int axis) {
-  const kernels::TileLayout& tiles = sources_.tiles(axis);
-  const std::span<const WideSources::Crossing> crossings = sources_.crossings(axis);
+void WideHalo::fill_local(Axis& axis) {
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < crossings.size(); ++k) {
-    const auto [i, face] = crossings[k];
-    Scratch& scratch = scratch_[omp_get_thread_num()];
-    const bool coarse = mesh.links(i).kind[face] == FaceKind::coarse;
-    const TileTransfer transfer = coarse ? TileTransfer::quarter : TileTransfer::restricted;
-    scratch.piece.resize(kernels::tile_piece_values(tiles, transfer, axis));
-    for (int q = 0; q < (mesh.links(i).kind[face] == FaceKind::fine ? 4 : 1); ++q) {
-      const std::int32_t j = mesh.links(i).index[face][q];
-      if (j >= mesh.size()) continue;
-      const int part = coarse ? own_part<3>(mesh.coord(i), axis) : q;
-      pack(j, face ^ 1, transfer, part, scratch.piece.data(), scratch);
-      kernels::unpack_tile_piece(tiles, scratch.piece.data(), face, transfer, part, face_tile(i, face));
-    }
+  for (std::size_t k = 0; k < axis.jobs.local.size(); ++k) {
+    const WideFaceJob& job = axis.jobs.local[k];
+    axis.faces.fill(job, around_job(job), axis.tile(job), scratch_[omp_get_thread_num()].data());
   }
 }
 
 double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap) {
   scratch_.resize(std::max(scratch_.size(), std::size_t(omp_get_max_threads())));
+  for (auto& scratch : scratch_)
+    for (const Axis& axis : axes_) scratch.resize(std::max(scratch.size(), axis.faces.scratch()));
 #pragma omp parallel for schedule(static)
   for (std::int32_t i = 0; i < mesh.size(); ++i) places_[std::size_t(i)] = fields.block(i);
   double waited = 0.0;
-  for (int axis = 0; axis < 3; ++axis) {
-    start(axes_[axis]);
-    if (overlap) fill_local(mesh, axis);
-    waited += finish(axes_[axis]);
-    if (!overlap) fill_local(mesh, axis);
+  for (Axis& axis : axes_) {
+    start(axis);
+    if (overlap) fill_local(axis);
+    waited += finish(axis);
+    if (!overlap) fill_local(axis);
   }
   return waited;
-}
-
-HaloSize WideHalo::size() const {
-  HaloSize size;
-  for (const Axis& axis : axes_) add_sends(axis.pieces.sends, size);
-  return size;
 }
 
 std::size_t WideHalo::memory_bytes() const {
   std::size_t bytes = send_buffer_.bytes() + receive_buffer_.bytes() + sources_.memory_bytes();
   bytes += places_.capacity() * sizeof(places_[0]);
-  for (const Axis& axis : axes_) bytes += axis.pieces.memory_bytes() + axis.faces.bytes();
-  for (const Scratch& scratch : scratch_)
-    bytes += (scratch.tile.capacity() + scratch.piece.capacity()) * sizeof(double);
+  for (const Axis& axis : axes_) {
+    const std::size_t jobs = axis.jobs.packs.size() + axis.jobs.local.size() + axis.jobs.unpacks.size();
+    bytes += jobs * sizeof(WideFaceJob) + axis.tiles.bytes();
+  }
+  for (const auto& scratch : scratch_) bytes += scratch.size() * sizeof(double);
   return bytes;
 }
 

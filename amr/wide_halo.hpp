@@ -15,6 +15,8 @@
 #include "amr/mesh.hpp"
 #include "amr/octets.hpp"
 #include "amr/wide_sources.hpp"
+#include "amr/wide_tables.hpp"
+#include "kernels/wide_faces.hpp"
 #include "support/mpi.hpp"
 #include "support/page_buffer.hpp"
 
@@ -46,28 +48,28 @@ class WideHalo {
   [[nodiscard]] const WideSources& sources() const { return sources_; }
 
   /// Per exchange, all axes together.
-  [[nodiscard]] HaloSize size() const;
+  [[nodiscard]] const HaloSize& size() const { return size_; }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   /// Of one axis.
   struct Axis {
-    HaloPlan pieces;
+    Axis(const kernels::BlockLayout& layout, int axis) : faces(layout, axis) {}
+    kernels::WideFaces faces;
+    WideTables jobs;
     MessageCounts sends, receives;
-    support::PageBuffer<double> faces;  ///< tiles of its extended faces
-  };
-  /// A thread's.
-  struct Scratch {
-    std::vector<double> tile, piece;
+    support::PageBuffer<double> tiles;  ///< of its extended faces
+    [[nodiscard]] double* tile(const kernels::WideFaceJob& job) {
+      return tiles.data() + std::size_t(job.to) * faces.tiles().values();
+    }
   };
   [[nodiscard]] kernels::Piece piece(const kernels::PieceSource& s) const {
     return {places_[first_place_[s.kind] + std::size_t(s.index)] + s.offset, &steps_[s.kind]};
   }
-  [[nodiscard]] double* face_tile(std::int32_t block, int face);
-  void pack(std::int32_t i, int face, kernels::TileTransfer transfer, int part, double* out, Scratch& scratch) const;
-  void start(const Axis& axis);
-  double finish(const Axis& axis);
-  void fill_local(const Mesh<3>& mesh, int axis);
+  [[nodiscard]] kernels::Surroundings around_job(const kernels::WideFaceJob& job) const;
+  void start(Axis& axis);
+  double finish(Axis& axis);
+  void fill_local(Axis& axis);
 
   kernels::BlockLayout layout_;
   std::array<Axis, 3> axes_;
@@ -77,7 +79,8 @@ class WideHalo {
   std::array<std::size_t, 4> first_place_{};  ///< by kind of source
   const support::DistGraph* graph_ = nullptr;
   support::PageBuffer<double> send_buffer_, receive_buffer_;  ///< of one axis at a time
-  std::vector<Scratch> scratch_;                              ///< one a thread
+  std::vector<std::vector<double>> scratch_;                  ///< one a thread
+  HaloSize size_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a wide stage on a GPU is told of a mesh: jobs on extended faces, axis by axis. Plain data, no CUDA header; local
-// work, O(crossings).
+// What a wide stage is told of a mesh: jobs on extended faces, axis by axis. Plain data for all back ends; local work,
+// O(crossings).
 #include <vector>
 
 #include "amr/halo_plan.hpp"

@@ -15,8 +15,8 @@ namespace amrbench::kernels {
 
 /// `values`: the piece's first cell in its first chunk. Readable kPadding doubles past the last cell.
 struct Piece {
-  const double* values = nullptr;
-  const PieceSteps* steps = nullptr;
+  const double* values;
+  const PieceSteps* steps;
   [[nodiscard]] const double* at(int x, int y, int z) const {
     return values + std::size_t(x) * steps->cell[0] + std::size_t(y) * steps->cell[1] + std::size_t(z) * steps->cell[2];
   }

@@ -72,19 +72,12 @@ struct PieceSteps {
 [[nodiscard]] PieceSteps piece_steps(const TileLayout& tiles);
 [[nodiscard]] PieceSteps piece_steps(const BlockLayout& blocks);
 
-/// Block to the inside of a tile; ghosts stay as they are. block_values() and values() doubles.
-void load_tile(const TileLayout& layout, const double* block, double* tile);
 /// Inside of a tile to a block; padding lanes become 0 where the tile has none. steps: from the tile's cell (-1, -1,
 /// -1) on, piece_steps(layout) or those with axes exchanged. staging: null, or store_staging() doubles by which a block
 /// of even edges that begins with a cache line is stored past the caches; then stream_fence() follows.
 void store_tile(const TileLayout& layout, const double* tile, const PieceSteps& steps, double* block,
                 double* staging = nullptr);
 [[nodiscard]] std::size_t store_staging(const BlockLayout& layout);
-
-/// Ghosts across `face` (0 .. 5 = -x +x -y +y -z +z) of a tile at the domain's boundary.
-void close_face(const TileLayout& layout, double* tile, int face);
-/// Ghosts across `face` of `tile` from `neighbor`, a tile of the same level.
-void copy_face(const TileLayout& layout, const double* neighbor, double* tile, int face);
 
 /// What a piece of a face carries; part = quarter of the coarse face, bit 0 along its first axis, bit 1 its second.
 enum class TileTransfer : std::uint8_t {
@@ -93,14 +86,8 @@ enum class TileTransfer : std::uint8_t {
   restricted,  ///< fine to coarse: sums of 4; a cell more on the outer side of the part wherever the face is extended
 };
 
-/// Doubles of a piece.
+/// Doubles of a piece: [chunk][b][a][lane].
 [[nodiscard]] std::size_t tile_piece_values(const TileLayout& layout, TileTransfer transfer, int axis);
-/// Writes what `tile` sends across its face `face` into `out`: [chunk][b][a][lane].
-void pack_tile_piece(const TileLayout& layout, const double* tile, int face, TileTransfer transfer, int part,
-                     double* out);
-/// Puts a received piece into the ghosts of `tile` across its face `face`.
-void unpack_tile_piece(const TileLayout& layout, const double* piece, int face, TileTransfer transfer, int part,
-                       double* tile);
 
 /// Adds a block's values to `sum`, which was made with kBlockSumLength and block_sum_patterns(lanes). Reserves.
 inline constexpr int kBlockSumLength = 8;

@@ -1,5 +1,5 @@
 #pragma once
-// How CUDA kernels are told of extended faces (kernels/tile.hpp). Plain data; no CUDA header needed.
+// How kernels are told of extended faces (kernels/tile.hpp). Plain data for all back ends.
 #include <cstdint>
 
 #include "kernels/tile.hpp"
@@ -11,7 +11,8 @@ enum class WideFaceWork : std::uint8_t {
   fill,   ///< what block `block` sends across its face `face ^ 1`, into extended face number `to` across `face`
   unpack  ///< the piece of the message at `at` into that extended face
 };
-/// A job of one axis. fill and unpack write the whole face for transfer whole and quarter, a part for restricted.
+/// A job of one axis. fill and unpack write the whole face for transfer whole and quarter, a part for restricted; fill
+/// is for changes of level.
 struct WideFaceJob {
   std::int32_t block = 0;
   std::int32_t to = 0;

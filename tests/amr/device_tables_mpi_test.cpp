@@ -8,8 +8,6 @@
 #include "amr/device_tables.hpp"
 #include "amr/random_field.hpp"
 #include "amr/stage.hpp"
-#include "amr/wide_halo.hpp"
-#include "amr/wide_tables.hpp"
 #include "kernels/average7.hpp"
 #include "kernels/job_on_cpu.hpp"
 
@@ -95,96 +93,6 @@ TEST(DeviceTables, AStageByThemGivesTheCpusBits) {
     }
   }
   EXPECT_GT(support::all_sum(world, made), 100) << "too few faces between levels to show anything";
-}
-
-/// Extended faces that jobs fill, by the CPU's functions.
-class JobFaces {
- public:
-  JobFaces(const Mesh<3>& mesh, const FieldStore& fields) : fields_(fields), sources_(fields.layout()) {
-    sources_.rebuild(mesh);
-    steps_[kernels::PieceSource::kBlock] = kernels::piece_steps(fields.layout());
-    for (int axis = 0; axis < 3; ++axis) {
-      steps_[axis] = kernels::piece_steps(sources_.tiles(axis));
-      faces_[axis].assign(sources_.crossings(axis).size() * sources_.tiles(axis).values() + kernels::kPadding, kUnset);
-    }
-  }
-  [[nodiscard]] const WideSources& sources() const { return sources_; }
-  [[nodiscard]] kernels::Surroundings around(std::int32_t i) const {
-    kernels::Surroundings around;
-    for (std::size_t k = 0; k < 27; ++k) {
-      const kernels::PieceSource s = sources_.sources()[std::size_t(i) * 27 + k];
-      const double* const from = s.kind == kernels::PieceSource::kBlock
-                                     ? fields_.block(s.index)
-                                     : faces_[s.kind].data() + s.index * sources_.tiles(s.kind).values();
-      around.pieces[k] = {from + s.offset, &steps_[s.kind]};
-    }
-    return around;
-  }
-  [[nodiscard]] std::vector<double> tile(std::int32_t i) const {
-    const kernels::TileLayout l = kernels::make_tile_layout(fields_.layout());
-    std::vector<double> tile(l.values());
-    kernels::CellBox all{{-1, -1, -1}, l.block.cells};
-    for (int& high : all.high) ++high;
-    kernels::gather_cells(l.block, around(i), all, kernels::piece_steps(l), l.lanes, tile.data());
-    return tile;
-  }
-  void run(const std::vector<kernels::WideFaceJob>& jobs, const std::vector<double>& received,
-           std::vector<double>& message) {
-    const kernels::TileLayout l = kernels::make_tile_layout(fields_.layout());
-    for (const kernels::WideFaceJob& job : jobs) {
-      const int axis = job.face / 2;
-      double* const face = faces_[axis].data() + job.to * sources_.tiles(axis).values();
-      std::vector<double> piece(kernels::tile_piece_values(l, job.transfer, axis));
-      const int from = job.work == kernels::WideFaceWork::pack ? job.face : job.face ^ 1;
-      if (job.work != kernels::WideFaceWork::unpack)
-        kernels::pack_tile_piece(l, tile(job.block).data(), from, job.transfer, job.part, piece.data());
-      if (job.work == kernels::WideFaceWork::pack)
-        std::ranges::copy(piece, message.begin() + static_cast<std::ptrdiff_t>(job.at));
-      else
-        kernels::unpack_tile_piece(sources_.tiles(axis),
-                                   job.work == kernels::WideFaceWork::fill ? piece.data() : received.data() + job.at,
-                                   job.face, job.transfer, job.part, face);
-    }
-  }
-
- private:
-  const FieldStore& fields_;
-  WideSources sources_;
-  std::array<kernels::PieceSteps, 4> steps_;
-  std::array<std::vector<double>, 3> faces_;
-};
-
-TEST(WideTables, WhatJobsFillAroundBlocksIsTheCpus) {
-  const Communicator world = Communicator::world();
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const Mesh<3> mesh = checks::random_mesh(world, seed);
-    FieldStore fields(kernels::make_layout(kShapes[seed % kShapes.size()], 1 + static_cast<int>(seed * 7 % 11)));
-    checks::fill(mesh, fields, seed);
-    const kernels::TileLayout l = kernels::make_tile_layout(fields.layout());
-    const PieceSizes sizes = tile_piece_sizes(l);
-    JobFaces faces(mesh, fields);
-    for (int axis = 0; axis < 3; ++axis) {
-      const HaloPlan plan = make_halo_plan(mesh, sizes, axis, axis + 1);
-      const WideTables tables = make_wide_tables(mesh, faces.sources(), plan, axis);
-      std::vector<double> send(plan.sends.values), receive(plan.receives.values);
-      faces.run(tables.packs, receive, send);
-      exchange(mesh, plan, send.data(), receive.data());
-      faces.run(tables.local, receive, send);
-      faces.run(tables.unpacks, receive, send);
-    }
-    WideHalo halo(fields.layout());
-    halo.rebuild(mesh);
-    halo.exchange(mesh, fields, false);
-    kernels::CellBox all{{-1, -1, -1}, l.block.cells};
-    for (int& high : all.high) ++high;
-    std::vector<double> expected(l.values());
-    for (std::int32_t i = 0; i < mesh.size(); ++i) {
-      kernels::gather_cells(l.block, halo.around(i), all, kernels::piece_steps(l), l.lanes, expected.data());
-      ASSERT_EQ(std::memcmp(faces.tile(i).data(), expected.data(), expected.size() * sizeof(double)), 0)
-          << "block " << i;
-    }
-  }
 }
 
 /// What both sides must say of a piece.

@@ -12,6 +12,7 @@
 #include "kernels/random_surroundings.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/wide_faces.hpp"
 #include "kernels/wide_faces_cuda.hpp"
 
 namespace amrbench::kernels {
@@ -30,22 +31,18 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-/// A job done by the CPU's functions; the face is written in `faces`.
+/// A job done on the CPU; the face is written in `faces`.
 void face_job_on_cpu(const BlockLayout& l, const checks::RandomSurroundings& around, const WideFaceJob& job,
                      const std::vector<double>& received, std::vector<double>& message, std::vector<double>& faces) {
-  const int axis = job.face / 2;
-  const TileLayout& t = around.tiles(axis);
-  double* const face = faces.data() + job.to * t.values();
+  const WideFaces wide(l, job.face / 2);
+  double* const face = faces.data() + job.to * wide.tiles().values();
+  std::vector<double> scratch(wide.scratch());
   if (job.work == WideFaceWork::unpack)
-    return unpack_tile_piece(t, received.data() + job.at, job.face, job.transfer, job.part, face);
-  // The whole block with its ghosts: its faces are what a piece is packed from.
-  const TileLayout whole = make_tile_layout(l);
-  const std::vector<double> tile = around.tile(job.block, whole);
-  if (job.work == WideFaceWork::pack)
-    return pack_tile_piece(whole, tile.data(), job.face, job.transfer, job.part, message.data() + job.at);
-  std::vector<double> piece(tile_piece_values(whole, job.transfer, axis));
-  pack_tile_piece(whole, tile.data(), job.face ^ 1, job.transfer, job.part, piece.data());
-  unpack_tile_piece(t, piece.data(), job.face, job.transfer, job.part, face);
+    wide.unpack(job, received.data() + job.at, face);
+  else if (job.work == WideFaceWork::pack)
+    wide.pack(job, around.around(job.block), message.data() + job.at, scratch.data());
+  else
+    wide.fill(job, around.around(job.block), face, scratch.data());
 }
 
 /// One launch of random jobs across `axis`: each extended face once, the four parts of a restricted one together.
@@ -58,7 +55,8 @@ std::vector<WideFaceJob> random_jobs(std::mt19937_64& random, const BlockLayout&
     job.to = i;
     job.work = static_cast<WideFaceWork>(random() % 3);
     job.face = static_cast<std::uint8_t>(2 * axis + random() % 2);
-    job.transfer = static_cast<TileTransfer>(random() % 3);
+    // Blocks of one level on one rank need no extended face between them.
+    job.transfer = static_cast<TileTransfer>(job.work == WideFaceWork::fill ? 1 + random() % 2 : random() % 3);
     const int parts = job.transfer == TileTransfer::restricted ? 4 : 1;
     for (int part = 0; part < parts; ++part) {
       job.block = static_cast<std::int32_t>(random() % kBlocks);
