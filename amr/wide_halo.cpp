@@ -13,7 +13,7 @@ using kernels::WideFaceJob;
 
 WideHalo::WideHalo(const kernels::BlockLayout& layout)
     : layout_(layout), axes_{Axis(layout, 0), Axis(layout, 1), Axis(layout, 2)}, sources_(layout) {
-  for (int axis = 0; axis < 3; ++axis) steps_[axis] = kernels::piece_steps(sources_.tiles(axis));
+  for (int axis = 0; axis < 3; ++axis) steps_[axis] = kernels::piece_steps(sources_.faces(axis));
   steps_[PieceSource::kBlock] = kernels::piece_steps(layout);
 }
 
@@ -33,10 +33,10 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
     send_buffer_.grow(plan.sends.values + 1);
     receive_buffer_.grow(plan.receives.values + 1);
     add_sends(plan.sends, size_);
-    const std::size_t faces = sources_.crossings(a).size(), values = sources_.tiles(a).values();
-    axis.tiles.grow(faces * values + kernels::kPadding);
+    const std::size_t faces = sources_.crossings(a).size(), values = sources_.faces(a).values();
+    axis.values.grow(faces * values + kernels::kPadding);
     first_place_[a] = places_.size();
-    for (std::size_t k = 0; k < faces; ++k) places_.push_back(axis.tiles.data() + k * values);
+    for (std::size_t k = 0; k < faces; ++k) places_.push_back(axis.values.data() + k * values);
   }
 }
 
@@ -92,7 +92,7 @@ double WideHalo::finish(Axis& axis) {
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < axis.jobs.unpacks.size(); ++k) {
     const WideFaceJob& job = axis.jobs.unpacks[k];
-    axis.faces.unpack(job, receive_buffer_.data() + job.at, axis.tile(job));
+    axis.faces.unpack(job, receive_buffer_.data() + job.at, axis.target(job));
   }
   return waited;
 }
@@ -102,7 +102,7 @@ void WideHalo::fill_local(Axis& axis) {
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < axis.jobs.local.size(); ++k) {
     const WideFaceJob& job = axis.jobs.local[k];
-    axis.faces.fill(job, around_job(job), axis.tile(job), scratch_[omp_get_thread_num()].data());
+    axis.faces.fill(job, around_job(job), axis.target(job), scratch_[omp_get_thread_num()].data());
   }
 }
 
@@ -127,7 +127,7 @@ std::size_t WideHalo::memory_bytes() const {
   bytes += places_.capacity() * sizeof(places_[0]);
   for (const Axis& axis : axes_) {
     const std::size_t jobs = axis.jobs.packs.size() + axis.jobs.local.size() + axis.jobs.unpacks.size();
-    bytes += jobs * sizeof(WideFaceJob) + axis.tiles.bytes();
+    bytes += jobs * sizeof(WideFaceJob) + axis.values.bytes();
   }
   for (const auto& scratch : scratch_) bytes += scratch.size() * sizeof(double);
   return bytes;

@@ -58,9 +58,9 @@ class WideHalo {
     kernels::WideFaces faces;
     WideTables jobs;
     MessageCounts sends, receives;
-    support::PageBuffer<double> tiles;  ///< of its extended faces
-    [[nodiscard]] double* tile(const kernels::WideFaceJob& job) {
-      return tiles.data() + std::size_t(job.to) * faces.tiles().values();
+    support::PageBuffer<double> values;  ///< of its extended faces
+    [[nodiscard]] double* target(const kernels::WideFaceJob& job) {
+      return values.data() + std::size_t(job.to) * faces.extended().values();
     }
   };
   [[nodiscard]] kernels::Piece piece(const kernels::PieceSource& s) const {

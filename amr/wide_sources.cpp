@@ -5,7 +5,7 @@ namespace amrbench::amr {
 using kernels::PieceSource;
 
 WideSources::WideSources(const kernels::BlockLayout& layout) : layout_(layout) {
-  for (int axis = 0; axis < 3; ++axis) tiles_[axis] = kernels::make_face_tile_layout(layout, axis);
+  for (int axis = 0; axis < 3; ++axis) faces_[axis] = kernels::FaceLayout(layout, axis);
 }
 
 void WideSources::rebuild(const Mesh<3>& mesh) {
@@ -40,8 +40,8 @@ PieceSource WideSources::find(const Mesh<3>& mesh, std::int32_t i, const std::ar
     const int face = 2 * axis + (d[axis] > 0 ? 1 : 0), last = layout_.cells[axis] - 1;
     const std::int32_t crossing = number(i, face);
     if (crossing >= 0) {
-      at[axis] = d[axis] < 0 ? -1 : 0;
-      const std::size_t offset = tiles_[axis].cell(at[0], at[1], at[2]);
+      at[axis] = 0;
+      const std::size_t offset = faces_[axis].cell(at[0], at[1], at[2]);
       return {crossing, static_cast<std::uint32_t>(axis), static_cast<std::uint32_t>(offset) & kMostOffset};
     }
     const auto& links = mesh.settled_links(i);

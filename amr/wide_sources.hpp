@@ -28,8 +28,8 @@ class WideSources {
   explicit WideSources(const kernels::BlockLayout& layout);
   void rebuild(const Mesh<3>& mesh);
 
-  /// Of the extended faces across an axis, in the order of crossings(axis).
-  [[nodiscard]] const kernels::TileLayout& tiles(int axis) const { return tiles_[axis]; }
+  /// Of the extended faces across an axis, which stand in the order of crossings(axis).
+  [[nodiscard]] const kernels::FaceLayout& faces(int axis) const { return faces_[axis]; }
   [[nodiscard]] std::span<const Crossing> crossings(int axis) const { return crossings_[axis]; }
   /// The number of a block's extended face among those across its axis; it must be a crossing.
   [[nodiscard]] std::int32_t number(std::int32_t block, int face) const {
@@ -43,7 +43,7 @@ class WideSources {
   [[nodiscard]] kernels::PieceSource find(const Mesh<3>& mesh, std::int32_t i, const std::array<int, 3>& d) const;
 
   kernels::BlockLayout layout_;
-  std::array<kernels::TileLayout, 3> tiles_;
+  std::array<kernels::FaceLayout, 3> faces_;
   std::array<std::vector<Crossing>, 3> crossings_;
   std::vector<std::int32_t> number_;  ///< of face 6 i + face, or -1
   support::PageBuffer<kernels::PieceSource> sources_;

@@ -260,7 +260,7 @@ std::array<DeviceSurroundings::Steps, 4> device_steps(const BlockLayout& layout)
   std::array<DeviceSurroundings::Steps, 4> steps;
   for (int kind = 0; kind < 4; ++kind) {
     const bool block = kind == static_cast<int>(PieceSource::kBlock);
-    const TileLayout faces = make_face_tile_layout(layout, block ? 0 : kind);
+    const FaceLayout faces(layout, block ? 0 : kind);
     const PieceSteps s = block ? piece_steps(layout) : piece_steps(faces);
     steps[kind] = {static_cast<std::int32_t>(s.cell[1]), static_cast<std::int32_t>(s.cell[2]),
                    static_cast<std::int64_t>(s.chunk), block ? 0 : static_cast<std::int64_t>(faces.values())};

@@ -236,10 +236,16 @@ void prefetch_beside(const BlockLayout& block, const Surroundings& around, int c
   }
 }
 
-TileLayout make_face_tile_layout(const BlockLayout& block, int axis) {
-  TileLayout layout = make_tile_layout(block);
-  layout.block.cells[axis] = 0;
-  return layout;
+FaceLayout::FaceLayout(const BlockLayout& block, int axis) : lanes(block.lanes), chunks(block.chunks) {
+  for (int a = 0; a < 3; ++a) {
+    const int extension = TileLayout::extension(axis, a);
+    low[a] = -extension;
+    count[a] = a == axis ? 1 : block.cells[a] + 2 * extension;
+  }
+}
+
+PieceSteps piece_steps(const FaceLayout& faces) {
+  return {faces.strides(), faces.chunk_values()};
 }
 
 }  // namespace amrbench::kernels

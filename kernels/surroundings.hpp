@@ -71,8 +71,28 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
 /// corners included, to be in the second-level cache when they are wanted.
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
 
-/// Tiles of two layers, the last one of a block and the first one behind it across `axis`: coordinates -1 and 0. Pieces
-/// of faces are packed from and unpacked to such a tile as if it were a whole one.
-[[nodiscard]] TileLayout make_face_tile_layout(const BlockLayout& block, int axis);
+/// Extended faces across an axis (kernels/tile.hpp says what they hold): one layer of cells [chunk][z][y][x][lane],
+/// with coordinates -1 to n along the axes before it, 0 to n - 1 along those behind it, and 0 across the face. Plain
+/// data.
+struct FaceLayout {
+  FaceLayout() = default;
+  FaceLayout(const BlockLayout& block, int axis);
+
+  std::array<int, 3> low{}, count{};  ///< first coordinate, and cells, along x, y, z
+  int lanes = 1, chunks = 1;
+  [[nodiscard]] std::array<std::size_t, 3> strides() const {
+    const std::size_t row = std::size_t(count[0]) * lanes;
+    return {std::size_t(lanes), row, row * count[1]};
+  }
+  [[nodiscard]] std::size_t chunk_values() const { return strides()[2] * count[2]; }
+  /// Doubles of a face.
+  [[nodiscard]] std::size_t values() const { return chunk_values() * chunks; }
+  /// Offset of a cell in its chunk.
+  [[nodiscard]] std::size_t cell(int x, int y, int z) const {
+    const std::array<std::size_t, 3> step = strides();
+    return (z - low[2]) * step[2] + (y - low[1]) * step[1] + (x - low[0]) * step[0];
+  }
+};
+[[nodiscard]] PieceSteps piece_steps(const FaceLayout& faces);
 
 }  // namespace amrbench::kernels

@@ -132,13 +132,12 @@ struct WideFaces::Work {
     const WideFaces& f = faces;
     const bool is_part = transfer == TileTransfer::restricted;
     std::array<int, 3> at{};
-    at[f.axis_] = job.face % 2 != 0 ? 0 : -1;
     at[f.a_] = is_part && upper_a ? f.na_ / 2 : -f.ea_;
     at[f.b_] = is_part && upper_b ? f.nb_ / 2 : -f.eb_;
-    const std::array<std::size_t, 3> steps = f.tiles_.strides();
+    const std::array<std::size_t, 3> steps = f.extended_.strides();
     const int na = is_part ? f.na_ / 2 + f.ea_ : f.na_ + 2 * f.ea_;
     const int nb = is_part ? f.nb_ / 2 + f.eb_ : f.nb_ + 2 * f.eb_;
-    return {extended_face + f.tiles_.cell(at[0], at[1], at[2]), steps[f.a_], steps[f.b_], na, nb};
+    return {extended_face + f.extended_.cell(at[0], at[1], at[2]), steps[f.a_], steps[f.b_], na, nb};
   }
 
   /// The cells of a chunk of the sender's layer that are sent, packed in `to`.
@@ -182,7 +181,7 @@ struct WideFaces::Work {
   }
   void fill(const Surroundings& around, double* extended_face, double* scratch) const {
     Plane<double> to = ghosts(extended_face);
-    for (int chunk = 0; chunk < faces.layout_.chunks; ++chunk, to.first += faces.tiles_.chunk_values()) {
+    for (int chunk = 0; chunk < faces.layout_.chunks; ++chunk, to.first += faces.extended_.chunk_values()) {
       const Plane<const double> layer = gather(around, chunk, scratch);
       if (transfer == TileTransfer::restricted)
         sum_plane<Lanes>(layer, to, upper_a, upper_b);
@@ -193,7 +192,7 @@ struct WideFaces::Work {
   void unpack(const double* piece, double* extended_face) const {
     const auto [na, nb] = piece_cells();
     Plane<double> to = ghosts(extended_face);
-    for (int chunk = 0; chunk < faces.layout_.chunks; ++chunk, to.first += faces.tiles_.chunk_values()) {
+    for (int chunk = 0; chunk < faces.layout_.chunks; ++chunk, to.first += faces.extended_.chunk_values()) {
       const Plane<const double> from = packed(piece, na, nb);
       if (transfer == TileTransfer::quarter)
         double_plane<Lanes>(from, to, faces.ea_, faces.eb_);
@@ -206,7 +205,7 @@ struct WideFaces::Work {
 
 WideFaces::WideFaces(const BlockLayout& layout, int axis)
     : layout_(layout),
-      tiles_(make_face_tile_layout(layout, axis)),
+      extended_(layout, axis),
       axis_(axis),
       a_(layout.face_axis_a(axis)),
       b_(layout.face_axis_b(axis)),

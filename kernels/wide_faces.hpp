@@ -23,14 +23,14 @@ class WideFaces {
   void unpack(const WideFaceJob& job, const double* piece, double* extended_face) const;
 
   [[nodiscard]] std::size_t scratch() const { return std::size_t(na_ + 2) * (nb_ + 2) * layout_.lanes; }
-  [[nodiscard]] const TileLayout& tiles() const { return tiles_; }
+  [[nodiscard]] const FaceLayout& extended() const { return extended_; }
 
  private:
   template <int Lanes>
   struct Work;
 
   BlockLayout layout_;
-  TileLayout tiles_;
+  FaceLayout extended_;
   int axis_, a_, b_;       ///< across the face, and in it
   int na_, nb_, ea_, eb_;  ///< cells in the plane, and by how many the face is extended on either side
 };

@@ -64,11 +64,11 @@ __device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, 
   const DeviceSurroundings::Steps& steps = p.around.steps[p.axis];
   const auto step = [&](int axis) { return axis == 0 ? lanes : axis == 1 ? steps.row : steps.plane; };
   const bool is_part = job.transfer == TileTransfer::restricted;
-  // Counted from the face's first cell, (-1, -1, -1). What lies behind a block's last cells is the second layer.
-  const int a = is_part && (job.part & 1) != 0 ? p.na / 2 + 1 : 1 - p.ea;
-  const int b = is_part && job.part >> 1 != 0 ? p.nb / 2 + 1 : 1 - p.eb;
+  // Counted from the face's first cell.
+  const int a = is_part && (job.part & 1) != 0 ? p.na / 2 + p.ea : 0;
+  const int b = is_part && job.part >> 1 != 0 ? p.nb / 2 + p.eb : 0;
   double* const face = p.around.faces[p.axis] + job.to * steps.face + chunk * steps.chunk;
-  return {face + (job.face % 2) * step(p.axis) + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
+  return {face + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
 }
 
 /// What a thread moves: values [begin, end) of so many cells from its warp's stretch, to the target.

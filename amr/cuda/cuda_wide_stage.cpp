@@ -56,7 +56,7 @@ void CudaWideStage::plan_axis(const Mesh<3>& mesh, int axis) {
   add_sends(plan.sends, halo_size_);
   device_.reserve(send_, plan.sends.values);
   device_.reserve(receive_, plan.receives.values);
-  const std::size_t values = sources_.crossings(axis).size() * sources_.tiles(axis).values();
+  const std::size_t values = sources_.crossings(axis).size() * sources_.faces(axis).values();
   device_.reserve(a.faces, values + kernels::kPadding);
   around_.faces[axis] = a.faces.data();
 }

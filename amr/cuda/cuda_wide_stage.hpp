@@ -42,7 +42,7 @@ class CudaWideStage final : public CudaStage<3> {
   struct Axis {
     Jobs packs, local, unpacks;
     std::vector<support::LinkPiece> sends, receives;
-    support::DeviceBuffer<double> faces;  ///< tiles of the extended faces
+    support::DeviceBuffer<double> faces;  ///< the extended ones
   };
   struct Work {
     DeviceList<std::int32_t> blocks;

@@ -36,7 +36,7 @@ std::vector<BlockLayout> layouts() {
 class RandomSurroundings {
  public:
   RandomSurroundings(std::mt19937_64& random, const BlockLayout& l) : block_steps_(piece_steps(l)) {
-    for (int axis = 0; axis < 3; ++axis) face_steps_[axis] = piece_steps(make_face_tile_layout(l, axis));
+    for (int axis = 0; axis < 3; ++axis) face_steps_[axis] = piece_steps(FaceLayout(l, axis));
     for (int k = 0; k < 27; ++k) {
       const std::array<int, 3> d{k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
       int axis = 2;
@@ -48,9 +48,9 @@ class RandomSurroundings {
         around.pieces[k] = {values_[k].data() + l.offset(0, at[0], at[1], at[2]), &block_steps_};
         continue;
       }
-      const TileLayout face = make_face_tile_layout(l, axis);
+      const FaceLayout face(l, axis);
       for (int a = 0; a < axis; ++a) at[a] = d[a] < 0 ? -1 : d[a] == 0 ? 0 : l.cells[a];
-      at[axis] = d[axis] < 0 ? -1 : 0;
+      at[axis] = 0;
       values_[k] = checks::random_buffer(random, face.values());
       around.pieces[k] = {values_[k].data() + face.cell(at[0], at[1], at[2]), &face_steps_[axis]};
     }

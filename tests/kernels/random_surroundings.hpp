@@ -25,9 +25,9 @@ class RandomSurroundings {
         device_blocks_(blocks_, layout.block_values(), stream) {
     steps_[PieceSource::kBlock] = piece_steps(layout);
     for (int axis = 0; axis < 3; ++axis) {
-      tiles_[axis] = make_face_tile_layout(layout, axis);
-      steps_[axis] = piece_steps(tiles_[axis]);
-      faces_[axis] = values(random, kFaces * tiles_[axis].values() + kPadding, range);
+      layouts_[axis] = FaceLayout(layout, axis);
+      steps_[axis] = piece_steps(layouts_[axis]);
+      faces_[axis] = values(random, kFaces * layouts_[axis].values() + kPadding, range);
       device_faces_[axis] = to_device(faces_[axis], stream);
     }
     for (int i = 0; i < count; ++i) {
@@ -45,7 +45,7 @@ class RandomSurroundings {
       const PieceSource s = sources_[std::size_t(block) * 27 + k];
       const double* const from = s.kind == PieceSource::kBlock
                                      ? blocks_.data() + slots_[s.index] * layout_.block_values()
-                                     : faces_[s.kind].data() + s.index * tiles_[s.kind].values();
+                                     : faces_[s.kind].data() + s.index * layouts_[s.kind].values();
       around.pieces[k] = {from + s.offset, &steps_[s.kind]};
     }
     return around;
@@ -67,7 +67,6 @@ class RandomSurroundings {
     d.steps = device_steps(layout_);
     return d;
   }
-  [[nodiscard]] const TileLayout& tiles(int axis) const { return tiles_[axis]; }
   [[nodiscard]] std::vector<double>& faces(int axis) { return faces_[axis]; }
   [[nodiscard]] std::vector<double> device_faces(int axis, const support::CudaStream& stream) const {
     return to_host(device_faces_[axis], stream);
@@ -87,21 +86,19 @@ class RandomSurroundings {
     for (int axis = 0; axis < 3; ++axis) {
       if (d[axis] == 0) continue;
       const int n = layout_.cells[axis];
-      at[axis] = block                            ? static_cast<int>(random() % n)
-                 : axis == static_cast<int>(kind) ? d[axis] < 0 ? -1 : 0
-                 : d[axis] < 0                    ? -1
-                                                  : n;
+      const bool extends = !block && axis < static_cast<int>(kind), across = !block && axis == static_cast<int>(kind);
+      at[axis] = extends ? (d[axis] < 0 ? -1 : n) : across ? 0 : static_cast<int>(random() % n);
     }
     if (block) {
       return {static_cast<std::int32_t>(random() % count), PieceSource::kBlock,
               static_cast<std::uint32_t>(layout_.offset(0, at[0], at[1], at[2])) & ((1U << 30) - 1)};
     }
     return {static_cast<std::int32_t>(random() % kFaces), kind,
-            static_cast<std::uint32_t>(tiles_[kind].cell(at[0], at[1], at[2])) & ((1U << 30) - 1)};
+            static_cast<std::uint32_t>(layouts_[kind].cell(at[0], at[1], at[2])) & ((1U << 30) - 1)};
   }
 
   BlockLayout layout_;
-  std::array<TileLayout, 3> tiles_;
+  std::array<FaceLayout, 3> layouts_;
   std::array<PieceSteps, 4> steps_;
   std::vector<double> blocks_;
   DeviceField device_blocks_;

@@ -35,7 +35,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 void face_job_on_cpu(const BlockLayout& l, const checks::RandomSurroundings& around, const WideFaceJob& job,
                      const std::vector<double>& received, std::vector<double>& message, std::vector<double>& faces) {
   const WideFaces wide(l, job.face / 2);
-  double* const face = faces.data() + job.to * wide.tiles().values();
+  double* const face = faces.data() + job.to * wide.extended().values();
   std::vector<double> scratch(wide.scratch());
   if (job.work == WideFaceWork::unpack)
     wide.unpack(job, received.data() + job.at, face);
