@@ -4,22 +4,18 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "partitioners/orb/tree.hpp"
+#include "support/metrics.hpp"
 
 namespace amrbench::partitioners {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using support::Metrics;
 
 /// Points left between two guesses that are ordered rather than counted again.
 constexpr std::uint64_t kFewPoints = 1024;
@@ -67,7 +63,7 @@ class Bisection {
     for_ranges(input_.count, [&](std::uint64_t i) { points_[i] = input_.point(i); });
     const int depth = orb_depth(tree_.leaves);
     for (int level = 0; level < depth; ++level) cut_level(level);
-    finish();
+    write_leaves(input_, points_, threads_, result_);
   }
 
  private:
@@ -78,7 +74,7 @@ class Bisection {
   }
 
   void cut_level(int level) {
-    const auto start = Clock::now();
+    const double start = Metrics::steady_seconds();
     passes_ = 0;
     find_cells(level);
     make_axis();
@@ -86,10 +82,10 @@ class Bisection {
     close_ideal();
     resolve();
     OrbLevel record{.level = level, .levels = 1, .passes = passes_};
-    record.cut_s = seconds_since(start);
-    const auto moving = Clock::now();
+    const double moving = Metrics::steady_seconds();
+    record.cut_s = moving - start;
     partition();
-    record.move_s = seconds_since(moving);
+    record.move_s = Metrics::steady_seconds() - moving;
     const double n = static_cast<double>(input_.count);
     record.bytes = n * (sizeof(Point) + sizeof(T)) + passes_ * n * sizeof(T) + n * 3.0 * sizeof(Point);
     result_.levels.push_back(record);
@@ -303,18 +299,6 @@ class Bisection {
     for (const Piece& piece : rest_)
       for_ranges(piece.end - piece.begin, [&](std::uint64_t i) { moved_[piece.begin + i] = points_[piece.begin + i]; });
     std::swap(points_, moved_);
-  }
-
-  void finish() {
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 8)
-    for (std::size_t leaf = 0; leaf < tree_.leaf_cell.size(); ++leaf) {
-      const OrbCell<T, Dim>& cell = tree_.cells[tree_.leaf_cell[leaf]];
-      for (std::uint64_t i = cell.begin; i < cell.begin + cell.count; ++i) {
-        if (input_.options.labels) result_.labels[points_[i].id] = cell.first_leaf;
-        if (input_.options.permutation) result_.permutation[i] = points_[i].id;
-        if (input_.options.points) std::copy_n(points_[i].x, Dim, result_.points.data() + i * Dim);
-      }
-    }
   }
 
   const OrbInput<T, Dim>& input_;

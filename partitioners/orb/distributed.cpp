@@ -1,7 +1,6 @@
 #include "partitioners/orb/distributed.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "partitioners/orb/distributed_check.hpp"
@@ -10,6 +9,7 @@
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/threads.hpp"
 #include "partitioners/weights.hpp"
+#include "support/metrics.hpp"
 #include "support/mpi.hpp"
 
 namespace amrbench::partitioners {
@@ -18,21 +18,16 @@ namespace {
 
 using detail::Common;
 using support::Communicator;
+using support::Metrics;
 
 /// As many points go to all ranks, which then need no more messages.
 constexpr std::uint64_t kFewPoints = 1 << 14;
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point a, Clock::time_point b) {
-  return std::chrono::duration<double>(b - a).count();
-}
 
 /// All points at hand: cut here what all ranks cut alike.
 template <class T, int Dim>
 void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64_t* units, const OrbOptions& options,
                const Common<T, Dim>& all, OrbDistributed<T, Dim>& result) {
-  const auto start = Clock::now();
+  const double start = Metrics::steady_seconds();
   OrbResult<T, Dim> solved;
   solved.tree = std::move(result.tree);
   solved.labels.grow(all.n);
@@ -63,7 +58,7 @@ void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64
     detail::fit(result.points, count);
     std::copy_n(placed.data() + (end - count), count, result.points.data());
   }
-  result.cut_s = seconds_between(start, Clock::now());
+  result.cut_s = Metrics::steady_seconds() - start;
 }
 
 /// Few points: all of them on every rank, in one collective.
@@ -74,7 +69,7 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
     std::uint64_t weight;
     T x[Dim];
   };
-  const auto start = Clock::now();
+  const double start = Metrics::steady_seconds();
   std::vector<Weighted> mine(result.labels.size());
   for (std::size_t i = 0; i < mine.size(); ++i) {
     mine[i].weight = units ? units[i] : 1;
@@ -94,7 +89,7 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
     total += w.weight;
   }
   result.tree.cells[1].weight = total;
-  result.move_s = seconds_between(start, Clock::now());
+  result.move_s = Metrics::steady_seconds() - start;
   cut_alone(comm, coordinates.data(), all.weighted ? weights.data() : nullptr, options, all, result);
 }
 
@@ -118,16 +113,16 @@ class CutTogether {
 
   /// Collective.
   void run() {
-    const auto start = Clock::now();
+    const double start = Metrics::steady_seconds();
     rounds_.run();
-    const auto moving = Clock::now();
+    const double moving = Metrics::steady_seconds();
     const auto me = static_cast<std::uint64_t>(comm_.rank());
     result_.first_leaf = rounds_.owners().first_leaf(me);
     result_.end_leaf = rounds_.owners().first_leaf(me + 1);
     plan_ = {comm_, tree_, rounds_.ranges(), rounds_.owners()};
     const std::uint64_t here = plan_.leaving_room;
     detail::fit(memory_.received, plan_.room);
-    travel(local_.items().data(), memory_.received.data());
+    travel(local_.items().data(), memory_.received.data(), false);
     double solve_s = 0;
     if (!plan_.unfinished) {
       result_.points.swap(memory_.received);
@@ -136,12 +131,12 @@ class CutTogether {
         std::fill_n(memory_.labels.data() + l.place, l.count, l.first_leaf);
     } else {
       if (weighted_) move_weights(here);
-      const auto solving = Clock::now();
+      const double solving = Metrics::steady_seconds();
       solve();
-      solve_s = seconds_between(solving, Clock::now());
+      solve_s = Metrics::steady_seconds() - solving;
       memory_.labels_back.swap(memory_.labels);
       detail::fit(memory_.labels, here);
-      travel_back(memory_.labels_back.data(), memory_.labels.data());
+      travel(memory_.labels_back.data(), memory_.labels.data(), true);
       detail::gather_trees(comm_, tree_, rounds_.ranges(), rounds_.owners(), trees_);
     }
     const Point* const items = local_.items().data();
@@ -149,8 +144,8 @@ class CutTogether {
     for (std::size_t i = 0; i < here; ++i) result_.labels[items[i].id - weights_.first] = memory_.labels[i];
     result_.passes = rounds_.passes();
     result_.collectives += rounds_.collectives() + 1 + (plan_.unfinished ? 1 : 0);
-    result_.cut_s = seconds_between(start, moving) + solve_s;
-    result_.move_s = seconds_between(moving, Clock::now()) - solve_s;
+    result_.cut_s = moving - start + solve_s;
+    result_.move_s = Metrics::steady_seconds() - moving - solve_s;
   }
 
  private:
@@ -169,37 +164,29 @@ class CutTogether {
 #pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
     for (std::size_t i = 0; i < here; ++i) weights[i] = weights_[local_.items()[i].id];
     received_weights_.grow(plan_.room);
-    travel(weights.data(), received_weights_.data());
+    travel(weights.data(), received_weights_.data(), false);
   }
 
-  /// What leaves to its owners, by cell and then by rank, which is by number.
+  /// What leaves to its owners, by cell and then by rank, which is by number; or back.
   template <class V>
-  void travel(const V* leaving, V* received) const {
-    send(leaving, plan_.parts[0].sends, received, plan_.parts[0].receives);
-    for (const detail::Leaving& l : plan_.leaving)
-      if (l.owner == comm_.rank()) std::copy_n(leaving + l.place, l.count, received + plan_.place(l.owner, l.cell));
-  }
-  /// And back.
-  template <class V>
-  void travel_back(const V* received, V* leaving) const {
-    send(received, plan_.parts[0].receives, leaving, plan_.parts[0].sends);
-    for (const detail::Leaving& l : plan_.leaving)
-      if (l.owner == comm_.rank()) std::copy_n(received + plan_.place(l.owner, l.cell), l.count, leaving + l.place);
-  }
-  template <class V>
-  void send(const V* from, std::span<const support::LinkPiece> sends, V* to,
-            std::span<const support::LinkPiece> receives) const {
+  void travel(const V* from, V* to, bool back) const {
     constexpr int kTag = 1;
+    const detail::ExchangePart& part = plan_.parts[0];
     const support::BytesType type(sizeof(V));
     const auto count = [](const support::LinkPiece& p) { return support::mpi_count(p.count, "points to move"); };
     support::Requests requests;
-    for (const support::LinkPiece& p : receives)
+    for (const support::LinkPiece& p : back ? part.sends : part.receives)
       support::mpi_check(MPI_Irecv(to + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
                          "MPI_Irecv");
-    for (const support::LinkPiece& p : sends)
+    for (const support::LinkPiece& p : back ? part.receives : part.sends)
       support::mpi_check(MPI_Isend(from + p.at, count(p), type.get(), p.rank, kTag, comm_.get(), requests.add()),
                          "MPI_Isend");
     requests.wait_all();
+    for (const detail::Leaving& l : plan_.leaving) {
+      if (l.owner != comm_.rank()) continue;
+      const std::uint64_t there = plan_.place(l.owner, l.cell);
+      std::copy_n(from + (back ? there : l.place), l.count, to + (back ? l.place : there));
+    }
   }
 
   /// This rank's cells, one after another.

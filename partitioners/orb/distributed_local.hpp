@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "partitioners/orb/distributed_types.hpp"
-#include "partitioners/orb/point_sources.hpp"
 #include "partitioners/orb/round_walk.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/page_buffer.hpp"

@@ -8,35 +8,22 @@
 // back into the input's order: 1 + 4 read, 4 written.
 #include <omp.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 
 #include "partitioners/orb/entry_cut.hpp"
-#include "partitioners/orb/point_sources.hpp"
 #include "partitioners/orb/round_walk.hpp"
 #include "partitioners/orb/tree.hpp"
+#include "support/metrics.hpp"
 
 namespace amrbench::partitioners {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using support::Metrics;
 
 /// Cells of fewer points are cut by selection, level by level.
 constexpr std::uint64_t kSmallCell = 2048;
-
-/// Memory of n elements, not written yet.
-template <class V>
-using Memory = std::unique_ptr<V[]>;
-template <class V>
-Memory<V> memory_of(std::uint64_t n) {
-  return std::make_unique_for_overwrite<V[]>(n);
-}
 
 /// A round on one cell, whose points are the source's.
 template <class T, int Dim, class Source>
@@ -215,10 +202,10 @@ class Multiway {
       solve_small(cell, source, labels);
       return;
     }
-    const auto start = Clock::now();
+    const double start = Metrics::steady_seconds();
     MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, memory.round, threads);
     round.run();
-    const double cut_s = seconds_since(start);
+    const double cut_s = Metrics::steady_seconds() - start;
     // Where each slot's points go: leaves to their final places, others one after another to `moved`.
     const auto& slots = round.slots().ranges;
     std::array<bool, kRoundNodes> leaf{};
@@ -232,23 +219,23 @@ class Multiway {
       begin.push_back(reached.leaves == 1 ? reached.begin : unfinished);
       if (reached.leaves > 1) unfinished += reached.count;
     }
-    Memory<Point> own_moved;
-    Memory<std::uint32_t> own_leaves;
+    std::unique_ptr<Point[]> own_moved;
+    std::unique_ptr<std::uint32_t[]> own_leaves;
     if (unfinished > 0 && !buffers.moved) {
-      own_moved = memory_of<Point>(unfinished);
-      own_leaves = memory_of<std::uint32_t>(labels ? unfinished : 0);
+      own_moved = std::make_unique_for_overwrite<Point[]>(unfinished);
+      own_leaves = std::make_unique_for_overwrite<std::uint32_t[]>(labels ? unfinished : 0);
       buffers.moved = own_moved.get();
       buffers.leaves = own_leaves.get();
     }
-    const auto moving = Clock::now();
+    const double moving = Metrics::steady_seconds();
     round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
       if (leaf[s]) {
-        place(at, source.point(i));
+        place_point(input_, at, source.point(i), result_);
       } else {
         buffers.moved[at] = source.point(i);
       }
     });
-    const auto below = Clock::now();
+    const double below = Metrics::steady_seconds();
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
     for (std::size_t s = 0; s < slots.size(); ++s) {
       if (leaf[s]) continue;
@@ -257,7 +244,7 @@ class Multiway {
       ThreadMemory& mine = threads > 1 ? memory_[static_cast<std::size_t>(omp_get_thread_num())] : memory;
       solve(slots[s].cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
     }
-    const auto merging = Clock::now();
+    const double merging = Metrics::steady_seconds();
     if (labels)  // those of unfinished slots stand in their own order; the source's follows by walking it again
       round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
         labels[i] = leaf[s] ? own[s] : buffers.leaves[at];
@@ -265,32 +252,22 @@ class Multiway {
     if (cell == 1) note(cut_s, moving, below, merging);
   }
 
-  void note(double cut_s, Clock::time_point moving, Clock::time_point below, Clock::time_point merging) {
-    const auto between = [](Clock::time_point a, Clock::time_point b) {
-      return std::chrono::duration<double>(b - a).count();
-    };
+  /// moving, below, merging: when these began.
+  void note(double cut_s, double moving, double below, double merging) {
     const double n = static_cast<double>(input_.count);
     constexpr double kIn = sizeof(T) * Dim;
     const double labels = input_.options.labels ? 9 : 0;
     const int first = round_levels(tree_.leaves);
     OrbLevel level{.level = 0, .levels = first, .passes = 1};
     level.cut_s = cut_s;
-    level.move_s = between(moving, below) + between(merging, Clock::now());
+    level.move_s = below - moving + Metrics::steady_seconds() - merging;
     level.bytes = n * (2 * kIn + 2 + sizeof(Point) + labels);
     result_.levels.push_back(level);
     if (orb_depth(tree_.leaves) == first) return;
     level = {.level = first, .levels = orb_depth(tree_.leaves) - first, .passes = 1};
-    level.cut_s = between(below, merging);
+    level.cut_s = merging - below;
     level.bytes = n * (2 * sizeof(Point) + 2 + 8);
     result_.levels.push_back(level);
-  }
-
-  /// A point at its final place.
-  void place(std::uint64_t at, const Point& p) {
-    if (input_.placed) input_.placed[at] = p;
-    if (input_.options.permutation) result_.permutation[at] = p.id;
-    if (input_.options.points)
-      for (int a = 0; a < Dim; ++a) result_.points[at * Dim + static_cast<unsigned>(a)] = p.x[a];
   }
 
   /// A small cell: level by level, by selection among its points.
@@ -313,7 +290,7 @@ class Multiway {
         std::sort(first, last, [](const Placed& p, const Placed& q) { return p.point.id < q.point.id; });
         for (auto p = first; p != last; ++p) {
           if (labels) labels[p->position] = c.first_leaf;
-          place(base + static_cast<std::uint64_t>(p - points.begin()), p->point);
+          place_point(input_, base + static_cast<std::uint64_t>(p - points.begin()), p->point, result_);
         }
         return;
       }

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "partitioners/orb/tree.hpp"
 #include "partitioners/weights.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
+#include "support/metrics.hpp"
 #include "support/registry.hpp"
 
 namespace amrbench::partitioners {
@@ -56,6 +58,34 @@ void check_domain(const OrbBox<T, Dim>& domain, const OrbBox<T, Dim>& box, Point
       if (!(points[i][a] >= domain.lower[a] && points[i][a] <= domain.upper[a]))
         throw InputError(fmt::format("point {} ({}) lies outside the domain", i, one_line(points[i], Dim)));
   throw InputError("the domain's corners must be finite");
+}
+
+/// The reference: every cell sorted in the order of rule 1, cut by rule 5 read off the sorted points.
+template <class T, int Dim>
+void orb_by_sort(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result) {
+  using Point = OrbPoint<T, Dim>;
+  std::vector<Point> points(input.count);
+  for (std::uint64_t i = 0; i < input.count; ++i) points[i] = input.point(i);
+  OrbTree<T, Dim>& tree = result.tree;
+  std::vector<std::uint64_t> weights;
+  for (std::size_t i = 1; i < tree.cells.size(); ++i) {
+    const OrbCell<T, Dim> cell = tree.cells[i];
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(cell.begin);
+    const auto end = begin + static_cast<std::ptrdiff_t>(cell.count);
+    if (cell.leaves == 1) {
+      std::sort(begin, end, [](const Point& p, const Point& q) { return p.id < q.id; });
+      continue;
+    }
+    const int axis = cut_axis(cell.box, input.options.side_tolerance);
+    std::sort(begin, end, [axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
+    weights.clear();
+    if (input.weighted())
+      for (auto p = begin; p != end; ++p) weights.push_back(input.weight(p->id));
+    const CutPlace cut = cut_in_window(goal_of(tree, i, input.weighted()), {.size = cell.count}, weights).value();
+    const auto right = begin + static_cast<std::ptrdiff_t>(cut.left);
+    cut_cell(tree, i, axis, cut_between((right - 1)->x[axis], right->x[axis]), cut.left, cut.weight_left);
+  }
+  write_leaves(input, points.data(), 1, result);
 }
 
 }  // namespace
@@ -151,7 +181,7 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
   detail::fit(result.labels, options.labels ? n : 0);
   detail::fit(result.permutation, options.permutation ? n : 0);
   detail::fit(result.points, options.points ? n * Dim : 0);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = support::Metrics::steady_seconds();
   if (options.method == "bisection") {
     orb_by_bisection(input, result);
   } else if (options.method == "sort") {
@@ -159,7 +189,7 @@ void orb(PointView<T> points, std::span<const double> weights, const OrbOptions&
   } else {
     orb_multiway(input, result);
   }
-  result.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.time_s = support::Metrics::steady_seconds() - start;
 }
 
 template <class T, int Dim>

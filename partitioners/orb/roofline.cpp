@@ -3,21 +3,20 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
+
+#include "support/metrics.hpp"
 
 namespace amrbench::partitioners {
 
 namespace {
+
+using support::Metrics;
 
 template <class T>
 std::uint32_t count_left(const T* x, std::uint32_t n, T cut) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < n; ++i) count += x[i] <= cut ? 1U : 0U;
   return count;
-}
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -46,10 +45,10 @@ OrbRoofline measure_orb_roofline(int threads) {
   double best = 1e9;
   for (int repeat = 0; repeat < 7; ++repeat) {
     const T cut = static_cast<T>(0.1 * (repeat + 1));
-    const double start = now();
+    const double start = Metrics::steady_seconds();
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
     for (std::uint64_t i = 0; i < kValues; i += kPiece) sum += count_left(x + i, kPiece, cut);
-    best = std::min(best, now() - start);
+    best = std::min(best, Metrics::steady_seconds() - start);
   }
   roofline.memory_bytes_per_s = static_cast<double>(kValues * sizeof(T)) / best;
   roofline.memory_operations_per_s = OrbRoofline::kOperationsAValue * static_cast<double>(kValues) / best;
@@ -62,12 +61,12 @@ OrbRoofline measure_orb_roofline(int threads) {
       sum += count_left(mine, kCached, T(0.5));
 #pragma omp barrier
 #pragma omp master
-      start = now();
+      start = Metrics::steady_seconds();
 #pragma omp barrier
       for (int round = 0; round < kCachedRounds; ++round)
         sum += count_left(mine, kCached, static_cast<T>(round) / 20000);
     }
-    best = std::min(best, now() - start);
+    best = std::min(best, Metrics::steady_seconds() - start);
   }
   roofline.cache_operations_per_s =
       OrbRoofline::kOperationsAValue * static_cast<double>(threads) * kCached * kCachedRounds / best;

@@ -1,5 +1,6 @@
 #pragma once
 // Building an OrbTree: used by every method, so that boxes, ranges and leaf numbers follow from cuts in one way only.
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -105,10 +106,31 @@ void fit(support::PageBuffer<V>& buffer, std::size_t n) {
 
 }  // namespace detail
 
-// The methods. Each fills tree, labels, permutation, points and levels of `result`, whose tree is made and whose
-// buffers have their sizes.
+/// A point to its final place.
 template <class T, int Dim>
-void orb_by_sort(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result);
+void place_point(const OrbInput<T, Dim>& input, std::uint64_t at, const OrbPoint<T, Dim>& p,
+                 OrbResult<T, Dim>& result) {
+  if (input.placed) input.placed[at] = p;
+  if (input.options.permutation) result.permutation[at] = p.id;
+  if (input.options.points) std::copy_n(p.x, Dim, result.points.data() + at * Dim);
+}
+
+/// Labels and places of points that stand by leaf. threads: at least 1.
+template <class T, int Dim>
+void write_leaves(const OrbInput<T, Dim>& input, const OrbPoint<T, Dim>* points, int threads,
+                  OrbResult<T, Dim>& result) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 8)
+  for (std::size_t leaf = 0; leaf < result.tree.leaf_cell.size(); ++leaf) {
+    const OrbCell<T, Dim>& cell = result.tree.cells[result.tree.leaf_cell[leaf]];
+    for (std::uint64_t i = cell.begin; i < cell.begin + cell.count; ++i) {
+      if (input.options.labels) result.labels[points[i].id] = cell.first_leaf;
+      place_point(input, i, points[i], result);
+    }
+  }
+}
+
+// The methods but `sort`. Each fills tree, labels, permutation, points and levels of `result`, whose tree is made and
+// whose buffers have their sizes.
 template <class T, int Dim>
 void orb_by_bisection(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result);
 template <class T, int Dim>
