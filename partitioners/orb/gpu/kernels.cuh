@@ -29,7 +29,6 @@
 namespace amrbench::partitioners::gpu {
 
 constexpr int kLevels = 6;
-constexpr int kNodes = 128;
 constexpr int kSlots = 64;
 constexpr int kThreads = 512;
 constexpr unsigned kFull = 0xffffffffU;
@@ -39,12 +38,10 @@ constexpr int kItems = sizeof(T) * Dim <= 12 ? 8 : 5;
 template <class T, int Dim>
 constexpr unsigned kTile = kThreads* kItems<T, Dim>;
 
-/// A cell that a round cuts.
+/// A stretch of points that a move works on, and its tiles.
 struct Cell {
-  std::uint32_t begin, count, leaves;
+  std::uint32_t begin, count;
   std::uint32_t first_tile, tiles;
-  std::uint32_t before;  ///< points of the round's cells before this one
-  std::uint32_t sample_begin, samples;
 };
 
 /// What is known exactly of a node.

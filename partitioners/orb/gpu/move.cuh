@@ -79,7 +79,7 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, s
 /// Threads of a block that counts a tile's codes. It loads all of them first, 16 bytes at a time, and then each warp
 /// counts in its own part of shared memory.
 constexpr unsigned kCountThreads = 128;
-static_assert(kCountThreads >= kSlots && kCountThreads >= kNodes);
+static_assert(kCountThreads >= kSlots);
 
 struct TileCounts {
   std::uint32_t counts[kCountThreads / 32][kSlots];
@@ -99,14 +99,13 @@ struct TileCounts {
 };
 
 /// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell].
-/// codes: aligned to 16 bytes, with room for a multiple of 16.
+/// slots: of the points, aligned to 16 bytes, with room for a multiple of 16.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCountThreads)
-    tile_counts_kernel(const std::uint8_t* __restrict__ codes, const Cell* cells, std::uint32_t n_cells,
-                       const std::uint8_t* slot_of_code, std::uint32_t* __restrict__ table) {
+    tile_counts_kernel(const std::uint8_t* __restrict__ slots, const Cell* cells, std::uint32_t n_cells,
+                       std::uint32_t* __restrict__ table) {
   constexpr unsigned kWords = (kTile<T, Dim> / 16 + kCountThreads) / kCountThreads;  // the tile may begin within one
   __shared__ TileCounts counts;
-  __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
   find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
   counts.clear();
@@ -117,15 +116,13 @@ __global__ void __launch_bounds__(kCountThreads)
   const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
   const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   const auto skip = static_cast<std::uint32_t>(begin % 16);
-  const auto* const words = reinterpret_cast<const uint4*>(codes + (begin - skip));
+  const auto* const words = reinterpret_cast<const uint4*>(slots + (begin - skip));
   uint4 word[kWords];
 #pragma unroll
   for (unsigned w = 0; w < kWords; ++w) {
     const std::uint32_t k = w * kCountThreads + threadIdx.x;
     word[w] = 16 * k < skip + n ? __ldg(words + k) : make_uint4(0, 0, 0, 0);
   }
-  if (threadIdx.x < kNodes) slots[threadIdx.x] = slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
-  __syncthreads();
 #pragma unroll
   for (unsigned w = 0; w < kWords; ++w) {
     const std::uint32_t first = 16 * (w * kCountThreads + threadIdx.x);
@@ -133,7 +130,7 @@ __global__ void __launch_bounds__(kCountThreads)
 #pragma unroll
     for (unsigned b = 0; b < 16; ++b) {
       const std::uint32_t at = first + b;
-      if (at >= skip && at < skip + n) counts.add(slots[(parts[b / 4] >> (8 * (b % 4))) & 0xffU]);
+      if (at >= skip && at < skip + n) counts.add((parts[b / 4] >> (8 * (b % 4))) & 0xffU);
     }
   }
   __syncthreads();
@@ -194,10 +191,9 @@ struct MoveArguments {
   std::uint32_t* ids_out;       ///< may be null
   const Cell* cells;
   std::uint32_t n_cells;
-  const std::uint8_t* slot_of_code;  ///< of codes of a byte
-  const std::uint32_t* table;        ///< scanned
-  std::uint32_t first, shift;        ///< of codes of two bytes, as code_tile_counts_kernel has them
-  std::uint8_t* digits_out;          ///< may be null: what remains of codes of two bytes below the shift
+  const std::uint32_t* table;  ///< scanned
+  std::uint32_t first, shift;  ///< of codes of two bytes, as code_tile_counts_kernel has them
+  std::uint8_t* digits_out;    ///< may be null: what remains of codes of two bytes below the shift
 };
 
 /// Values of a tile's points in shared memory: its points begin at most 15 bytes behind a multiple of 16.
@@ -278,7 +274,7 @@ __device__ inline void write_tile(const MoveArguments<T>& a, const T* raw, const
 }
 
 /// One block a tile: moves its points to their places. They are copied to shared memory while their codes are ranked by
-/// slot. Bytes a point of 12 without ids: 24, the code, and a digit.
+/// slot; a code of one byte is the slot. Bytes a point of 12 without ids: 24, the code, and a digit.
 template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T> a, const Code* __restrict__ codes) {
   constexpr bool kTwoBytes = sizeof(Code) == 2;
@@ -290,7 +286,6 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   __shared__ std::uint32_t per_warp[kThreads / 32][kSlots];
   __shared__ std::uint32_t first[kSlots];
   __shared__ std::uint32_t way[kSlots];
-  __shared__ std::uint8_t slots[kNodes];
   __shared__ std::uint32_t shared_cell;
   __shared__ std::uint64_t arrived;
   find_cell_of_tile(a.cells, a.n_cells, blockIdx.x, &shared_cell);
@@ -302,12 +297,9 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const std::uint32_t begin = cell.begin + offset;
   const T* const raw =
       ask_for_tile(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
-  if (!kTwoBytes && threadIdx.x < kNodes)
-    slots[threadIdx.x] = a.slot_of_code[std::uint64_t{shared_cell} * kNodes + threadIdx.x];
   if (threadIdx.x < kSlots)
     way[threadIdx.x] =
-        a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] -
-        cell.before + cell.begin;
+        a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile];
   const std::uint32_t number = (threadIdx.x >> 5U) * (32U * kMine) + (threadIdx.x & 31U);
   std::uint32_t item[kMine];
 #pragma unroll
@@ -319,12 +311,7 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const unsigned shift = kTwoBytes ? a.shift : 0U;
   const std::uint32_t last = ((kSlots - 1U) << shift) | ((1U << shift) - 1U);
 #pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    if constexpr (kTwoBytes)
-      item[j] = min(item[j] - a.first, last);  // past the end too
-    else
-      item[j] = item[j] == ~0U ? last : slots[item[j]];
-  }
+  for (int j = 0; j < kMine; ++j) item[j] = min(item[j] - (kTwoBytes ? a.first : 0U), last);  // past the end too
   rank_tile<kMine>(item, shift, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j)

@@ -43,7 +43,7 @@ void FirstRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
     if (count == 0) continue;
     const auto size = static_cast<std::uint32_t>(count);
     const std::uint32_t own = (size - 1) / kTile<T, Dim> + 1;
-    buckets_.push_back({begin, size, 0, tiles, own, begin, 0, 0});
+    buckets_.push_back({begin, size, tiles, own});
     begin += size;
     tiles += own;
   }
@@ -71,13 +71,13 @@ int FirstRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
       codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
   support::cuda_check_launch("code_tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), places, temporary_, stream_);
-  const Cell root{0, static_cast<std::uint32_t>(n_), 0, 0, tiles, 0, 0, 0};
+  const Cell root{0, static_cast<std::uint32_t>(n_), 0, tiles};
   device_cells_.resize_discard(buckets_.size() + 1);
   support::copy_to_device(device_cells_.data(), &root, 1, stream_);
   support::copy_to_device(device_cells_.data() + 1, buckets_.data(), buckets_.size(), stream_);
   launch_move<T, Dim, std::uint16_t>(
       tiles, stream,
-      {points, moved[0].data(), nullptr, ids != nullptr ? ids[0].data() : nullptr, device_cells_.data(), 1, nullptr,
+      {points, moved[0].data(), nullptr, ids != nullptr ? ids[0].data() : nullptr, device_cells_.data(), 1,
        tile_table_.data(), first_, shift, twice ? low_digits_.data() : nullptr},
       codes_.data());
   direct_ = true;         // codes name slots now
@@ -95,20 +95,13 @@ void FirstRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::ui
                                              std::uint32_t* ids_out) {
   const auto n_cells = static_cast<std::uint32_t>(buckets_.size());
   const std::uint32_t tiles = buckets_.back().first_tile + buckets_.back().tiles;
-  if (digits_.size() == 0) {
-    std::vector<std::uint8_t> digits(std::size_t{kSlots} * kNodes);
-    for (std::size_t k = 0; k < digits.size(); ++k) digits[k] = static_cast<std::uint8_t>(k % kSlots);
-    digits_.resize_discard(digits.size());
-    support::copy_to_device(digits_.data(), digits.data(), digits.size(), stream_);
-    stream_.synchronize();
-  }
   tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
-                                                                         n_cells, digits_.data(), tile_table_.data());
+                                                                         n_cells, tile_table_.data());
   support::cuda_check_launch("tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), std::size_t{tiles} * kSlots, temporary_, stream_);
   launch_move<T, Dim, std::uint8_t>(
       tiles, stream_.get(),
-      {from, to, ids_in, ids_out, device_cells_.data() + 1, n_cells, digits_.data(), tile_table_.data(), 0, 0, nullptr},
+      {from, to, ids_in, ids_out, device_cells_.data() + 1, n_cells, tile_table_.data(), 0, 0, nullptr},
       low_digits_.data());
 }
 

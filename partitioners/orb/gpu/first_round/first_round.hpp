@@ -110,7 +110,6 @@ class FirstRound {
   support::DeviceBuffer<std::uint16_t> slot_of_code_;
   support::DeviceBuffer<std::uint32_t> leaf_of_code_, tile_table_;
   support::DeviceBuffer<Cell> device_cells_;
-  support::DeviceBuffer<std::uint8_t> digits_;  ///< each its own slot
   BracketEntries<T, Dim> lists_{};
 };
 
