@@ -17,4 +17,12 @@ AMRBENCH_HD inline auto ordered_bits(T x) {
   return static_cast<Bits>(bits ^ ((bits & kSign) != 0 ? static_cast<Bits>(~Bits{0}) : kSign));
 }
 
+/// The number, float or double, of such an integer.
+template <class Bits>
+AMRBENCH_HD inline auto from_ordered_bits(Bits bits) {
+  using T = std::conditional_t<sizeof(Bits) == 8, double, float>;
+  constexpr Bits kSign = Bits{1} << (8 * sizeof(Bits) - 1);
+  return std::bit_cast<T>(static_cast<Bits>(bits ^ ((bits & kSign) != 0 ? kSign : static_cast<Bits>(~Bits{0}))));
+}
+
 }  // namespace amrbench::partitioners

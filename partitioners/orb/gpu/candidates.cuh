@@ -47,7 +47,7 @@ struct CandidateWindow {
   CutBins found;
 
   __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
-    return k == Dim ? static_cast<Key>(p.id) : static_cast<Key>(order_key(p.x[axis_of_stage<T, Dim>(axis, k)]));
+    return k == Dim ? static_cast<Key>(p.id) : static_cast<Key>(ordered_bits(p.x[axis_of_stage<T, Dim>(axis, k)]));
   }
   __device__ bool has(const OrbPoint<T, Dim>& p, int axis) const {
     bool inside = true;
@@ -199,7 +199,7 @@ __device__ inline void find_plane(const Candidates& all, std::uint32_t n, int ax
   Key last_left = 0, below_first = 0;
   for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
     const OrbPoint<T, Dim> p = all.point(i);
-    const Key key = order_key(p.x[axis]);
+    const Key key = ordered_bits(p.x[axis]);
     if (cut->parting.left(p, axis))
       last_left = max(last_left, key);
     else
@@ -214,7 +214,7 @@ __device__ inline void find_plane(const Candidates& all, std::uint32_t n, int ax
   __syncthreads();
   if (threadIdx.x == 0) {
     cut->found = cut->last_left != 0 && cut->below_first != 0;  // no coordinate has such a key
-    cut->plane = cut_between(key_coordinate(cut->last_left), key_coordinate(static_cast<Key>(~cut->below_first)));
+    cut->plane = cut_between(from_ordered_bits(cut->last_left), from_ordered_bits(static_cast<Key>(~cut->below_first)));
   }
   __syncthreads();
 }

@@ -22,8 +22,10 @@
 //   slot       a cell at the end of a round. Thread blocks, tiles and slots are in the order of the points, so the move
 //              to slots is stable
 #include <cstdint>
+#include <type_traits>
 
 #include "partitioners/orb/rules.hpp"
+#include "partitioners/ordered_bits.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -81,50 +83,22 @@ __device__ inline void add_weight(std::uint64_t* sum, std::uint64_t weight) {
   atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(weight));
 }
 
+/// What CUDA's atomics take for an integer.
+template <class Key>
+using AtomicWord = std::conditional_t<sizeof(Key) == 8, unsigned long long, unsigned>;
 /// The least and the greatest of several threads' keys.
-__device__ inline void atomic_max(std::uint32_t* to, std::uint32_t key) {
-  atomicMax(to, key);
+template <class Key>
+__device__ inline void atomic_max(Key* to, Key key) {
+  atomicMax(reinterpret_cast<AtomicWord<Key>*>(to), AtomicWord<Key>{key});
 }
-__device__ inline void atomic_max(std::uint64_t* to, std::uint64_t key) {
-  atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
-}
-__device__ inline void atomic_min(std::uint32_t* to, std::uint32_t key) {
-  atomicMin(to, key);
-}
-__device__ inline void atomic_min(std::uint64_t* to, std::uint64_t key) {
-  atomicMin(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(key));
+template <class Key>
+__device__ inline void atomic_min(Key* to, Key key) {
+  atomicMin(reinterpret_cast<AtomicWord<Key>*>(to), AtomicWord<Key>{key});
 }
 
+/// Integers in the order of coordinates.
 template <class T>
-struct OrderKeyOf;
-template <>
-struct OrderKeyOf<float> {
-  using Key = std::uint32_t;
-};
-template <>
-struct OrderKeyOf<double> {
-  using Key = std::uint64_t;
-};
-template <class T>
-using OrderKey = typename OrderKeyOf<T>::Key;
-
-/// Integers in the order of coordinates; zeros of both signs are equal.
-__device__ inline std::uint32_t order_key(float x) {
-  const std::uint32_t bits = __float_as_uint(x + 0.0F);
-  return bits ^ ((bits >> 31) != 0U ? 0xffffffffU : 0x80000000U);
-}
-__device__ inline std::uint64_t order_key(double x) {
-  const auto bits = static_cast<std::uint64_t>(__double_as_longlong(x + 0.0));
-  return bits ^ ((bits >> 63U) != 0U ? ~std::uint64_t{0} : std::uint64_t{1} << 63U);
-}
-/// The coordinate of a key.
-__device__ inline float key_coordinate(std::uint32_t key) {
-  return __uint_as_float(key ^ ((key >> 31) != 0U ? 0x80000000U : 0xffffffffU));
-}
-__device__ inline double key_coordinate(std::uint64_t key) {
-  return __longlong_as_double(
-      static_cast<long long>(key ^ ((key >> 63U) != 0U ? std::uint64_t{1} << 63U : ~std::uint64_t{0})));
-}
+using OrderKey = decltype(ordered_bits(T{}));
 
 /// The axis whose coordinate decides at a stage of rule 1's order along `axis`.
 template <class T, int Dim>

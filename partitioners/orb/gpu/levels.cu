@@ -19,14 +19,6 @@ constexpr std::size_t kBatch = 8192;
 /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
 constexpr int kMostPasses = 64;
 
-/// The coordinate of a key: order_key() undone.
-float coordinate(std::uint32_t key) {
-  return std::bit_cast<float>(key ^ ((key >> 31U) != 0U ? 0x80000000U : 0xffffffffU));
-}
-double coordinate(std::uint64_t key) {
-  return std::bit_cast<double>(key ^ ((key >> 63U) != 0U ? std::uint64_t{1} << 63U : ~std::uint64_t{0}));
-}
-
 }  // namespace
 
 template <class T, int Dim>
@@ -262,7 +254,7 @@ void Levels<T, Dim>::finish(OrbTree<T, Dim>& tree) {
   for (std::size_t c = 0; c < cells_.size(); ++c) {
     const LevelCell<T, Dim>& cell = cells_[c];
     const std::size_t heap = active_[c].heap;
-    const T cut = cut_between(coordinate(cell.last_left), coordinate(cell.first_right));
+    const T cut = cut_between(from_ordered_bits(cell.last_left), from_ordered_bits(cell.first_right));
     cut_cell(tree, heap, cell.axis, cut, std::uint64_t{cell.left}, weighted_ ? cell.weight_left : cell.left);
     if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin});
     if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left});

@@ -61,8 +61,8 @@ __device__ inline void start_stage(LevelCell<T, Dim>& cell, int stage) {
     return;
   }
   const int axis = axis_of_stage<T, Dim>(cell.axis, stage);
-  cell.low = order_key(cell.box.lower[axis]);
-  cell.high = order_key(cell.box.upper[axis]);
+  cell.low = ordered_bits(cell.box.lower[axis]);
+  cell.high = ordered_bits(cell.box.upper[axis]);
 }
 
 template <class T, int Dim>
@@ -90,8 +90,8 @@ struct LevelWindow {
   /// Is the point at `position` of the cell inside, and with what key of the stage?
   __device__ bool holds(const T* __restrict__ point, std::uint32_t position, Key& key) const {
     for (int s = 0; s < Dim && s < stage; ++s)
-      if (order_key(point[axis_of_stage<T, Dim>(axis, s)]) != fixed[s]) return false;
-    key = stage == Dim ? Key{position} : order_key(point[axis_of_stage<T, Dim>(axis, stage)]);
+      if (ordered_bits(point[axis_of_stage<T, Dim>(axis, s)]) != fixed[s]) return false;
+    key = stage == Dim ? Key{position} : ordered_bits(point[axis_of_stage<T, Dim>(axis, stage)]);
     return key >= low && key <= high;
   }
 };

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   Key below_first = 0;  // complement of the right's first, so that both are maxima
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const T* const point = points + (begin + i) * Dim;
-    const Key key = order_key(point[cut.axis]);
+    const Key key = ordered_bits(point[cut.axis]);
     if (cut.left(point, offset + i)) {
       ++count;
       last = key > last ? key : last;

@@ -87,8 +87,8 @@ __global__ void set_windows_kernel(const SeedBracket<T>* brackets, LevelCell<T, 
   if (c >= n) return;
   LevelCell<T, Dim>& cell = cells[c];
   const SeedBracket<T> bracket = brackets[c];
-  if (bracket.count_below > 0) cell.low = order_key(bracket.below) + 1;
-  cell.high = order_key(bracket.above);
+  if (bracket.count_below > 0) cell.low = ordered_bits(bracket.below) + 1;
+  cell.high = ordered_bits(bracket.above);
   cell.before = bracket.count_below;
   cell.window = bracket.count_above - bracket.count_below;
   cell.state = cell.window <= kLevelFew ? SearchState::few : SearchState::narrowing;

@@ -140,7 +140,7 @@ struct SmallWork {
       Key below_low = 0;  // complement, so that both are maxima
       Key high = 0;
       for (std::uint32_t i = threadIdx.x; i < n; i += kSmallThreads) {
-        const Key key = order_key(coordinate(i, d));
+        const Key key = ordered_bits(coordinate(i, d));
         below_low = Key(~key) > below_low ? Key(~key) : below_low;
         high = key > high ? key : high;
       }
@@ -165,7 +165,7 @@ struct SmallWork {
     const Key last = bits == 0 ? Key{0} : Key(~Key{0}) >> (8 * static_cast<int>(sizeof(Key)) - bits);
     __syncthreads();
     for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kSmallThreads)
-      s.u.keys[padded(p)] = p < n ? Key(order_key(coordinate(fresh ? p : to[p], axis)) - low) : last;
+      s.u.keys[padded(p)] = p < n ? Key(ordered_bits(coordinate(fresh ? p : to[p], axis)) - low) : last;
     __syncthreads();
     Key keys[kItems];
     std::uint16_t numbers[kItems];

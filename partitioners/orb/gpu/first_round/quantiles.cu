@@ -71,9 +71,9 @@ struct SharedQuantiles {
       k += further ? step : 0U;
       slot += further ? quantile_slot(step) : 0U;
     }
-    const OrderKey<T> key = order_key(p);
-    const OrderKey<T> from = order_key(along[slot]);
-    const OrderKey<T> to = order_key(along[quantile_slot(k + 1)]);
+    const OrderKey<T> key = ordered_bits(p);
+    const OrderKey<T> from = ordered_bits(along[slot]);
+    const OrderKey<T> to = ordered_bits(along[quantile_slot(k + 1)]);
     const std::uint32_t same = first[axis * kStride + slot];
     const float share = __fdividef(static_cast<float>(key - from), static_cast<float>(to - from));
     const float between = key <= from ? 0.0F : key >= to ? 1.0F : fminf(share, 1.0F);

@@ -42,10 +42,10 @@ struct QuantileTable {
     const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
     const float at = fraction * static_cast<float>(kCount);
     const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
-    const auto from = order_key(along[k * kEach].x);
-    const auto to = order_key(along[min((k + 1) * kEach, kQuantileSample - 1U)].x);
+    const auto from = ordered_bits(along[k * kEach].x);
+    const auto to = ordered_bits(along[min((k + 1) * kEach, kQuantileSample - 1U)].x);
     const double share = static_cast<double>(at - static_cast<float>(k));
-    return key_coordinate(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
+    return from_ordered_bits(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
   }
 };
 

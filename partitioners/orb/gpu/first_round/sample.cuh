@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(kUpperThreads, 1)
     for (int j = 0; j < 4; ++j) {
       const std::uint32_t k = p.v[j] - first;
       if (k >= first) continue;
-      const std::uint32_t key = order_key(on_axis<Dim>(p.x[j], splits[p.v[j]].state));
+      const std::uint32_t key = ordered_bits(on_axis<Dim>(p.x[j], splits[p.v[j]].state));
       if (key < mine[k].x) atomicMin(&mine[k].x, key);
       if (key > mine[k].y) atomicMax(&mine[k].y, key);
     }
@@ -265,8 +265,8 @@ __global__ void narrow_range_kernel(int level, uint2* ranges, CutGuess<T, Dim>* 
   if (range.x > range.y || (splits[v].state & (SampleSplit::kCounted | SampleSplit::kCut)) != SampleSplit::kCounted)
     return;
   CutGuess<T, Dim>& guess = guesses[v];
-  guess.range.lower[guess.axis] = key_coordinate(range.x);
-  guess.range.upper[guess.axis] = key_coordinate(range.y);
+  guess.range.lower[guess.axis] = from_ordered_bits(range.x);
+  guess.range.upper[guess.axis] = from_ordered_bits(range.y);
   splits[v] = counted_split(guess, level);
 }
 
@@ -274,8 +274,8 @@ __global__ void narrow_range_kernel(int level, uint2* ranges, CutGuess<T, Dim>* 
 /// two bits are four neighbouring floats, whatever the sign.)
 __device__ inline float low_end(float x, int axis) {
   constexpr std::uint32_t kLowest = 0x00800000U;  // key of -FLT_MAX
-  const std::uint32_t key = order_key(x);
-  const float below = key_coordinate(key < kLowest + 4U ? kLowest : key - 4U);
+  const std::uint32_t key = ordered_bits(x);
+  const float below = from_ordered_bits(key < kLowest + 4U ? kLowest : key - 4U);
   return __uint_as_float((__float_as_uint(below) & ~3U) | static_cast<std::uint32_t>(axis));
 }
 
