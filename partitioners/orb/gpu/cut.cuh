@@ -36,9 +36,6 @@ struct CountAndWeight {
   }
 };
 
-__device__ inline std::uint32_t of_lane_below(std::uint32_t value, unsigned step) {
-  return __shfl_up_sync(kFull, value, step);
-}
 __device__ inline CountAndWeight of_lane_below(const CountAndWeight& value, unsigned step) {
   return {__shfl_up_sync(kFull, value.count, step), __shfl_up_sync(kFull, value.weight, step)};
 }
@@ -46,13 +43,8 @@ __device__ inline CountAndWeight of_lane_below(const CountAndWeight& value, unsi
 /// Inclusive prefix sum over the threads of a block. sums: shared, one a warp. One barrier.
 template <class Value>
 __device__ inline Value sum_up_to(Value value, Value* sums) {
-  const unsigned lane = threadIdx.x & 31U;
-#pragma unroll
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const Value other = of_lane_below(value, step);
-    if (lane >= step) value += other;
-  }
-  if (lane == 31) sums[threadIdx.x / 32] = value;
+  value = warp_sum_up_to(value);
+  if (threadIdx.x % 32 == 31) sums[threadIdx.x / 32] = value;
   __syncthreads();
   for (unsigned w = 0; w < threadIdx.x / 32; ++w) value += sums[w];
   return value;

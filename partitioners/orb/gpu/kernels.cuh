@@ -100,6 +100,28 @@ __device__ inline void atomic_min(Key* to, Key key) {
 template <class T>
 using OrderKey = decltype(ordered_bits(T{}));
 
+/// The value of the lane `step` below.
+template <class Value>
+__device__ inline Value of_lane_below(Value value, unsigned step) {
+  return __shfl_up_sync(kFull, value, step);
+}
+/// Inclusive prefix sum over the lanes of a warp.
+template <class Value>
+__device__ inline Value warp_sum_up_to(Value value) {
+#pragma unroll
+  for (unsigned step = 1; step < 32; step *= 2) {
+    const Value other = of_lane_below(value, step);
+    if ((threadIdx.x & 31U) >= step) value += other;
+  }
+  return value;
+}
+/// Sum over the lanes of a warp, for all of them.
+__device__ inline std::uint64_t warp_sum(unsigned long long sum) {
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kFull, sum, lanes);
+  return sum;
+}
+
 /// The axis whose coordinate decides at a stage of rule 1's order along `axis`.
 template <class T, int Dim>
 __host__ __device__ inline int axis_of_stage(int axis, int stage) {

@@ -59,12 +59,7 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, s
   if (warp == 0) {  // two slots a lane
     const std::uint32_t left = first[2 * lane];
     const std::uint32_t both = left + first[2 * lane + 1];
-    std::uint32_t sum = both;
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const std::uint32_t other = __shfl_up_sync(kFull, sum, step);
-      if (lane >= step) sum += other;
-    }
+    const std::uint32_t sum = warp_sum_up_to(both);
     first[2 * lane] = sum - both;
     first[2 * lane + 1] = sum - both + left;
   }

@@ -18,7 +18,7 @@ using support::cuda_check_launch;
 constexpr unsigned kSeedThreads = 256;
 
 /// Sum over the block, in thread 0: halves in shared memory down to a warp.
-__device__ inline std::uint32_t shared_sum(std::uint32_t value) {
+__device__ inline std::uint32_t block_sum_by_halves(std::uint32_t value) {
   __shared__ std::uint32_t sums[kSeedThreads];
   sums[threadIdx.x] = value;
   __syncthreads();
@@ -30,7 +30,7 @@ __device__ inline std::uint32_t shared_sum(std::uint32_t value) {
 }
 
 /// The same: each warp by itself, then the warps' sums.
-__device__ inline std::uint32_t warp_sum(std::uint32_t value) {
+__device__ inline std::uint32_t block_sum_by_warps(std::uint32_t value) {
   __shared__ std::uint32_t sums[kSeedThreads / 32];
   value = __reduce_add_sync(kFull, value);
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kSeedThreads)
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * kSeedThreads + threadIdx.x; i < n;
        i += std::uint64_t{gridDim.x} * kSeedThreads)
     mine += values[i] <= guess ? 1U : 0U;
-  const std::uint32_t sum = shared_sum(mine);
+  const std::uint32_t sum = block_sum_by_halves(mine);
   if (threadIdx.x == 0) atomicAdd(count, sum);
 }
 
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kSeedThreads)
   const T guess = brackets[c].guess;
   std::uint32_t mine = 0;
   for (std::uint32_t i = threadIdx.x; i < n; i += kSeedThreads) mine += values[i] <= guess ? 1U : 0U;
-  const std::uint32_t sum = Warp ? warp_sum(mine) : shared_sum(mine);
+  const std::uint32_t sum = Warp ? block_sum_by_warps(mine) : block_sum_by_halves(mine);
   if (threadIdx.x == 0) atomicAdd(&counts[c], sum);
 }
 

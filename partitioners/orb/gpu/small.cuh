@@ -246,7 +246,6 @@ struct SmallWork {
 
   /// sums[p]: weight of the places up to p, each in the list of its node's axis.
   __device__ void add_up(const SmallNode* nodes) {
-    const unsigned lane = threadIdx.x % 32;
     std::uint64_t mine[kItems];
     std::uint64_t sum = 0;
 #pragma unroll
@@ -256,16 +255,7 @@ struct SmallWork {
       if ((k & Shared::kLeaf) == 0) sum += a.weights[cell.begin + s.sorted[nodes[k].axis][p]];
       mine[j] = sum;
     }
-    std::uint64_t upto = sum;
-#pragma unroll
-    for (unsigned step = 1; step < 32; step *= 2) {
-      const std::uint64_t other = __shfl_up_sync(kFull, upto, step);
-      if (lane >= step) upto += other;
-    }
-    if (lane == 31) s.warp_sums[threadIdx.x / 32] = upto;
-    __syncthreads();
-    std::uint64_t before = upto - sum;
-    for (unsigned w = 0; w < threadIdx.x / 32; ++w) before += s.warp_sums[w];
+    const std::uint64_t before = sum_up_to(sum, s.warp_sums) - sum;
 #pragma unroll
     for (int j = 0; j < kItems; ++j) s.u.cutting.sums[threadIdx.x * kItems + j] = before + mine[j];
     __syncthreads();
@@ -330,13 +320,7 @@ struct SmallWork {
       constexpr std::uint32_t kMine = Shared::kWords / 32;
       std::uint32_t sum = 0;
       for (std::uint32_t w = lane * kMine; w < (lane + 1) * kMine; ++w) sum += __popc(s.words[l][w]);
-      std::uint32_t before = sum;
-#pragma unroll
-      for (unsigned step = 1; step < 32; step *= 2) {
-        const std::uint32_t other = __shfl_up_sync(kFull, before, step);
-        if (lane >= step) before += other;
-      }
-      before -= sum;
+      std::uint32_t before = warp_sum_up_to(sum) - sum;
       for (std::uint32_t w = lane * kMine; w < (lane + 1) * kMine; ++w) {
         s.before[l][w] = static_cast<std::uint16_t>(before);
         before += __popc(s.words[l][w]);

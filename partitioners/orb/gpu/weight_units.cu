@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreadsOfPass)
       if (i < n) units[i] = unit;
       sum += unit;
     }
-    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kFull, sum, lanes);
+    sum = warp_sum(sum);
     if (lane == 0) group_sums[g] = sum;
     all += sum;
   }

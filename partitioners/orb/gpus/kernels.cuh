@@ -81,23 +81,6 @@ __device__ inline void load_quad(const T* points, std::uint64_t first, T (&x)[4 
   memcpy(&x, &words, sizeof(words));
 }
 
-/// Weights by four as load_quad() has points.
-__device__ inline void load_weights(const double* weights, std::uint64_t first, double (&w)[4]) {
-  const auto* const from = reinterpret_cast<const double2*>(weights + first);
-  const double2 one = __ldcs(from);
-  const double2 two = __ldcs(from + 1);
-  w[0] = one.x;
-  w[1] = one.y;
-  w[2] = two.x;
-  w[3] = two.y;
-}
-
-__device__ inline std::uint64_t warp_sum(unsigned long long sum) {
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(kFull, sum, lanes);
-  return sum;
-}
-
 template <class T, int Dim>
 __host__ __device__ inline Findings<T, Dim> no_findings(std::uint64_t n) {
   Findings<T, Dim> none;
@@ -304,7 +287,7 @@ __global__ void __launch_bounds__(kLocalThreads)
     double w[4] = {};
     if constexpr (Weighted) {
       if (Aligned && whole) {
-        load_weights(weights.weights, first, w);
+        load_quad<double, 1>(weights.weights, first, w);
       } else {
 #pragma unroll
         for (int j = 0; j < 4; ++j)
