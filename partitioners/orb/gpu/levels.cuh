@@ -216,37 +216,19 @@ __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::u
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {
-  constexpr unsigned kMine = kLevelBins / kCutThreads;
-  __shared__ CountAndWeight sums[kCutThreads / 32];
+  __shared__ CutBins found;
   LevelCell<T, Dim>& cell = cells[blockIdx.x];
   if (cell.state != SearchState::narrowing) return;
   std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
   std::uint64_t* const bin_sums =
       bin_weights != nullptr ? bin_weights + std::uint64_t{blockIdx.x} * kLevelBins : nullptr;
-  const Bins all{bins, bin_sums};
-  CountAndWeight sum{0, 0};
-  for (unsigned b = threadIdx.x * kMine; b < (threadIdx.x + 1) * kMine; ++b) sum += all[b];
-  const WeightSearch search = cell.search;
-  CountAndWeight behind = sum_up_to(sum, sums);
-  behind += {cell.before, cell.weight_before};
-  CountAndWeight at = behind;
-  at -= sum;
-  __syncthreads();  // before one thread changes the cell
-  const bool before = threadIdx.x > 0 && search.reached(at.count, at.weight);
-  if (!before && (threadIdx.x + 1 == kCutThreads || search.reached(behind.count, behind.weight))) {
-    unsigned b = threadIdx.x * kMine;
-    for (; b + 1 < (threadIdx.x + 1) * kMine; ++b) {
-      CountAndWeight more = at;
-      more += all[b];
-      if (search.reached(more.count, more.weight)) break;
-      at = more;
-    }
-    cell.before = at.count;
-    cell.weight_before = at.weight;
-    narrow(cell, b, bins[b]);
+  find_cut_bins({bins, bin_sums}, kLevelBins, cell.search, {cell.before, cell.weight_before}, 0, &found);
+  if (threadIdx.x == 0 && found.inside > 0) {
+    cell.before = found.before.count;
+    cell.weight_before = found.before.weight;
+    narrow(cell, found.first, found.inside);
   }
-  __syncthreads();
-  for (unsigned b = threadIdx.x * kMine; b < (threadIdx.x + 1) * kMine; ++b) {
+  for (unsigned b = threadIdx.x; b < kLevelBins; b += kCutThreads) {
     bins[b] = 0;
     if (bin_sums != nullptr) bin_sums[b] = 0;
   }
