@@ -17,10 +17,10 @@ namespace amrbench::partitioners::gpu {
 /// Ranks a tile's items by slot, stably. In: codes of 16 bits; an item's slot is code >> shift, its number in the tile
 /// (warp * items + j) * 32 + lane. Out: the upper 16 bits of each item hold its place in the tile sorted by slot;
 /// first[s] is where slot s begins there. Items past the tile's end must have the last slot, so that they come last.
-/// All threads call; barriers inside.
-template <int Items>
-__device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, std::uint32_t (*per_warp)[kSlots],
-                                 std::uint32_t* first) {
+/// bits: of slots, at most 6. All threads of the block call; barriers inside.
+template <unsigned Threads, int Items>
+__device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, unsigned bits,
+                                 std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
   const unsigned lane = threadIdx.x & 31U;
   const unsigned warp = threadIdx.x >> 5U;
   std::uint32_t* const mine = per_warp[warp];
@@ -31,8 +31,7 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, s
   for (int j = 0; j < Items; ++j) {
     const std::uint32_t slot = item[j] >> shift;
     unsigned same = kFull;  // lanes of the same slot
-#pragma unroll
-    for (unsigned b = 0; b < 6; ++b) {
+    for (unsigned b = 0; b < bits; ++b) {
       const bool set = ((slot >> b) & 1U) != 0U;
       const unsigned with = __ballot_sync(kFull, set);
       same &= set ? with : ~with;
@@ -48,7 +47,7 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, s
   if (threadIdx.x < kSlots) {
     std::uint32_t sum = 0;
 #pragma unroll
-    for (unsigned w = 0; w < kThreads / 32; ++w) {
+    for (unsigned w = 0; w < Threads / 32; ++w) {
       const std::uint32_t count = per_warp[w][threadIdx.x];
       per_warp[w][threadIdx.x] = sum;
       sum += count;
@@ -307,7 +306,7 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const std::uint32_t last = ((kSlots - 1U) << shift) | ((1U << shift) - 1U);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) item[j] = min(item[j] - (kTwoBytes ? a.first : 0U), last);  // past the end too
-  rank_tile<kMine>(item, shift, per_warp, first);
+  rank_tile<kThreads>(item, shift, kLevels, per_warp, first);
 #pragma unroll
   for (int j = 0; j < kMine; ++j)
     items[item[j] >> 16U] = MovedItem::of(number + 32U * j, (item[j] & 0xffffU) >> shift, item[j] % kSlots);

@@ -16,12 +16,11 @@ constexpr int kLocalThreads = 256;
 constexpr int kLocalWarps = kLocalThreads / 32;
 /// Nodes of a round that are walked through: 1 .. 63.
 constexpr int kWalkNodes = kRoundNodes / 2;
-/// Points of a tile of the pack, a thread's share of them, and the most slots of a cell.
+/// Points of a tile of the pack, and a thread's share of them.
 template <class T>
 constexpr int kPackItems = 32 / sizeof(T);
 template <class T>
 constexpr unsigned kPackTile = kLocalThreads* kPackItems<T>;
-constexpr unsigned kPackSlots = 64;
 
 /// A guess as the kernels read it. Nodes that nobody waits for have low = infinity: all points pass to the left.
 template <class T>

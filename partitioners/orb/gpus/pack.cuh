@@ -2,6 +2,7 @@
 // Kernels of gpus/local.cu that bring a cell's points, in their order, to the slots of their codes: a stable
 // partition to few slots, as many as cells that ranks part, which may lie anywhere in memory. As in gpu/move.cuh: count
 // each tile's points by slot, prefix sum, sort each tile in shared memory and write it.
+#include "partitioners/orb/gpu/move.cuh"
 #include "partitioners/orb/gpus/kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -14,7 +15,7 @@ __host__ __device__ inline std::uint32_t part_tile(std::uint32_t tiles, std::uin
 /// Where the slots' points go.
 template <class T, int Dim>
 struct PackTargets {
-  Columns<T, Dim> slot[kPackSlots];
+  Columns<T, Dim> slot[kSlots];
 };
 
 /// One warp a tile: its points of each slot, at table[slot * tiles + tile].
@@ -24,14 +25,14 @@ __global__ void __launch_bounds__(kLocalThreads)
   constexpr unsigned kWords = kPackTile<T> / (32 * 16);  // of 16 codes, a lane
   static_assert(16 * kWords < 256, "counts fit a byte");
   __shared__ std::uint8_t slot_of[256];
-  __shared__ std::uint32_t counts[kLocalWarps][kPackSlots];
+  __shared__ std::uint32_t counts[kLocalWarps][kSlots];
   slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
   __syncthreads();
   const unsigned lane = threadIdx.x & 31U;
   const std::uint32_t tile = blockIdx.x * kLocalWarps + threadIdx.x / 32;
   if (tile >= cell.tiles) return;
   std::uint32_t* const sums = counts[threadIdx.x / 32];
-  for (unsigned s = lane; s < kPackSlots; s += 32) sums[s] = 0;
+  for (unsigned s = lane; s < kSlots; s += 32) sums[s] = 0;
   __syncwarp();
   const std::uint64_t offset = std::uint64_t{tile} * kPackTile<T>;
   const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kPackTile<T>}, cell.count - offset));
@@ -81,53 +82,6 @@ __global__ void parts_kernel(const PackCell cell, const std::uint32_t* __restric
   ready[k] = (last ? static_cast<std::uint32_t>(cell.count) : table[row + tile]) - table[row];
 }
 
-/// Stable places of a tile's items among the slots, -1: none. An item's number in the tile is (warp * items + j) * 32 +
-/// lane. first[s]: where slot s begins in the sorted tile. All threads call; barriers inside, the last at the end.
-template <int Items>
-__device__ inline void rank_items(const int (&slot)[Items], std::uint32_t (&place)[Items], std::uint32_t slots,
-                                  std::uint32_t (*per_warp)[kPackSlots], std::uint32_t* first) {
-  const unsigned lane = threadIdx.x & 31U;
-  const unsigned warp = threadIdx.x / 32;
-  const int bits = 32 - __clz(static_cast<int>(slots - 1));
-  for (unsigned k = threadIdx.x; k < kLocalWarps * kPackSlots; k += kLocalThreads)
-    per_warp[k / kPackSlots][k % kPackSlots] = 0;
-  __syncthreads();
-#pragma unroll
-  for (int j = 0; j < Items; ++j) {
-    unsigned same = __ballot_sync(kFull, slot[j] >= 0);
-    for (int b = 0; b < bits; ++b) {
-      const bool set = (slot[j] >> b & 1) != 0;
-      const unsigned with = __ballot_sync(kFull, set);
-      same &= set ? with : ~with;
-    }
-    if (slot[j] >= 0)
-      place[j] = per_warp[warp][slot[j]] + static_cast<std::uint32_t>(__popc(same & ((1U << lane) - 1U)));
-    __syncwarp();
-    if (slot[j] >= 0 && same >> lane == 1U)  // the last of its kind
-      per_warp[warp][slot[j]] += static_cast<std::uint32_t>(__popc(same));
-    __syncwarp();
-  }
-  __syncthreads();
-  if (threadIdx.x < slots) {
-    std::uint32_t sum = 0;
-    for (unsigned w = 0; w < kLocalWarps; ++w) {
-      const std::uint32_t count = per_warp[w][threadIdx.x];
-      per_warp[w][threadIdx.x] = sum;
-      sum += count;
-    }
-    first[threadIdx.x + 1] = sum;
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    first[0] = 0;
-    for (std::uint32_t s = 1; s <= slots; ++s) first[s] += first[s - 1];
-  }
-  __syncthreads();
-#pragma unroll
-  for (int j = 0; j < Items; ++j)
-    if (slot[j] >= 0) place[j] += first[slot[j]] + per_warp[warp][slot[j]];
-}
-
 /// One block a tile, from cell.first_tile on: its points, sorted by slot in shared memory, to their targets. table:
 /// scanned. Reads 13 bytes a point of 12, writes 12; 4 more with numbers, 8 with weights.
 template <class T, int Dim, bool Weighted>
@@ -139,11 +93,11 @@ __global__ void __launch_bounds__(kLocalThreads)
   __shared__ __align__(8) T sorted[kSize * Dim];
   __shared__ std::uint32_t sorted_ids[kSize];
   __shared__ std::uint8_t sorted_slot[kSize];
-  __shared__ std::uint32_t per_warp[kLocalWarps][kPackSlots];
-  __shared__ std::uint32_t first[kPackSlots + 1];
-  __shared__ T* to[kPackSlots];
-  __shared__ std::uint32_t* ids_to[kPackSlots];
-  __shared__ double* weights_to[Weighted ? kPackSlots : 1];
+  __shared__ std::uint32_t per_warp[kLocalWarps][kSlots];
+  __shared__ std::uint32_t first[kSlots];
+  __shared__ T* to[kSlots];
+  __shared__ std::uint32_t* ids_to[kSlots];
+  __shared__ double* weights_to[Weighted ? kSlots : 1];
   __shared__ std::uint8_t slot_of[256];
   slot_of[threadIdx.x] = cell.slot_of[threadIdx.x];
   __syncthreads();
@@ -152,11 +106,12 @@ __global__ void __launch_bounds__(kLocalThreads)
   const auto n = static_cast<std::uint32_t>(min(std::uint64_t{kSize}, cell.count - offset));
   const std::uint64_t begin = cell.begin + offset;
   const unsigned base = threadIdx.x / 32 * (32U * kMine) + (threadIdx.x & 31U);
-  int slot[kMine];
-  std::uint32_t place[kMine];
+  std::uint32_t item[kMine];  // the slot, and above 16 bits the place in the sorted tile
 #pragma unroll
-  for (int j = 0; j < kMine; ++j) slot[j] = base + 32U * j < n ? slot_of[codes[begin + base + 32U * j]] : -1;
-  rank_items<kMine>(slot, place, cell.slots, per_warp, first);
+  for (int j = 0; j < kMine; ++j)
+    item[j] = base + 32U * j < n ? slot_of[codes[begin + base + 32U * j]] : cell.slots - 1U;
+  rank_tile<kLocalThreads>(item, 0, 32U - static_cast<unsigned>(__clz(static_cast<int>(cell.slots - 1U))), per_warp,
+                           first);
   if (threadIdx.x < cell.slots) {
     const std::uint64_t row = std::uint64_t{threadIdx.x} * cell.tiles;
     const std::int64_t shift =
@@ -167,12 +122,13 @@ __global__ void __launch_bounds__(kLocalThreads)
   }
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
-    if (slot[j] < 0) continue;
+    if (base + 32U * j >= n) continue;
+    const std::uint32_t place = item[j] >> 16U;
     const OrbPoint<T, Dim> p = load(source, begin + base + 32U * j);
 #pragma unroll
-    for (int a = 0; a < Dim; ++a) sorted[place[j] * Dim + a] = p.x[a];
-    if (with_ids) sorted_ids[place[j]] = p.id;
-    sorted_slot[place[j]] = static_cast<std::uint8_t>(slot[j]);
+    for (int a = 0; a < Dim; ++a) sorted[place * Dim + a] = p.x[a];
+    if (with_ids) sorted_ids[place] = p.id;
+    sorted_slot[place] = static_cast<std::uint8_t>(item[j]);
   }
   __syncthreads();
   for (std::uint32_t k = threadIdx.x; k < n * Dim; k += kLocalThreads) to[sorted_slot[k / Dim]][k] = sorted[k];
@@ -184,7 +140,7 @@ __global__ void __launch_bounds__(kLocalThreads)
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kMine; ++j)
-      if (slot[j] >= 0) sorted_weights[place[j]] = source.weights[begin + base + 32U * j];
+      if (base + 32U * j < n) sorted_weights[item[j] >> 16U] = source.weights[begin + base + 32U * j];
     __syncthreads();
     for (std::uint32_t k = threadIdx.x; k < n; k += kLocalThreads) weights_to[sorted_slot[k]][k] = sorted_weights[k];
   }
