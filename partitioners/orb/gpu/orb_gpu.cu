@@ -1,5 +1,7 @@
 // First the first round (gpu/first_round/first_round.hpp), where there are points enough, then whatever that leaves by
 // gpu/levels.hpp. The document's methods have no first round.
+#include <thrust/iterator/constant_iterator.h>
+
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,13 +20,8 @@ namespace amrbench::partitioners {
 namespace {
 
 void check(std::uint64_t n, const OrbGpuOptions& options) {
-  if (options.leaves == 0) throw support::InputError("leaves is 0; at least 1 is needed");
-  if (options.leaves > n)
-    throw support::InputError("leaves is " + std::to_string(options.leaves) + ", but there are only " +
-                              std::to_string(n) + " points; a leaf needs a point");
+  check_orb_options({.leaves = options.leaves, .side_tolerance = options.side_tolerance}, n, {});
   if (n >= kOrbMaxPoints) throw support::InputError(std::to_string(n) + " points; a GPU takes less than 2^32");
-  if (!(options.side_tolerance >= 0 && options.side_tolerance < 1))
-    throw support::InputError("side tolerance must be in [0, 1)");
 }
 
 }  // namespace
@@ -106,7 +103,9 @@ void OrbGpu<T, Dim>::Impl::run_uncut(const T* input) {
     support::cuda_check(
         cudaMemcpyAsync(points[0].data(), input, n * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()),
         "cudaMemcpyAsync");
-  if (options.permutation) gpu::write_numbers(ids[0].data(), n, stream);
+  support::DeviceBuffer<unsigned char> temporary;
+  if (options.permutation)  // 0, 1, 2 ..
+    gpu::sums_before(thrust::make_constant_iterator(1U), ids[0].data(), n, temporary, stream);
   if (options.labels) gpu::clear(labels, n, stream);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// Small steps that the rounds of ORB on a GPU share: prefix sums, numbers, labels. All are put into the given stream.
-// Internal to OrbGpu.
+// Small steps that the rounds of ORB on a GPU share. All are put into the given stream. Internal to OrbGpu.
 #include <algorithm>
 #include <cstdint>
+#include <cub/device/device_scan.cuh>
 #include <vector>
 
 #include "support/cuda.hpp"
@@ -38,14 +38,23 @@ void allow_shared(void (*kernel)(Arguments...), std::size_t bytes) {
                       "cudaFuncSetAttribute");
 }
 
+/// Runs one of CUB's algorithms for a whole device. call(room, bytes): with room null it says how many it needs.
+template <class Call>
+void with_room(support::DeviceBuffer<unsigned char>& temporary, const char* name, Call&& call) {
+  std::size_t bytes = 0;
+  support::cuda_check(call(nullptr, bytes), name);
+  temporary.resize_discard(bytes);
+  support::cuda_check(call(temporary.data(), bytes), name);
+}
+
 /// sums[i]: the sum of values[0 .. i - 1]; may be the values. `temporary` grows as needed.
-void sums_before(const std::uint32_t* values, std::uint32_t* sums, std::size_t n,
-                 support::DeviceBuffer<unsigned char>& temporary, const support::CudaStream& stream);
-/// 0, 1, 2 ..
-void write_numbers(std::uint32_t* numbers, std::uint64_t n, const support::CudaStream& stream);
-/// Leaves of n points from their codes. 6 bytes a point. Both aligned to 16 bytes.
-void label_codes(const std::uint16_t* codes, std::uint64_t n, const std::uint32_t* leaf_of_code, std::uint32_t* labels,
-                 const support::CudaStream& stream);
+template <class Values>
+void sums_before(Values values, std::uint32_t* sums, std::size_t n, support::DeviceBuffer<unsigned char>& temporary,
+                 const support::CudaStream& stream) {
+  with_room(temporary, "DeviceScan", [&](void* room, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(room, bytes, values, sums, n, stream.get());
+  });
+}
 
 /// On the host: gives node v of a heap, whose root is 1, and all nodes below it a value.
 template <class V>

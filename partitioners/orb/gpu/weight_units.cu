@@ -2,7 +2,6 @@
 #include <bit>
 #include <cfloat>
 #include <cmath>
-#include <cub/device/device_scan.cuh>
 #include <span>
 
 #include "partitioners/orb/gpu/cut.cuh"
@@ -15,7 +14,6 @@ namespace amrbench::partitioners::gpu {
 namespace {
 
 using support::copy_to_host;
-using support::cuda_check;
 using support::cuda_check_launch;
 
 constexpr unsigned kThreadsOfPass = 256;
@@ -112,12 +110,10 @@ void WeightUnits::convert(const double* weights, std::optional<int> exponent) {
   weight_units_kernel<<<grid_of(n_), kThreadsOfPass, 0, stream>>>(weights, n_, *exponent, units_.data(), ends_.data(),
                                                                   &findings_.data()->total);
   cuda_check_launch("weight_units_kernel");
-  std::size_t bytes = 0;
   const auto groups = static_cast<std::uint32_t>(ends_.size());
-  cuda_check(cub::DeviceScan::InclusiveSum(nullptr, bytes, ends_.data(), ends_.data(), groups, stream), "DeviceScan");
-  temporary_.resize_discard(bytes);
-  cuda_check(cub::DeviceScan::InclusiveSum(temporary_.data(), bytes, ends_.data(), ends_.data(), groups, stream),
-             "DeviceScan");
+  with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), groups, stream);
+  });
   total_ = read().total;
   unit_ = std::ldexp(1.0, -*exponent);
 }

@@ -9,7 +9,6 @@ namespace amrbench::partitioners::gpu {
 
 namespace {
 
-using support::cuda_check;
 using support::cuda_check_launch;
 
 constexpr int kSpreadThreads = 1024;
@@ -174,14 +173,9 @@ void Quantiles<T, Dim>::spread(const T* points, std::uint64_t n, T* fractions, S
   sorted_.resize_discard(std::size_t{kQuantileSample} * Dim);
   quantile_sample_kernel<T, Dim><<<kQuantileSample / 256, 256, 0, stream>>>(points, n, sorted_.data());
   cuda_check_launch("quantile_sample_kernel");
-  const auto sort = [&](void* room, std::size_t& bytes) {
-    cuda_check(cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, Before<T>{}, stream),
-               "DeviceMergeSort");
-  };
-  std::size_t bytes = 0;
-  sort(nullptr, bytes);
-  temporary_.resize_discard(bytes);
-  sort(temporary_.data(), bytes);
+  with_room(temporary_, "DeviceMergeSort", [&](void* room, std::size_t& bytes) {
+    return cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, Before<T>{}, stream);
+  });
   const unsigned blocks = multiprocessors();
   const std::uint64_t most = ((n - 1) / (kSpreadTile * blocks) + 1) * kSpreadTile;  // points of a block
   sample.room = sample.size / blocks;
