@@ -1,6 +1,7 @@
 #pragma once
 // How one thread block finds a node's cut among its candidates: the points in a few bins of its bracket, in no order,
-// with weights or without (gpu/first_round/resolve.cuh); or, level by level, the points of its window (gpu/levels.cuh).
+// with weights or without (gpu/first_round/resolve.cuh); or, level by level, the points of its window
+// (gpu/level_kernels.cuh).
 //
 // Few candidates are ordered by comparing each with all others, and the cut is read off their weights in that order
 // (weight_search.hpp). Many are narrowed down first, by 256 bins at a time of the first key that tells them apart: the

@@ -6,7 +6,7 @@
 // hold the true cut nearly always. One pass sends every point down this guessed tree. Most points lie outside all
 // intervals on their way: where they belong is certain. The few inside are listed, counted in histograms and, beside
 // the cut, ordered, which gives the exact cuts. An interval that missed its cut costs its cell further work
-// (gpu/levels.hpp), never the result.
+// (gpu/levels.cuh), never the result.
 //
 // Words:
 //   node       a cell of the guessed tree. Nodes are a heap: children of v are 2v and 2v + 1. An outer node has no cut

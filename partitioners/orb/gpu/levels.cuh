@@ -1,306 +1,311 @@
 #pragma once
-// Kernels of gpu/levels.cu: a level of cells cut exactly, all cells at once. Points of a cell lie
-// together, in ascending order of ids; a tile is a stretch of one cell's points that one thread block works on.
+// Cells cut on a GPU, whatever their points and weights are, and however many. Internal to OrbGpu.
 //
-// A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
-// points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
-// points in equal ranges of keys; a key is a coordinate's bits as an integer that keeps order. The range in which the
-// sum reaches its target is the next window. Stage 0 goes by keys on the cell's axis; where very many of those are
-// equal, the next stages go by the keys on the other axes and the last one by position. When few points are left they
-// are collected and ordered. Sums are integers, so their order does not matter.
-#include <cstdint>
+// In:  cells to cut, each a stretch of points in an order; points, weights (null: every point weighs 1). Out: all cuts
+// below them, points, numbers, labels.
+// Small cells are finished by a thread block each (gpu/small.cuh). Others take a level at a time, which searches the
+// cuts of all its cells together by histograms of weights, whose range narrows from pass to pass, then moves all points
+// once (gpu/level_kernels.cuh says how). It needs no sample and is never wrong; the first round is faster.
+//
+// Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
+// to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "partitioners/orb/gpu/candidates.cuh"
+#include "partitioners/orb/gpu/levels_move.cuh"
+#include "partitioners/orb/gpu/orb_gpu.hpp"
+#include "partitioners/orb/gpu/seed.cuh"
+#include "partitioners/orb/gpu/small.cuh"
+#include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/stopwatch.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+#include "support/error.hpp"
 
 namespace amrbench::partitioners::gpu {
 
-constexpr unsigned kLevelThreads = 512;
-constexpr unsigned kLevelItems = 16;
-constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
-constexpr unsigned kLevelBins = 2048;
-/// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
-constexpr unsigned kLevelFew = 4096;
-constexpr unsigned kLevelAtOnce = 1024;
-
-enum class SearchState : std::uint32_t { narrowing, few, done };
-
-/// A cell that a level cuts.
 template <class T, int Dim>
-struct LevelCell {
-  using Key = OrderKey<T>;
-  // What the host says.
-  std::uint32_t begin, first_tile, tiles;
-  std::uint32_t candidates_begin;  ///< where its few points are collected
-  std::uint64_t out;               ///< where its first point stands in the permutation
-  std::int64_t leaf[2];            ///< of the children; -1: no leaf
-  std::int32_t axis;
-  WeightGoal goal;
-  OrbBox<T, Dim> box;
-  // The search, set by start_search().
-  SearchState state;
-  WeightSearch search;
-  std::int32_t stage;  ///< 0: axis; 1 .. Dim - 1: the other axes; Dim: position
-  Key fixed[Dim];      ///< the window's keys of the stages before
-  Key low, high;       ///< and of this one, both inclusive
-  std::uint32_t before, window, candidates;
-  std::uint64_t weight_before;
-  // The cut.
-  std::uint32_t left;
-  std::uint64_t weight_left;
-  Parting<T, Dim> parting;  ///< id: position
-  Key last_left, first_right;
-};
-
-/// The widest window of a stage.
-template <class T, int Dim>
-__device__ inline void start_stage(LevelCell<T, Dim>& cell, int stage) {
-  cell.stage = stage;
-  if (stage == Dim) {
-    cell.low = 0;
-    cell.high = cell.goal.count - 1;
-    return;
+class Levels {
+ public:
+  /// method: as in OrbGpuOptions; the document's methods search in their own way, and finish no small cells.
+  Levels(std::string_view method, const support::CudaStream& stream) : stream_(stream) {
+    if (const auto kernel = seed_kernel(method)) seed_ = std::make_unique<SeedSearch<T, Dim>>(*kernel, stream);
   }
-  const int axis = axis_of_stage<T, Dim>(cell.axis, stage);
-  cell.low = ordered_bits(cell.box.lower[axis]);
-  cell.high = ordered_bits(cell.box.upper[axis]);
-}
 
-template <class T, int Dim>
-__device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch& search) {
-  cell.search = search;
-  cell.before = 0;
-  cell.weight_before = 0;
-  cell.window = cell.goal.count;
-  cell.candidates = 0;
-  cell.state = cell.window <= kLevelAtOnce ? SearchState::few : SearchState::narrowing;
-  start_stage(cell, 0);
-}
-
-/// A cell's window, in registers.
-template <class T, int Dim>
-struct LevelWindow {
-  using Key = OrderKey<T>;
-  Key low, high, fixed[Dim];
-  int axis, stage;
-
-  __device__ explicit LevelWindow(const LevelCell<T, Dim>& cell)
-      : low(cell.low), high(cell.high), axis(cell.axis), stage(cell.stage) {
-    for (int s = 0; s < Dim; ++s) fixed[s] = cell.fixed[s];
+  /// Cuts the tree's cells `active`, of more than one leaf each, and all below them. Results may lie where the points
+  /// and their order do. Waits. RunError when points lie outside their cell's box, or when there is no memory.
+  void run(const LevelPoints<T>& points, const LevelResults<T>& results, const std::vector<std::size_t>& active,
+           double side_tolerance, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+    if (active.empty()) return;
+    weighted_ = points.weights != nullptr;
+    results_ = results;
+    gather(points, tree, active);
+    watch.mark(&times.move_s);
+    while (!active_.empty()) {
+      finish_small(tree, side_tolerance);
+      watch.mark(&times.small_s);
+      if (!active_.empty()) {
+        describe(tree, side_tolerance);
+        search(times);
+        watch.mark(&times.resolve_s);
+        move();
+        finish(tree);
+        watch.mark(&times.move_s);
+      }
+      ++times.rounds;
+    }
+    read_small(tree);
+    watch.mark(&times.small_s);
   }
-  /// Is the point at `position` of the cell inside, and with what key of the stage?
-  __device__ bool holds(const T* __restrict__ point, std::uint32_t position, Key& key) const {
-    for (int s = 0; s < Dim && s < stage; ++s)
-      if (ordered_bits(point[axis_of_stage<T, Dim>(axis, s)]) != fixed[s]) return false;
-    key = stage == Dim ? Key{position} : ordered_bits(point[axis_of_stage<T, Dim>(axis, stage)]);
-    return key >= low && key <= high;
+
+ private:
+  /// Cells that are searched together: their bins take 24 KB each.
+  static constexpr std::size_t kBatch = 8192;
+  /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
+  static constexpr int kMostPasses = 64;
+
+  struct Active {
+    std::size_t heap;
+    std::uint32_t begin;  ///< among the points that the call works on
+  };
+
+  /// Brings the points of all cells together.
+  void gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree, const std::vector<std::size_t>& active) {
+    host_unfinished_.resize_discard(1);
+    active_.clear();
+    small_cuts_begin_.clear();
+    small_cuts_used_ = 0;
+    std::uint64_t total = 0, cuts = 0;
+    std::vector<LevelCell<T, Dim>> cells;
+    std::uint32_t tiles = 0;
+    for (const std::size_t heap : active) {
+      const OrbCell<T, Dim>& from = tree.cells[heap];
+      active_.push_back({heap, static_cast<std::uint32_t>(total)});
+      LevelCell<T, Dim>& cell = cells.emplace_back();
+      cell.begin = active_.back().begin;
+      cell.goal.count = static_cast<std::uint32_t>(from.count);
+      cell.out = from.begin;
+      cell.first_tile = tiles;
+      cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
+      tiles += cell.tiles;
+      total += from.count;
+      cuts += from.leaves - 1;
+    }
+    for (int k = 0; k < 2; ++k) {
+      points_[k].resize_discard(total * Dim);
+      if (weighted_) weights_[k].resize_discard(total);
+      ids_[k].resize_discard(total);
+    }
+    small_cuts_.resize_discard(cuts);
+    now_ = 0;
+    device_cells_.resize_discard(cells.size());
+    copy_to_device(device_cells_.data(), cells.data(), cells.size(), stream_);
+    level_gather_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream_.get()>>>(
+        points, device_cells_.data(), static_cast<std::uint32_t>(cells.size()), points_[0].data(), weights_[0].data(),
+        ids_[0].data());
+    cuda_check_launch("level_gather_kernel");
+    stream_.synchronize();  // cells is about to go
   }
-};
 
-/// Keys of a range go to bins by their upper bits.
-template <class Key>
-__device__ inline unsigned bin_shift(Key low, Key high) {
-  const std::uint64_t width = high - low;
-  const int bits = bit_width(width);
-  constexpr int kBinBits = 11;
-  static_assert(kLevelBins == 1U << static_cast<unsigned>(kBinBits));
-  return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
-}
-
-/// Points to cut, cell by cell.
-template <class T>
-struct LevelPoints {
-  const T* points;
-  const std::uint64_t* weights;  ///< by number; null: the target of a cut is a count
-  const std::uint32_t* numbers;  ///< of the points, ascending within a cell; null: those of their places
-};
-
-/// Where points go that reached a leaf; each may be null.
-template <class T>
-struct LevelResults {
-  T* points;
-  std::uint32_t* permutation;
-  std::uint32_t* labels;
-
-  __device__ void write(std::uint64_t place, std::uint32_t id, std::uint32_t leaf, const T* __restrict__ point,
-                        int dim) const {
-    if (points != nullptr)
-      for (int d = 0; d < dim; ++d) points[place * dim + d] = point[d];
-    if (permutation != nullptr) permutation[place] = id;
-    if (labels != nullptr) labels[id] = leaf;
+  /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and on
+  /// devices before 9.0 without the shared memory for them.
+  void finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
+    if (seed_ || !has_shared(weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>)))
+      return;
+    const std::uint32_t most = weighted_ ? kSmallPoints<T, true> : kSmallPoints<T, false>;
+    small_.clear();
+    std::erase_if(active_, [&](const Active& cell) {
+      const OrbCell<T, Dim>& from = tree.cells[cell.heap];
+      if (from.count > most || from.leaves > kSmallLeaves || orb_depth(from.leaves) < kSmallLevels) return false;
+      small_.push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf, from.begin,
+                        small_cuts_used_, from.box});
+      small_cuts_begin_.emplace_back(cell.heap, small_cuts_used_);
+      small_cuts_used_ += from.leaves - 1;
+      return true;
+    });
+    if (small_.empty()) return;
+    device_small_.resize_discard(small_.size());
+    copy_to_device(device_small_.data(), small_.data(), small_.size(), stream_);
+    if (weighted_)
+      launch_small<true>(small_.size(), side_tolerance);
+    else
+      launch_small<false>(small_.size(), side_tolerance);
+    stream_.synchronize();  // small_ changes
   }
-};
 
-/// Points, weights and numbers of the cells that are to be cut, one after another.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kLevelThreads)
-    level_gather_kernel(const LevelPoints<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
-                        T* __restrict__ points_out, std::uint64_t* __restrict__ weights_out,
-                        std::uint32_t* __restrict__ ids_out) {
-  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
-  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-    const std::uint64_t from = cell.out + offset + i;
-    const std::uint64_t to = std::uint64_t{cell.begin} + offset + i;
-    const std::uint32_t id = a.numbers != nullptr ? a.numbers[from] : static_cast<std::uint32_t>(from);
-    for (int d = 0; d < Dim; ++d) points_out[to * Dim + d] = a.points[from * Dim + d];
-    if (a.weights != nullptr) weights_out[to] = a.weights[id];
-    ids_out[to] = id;
+  template <bool Weighted>
+  void launch_small(std::size_t cells, double side_tolerance) {
+    constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted>);
+    allow_shared(small_kernel<T, Dim, Weighted>, kShared);
+    const auto n = static_cast<std::uint32_t>(cells);
+    small_kernel<T, Dim, Weighted><<<n, kSmallThreads, kShared, stream_.get()>>>(
+        {points_[now_].data(), weights(), ids_[now_].data(), results_, side_tolerance}, device_small_.data(), n,
+        small_cuts_.data());
+    cuda_check_launch("small_kernel");
   }
-}
 
-template <class T, int Dim>
-__global__ void level_start_kernel(LevelCell<T, Dim>* cells, std::uint32_t n) {
-  const std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x;
-  if (c >= n) return;
-  start_search(cells[c], first_search(cells[c].goal));
-  cells[c].last_left = 0;
-  cells[c].first_right = ~OrderKey<T>{0};
-}
-
-/// One block a tile of the batch's cells: points and weights (null: none) of the bins of their windows.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kLevelThreads)
-    level_histogram_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
-                           const LevelCell<T, Dim>* cells, std::uint32_t n_cells, std::uint32_t* bin_counts,
-                           std::uint64_t* bin_weights) {
-  __shared__ std::uint32_t counts[kLevelBins], low[kLevelBins], high[kLevelBins];
-  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
-  const LevelCell<T, Dim>& cell = cells[c];
-  if (cell.state != SearchState::narrowing) return;
-  for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
-  __syncthreads();
-  const LevelWindow<T, Dim> window(cell);
-  const unsigned shift = bin_shift(window.low, window.high);
-  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-    OrderKey<T> key;
-    if (!window.holds(points + (begin + i) * Dim, offset + i, key)) continue;
-    const auto bin = static_cast<std::uint32_t>((key - window.low) >> shift);
-    atomicAdd(&counts[bin], 1U);
-    if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
+  /// The level's cells as the kernels want them.
+  void describe(const OrbTree<T, Dim>& tree, double side_tolerance) {
+    cells_.assign(active_.size(), {});
+    tiles_ = 0;
+    std::size_t candidates = 0;
+    std::size_t most_candidates = 0;
+    for (std::size_t c = 0; c < cells_.size(); ++c) {
+      const OrbCell<T, Dim>& from = tree.cells[active_[c].heap];
+      LevelCell<T, Dim>& cell = cells_[c];
+      if (c % kBatch == 0) candidates = 0;
+      cell.begin = active_[c].begin;
+      // No weights: all of them zero, which makes rule 5 one of counts.
+      cell.goal = {static_cast<std::uint32_t>(from.count), from.leaves, left_leaves(from.leaves),
+                   weighted_ ? from.weight : 0};
+      cell.first_tile = tiles_;
+      cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
+      cell.candidates_begin = static_cast<std::uint32_t>(candidates);
+      cell.out = from.begin;
+      cell.box = from.box;
+      cell.axis = cut_axis(from.box, side_tolerance);
+      cell.leaf[0] = cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} : -1;
+      cell.leaf[1] =
+          from.leaves - cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} + cell.goal.leaves_left : -1;
+      tiles_ += cell.tiles;
+      candidates += std::min(cell.goal.count, kLevelFew);
+      most_candidates = std::max(most_candidates, candidates);
+    }
+    device_cells_.resize_discard(cells_.size());
+    candidates_.resize_discard(most_candidates);
+    copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
+    const auto n = static_cast<std::uint32_t>(cells_.size());
+    level_start_kernel<T, Dim><<<blocks_of(n, 128), 128, 0, stream_.get()>>>(device_cells_.data(), n);
+    cuda_check_launch("level_start_kernel");
   }
-  __syncthreads();
-  for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) {
-    if (counts[b] == 0) continue;
-    atomicAdd(&bin_counts[std::uint64_t{c} * kLevelBins + b], counts[b]);
-    if (weights != nullptr)
-      add_weight(&bin_weights[std::uint64_t{c} * kLevelBins + b], (std::uint64_t{high[b]} << 32U) | low[b]);
-  }
-}
 
-/// Narrows the window to bin `bin`; called by one thread.
-template <class T, int Dim>
-__device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::uint32_t points) {
-  using Key = OrderKey<T>;
-  const unsigned shift = bin_shift(cell.low, cell.high);
-  const Key low = cell.low + (Key{bin} << shift);
-  const Key span = (Key{1} << shift) - 1;
-  if (cell.high - low > span) cell.high = low + span;
-  cell.low = low;
-  cell.window = points;
-  if (points <= kLevelFew) {
-    cell.state = SearchState::few;
-    cell.candidates = 0;
-  } else if (cell.low == cell.high && cell.stage < Dim) {
-    cell.fixed[cell.stage] = cell.low;
-    start_stage(cell, cell.stage + 1);
+  void search(OrbGpuTimes& times) {
+    if (seed_) seed_->narrow(points_[now_].data(), cells_, tiles_, device_cells_.data(), times);
+    for (std::size_t first = 0; first < cells_.size(); first += kBatch)
+      search_batch(first, std::min(kBatch, cells_.size() - first), times);
   }
-}
 
-/// One block a cell of the batch: finds the bin in which its search ends. Leaves the bins zero. bin_weights: null
-/// without weights.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kCutThreads)
-    level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {
-  __shared__ CutBins found;
-  LevelCell<T, Dim>& cell = cells[blockIdx.x];
-  if (cell.state != SearchState::narrowing) return;
-  std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
-  std::uint64_t* const bin_sums =
-      bin_weights != nullptr ? bin_weights + std::uint64_t{blockIdx.x} * kLevelBins : nullptr;
-  find_cut_bins({bins, bin_sums}, kLevelBins, cell.search, {cell.before, cell.weight_before}, 0, &found);
-  if (threadIdx.x == 0 && found.inside > 0) {
-    cell.before = found.before.count;
-    cell.weight_before = found.before.weight;
-    narrow(cell, found.first, found.inside);
-  }
-  for (unsigned b = threadIdx.x; b < kLevelBins; b += kCutThreads) {
-    bins[b] = 0;
-    if (bin_sums != nullptr) bin_sums[b] = 0;
-  }
-}
-
-/// One block a tile: positions of the points in windows of few.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kLevelThreads)
-    level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
-                         std::uint32_t* __restrict__ candidates) {
-  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, tile)];
-  if (cell.state != SearchState::few) return;
-  const LevelWindow<T, Dim> window(cell);
-  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  const std::uint32_t to = cell.candidates_begin;
-  const unsigned lane = threadIdx.x % 32;
-  for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp
-    const std::uint32_t i = first + lane;
-    OrderKey<T> key;
-    const bool inside = i < n && window.holds(points + (begin + i) * Dim, offset + i, key);
-    const unsigned with = __ballot_sync(kFull, inside);
-    if (with == 0) continue;
-    std::uint32_t place = lane == 0 ? atomicAdd(&cell.candidates, static_cast<unsigned>(__popc(with))) : 0;
-    place = __shfl_sync(kFull, place, 0) + static_cast<unsigned>(__popc(with & ((1U << lane) - 1U)));
-    if (inside && place < kLevelFew) candidates[to + place] = offset + i;
-  }
-}
-
-/// The points of a cell's window.
-template <class T, int Dim>
-struct LevelCandidates {
-  const T* points;  ///< the cell's
-  const std::uint64_t* weights;
-  const std::uint32_t* positions;
-
-  __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
-    OrbPoint<T, Dim> p;
-    p.id = positions[i];
-    for (int a = 0; a < Dim; ++a) p.x[a] = points[std::uint64_t{p.id} * Dim + a];
-    return p;
-  }
-  __device__ std::uint64_t weight(std::uint32_t i) const { return weights != nullptr ? weights[positions[i]] : 0; }
-};
-
-/// One block a cell of the batch whose window has few points: finds the cut among them. unfinished: cells that are not
-/// done.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kCutThreads)
-    level_select_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
-                        LevelCell<T, Dim>* cells, const std::uint32_t* __restrict__ candidates,
-                        std::uint32_t* unfinished) {
-  __shared__ FewCandidates<T, Dim> few;
-  __shared__ FoundCut<T, Dim> cut;
-  LevelCell<T, Dim>& cell = cells[blockIdx.x];
-  if (cell.state == SearchState::few) {
-    const LevelCandidates<T, Dim> all{points + std::uint64_t{cell.begin} * Dim,
-                                      weights != nullptr ? weights + cell.begin : nullptr,
-                                      candidates + cell.candidates_begin};
-    find_parting(all, min(cell.candidates, kLevelFew), cell.axis, cell.goal, cell.search,
-                 {cell.before, cell.weight_before}, few, &cut);
-    if (threadIdx.x == 0 && cut.again) start_search(cell, cut.search);
-    if (threadIdx.x == 0 && cut.found) {
-      cell.left = cut.left.count;
-      cell.weight_left = cut.left.weight;
-      cell.parting = cut.parting;
-      cell.state = SearchState::done;
+  /// Finds the cuts of cells first .. first + n - 1.
+  void search_batch(std::size_t first, std::size_t n, OrbGpuTimes& times) {
+    LevelCell<T, Dim>* const cells = device_cells_.data() + first;
+    const cudaStream_t stream = stream_.get();
+    const auto count = static_cast<std::uint32_t>(n);
+    const LevelCell<T, Dim>& last = cells_[first + n - 1];
+    const std::uint32_t tiles = last.first_tile + last.tiles - cells_[first].first_tile;
+    const T* const points = points_[now_].data();
+    const std::uint64_t* const weights = this->weights();
+    bool many = false;  // else all windows are of few points from the start
+    for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelAtOnce;
+    if (many) {
+      clear(bin_counts_, n * kLevelBins, stream_);
+      if (weighted_) clear(bin_weights_, n * kLevelBins, stream_);
+    }
+    for (int pass = 0;; ++pass) {
+      if (pass == kMostPasses)
+        throw support::RunError(
+            "bisection on the GPU found no cut: a point lies outside of the domain or is no number");
+      if (many) {
+        level_histogram_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, weights, cells, count,
+                                                                            bin_counts_.data(), bin_weights_.data());
+        level_find_bin_kernel<T, Dim>
+            <<<count, kCutThreads, 0, stream>>>(cells, bin_counts_.data(), weighted_ ? bin_weights_.data() : nullptr);
+        cuda_check_launch("level_find_bin_kernel");
+        ++times.passes;
+      }
+      level_collect_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, cells, count, candidates_.data());
+      cuda_check_launch("level_collect_kernel");
+      clear(unfinished_, 1, stream_);
+      level_select_kernel<T, Dim>
+          <<<count, kCutThreads, 0, stream>>>(points, weights, cells, candidates_.data(), unfinished_.data());
+      cuda_check_launch("level_select_kernel");
+      copy_to_host(host_unfinished_.data(), unfinished_.data(), 1, stream_);
+      stream_.synchronize();
+      if (host_unfinished_[0] == 0) return;
     }
   }
-  if (threadIdx.x == 0 && cell.state != SearchState::done) atomicAdd(unfinished, 1U);
-}
+
+  void move() {
+    const auto n = static_cast<std::uint32_t>(cells_.size());
+    const cudaStream_t stream = stream_.get();
+    tile_table_.resize_discard(2 * std::size_t{tiles_});
+    std::uint32_t* const counts = tile_table_.data();
+    std::uint32_t* const sums = counts + tiles_;
+    level_count_kernel<T, Dim>
+        <<<tiles_, kLevelThreads, 0, stream>>>(points_[now_].data(), device_cells_.data(), n, counts);
+    cuda_check_launch("level_count_kernel");
+    sums_before(counts, sums, tiles_, temporary_, stream_);
+    const int to = 1 - now_;
+    level_move_kernel<T, Dim>
+        <<<tiles_, kLevelThreads, 0, stream>>>({points_[now_].data(), weights(), ids_[now_].data(), points_[to].data(),
+                                                weights_[to].data(), ids_[to].data(), results_},
+                                               device_cells_.data(), n, sums);
+    cuda_check_launch("level_move_kernel");
+    now_ = to;
+  }
+
+  /// Reads the cuts into the tree; the children that are no leaves come next.
+  void finish(OrbTree<T, Dim>& tree) {
+    copy_to_host(cells_.data(), device_cells_.data(), cells_.size(), stream_);
+    stream_.synchronize();
+    std::vector<Active> next;
+    for (std::size_t c = 0; c < cells_.size(); ++c) {
+      const LevelCell<T, Dim>& cell = cells_[c];
+      const std::size_t heap = active_[c].heap;
+      const T cut = cut_between(from_ordered_bits(cell.last_left), from_ordered_bits(cell.first_right));
+      cut_cell(tree, heap, cell.axis, cut, std::uint64_t{cell.left}, weighted_ ? cell.weight_left : cell.left);
+      if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin});
+      if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left});
+    }
+    active_ = std::move(next);
+  }
+
+  /// Reads the cuts of all small cells into the tree.
+  void read_small(OrbTree<T, Dim>& tree) {
+    if (small_cuts_used_ == 0) return;
+    if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
+    copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
+    stream_.synchronize();
+    for (const auto& [heap, begin] : small_cuts_begin_) {
+      const std::uint32_t leaves = tree.cells[heap].leaves;
+      for (std::uint32_t v = 1; v < leaves; ++v) {
+        const SmallCut<T>& cut = host_small_cuts_[begin + v - 1];
+        const auto level = static_cast<unsigned>(std::bit_width(v) - 1);
+        cut_cell(tree, (heap << level) + (v - (1U << level)), cut.axis, cut.cut, std::uint64_t{cut.left},
+                 weighted_ ? cut.weight_left : cut.left);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::uint64_t* weights() const { return weighted_ ? weights_[now_].data() : nullptr; }
+
+  const support::CudaStream& stream_;
+  std::unique_ptr<SeedSearch<T, Dim>> seed_;
+  bool weighted_ = false;
+  LevelResults<T> results_{};
+  std::vector<Active> active_;
+  std::vector<SmallCell<T, Dim>> small_;  ///< of this level
+  std::vector<std::pair<std::size_t, std::uint32_t>>
+      small_cuts_begin_;  ///< of all levels: cell, and where its cuts are
+  std::uint32_t small_cuts_used_ = 0;
+  std::vector<LevelCell<T, Dim>> cells_;
+  std::uint32_t tiles_ = 0;
+  int now_ = 0;  ///< the buffer that has the points
+
+  support::DeviceBuffer<T> points_[2];
+  support::DeviceBuffer<std::uint64_t> weights_[2];
+  support::DeviceBuffer<std::uint32_t> ids_[2];
+  support::DeviceBuffer<LevelCell<T, Dim>> device_cells_;
+  support::DeviceBuffer<std::uint32_t> bin_counts_, candidates_, unfinished_, tile_table_;
+  support::DeviceBuffer<std::uint64_t> bin_weights_;
+  support::DeviceBuffer<unsigned char> temporary_;
+  support::PinnedBuffer<std::uint32_t> host_unfinished_;
+  support::DeviceBuffer<SmallCell<T, Dim>> device_small_;
+  support::DeviceBuffer<SmallCut<T>> small_cuts_;
+  support::PinnedBuffer<SmallCut<T>> host_small_cuts_;
+};
 
 }  // namespace amrbench::partitioners::gpu

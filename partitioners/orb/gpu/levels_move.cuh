@@ -1,8 +1,8 @@
 #pragma once
-// Kernels of gpu/levels.cu that part the points of all cells at their cuts, in the order they have: count the
+// Kernels of gpu/levels.cuh that part the points of all cells at their cuts, in the order they have: count the
 // left points of each tile, add up (prefix sum), move. Points whose cell has become a leaf are written to the results
 // instead.
-#include "partitioners/orb/gpu/levels.cuh"
+#include "partitioners/orb/gpu/level_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
 

@@ -332,7 +332,7 @@ template <class T, int Dim, class Code>
 void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
   move_kernel<T, Dim, Code>
       <<<tiles, kThreads, move_shared<T, Dim>(arguments.ids_in != nullptr), stream>>>(arguments, codes);
-  support::cuda_check_launch("move_kernel");
+  cuda_check_launch("move_kernel");
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -1,5 +1,5 @@
 // First the first round (gpu/first_round/first_round.hpp), where there are points enough, then whatever that leaves by
-// gpu/levels.hpp. The document's methods have no first round.
+// gpu/levels.cuh. The document's methods have no first round.
 #include <thrust/iterator/constant_iterator.h>
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/first_round.hpp"
-#include "partitioners/orb/gpu/levels.hpp"
+#include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
 #include "partitioners/orb/gpu/weight_units.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Kernel of gpu/levels.cu that finishes small cells: one thread block cuts a cell down to its leaves in shared memory.
+// Kernel of gpu/levels.cuh that finishes small cells: one thread block cuts a cell down to its leaves in shared memory.
 //
 // In:  cells of at most so many points and leaves, each a stretch of consecutive points, ascending by number.
 // Out: the cuts below each of them; numbers, labels and points in order of leaves.
@@ -9,7 +9,7 @@
 // number; it is the permutation in the end.
 #include <cub/block/block_radix_sort.cuh>
 
-#include "partitioners/orb/gpu/levels.cuh"
+#include "partitioners/orb/gpu/level_kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
 

@@ -9,6 +9,11 @@
 
 namespace amrbench::partitioners::gpu {
 
+using support::copy_to_device;
+using support::copy_to_host;
+using support::cuda_check;
+using support::cuda_check_launch;
+
 /// Blocks of so many threads that n items take, one a thread.
 inline unsigned blocks_of(std::uint64_t n, unsigned threads) {
   return static_cast<unsigned>((n + threads - 1) / threads);
@@ -22,7 +27,7 @@ inline unsigned multiprocessors() {
 template <class V>
 void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaStream& stream) {
   buffer.resize_discard(n);
-  support::cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
+  cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
 }
 
 /// Can a thread block of the current device have so much dynamic shared memory?
@@ -33,18 +38,18 @@ inline bool has_shared(std::size_t bytes) {
 /// Lets a kernel have so much dynamic shared memory; to be called where it is launched.
 template <class... Arguments>
 void allow_shared(void (*kernel)(Arguments...), std::size_t bytes) {
-  support::cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-                      "cudaFuncSetAttribute");
+  cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(bytes)),
+             "cudaFuncSetAttribute");
 }
 
 /// Runs one of CUB's algorithms for a whole device. call(room, bytes): with room null it says how many it needs.
 template <class Call>
 void with_room(support::DeviceBuffer<unsigned char>& temporary, const char* name, Call&& call) {
   std::size_t bytes = 0;
-  support::cuda_check(call(nullptr, bytes), name);
+  cuda_check(call(nullptr, bytes), name);
   temporary.resize_discard(bytes);
-  support::cuda_check(call(temporary.data(), bytes), name);
+  cuda_check(call(temporary.data(), bytes), name);
 }
 
 /// sums[i]: the sum of values[0 .. i - 1]; may be the values. `temporary` grows as needed.

@@ -13,9 +13,6 @@ namespace amrbench::partitioners::gpu {
 
 namespace {
 
-using support::copy_to_host;
-using support::cuda_check_launch;
-
 constexpr unsigned kThreadsOfPass = 256;
 
 unsigned grid_of(std::uint64_t n) {
@@ -105,7 +102,7 @@ int WeightUnits::checked_exponent(const double* weights) {
 void WeightUnits::convert(const double* weights, std::optional<int> exponent) {
   const cudaStream_t stream = stream_.get();
   host_[0] = {0, n_, 0};
-  support::copy_to_device(findings_.data(), host_.data(), 1, stream_);
+  copy_to_device(findings_.data(), host_.data(), 1, stream_);
   if (!exponent) exponent = checked_exponent(weights);
   weight_units_kernel<<<grid_of(n_), kThreadsOfPass, 0, stream>>>(weights, n_, *exponent, units_.data(), ends_.data(),
                                                                   &findings_.data()->total);

@@ -7,7 +7,7 @@
 #include <cub/block/block_reduce.cuh>
 #include <limits>
 
-#include "partitioners/orb/gpu/levels.cuh"
+#include "partitioners/orb/gpu/level_kernels.cuh"
 #include "partitioners/orb/gpus/local.hpp"
 
 namespace amrbench::partitioners::gpu {

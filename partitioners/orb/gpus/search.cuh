@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpus/kernels.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -187,10 +188,6 @@ __global__ void __launch_bounds__(kLocalThreads)
 }
 
 // ---- Members of GpuPoints -----------------------------------------------------------------------------------
-
-using support::copy_to_host;
-using support::cuda_check;
-using support::cuda_check_launch;
 
 /// A bracket that more of a rank's points meet, and more than a fourth of its cell's, is not listed.
 constexpr std::uint64_t kListed = 1 << 16;

@@ -53,8 +53,8 @@ void FirstRound<T, Dim>::make_slots(const OrbTree<T, Dim>& tree) {
   // A direct code is a slot's; moves that are not direct overwrite codes with first_ + slot, labels come before.
   slot_of_code_.resize_discard(slots.size());
   leaf_of_code_.resize_discard(leaves.size());
-  support::copy_to_device(slot_of_code_.data(), slots.data(), slots.size(), stream_);
-  support::copy_to_device(leaf_of_code_.data(), leaves.data(), leaves.size(), stream_);
+  copy_to_device(slot_of_code_.data(), slots.data(), slots.size(), stream_);
+  copy_to_device(leaf_of_code_.data(), leaves.data(), leaves.size(), stream_);
   buckets_.clear();
   std::uint32_t begin = 0, tiles = 0;
   for (const std::uint64_t count : counts) {
@@ -72,7 +72,7 @@ template <class T, int Dim>
 void FirstRound<T, Dim>::label(std::uint32_t* labels) {
   const unsigned grid = std::min(8 * multiprocessors(), blocks_of(n_ / 4 + 4, kLabelThreads));
   code_labels_kernel<<<grid, kLabelThreads, 0, stream_.get()>>>(codes_.data(), n_, leaf_of_code_.data(), labels);
-  support::cuda_check_launch("code_labels_kernel");
+  cuda_check_launch("code_labels_kernel");
 }
 
 template <class T, int Dim>
@@ -89,12 +89,12 @@ int FirstRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   if (twice) low_digits_.resize_discard((n_ + 15) / 16 * 16);
   code_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
       codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
-  support::cuda_check_launch("code_tile_counts_kernel");
+  cuda_check_launch("code_tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), places, temporary_, stream_);
   const Cell root{0, static_cast<std::uint32_t>(n_), 0, tiles};
   device_cells_.resize_discard(buckets_.size() + 1);
-  support::copy_to_device(device_cells_.data(), &root, 1, stream_);
-  support::copy_to_device(device_cells_.data() + 1, buckets_.data(), buckets_.size(), stream_);
+  copy_to_device(device_cells_.data(), &root, 1, stream_);
+  copy_to_device(device_cells_.data() + 1, buckets_.data(), buckets_.size(), stream_);
   launch_move<T, Dim, std::uint16_t>(
       tiles, stream,
       {points, moved[0].data(), nullptr, ids != nullptr ? ids[0].data() : nullptr, device_cells_.data(), 1,
@@ -117,7 +117,7 @@ void FirstRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::ui
   const std::uint32_t tiles = buckets_.back().first_tile + buckets_.back().tiles;
   tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
                                                                          n_cells, tile_table_.data());
-  support::cuda_check_launch("tile_counts_kernel");
+  cuda_check_launch("tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), std::size_t{tiles} * kSlots, temporary_, stream_);
   launch_move<T, Dim, std::uint8_t>(
       tiles, stream_.get(),

@@ -5,17 +5,12 @@
 
 #include "partitioners/orb/gpu/first_round/again.cuh"
 #include "partitioners/orb/gpu/first_round/end.cuh"
-#include "partitioners/orb/gpu/first_round/sample.cuh"
+#include "partitioners/orb/gpu/first_round/sample_kernels.cuh"
 #include "partitioners/orb/gpu/first_round/settle.cuh"
 
 namespace amrbench::partitioners::gpu {
 
 namespace {
-
-using support::copy_to_device;
-using support::copy_to_host;
-using support::cuda_check;
-using support::cuda_check_launch;
 
 /// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
 /// holes.

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
-#include "partitioners/orb/gpu/first_round/sample.hpp"
+#include "partitioners/orb/gpu/first_round/sample.cuh"
 #include "partitioners/orb/gpu/first_round/walk.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"

@@ -9,8 +9,6 @@ namespace amrbench::partitioners::gpu {
 
 namespace {
 
-using support::cuda_check_launch;
-
 constexpr int kSpreadThreads = 1024;
 /// Points that a block takes at a time.
 constexpr std::uint64_t kSpreadTile = std::uint64_t{kSpreadThreads} * 4;

@@ -1,0 +1,306 @@
+#pragma once
+// Kernels of gpu/levels.cuh: a level of cells cut exactly, all cells at once. Points of a cell lie
+// together, in ascending order of ids; a tile is a stretch of one cell's points that one thread block works on.
+//
+// A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
+// points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
+// points in equal ranges of keys; a key is a coordinate's bits as an integer that keeps order. The range in which the
+// sum reaches its target is the next window. Stage 0 goes by keys on the cell's axis; where very many of those are
+// equal, the next stages go by the keys on the other axes and the last one by position. When few points are left they
+// are collected and ordered. Sums are integers, so their order does not matter.
+#include <cstdint>
+
+#include "partitioners/orb/gpu/candidates.cuh"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr unsigned kLevelThreads = 512;
+constexpr unsigned kLevelItems = 16;
+constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
+constexpr unsigned kLevelBins = 2048;
+/// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
+constexpr unsigned kLevelFew = 4096;
+constexpr unsigned kLevelAtOnce = 1024;
+
+enum class SearchState : std::uint32_t { narrowing, few, done };
+
+/// A cell that a level cuts.
+template <class T, int Dim>
+struct LevelCell {
+  using Key = OrderKey<T>;
+  // What the host says.
+  std::uint32_t begin, first_tile, tiles;
+  std::uint32_t candidates_begin;  ///< where its few points are collected
+  std::uint64_t out;               ///< where its first point stands in the permutation
+  std::int64_t leaf[2];            ///< of the children; -1: no leaf
+  std::int32_t axis;
+  WeightGoal goal;
+  OrbBox<T, Dim> box;
+  // The search, set by start_search().
+  SearchState state;
+  WeightSearch search;
+  std::int32_t stage;  ///< 0: axis; 1 .. Dim - 1: the other axes; Dim: position
+  Key fixed[Dim];      ///< the window's keys of the stages before
+  Key low, high;       ///< and of this one, both inclusive
+  std::uint32_t before, window, candidates;
+  std::uint64_t weight_before;
+  // The cut.
+  std::uint32_t left;
+  std::uint64_t weight_left;
+  Parting<T, Dim> parting;  ///< id: position
+  Key last_left, first_right;
+};
+
+/// The widest window of a stage.
+template <class T, int Dim>
+__device__ inline void start_stage(LevelCell<T, Dim>& cell, int stage) {
+  cell.stage = stage;
+  if (stage == Dim) {
+    cell.low = 0;
+    cell.high = cell.goal.count - 1;
+    return;
+  }
+  const int axis = axis_of_stage<T, Dim>(cell.axis, stage);
+  cell.low = ordered_bits(cell.box.lower[axis]);
+  cell.high = ordered_bits(cell.box.upper[axis]);
+}
+
+template <class T, int Dim>
+__device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch& search) {
+  cell.search = search;
+  cell.before = 0;
+  cell.weight_before = 0;
+  cell.window = cell.goal.count;
+  cell.candidates = 0;
+  cell.state = cell.window <= kLevelAtOnce ? SearchState::few : SearchState::narrowing;
+  start_stage(cell, 0);
+}
+
+/// A cell's window, in registers.
+template <class T, int Dim>
+struct LevelWindow {
+  using Key = OrderKey<T>;
+  Key low, high, fixed[Dim];
+  int axis, stage;
+
+  __device__ explicit LevelWindow(const LevelCell<T, Dim>& cell)
+      : low(cell.low), high(cell.high), axis(cell.axis), stage(cell.stage) {
+    for (int s = 0; s < Dim; ++s) fixed[s] = cell.fixed[s];
+  }
+  /// Is the point at `position` of the cell inside, and with what key of the stage?
+  __device__ bool holds(const T* __restrict__ point, std::uint32_t position, Key& key) const {
+    for (int s = 0; s < Dim && s < stage; ++s)
+      if (ordered_bits(point[axis_of_stage<T, Dim>(axis, s)]) != fixed[s]) return false;
+    key = stage == Dim ? Key{position} : ordered_bits(point[axis_of_stage<T, Dim>(axis, stage)]);
+    return key >= low && key <= high;
+  }
+};
+
+/// Keys of a range go to bins by their upper bits.
+template <class Key>
+__device__ inline unsigned bin_shift(Key low, Key high) {
+  const std::uint64_t width = high - low;
+  const int bits = bit_width(width);
+  constexpr int kBinBits = 11;
+  static_assert(kLevelBins == 1U << static_cast<unsigned>(kBinBits));
+  return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
+}
+
+/// Points to cut, cell by cell.
+template <class T>
+struct LevelPoints {
+  const T* points;
+  const std::uint64_t* weights;  ///< by number; null: the target of a cut is a count
+  const std::uint32_t* numbers;  ///< of the points, ascending within a cell; null: those of their places
+};
+
+/// Where points go that reached a leaf; each may be null.
+template <class T>
+struct LevelResults {
+  T* points;
+  std::uint32_t* permutation;
+  std::uint32_t* labels;
+
+  __device__ void write(std::uint64_t place, std::uint32_t id, std::uint32_t leaf, const T* __restrict__ point,
+                        int dim) const {
+    if (points != nullptr)
+      for (int d = 0; d < dim; ++d) points[place * dim + d] = point[d];
+    if (permutation != nullptr) permutation[place] = id;
+    if (labels != nullptr) labels[id] = leaf;
+  }
+};
+
+/// Points, weights and numbers of the cells that are to be cut, one after another.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kLevelThreads)
+    level_gather_kernel(const LevelPoints<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+                        T* __restrict__ points_out, std::uint64_t* __restrict__ weights_out,
+                        std::uint32_t* __restrict__ ids_out) {
+  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
+  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
+  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
+  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
+    const std::uint64_t from = cell.out + offset + i;
+    const std::uint64_t to = std::uint64_t{cell.begin} + offset + i;
+    const std::uint32_t id = a.numbers != nullptr ? a.numbers[from] : static_cast<std::uint32_t>(from);
+    for (int d = 0; d < Dim; ++d) points_out[to * Dim + d] = a.points[from * Dim + d];
+    if (a.weights != nullptr) weights_out[to] = a.weights[id];
+    ids_out[to] = id;
+  }
+}
+
+template <class T, int Dim>
+__global__ void level_start_kernel(LevelCell<T, Dim>* cells, std::uint32_t n) {
+  const std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= n) return;
+  start_search(cells[c], first_search(cells[c].goal));
+  cells[c].last_left = 0;
+  cells[c].first_right = ~OrderKey<T>{0};
+}
+
+/// One block a tile of the batch's cells: points and weights (null: none) of the bins of their windows.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kLevelThreads)
+    level_histogram_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
+                           const LevelCell<T, Dim>* cells, std::uint32_t n_cells, std::uint32_t* bin_counts,
+                           std::uint64_t* bin_weights) {
+  __shared__ std::uint32_t counts[kLevelBins], low[kLevelBins], high[kLevelBins];
+  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
+  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
+  const LevelCell<T, Dim>& cell = cells[c];
+  if (cell.state != SearchState::narrowing) return;
+  for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
+  __syncthreads();
+  const LevelWindow<T, Dim> window(cell);
+  const unsigned shift = bin_shift(window.low, window.high);
+  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
+  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
+    OrderKey<T> key;
+    if (!window.holds(points + (begin + i) * Dim, offset + i, key)) continue;
+    const auto bin = static_cast<std::uint32_t>((key - window.low) >> shift);
+    atomicAdd(&counts[bin], 1U);
+    if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
+  }
+  __syncthreads();
+  for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) {
+    if (counts[b] == 0) continue;
+    atomicAdd(&bin_counts[std::uint64_t{c} * kLevelBins + b], counts[b]);
+    if (weights != nullptr)
+      add_weight(&bin_weights[std::uint64_t{c} * kLevelBins + b], (std::uint64_t{high[b]} << 32U) | low[b]);
+  }
+}
+
+/// Narrows the window to bin `bin`; called by one thread.
+template <class T, int Dim>
+__device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::uint32_t points) {
+  using Key = OrderKey<T>;
+  const unsigned shift = bin_shift(cell.low, cell.high);
+  const Key low = cell.low + (Key{bin} << shift);
+  const Key span = (Key{1} << shift) - 1;
+  if (cell.high - low > span) cell.high = low + span;
+  cell.low = low;
+  cell.window = points;
+  if (points <= kLevelFew) {
+    cell.state = SearchState::few;
+    cell.candidates = 0;
+  } else if (cell.low == cell.high && cell.stage < Dim) {
+    cell.fixed[cell.stage] = cell.low;
+    start_stage(cell, cell.stage + 1);
+  }
+}
+
+/// One block a cell of the batch: finds the bin in which its search ends. Leaves the bins zero. bin_weights: null
+/// without weights.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCutThreads)
+    level_find_bin_kernel(LevelCell<T, Dim>* cells, std::uint32_t* bin_counts, std::uint64_t* bin_weights) {
+  __shared__ CutBins found;
+  LevelCell<T, Dim>& cell = cells[blockIdx.x];
+  if (cell.state != SearchState::narrowing) return;
+  std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
+  std::uint64_t* const bin_sums =
+      bin_weights != nullptr ? bin_weights + std::uint64_t{blockIdx.x} * kLevelBins : nullptr;
+  find_cut_bins({bins, bin_sums}, kLevelBins, cell.search, {cell.before, cell.weight_before}, 0, &found);
+  if (threadIdx.x == 0 && found.inside > 0) {
+    cell.before = found.before.count;
+    cell.weight_before = found.before.weight;
+    narrow(cell, found.first, found.inside);
+  }
+  for (unsigned b = threadIdx.x; b < kLevelBins; b += kCutThreads) {
+    bins[b] = 0;
+    if (bin_sums != nullptr) bin_sums[b] = 0;
+  }
+}
+
+/// One block a tile: positions of the points in windows of few.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kLevelThreads)
+    level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+                         std::uint32_t* __restrict__ candidates) {
+  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
+  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, tile)];
+  if (cell.state != SearchState::few) return;
+  const LevelWindow<T, Dim> window(cell);
+  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
+  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
+  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const std::uint32_t to = cell.candidates_begin;
+  const unsigned lane = threadIdx.x % 32;
+  for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp
+    const std::uint32_t i = first + lane;
+    OrderKey<T> key;
+    const bool inside = i < n && window.holds(points + (begin + i) * Dim, offset + i, key);
+    const unsigned with = __ballot_sync(kFull, inside);
+    if (with == 0) continue;
+    std::uint32_t place = lane == 0 ? atomicAdd(&cell.candidates, static_cast<unsigned>(__popc(with))) : 0;
+    place = __shfl_sync(kFull, place, 0) + static_cast<unsigned>(__popc(with & ((1U << lane) - 1U)));
+    if (inside && place < kLevelFew) candidates[to + place] = offset + i;
+  }
+}
+
+/// The points of a cell's window.
+template <class T, int Dim>
+struct LevelCandidates {
+  const T* points;  ///< the cell's
+  const std::uint64_t* weights;
+  const std::uint32_t* positions;
+
+  __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
+    OrbPoint<T, Dim> p;
+    p.id = positions[i];
+    for (int a = 0; a < Dim; ++a) p.x[a] = points[std::uint64_t{p.id} * Dim + a];
+    return p;
+  }
+  __device__ std::uint64_t weight(std::uint32_t i) const { return weights != nullptr ? weights[positions[i]] : 0; }
+};
+
+/// One block a cell of the batch whose window has few points: finds the cut among them. unfinished: cells that are not
+/// done.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kCutThreads)
+    level_select_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
+                        LevelCell<T, Dim>* cells, const std::uint32_t* __restrict__ candidates,
+                        std::uint32_t* unfinished) {
+  __shared__ FewCandidates<T, Dim> few;
+  __shared__ FoundCut<T, Dim> cut;
+  LevelCell<T, Dim>& cell = cells[blockIdx.x];
+  if (cell.state == SearchState::few) {
+    const LevelCandidates<T, Dim> all{points + std::uint64_t{cell.begin} * Dim,
+                                      weights != nullptr ? weights + cell.begin : nullptr,
+                                      candidates + cell.candidates_begin};
+    find_parting(all, min(cell.candidates, kLevelFew), cell.axis, cell.goal, cell.search,
+                 {cell.before, cell.weight_before}, few, &cut);
+    if (threadIdx.x == 0 && cut.again) start_search(cell, cut.search);
+    if (threadIdx.x == 0 && cut.found) {
+      cell.left = cut.left.count;
+      cell.weight_left = cut.left.weight;
+      cell.parting = cut.parting;
+      cell.state = SearchState::done;
+    }
+  }
+  if (threadIdx.x == 0 && cell.state != SearchState::done) atomicAdd(unfinished, 1U);
+}
+
+}  // namespace amrbench::partitioners::gpu
