@@ -105,8 +105,8 @@ class EntryCutter {
                                             const Entries& entries) const {
     const Bins bins = make_bins(entries);
     auto search = first_search(goal);
-    for (;;) {
-      std::size_t end = 0;  // the bin in which the search ends
+    for (std::size_t reach = 1;;) {  // bins taken in around that in which the search ends: as many as needed
+      std::size_t end = 0;
       std::uint64_t k = before, weight = weight_before;
       for (; end < bins.size; ++end) {
         k += bins.count[end];
@@ -114,45 +114,37 @@ class EntryCutter {
         if (search.reached(k, weight)) break;
       }
       if (end == bins.size) return {};
-      bool again = false;
-      for (std::size_t reach = 1; !again; reach *= 2) {  // as far around it as needed
-        const std::size_t first = end - std::min(end, reach), last = std::min(end + reach + 1, bins.size);
-        const auto verdict = look(goal, search, before, weight_before, entries, bins, first, last);
-        if (verdict.cut) return verdict.cut;
-        if (verdict.again) search = *verdict.again;
-        again = verdict.again.has_value();
-        if (!again && first == 0 && last == bins.size) return {};
+      const std::size_t first = end - std::min(end, reach), last = std::min(end + reach + 1, bins.size);
+      for (std::size_t bin = first; bin <= end; ++bin) {
+        k -= bins.count[bin];
+        weight -= bins.weight[bin];
       }
+      const Entries window = sorted(entries, bins, first, last);
+      std::vector<std::uint64_t> weights;
+      weights.reserve(window.size());
+      for (const Entry<T>& entry : window) weights.push_back(weights_[source_.point(entry.position).id]);
+      const std::uint64_t size = window.size();
+      const auto verdict = decide_cut(goal, search, k, weight, size, weights.data());
+      if (verdict.kind == VerdictKind::again) {
+        search = verdict.search;
+        reach = 1;
+        continue;
+      }
+      if (verdict.kind == VerdictKind::cut && verdict.left > 0 && verdict.left < size)
+        return EntryCut<T, Dim>{source_.point(window[verdict.left].position), window[verdict.left - 1].key,
+                                k + verdict.left, verdict.weight_left};
+      if (first == 0 && last == bins.size) return {};
+      reach *= 2;
     }
   }
 
-  struct Look {
-    std::optional<EntryCut<T, Dim>> cut;
-    std::optional<LimitSearch<std::uint64_t>> again;
-  };
-
-  /// What the sorted entries of bins [first, last) tell.
-  [[nodiscard]] Look look(const OrbGoal& goal, const LimitSearch<std::uint64_t>& search, std::uint64_t before,
-                          std::uint64_t weight_before, const Entries& entries, const Bins& bins, std::size_t first,
-                          std::size_t last) const {
-    for (std::size_t bin = 0; bin < first; ++bin) {
-      before += bins.count[bin];
-      weight_before += bins.weight[bin];
-    }
+  /// The entries of bins [first, last).
+  [[nodiscard]] Entries sorted(const Entries& entries, const Bins& bins, std::size_t first, std::size_t last) const {
     Entries window;
     for (std::size_t k = 0; k < entries.size(); ++k)
       if (bins.of[k] >= first && bins.of[k] < last) window.push_back(entries[k]);
     std::sort(window.begin(), window.end(), order());
-    std::vector<std::uint64_t> weights;
-    weights.reserve(window.size());
-    for (const Entry<T>& entry : window) weights.push_back(weights_[source_.point(entry.position).id]);
-    const std::uint64_t size = window.size();
-    const auto verdict = decide_cut(goal, search, before, weight_before, size, weights.data());
-    if (verdict.kind == VerdictKind::again) return {{}, verdict.search};
-    if (verdict.kind != VerdictKind::cut || verdict.left == 0 || verdict.left >= size) return {};
-    return {EntryCut<T, Dim>{source_.point(window[verdict.left].position), window[verdict.left - 1].key,
-                             before + verdict.left, verdict.weight_left},
-            {}};
+    return window;
   }
 
   const Source& source_;
