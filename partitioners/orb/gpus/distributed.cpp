@@ -46,7 +46,7 @@ struct OrbGpus<T, Dim>::Impl {
   };
 
   Impl(const support::Communicator& all_ranks, OrbGpusOptions wanted)
-      : comm(all_ranks.dup()), options(std::move(wanted)), local(stream, watch, local_times) {
+      : comm(all_ranks.dup()), options(std::move(wanted)), local(stream, watch, times) {
     orb_options.leaves = options.leaves;
     orb_options.side_tolerance = options.side_tolerance;
     if (comm.size() == 1) return;
@@ -65,7 +65,6 @@ struct OrbGpus<T, Dim>::Impl {
       throw std::logic_error("OrbGpus::run: weights must be given where the options say so, and only there");
     tell("check");
     times = {};
-    local_times = {};
     pieces.clear();
     const auto start = std::chrono::steady_clock::now();
     const auto fetch = [](void* to, const void* from, std::size_t bytes) {
@@ -191,10 +190,6 @@ struct OrbGpus<T, Dim>::Impl {
     tell("end");
     watch.close();
     times.total_s = watch.total();
-    times.sample_s = local_times.sample_s;
-    times.walk_s = local_times.walk_s;
-    times.resolve_s = local_times.resolve_s;
-    times.pack_s += local_times.pack_s;
     times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);
     times.received = plan.received;
     times.rounds = rounds.rounds();
@@ -336,11 +331,10 @@ struct OrbGpus<T, Dim>::Impl {
   std::vector<support::CudaEvent> packed;  ///< a part each
   support::CudaEvent arrived;
   gpu::Stopwatch watch{stream};
-  gpu::LocalTimes local_times;
+  OrbGpusTimes times;
   gpu::GpuPoints<T, Dim> local;
 
   OrbTree<T, Dim> tree;
-  OrbGpusTimes times;
   std::vector<OrbGpusPiece<T>> pieces;
   const std::uint32_t* labels = nullptr;
   std::uint64_t first = 0, here = 0;

@@ -10,7 +10,7 @@
 namespace amrbench::partitioners::gpu {
 
 template <class T, int Dim>
-GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times)
+GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream, Stopwatch& watch, OrbGpusTimes& times)
     : stream_(stream), watch_(watch), times_(times), multiprocessors_(multiprocessors()) {}
 
 /// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most.
@@ -22,19 +22,16 @@ unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const 
 
 template <class T, int Dim>
 Findings<T, Dim> GpuPoints<T, Dim>::examine(const T* points, const double* weights, std::uint64_t n) {
-  using Found = Findings<T, Dim>;
-  Found all = no_findings<T, Dim>(n);
+  const Findings<T, Dim> all = no_findings<T, Dim>(n);
   if (n == 0) return all;
   const unsigned blocks = grid(n, 1);
-  examined_.resize_discard(blocks * sizeof(Found));
-  host_examined_.resize_discard(blocks * sizeof(Found));
-  examine_kernel<T, Dim>
-      <<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, reinterpret_cast<Found*>(examined_.data()));
+  examined_.resize_discard(blocks);
+  host_examined_.resize_discard(blocks);
+  examine_kernel<T, Dim><<<blocks, kLocalThreads, 0, stream_.get()>>>(points, weights, n, examined_.data());
   cuda_check_launch("examine_kernel");
-  copy_to_host(host_examined_.data(), examined_.data(), blocks * sizeof(Found), stream_);
+  copy_to_host(host_examined_.data(), examined_.data(), blocks, stream_);
   stream_.synchronize();
-  const auto* const found = reinterpret_cast<const Found*>(host_examined_.data());
-  return std::accumulate(found, found + blocks, all, JoinFindings{});
+  return std::accumulate(host_examined_.data(), host_examined_.data() + blocks, all, JoinFindings{});
 }
 
 template <class T, int Dim>

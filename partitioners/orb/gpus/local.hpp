@@ -19,14 +19,10 @@
 
 #include "partitioners/orb/distributed_types.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
+#include "partitioners/orb/gpus/distributed.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
-
-/// Seconds of a stream, by what it waited for or did.
-struct LocalTimes {
-  double sample_s = 0, walk_s = 0, resolve_s = 0, pack_s = 0;
-};
 
 /// Points in device memory with their numbers and weights; each may be null.
 template <class T, int Dim>
@@ -118,7 +114,8 @@ class GpuPoints {
   using Cell = detail::RoundCell<T, Dim>;
   using Search = detail::CutSearch<T, Dim>;
 
-  GpuPoints(const support::CudaStream& stream, Stopwatch& watch, LocalTimes& times);
+  /// times: sample, walk, resolve and pack are counted up here.
+  GpuPoints(const support::CudaStream& stream, Stopwatch& watch, OrbGpusTimes& times);
 
   /// Of n points on the device; weights: null where there are none. Waits.
   [[nodiscard]] Findings<T, Dim> examine(const T* points, const double* weights, std::uint64_t n);
@@ -188,7 +185,7 @@ class GpuPoints {
 
   const support::CudaStream& stream_;
   Stopwatch& watch_;
-  LocalTimes& times_;
+  OrbGpusTimes& times_;
   unsigned multiprocessors_ = 1;
 
   const T* input_ = nullptr;
@@ -209,11 +206,12 @@ class GpuPoints {
   support::DeviceBuffer<std::uint32_t> counters_, counts_, table_;
   support::DeviceBuffer<std::uint64_t> weight_sums_, gathered_weights_;
   support::DeviceBuffer<Point> gathered_;
-  support::DeviceBuffer<unsigned char> temporary_, examined_;
+  support::DeviceBuffer<unsigned char> temporary_;
+  support::DeviceBuffer<Findings<T, Dim>> examined_;
   support::PinnedBuffer<std::uint32_t> host_counts_;
   support::PinnedBuffer<std::uint64_t> host_weight_sums_, host_weights_;
   support::PinnedBuffer<Point> host_points_;
-  support::PinnedBuffer<unsigned char> host_examined_;
+  support::PinnedBuffer<Findings<T, Dim>> host_examined_;
 };
 
 // In the stream's order, of n values each, all in device memory.
