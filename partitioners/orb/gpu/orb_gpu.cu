@@ -29,13 +29,74 @@ void check(std::uint64_t n, const OrbGpuOptions& options) {
 /// What one object keeps between runs.
 template <class T, int Dim>
 struct OrbGpu<T, Dim>::Impl {
-  Impl(std::uint64_t count, const OrbGpuOptions& wanted);
-  /// The tree is uncut; with weights its weight is set here. exponent: the weights', where it is not their own.
-  void run(const T* points, const double* weights, std::optional<int> exponent);
+  Impl(std::uint64_t count, const OrbGpuOptions& wanted) : n(count), options(wanted) {
+    if (options.weighted) units = std::make_unique<gpu::WeightUnits>(n, stream);
+    if (gpu::first_round_suits(n, options)) first = std::make_unique<gpu::FirstRound<T, Dim>>(n, options, stream);
+    const bool moves = options.points || options.permutation || (first && options.leaves > gpu::kFirstInner);
+    if (moves) points[0].resize_discard(n * Dim);
+    if (moves && first) points[1].resize_discard(n * Dim);
+    if (options.permutation)
+      for (int k = 0; k < (first ? 2 : 1); ++k) ids[k].resize_discard(n);
+    if (options.labels) labels.resize_discard(n);
+  }
 
-  void run_uncut(const T* input);
+  /// The tree is uncut; with weights its weight is set here. exponent: the weights', where it is not their own.
+  void run(const T* input, const double* weights, std::optional<int> exponent) {
+    result = 0;
+    numbered = options.permutation;
+    watch.reset();
+    watch.mark(nullptr);
+    if (units) {
+      units->convert(weights, exponent);
+      tree.cells[1].weight = units->total();
+      tree.weight_unit = units->unit();
+      watch.mark(&times.weights_s);
+    }
+    std::vector<std::size_t> active;
+    if (tree.leaves > 1)
+      active.push_back(1);
+    else
+      run_uncut(input);
+    times.first_round = first && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_first_round(input, active);
+    times.rounds = times.first_round ? 1 : 0;
+    const gpu::LevelPoints<T> from{times.first_round ? points[result].data() : input, unit_weights().units,
+                                   times.first_round && numbered ? ids[result].data() : nullptr};
+    levels.run(from,
+               {options.points ? points[result].data() : nullptr, options.permutation ? ids[result].data() : nullptr,
+                options.labels ? labels.data() : nullptr},
+               active, options.side_tolerance, tree, watch, times);
+    watch.mark(&times.move_s);
+    stream.synchronize();
+    watch.close();
+    times.total_s = watch.total();
+  }
+
+  /// The whole run where there is one leaf.
+  void run_uncut(const T* input) {
+    if (options.points)
+      support::cuda_check(
+          cudaMemcpyAsync(points[0].data(), input, n * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()),
+          "cudaMemcpyAsync");
+    support::DeviceBuffer<unsigned char> temporary;
+    if (options.permutation)  // 0, 1, 2 ..
+      gpu::sums_before(thrust::make_constant_iterator(1U), ids[0].data(), n, temporary, stream);
+    if (options.labels) gpu::clear(labels, n, stream);
+  }
+
+  /// The first round; false: it cut nothing. active: cells to cut further, whose points then lie in the buffer
+  /// `result`.
+  bool run_first_round(const T* input, std::vector<std::size_t>& active) {
+    if (!first->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
+    active = first->left();
+    if (options.labels) first->label(labels.data());
+    watch.mark(&times.labels_s);
+    numbered = options.permutation || ((options.labels || options.weighted) && !active.empty());
+    if (options.points || numbered || !active.empty()) result = first->move(input, points, numbered ? ids : nullptr);
+    watch.mark(&times.move_s);
+    return true;
+  }
+
   [[nodiscard]] gpu::UnitWeights unit_weights() const { return units ? units->get() : gpu::UnitWeights{}; }
-  bool run_first_round(const T* input, std::vector<std::size_t>& active);
 
   std::uint64_t n;
   OrbGpuOptions options;
@@ -52,75 +113,6 @@ struct OrbGpu<T, Dim>::Impl {
   OrbTree<T, Dim> tree;
   OrbGpuTimes times;
 };
-
-template <class T, int Dim>
-OrbGpu<T, Dim>::Impl::Impl(std::uint64_t count, const OrbGpuOptions& wanted) : n(count), options(wanted) {
-  if (options.weighted) units = std::make_unique<gpu::WeightUnits>(n, stream);
-  if (gpu::first_round_suits(n, options)) first = std::make_unique<gpu::FirstRound<T, Dim>>(n, options, stream);
-  const bool moves = options.points || options.permutation || (first && options.leaves > gpu::kFirstInner);
-  if (moves) points[0].resize_discard(n * Dim);
-  if (moves && first) points[1].resize_discard(n * Dim);
-  if (options.permutation)
-    for (int k = 0; k < (first ? 2 : 1); ++k) ids[k].resize_discard(n);
-  if (options.labels) labels.resize_discard(n);
-}
-
-template <class T, int Dim>
-void OrbGpu<T, Dim>::Impl::run(const T* input, const double* weights, std::optional<int> exponent) {
-  result = 0;
-  numbered = options.permutation;
-  watch.reset();
-  watch.mark(nullptr);
-  if (units) {
-    units->convert(weights, exponent);
-    tree.cells[1].weight = units->total();
-    tree.weight_unit = units->unit();
-    watch.mark(&times.weights_s);
-  }
-  std::vector<std::size_t> active;
-  if (tree.leaves > 1)
-    active.push_back(1);
-  else
-    run_uncut(input);
-  times.first_round = first && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_first_round(input, active);
-  times.rounds = times.first_round ? 1 : 0;
-  const gpu::LevelPoints<T> from{times.first_round ? points[result].data() : input, unit_weights().units,
-                                 times.first_round && numbered ? ids[result].data() : nullptr};
-  levels.run(from,
-             {options.points ? points[result].data() : nullptr, options.permutation ? ids[result].data() : nullptr,
-              options.labels ? labels.data() : nullptr},
-             active, options.side_tolerance, tree, watch, times);
-  watch.mark(&times.move_s);
-  stream.synchronize();
-  watch.close();
-  times.total_s = watch.total();
-}
-
-/// The whole run where there is one leaf.
-template <class T, int Dim>
-void OrbGpu<T, Dim>::Impl::run_uncut(const T* input) {
-  if (options.points)
-    support::cuda_check(
-        cudaMemcpyAsync(points[0].data(), input, n * Dim * sizeof(T), cudaMemcpyDeviceToDevice, stream.get()),
-        "cudaMemcpyAsync");
-  support::DeviceBuffer<unsigned char> temporary;
-  if (options.permutation)  // 0, 1, 2 ..
-    gpu::sums_before(thrust::make_constant_iterator(1U), ids[0].data(), n, temporary, stream);
-  if (options.labels) gpu::clear(labels, n, stream);
-}
-
-/// The first round; false: it cut nothing. active: cells to cut further, whose points then lie in the buffer `result`.
-template <class T, int Dim>
-bool OrbGpu<T, Dim>::Impl::run_first_round(const T* input, std::vector<std::size_t>& active) {
-  if (!first->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
-  active = first->left();
-  if (options.labels) first->label(labels.data());
-  watch.mark(&times.labels_s);
-  numbered = options.permutation || ((options.labels || options.weighted) && !active.empty());
-  if (options.points || numbered || !active.empty()) result = first->move(input, points, numbered ? ids : nullptr);
-  watch.mark(&times.move_s);
-  return true;
-}
 
 template <class T, int Dim>
 OrbGpu<T, Dim>::OrbGpu(std::uint64_t n, const OrbGpuOptions& options) {
