@@ -167,17 +167,6 @@ __device__ inline void cut_box(const OrbBox<T, Dim>& box, int axis, T cut, std::
     part.lower[axis] = cut;
 }
 
-/// Boxes, leaves and axes of the two children of a node that is guessed to be cut at `plane`.
-template <class T, class AnyGuess>
-__device__ inline void guess_children(const AnyGuess& guess, AnyGuess* children, T plane, double side_tolerance) {
-  const std::uint32_t left = left_leaves(guess.leaves);
-  for (std::uint32_t side = 0; side < 2; ++side) {
-    children[side].leaves = side == 0 ? left : guess.leaves - left;
-    cut_box(guess.box, guess.axis, plane, side, children[side].box);
-    children[side].axis = cut_axis(children[side].box, side_tolerance);
-  }
-}
-
 /// Cuts the node: its two children are known from now on. left: what goes there.
 template <class T, int Dim>
 __device__ inline void cut_node(Node<T, Dim>& node, Node<T, Dim>* children, int axis, T cut,

@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads)
-    SharedSums<Weighted>{s.counts, s.words}.give(v, a.code_counts, a.code_weights);
+    SharedSums<Weighted>{s.counts, s.words}.give(v, a.sums);
 }
 
 }  // namespace amrbench::partitioners::gpu

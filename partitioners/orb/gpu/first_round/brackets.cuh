@@ -322,6 +322,14 @@ struct ListChunks {
   }
 };
 
+/// Which of n points stands for the i-th of m equal stretches: one at random. Fewer points are taken
+/// repeatedly.
+__device__ inline std::uint64_t sample_position(std::uint32_t i, std::uint64_t n, std::uint32_t m) {
+  const std::uint64_t begin = i * n / m;
+  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);
+  return begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+}
+
 /// Which groups of 128 points a warp walks, one a turn: regions of neighbouring groups, each walked by one warp.
 struct WalkRegions {
   std::uint32_t turns;   ///< in a region
@@ -344,6 +352,12 @@ struct WalkRegions {
   }
 };
 
+/// Sums by code, over all points.
+struct CodeSums {
+  std::uint32_t* counts;
+  std::uint64_t* weights;  ///< null without weights
+};
+
 /// What a walk works on.
 template <class T, int Dim>
 struct WalkWork {
@@ -352,9 +366,8 @@ struct WalkWork {
   int levels;
   const std::uint64_t* weights;  ///< null: none
   std::uint16_t* codes;          ///< room for a multiple of 4
-  std::uint32_t* code_counts;
-  std::uint64_t* code_weights;  ///< null without weights
-  std::uint32_t turns;          ///< in a region
+  CodeSums sums;
+  std::uint32_t turns;  ///< in a region
   BracketEntries<T, Dim> lists;
 };
 
@@ -369,10 +382,10 @@ struct SharedSums {
     if constexpr (Weighted) add_in_two_words(&words[v], &words[kFirstNodes + v], weight);
   }
   /// Adds the sums of codes v > 0 to those of all blocks.
-  __device__ void give(std::uint32_t v, std::uint32_t* code_counts, std::uint64_t* code_weights) const {
+  __device__ void give(std::uint32_t v, const CodeSums& all) const {
     if (counts[v] == 0) return;
-    atomicAdd(&code_counts[v], counts[v]);
-    if constexpr (Weighted) add_weight(&code_weights[v], (std::uint64_t{words[kFirstNodes + v]} << 32U) | words[v]);
+    atomicAdd(&all.counts[v], counts[v]);
+    if constexpr (Weighted) add_weight(&all.weights[v], (std::uint64_t{words[kFirstNodes + v]} << 32U) | words[v]);
   }
 };
 

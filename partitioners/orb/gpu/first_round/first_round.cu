@@ -242,7 +242,7 @@ void FirstRound<T, Dim>::restart(const T* points, const std::vector<std::size_t>
   stream_.synchronize();  // start is about to go
   restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
       start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
-      sample_.table(), code_counts_.data(), code_weights_.data());
+      sample_.table(), sums());
   cuda_check_launch("restart_sample_kernel");
   sample_.restart(points, codes_.data(), start_.data());
 }
@@ -257,9 +257,7 @@ void FirstRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bo
   cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
              "cudaMemsetAsync");
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-  const WalkWork<T, Dim> walk{
-      points,        n_,    levels_, weights_.units, codes_.data(), code_counts_.data(), code_weights_.data(),
-      region_turns_, lists_};
+  const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), region_turns_, lists_};
   if (again || options_.weighted) return walk_by_coordinates(walk, !again);
   PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
   density_came_.synchronize();  // long ago: the guesses are under way

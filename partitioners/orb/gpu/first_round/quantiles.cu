@@ -22,13 +22,11 @@ constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
 constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(std::uint16_t));
 
-/// The coordinates of a point at random out of each of equal stretches; fewer points are taken repeatedly.
+/// The coordinates of a point at random out of each of equal stretches.
 template <class T, int Dim>
 __global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, SampledCoordinate<T>* samples) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint64_t begin = i * n / kQuantileSample;
-  const auto length = static_cast<std::uint32_t>((i + 1) * n / kQuantileSample - begin);
-  const std::uint64_t at = begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
+  const std::uint64_t at = sample_position(i, n, kQuantileSample);
   for (std::uint32_t a = 0; a < Dim; ++a) samples[a * kQuantileSample + i] = {points[at * Dim + a], a};
 }
 

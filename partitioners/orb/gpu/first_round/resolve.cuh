@@ -28,12 +28,6 @@ constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
 
-/// Sums by code, over all points.
-struct CodeSums {
-  std::uint32_t* counts;
-  std::uint64_t* weights;  ///< null without weights
-};
-
 template <class T, int Dim>
 __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
   return {node.count, node.leaves, left_leaves(node.leaves), node.weight};

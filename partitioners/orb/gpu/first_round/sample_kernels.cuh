@@ -68,15 +68,15 @@ __global__ void start_sample_kernel(const OrbBox<T, Dim> box, std::uint32_t leav
 template <class T, int Dim>
 __global__ void restart_sample_kernel(const std::uint16_t* __restrict__ start, double side_tolerance, bool by_quantiles,
                                       CutGuess<T, Dim>* guesses, Node<T, Dim>* nodes, SampleSplit* splits,
-                                      float2* table, std::uint32_t* code_counts, std::uint64_t* code_weights) {
+                                      float2* table, const CodeSums sums) {
   const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
   if (v >= kFirstNodes) return;
   Node<T, Dim>& node = nodes[v];
   node.active = 0;
   const std::uint32_t cell = start[v];
   if (cell == 0) return;
-  code_counts[v] = 0;
-  if (code_weights != nullptr) code_weights[v] = 0;
+  sums.counts[v] = 0;
+  if (sums.weights != nullptr) sums.weights[v] = 0;
   node.resolved = 0;
   guesses[v].inner = 0;
   if (v < kFirstInner) table[v] = make_float2(INFINITY, INFINITY);
@@ -87,13 +87,6 @@ __global__ void restart_sample_kernel(const std::uint16_t* __restrict__ start, d
     node.known = 0;
     splits[v] = SampleSplit{};
   }
-}
-
-/// Which of n points stands for the i-th of m equal stretches: one at random.
-__device__ inline std::uint64_t sample_position(std::uint32_t i, std::uint64_t n, std::uint32_t m) {
-  const std::uint64_t begin = i * n / m;
-  const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);  // >= 1, for m <= n
-  return begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
 }
 
 /// Which of n points stands for the i-th of m equal parts of the total weight, which is not 0: one at random, each with
@@ -309,8 +302,14 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
   split.plane = middle;
   split.state |= SampleSplit::kCut;
   splits[v] = split;
-  guess_children(guess, &guesses[2 * v], plane, side_tolerance);
-  for (std::uint32_t side = 0; side < 2; ++side) cut_box(guess.range, axis, middle, side, guesses[2 * v + side].range);
+  const std::uint32_t left = left_leaves(guess.leaves);
+  for (std::uint32_t side = 0; side < 2; ++side) {
+    CutGuess<T, Dim>& child = guesses[2 * v + side];
+    child.leaves = side == 0 ? left : guess.leaves - left;
+    cut_box(guess.box, axis, plane, side, child.box);
+    cut_box(guess.range, axis, middle, side, child.range);
+    child.axis = cut_axis(child.box, side_tolerance);
+  }
   if (level + 1 == kFirstLevels) return;
   for (std::uint32_t child = 2 * v; child < 2 * v + 2; ++child)
     splits[child] = counted_split(guesses[child], level + 1);

@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
-    if (v > 0) SharedSums<false>{s.counts}.give(v, a.code_counts, nullptr);
+    if (v > 0) SharedSums<false>{s.counts}.give(v, a.sums);
 }
 
 }  // namespace amrbench::partitioners::gpu
