@@ -1,11 +1,6 @@
 #pragma once
 // Words and types of the multiway method on a GPU, and what its kernels share.
-//
-// The method. A round cuts up to 12 levels of the tree in one pass over the points (gpu/first_round/first_round.hpp).
-// It takes a sample, guesses from it where each cut lies, and puts an interval around each guess that is wide enough to
-// hold the true cut nearly always. One pass sends every point down this guessed tree. Most points lie outside all
-// intervals on their way: where they belong is certain. The few inside are listed, counted in histograms and, beside
-// the cut, ordered, which gives the exact cuts. An interval that missed its cut costs its cell further work
+// How it goes is told in gpu/first_round/first_round.hpp. A bracket that misses its cut costs its cell further work
 // (gpu/levels.cuh), never the result.
 //
 // Words:

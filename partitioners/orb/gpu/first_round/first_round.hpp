@@ -4,29 +4,21 @@
 //
 // In:  n points on the device, their weights where there are any, the root's box and leaves.
 // Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
-// How it is done, and in which files:
-// 1. sample (gpu/first_round/sample.*): guess all 4095 cuts level by level from histograms of a sample.
-//    The brackets of all of them fit into a multiprocessor's shared memory, which is why one pass suffices. Where the
-//    sample says that too many points will meet them, because many coordinates are equal or very close, the round
-//    starts again with fractions instead of coordinates (gpu/first_round/quantiles.hpp);
-// 2. walk (gpu/first_round/places.cuh, gpu/first_round/walk.cuh): every point goes down to a leaf or to a bracket and
-// gets a code of
-//    16 bits; those in brackets are listed with their coordinates. With weights by their coordinates at once
-//    (gpu/first_round/again.cuh), for sums of weights take the room of the walk's tables;
-// 3. resolve (gpu/first_round/resolve.cuh, gpu/first_round/candidates.cuh): the exact cuts, level by level, from the
-// lists; codes of the listed points
-//    (gpu/first_round/settle.cuh);
-// 4. again (gpu/first_round/again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more,
-// their
-//    points alone;
-// 5. end (gpu/first_round/end.cuh): labels follow from the codes without a move. Where points are wanted, two stable
-// moves by
-//    6 bits of the code each.
-// Words are in gpu/kernels.cuh and gpu/first_round/brackets.cuh.
-//
-// Bytes a point of 12, for 12 levels: walk 12 + 2; resolution of those that meet a bracket, some 70 each; labels 2 + 4.
-// Moves: count 2, move 14 + 13, count 1, move 13 + 12. At 2^30 points and a copy bandwidth of 4.3 TB/s that is 3.5 ms +
-// 2.2 ms (an eighth of the points in brackets), labels 1.5 ms, moves 14 ms.
+// How it is done, and in which files of this folder:
+// 1. sample (sample.cuh): guess all 4095 cuts level by level from histograms of a sample. The brackets of all of them
+//    fit into a multiprocessor's shared memory, which is why one pass suffices. Where the sample says that too many
+//    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
+//    instead of coordinates (quantiles.hpp);
+// 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
+//    brackets are listed with their coordinates. With weights by their coordinates at once (again.cuh), for sums of
+//    weights take the room of the walk's tables;
+// 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists; codes of the listed
+//    points (settle.cuh);
+// 4. again (again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
+//    alone;
+// 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
+//    the code each.
+// Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb.md.
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
