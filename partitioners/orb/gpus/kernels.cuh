@@ -69,15 +69,25 @@ __device__ inline std::uint32_t walk_from(std::uint32_t v, const T* x, const T* 
   return v - bottom;
 }
 
-/// Four points from a multiple of 4 on, 16 bytes at a time.
+/// Four points from `first` on, a multiple of 4, as far as they are among begin .. end - 1; others stay as they are in
+/// x. together: all are, and at a multiple of 16 bytes.
 template <class T, int Dim>
-__device__ inline void load_quad(const T* points, std::uint64_t first, T (&x)[4 * Dim]) {
-  constexpr int kWords = static_cast<int>(4 * Dim * sizeof(T) / sizeof(uint4));
-  const auto* const from = reinterpret_cast<const uint4*>(points + first * Dim);
-  uint4 words[kWords];
+__device__ inline void load_quad(const T* points, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
+                                 bool together, T (&x)[4 * Dim]) {
+  if (together) {
+    constexpr int kWords = static_cast<int>(4 * Dim * sizeof(T) / sizeof(uint4));
+    const auto* const from = reinterpret_cast<const uint4*>(points + first * Dim);
+    uint4 words[kWords];
 #pragma unroll
-  for (int k = 0; k < kWords; ++k) words[k] = __ldcs(from + k);
-  memcpy(&x, &words, sizeof(words));
+    for (int k = 0; k < kWords; ++k) words[k] = __ldcs(from + k);
+    memcpy(&x, &words, sizeof(words));
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+    if (first + j >= begin && first + j < end)
+#pragma unroll
+      for (int a = 0; a < Dim; ++a) x[j * Dim + a] = points[(first + j) * Dim + a];
 }
 
 template <class T, int Dim>
@@ -274,25 +284,9 @@ __global__ void __launch_bounds__(kLocalThreads)
     const std::uint64_t first = 4 * (block + threadIdx.x);
     const bool whole = first >= begin && first + 4 <= end;
     T x[4 * Dim] = {};
-    if (Aligned && whole) {
-      load_quad<T, Dim>(points, first, x);
-    } else {
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (first + j >= begin && first + j < end)
-#pragma unroll
-          for (int a = 0; a < Dim; ++a) x[j * Dim + a] = points[(first + j) * Dim + a];
-    }
+    load_quad<T, Dim>(points, first, begin, end, Aligned && whole, x);
     double w[4] = {};
-    if constexpr (Weighted) {
-      if (Aligned && whole) {
-        load_quad<double, 1>(weights.weights, first, w);
-      } else {
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-          if (first + j >= begin && first + j < end) w[j] = weights.weights[first + j];
-      }
-    }
+    if constexpr (Weighted) load_quad<double, 1>(weights.weights, first, begin, end, Aligned && whole, w);
     std::uint32_t code[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
