@@ -157,7 +157,6 @@ class Bench {
     all.transport = arguments_.transport;
     all.own_gpu = choice_.own;
     all.samples = arguments_.samples;
-    all.phase = [this](std::string_view phase) { trace(phase); };
     return all;
   }
 
@@ -170,11 +169,6 @@ class Bench {
       MPI_Abort(MPI_COMM_WORLD, 1);
       throw;
     }
-  }
-  /// AMRBENCH_TEST_TRACE=1: where each rank stands.
-  void trace(std::string_view phase) const {
-    if (std::getenv("AMRBENCH_TEST_TRACE") == nullptr) return;
-    std::fprintf(stderr, "rank %d: %.*s\n", comm_.rank(), static_cast<int>(phase.size()), phase.data());
   }
 
   /// An even share of n points on each GPU, and their weights.

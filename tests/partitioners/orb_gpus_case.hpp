@@ -1,7 +1,6 @@
 #pragma once
 // What tests of bisection over GPUs share: ranks that may share a GPU, and the comparison with one process.
-// AMRBENCH_TEST_TRANSPORT=staged|mpi|nccl: all exchanges by that, else by some of each. AMRBENCH_TEST_TRACE=1: where
-// each rank stands, which tells where ranks wait for each other.
+// AMRBENCH_TEST_TRANSPORT=staged|mpi|nccl: all exchanges by that, else by some of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +10,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -52,13 +50,6 @@ class OrbGpusTest : public ::testing::Test {
     const support::CudaInfo info = support::cuda_info();
     if (!info.problem.empty()) GTEST_SKIP() << info.problem;
     own_ = support::choose_device(comm_).own;
-  }
-
-  /// On each rank's standard error.
-  void trace(std::size_t n, const OrbGpusOptions& options, Spread spread, std::string_view phase) const {
-    if (std::getenv("AMRBENCH_TEST_TRACE") == nullptr) return;
-    std::fprintf(stderr, "rank %d: n %zu leaves %u spread %d: %.*s\n", comm_.rank(), n, options.leaves,
-                 static_cast<int>(spread), static_cast<int>(phase.size()), phase.data());
   }
 
   /// Unless AMRBENCH_TEST_TRANSPORT says otherwise the best there is for a test's first few comparisons only: NCCL
@@ -105,7 +96,6 @@ class OrbGpusTest : public ::testing::Test {
         on_device(options.weighted ? std::span(weights).subspan(begin, end - begin) : std::span<const double>());
     options.own_gpu = own_;
     if (options.transport == "auto") options.transport = transport();
-    options.phase = [&](std::string_view phase) { trace(n, options, spread, phase); };
     OrbGpus<T, Dim> gpus(comm_, options);
     for (int repeat = 0; repeat < 2; ++repeat) {
       const OrbTree<T, Dim>& tree = run(gpus, device.data(), end - begin, device_weights.data());

@@ -52,18 +52,12 @@ struct OrbGpus<T, Dim>::Impl {
     if (comm.size() == 1) return;
     if (options.method != "multiway")
       throw InputError(fmt::format("method {}: several ranks with GPUs have one method, multiway", options.method));
-    tell("link");
     link = support::make_cuda_link(comm, options.transport, options.own_gpu);
-  }
-
-  void tell(std::string_view what) const {
-    if (options.phase && comm.size() > 1) options.phase(what);
   }
 
   void run(const T* points, std::uint64_t n, const double* weights) {
     if (n > 0 && options.weighted != (weights != nullptr))
       throw std::logic_error("OrbGpus::run: weights must be given where the options say so, and only there");
-    tell("check");
     times = {};
     pieces.clear();
     const auto start = std::chrono::steady_clock::now();
@@ -150,7 +144,6 @@ struct OrbGpus<T, Dim>::Impl {
     watch.reset();
     watch.mark(nullptr);
     const std::int64_t sent = link->bytes_sent();
-    tell("rounds");
     std::uint64_t weight = 0;
     agreed([&] {
       local.start(points, weights, exponent, here, static_cast<std::uint32_t>(first));
@@ -162,7 +155,6 @@ struct OrbGpus<T, Dim>::Impl {
     }
     Rounds rounds(comm, orb_options, tree, local, options.weighted, {.samples = options.samples, .few = kFew});
     rounds.run();
-    tell("plan");
     plan = {comm, tree, rounds.ranges(), rounds.owners(), detail::ExchangePlan::kMultiple};
     const bool moved = local.moved();
     if (!moved) {
@@ -172,22 +164,15 @@ struct OrbGpus<T, Dim>::Impl {
       plan.pack(comm, ready);
     }
     agreed([&] { reserve(); });
-    tell("pack and exchange");
     pack_and_exchange();
-    tell("exchange: the GPU");
     stream.synchronize();  // OrbGpu has a stream of its own
-    tell("subtrees");
     subtrees.clear();
     agreed([&] { solve(); });
-    tell("tree");
     if (plan.unfinished) detail::gather_trees(comm, tree, rounds.ranges(), rounds.owners(), subtrees);
     watch.mark(&times.subtree_s);
-    tell("labels");
     if (options.labels) return_labels();
     watch.mark(&times.labels_s);
-    tell("labels: the GPU");
     stream.synchronize();
-    tell("end");
     watch.close();
     times.total_s = watch.total();
     times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);

@@ -11,7 +11,6 @@
 // takes for the cells owned; a number a point in both copies where numbers or labels are wanted, a weight a point where
 // there are weights. These become integers by one exponent on all ranks (weights.hpp) and travel as they were given.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,7 +37,6 @@ struct OrbGpusOptions {
   bool own_gpu = true;              ///< each rank has a GPU of its own (support::choose_device())
   std::uint64_t samples = 1 << 14;  ///< of a round, over all ranks: fewer for the host to look at, more in brackets
   OrbGpuTuning tuning = {};
-  std::function<void(std::string_view)> phase = {};  ///< told what begins, on each rank, where there are several
 };
 
 /// Of a run, on this rank, by its GPU's clock unless it says otherwise.
