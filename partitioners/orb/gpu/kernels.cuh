@@ -35,6 +35,15 @@ constexpr int kItems = sizeof(T) * Dim <= 12 ? 8 : 5;
 template <class T, int Dim>
 constexpr unsigned kTile = kThreads* kItems<T, Dim>;
 
+/// Points whose weights are summed for the sample.
+constexpr std::uint32_t kWeightGroup = 128;
+
+/// Weights as integers; and their sums up to the end of each group of kWeightGroup points. Null: every point weighs 1.
+struct UnitWeights {
+  const std::uint64_t* units = nullptr;
+  const std::uint64_t* ends = nullptr;
+};
+
 /// A stretch of points that a move works on, and its tiles.
 struct Cell {
   std::uint32_t begin, count;

@@ -10,7 +10,7 @@
 #include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
-#include "partitioners/orb/gpu/weight_units.hpp"
+#include "partitioners/orb/gpu/weight_units.cuh"
 #include "partitioners/orb/tree.hpp"
 #include "support/cuda.hpp"
 #include "support/error.hpp"

@@ -48,7 +48,7 @@ struct __align__(16) BracketCut {
 template <class T, int Dim>
 struct CutGuess {
   OrbBox<T, Dim> box;
-  OrbBox<float, Dim> range;  ///< of fractions (gpu/first_round/quantiles.hpp); else the box
+  OrbBox<float, Dim> range;  ///< of fractions (gpu/first_round/quantiles.cuh); else the box
   std::int32_t axis, inner;
   std::uint32_t leaves;
 };

@@ -8,7 +8,7 @@
 // 1. sample (sample.cuh): guess all 4095 cuts level by level from histograms of a sample. The brackets of all of them
 //    fit into a multiprocessor's shared memory, which is why one pass suffices. Where the sample says that too many
 //    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
-//    instead of coordinates (quantiles.hpp);
+//    instead of coordinates (quantiles.cuh);
 // 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
 //    brackets are listed with their coordinates. With weights by their coordinates at once (again.cuh), for sums of
 //    weights take the room of the walk's tables;

@@ -4,8 +4,7 @@
 // the histogram. Upper levels have few nodes, so their histograms are counted in shared memory.
 #include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
-#include "partitioners/orb/gpu/first_round/quantiles.hpp"
-#include "partitioners/orb/gpu/weight_units.hpp"
+#include "partitioners/orb/gpu/first_round/quantiles.cuh"
 
 namespace amrbench::partitioners::gpu {
 

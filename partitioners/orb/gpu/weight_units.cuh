@@ -1,0 +1,144 @@
+#pragma once
+// Weights on a GPU as integers, by the rules of weights.hpp, so that sums do not depend on order. Internal to OrbGpu.
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "partitioners/orb/gpu/cut.cuh"
+#include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/weights.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+constexpr unsigned kWeightThreads = 256;
+
+inline unsigned weights_grid(std::uint64_t n) {
+  return std::min(16 * multiprocessors(), blocks_of(n, kWeightThreads));
+}
+
+/// The largest weight, whose bits have the order of the weights; the first that is none.
+__global__ void __launch_bounds__(kWeightThreads)
+    largest_weight_kernel(const double* __restrict__ weights, std::uint64_t n, unsigned long long* largest,
+                          unsigned long long* bad) {
+  const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
+  unsigned long long mine = 0;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
+    const double w = weights[i];
+    if (!(w >= 0 && w <= DBL_MAX)) {
+      atomicMin(bad, static_cast<unsigned long long>(i));
+      continue;
+    }
+    const auto bits = static_cast<unsigned long long>(__double_as_longlong(w + 0.0));
+    mine = bits > mine ? bits : mine;
+  }
+  mine = warp_max(mine);
+  if (threadIdx.x % 32 == 0 && mine > 0) atomicMax(largest, mine);
+}
+
+/// round(w * 2^exponent), ties to even, as to_fixed_point(); and sums of groups. A warp a group at a time.
+__global__ void __launch_bounds__(kWeightThreads)
+    weight_units_kernel(const double* __restrict__ weights, std::uint64_t n, int exponent,
+                        std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
+                        unsigned long long* total) {
+  constexpr int kMine = kWeightGroup / 32;
+  constexpr std::uint32_t kWarps = kWeightThreads / 32;
+  const std::uint64_t groups = (n + kWeightGroup - 1) / kWeightGroup;
+  const unsigned lane = threadIdx.x % 32;
+  unsigned long long all = 0;
+  for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
+    double weight[kMine];
+    unsigned long long sum = 0;
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
+      weight[j] = i < n ? weights[i] : 0.0;
+    }
+#pragma unroll
+    for (int j = 0; j < kMine; ++j) {
+      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
+      const unsigned long long unit = __double2ull_rn(ldexp(weight[j], exponent));
+      if (i < n) units[i] = unit;
+      sum += unit;
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) group_sums[g] = sum;
+    all += sum;
+  }
+  if (lane == 0 && all > 0) atomicAdd(total, all);
+}
+
+/// Weights as integers, by the rules of weights.hpp.
+class WeightUnits {
+ public:
+  WeightUnits(std::uint64_t n, const support::CudaStream& stream) : n_(n), stream_(stream), host_(1) {
+    units_.resize_discard(n);
+    ends_.resize_discard((n + kWeightGroup - 1) / kWeightGroup);
+    findings_.resize_discard(1);
+  }
+
+  /// From n doubles on the device. InputError with the index of the first that is negative, NaN or infinite, unless the
+  /// exponent is given. Waits. 24 bytes a point, 16 with an exponent.
+  void convert(const double* weights, std::optional<int> exponent) {
+    const cudaStream_t stream = stream_.get();
+    host_[0] = {0, n_, 0};
+    copy_to_device(findings_.data(), host_.data(), 1, stream_);
+    if (!exponent) exponent = checked_exponent(weights);
+    weight_units_kernel<<<weights_grid(n_), kWeightThreads, 0, stream>>>(weights, n_, *exponent, units_.data(),
+                                                                         ends_.data(), &findings_.data()->total);
+    cuda_check_launch("weight_units_kernel");
+    const auto groups = static_cast<std::uint32_t>(ends_.size());
+    with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
+      return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), groups, stream);
+    });
+    total_ = read().total;
+    unit_ = std::ldexp(1.0, -*exponent);
+  }
+
+  [[nodiscard]] UnitWeights get() const { return {units_.data(), ends_.data()}; }
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  [[nodiscard]] double unit() const { return unit_; }  ///< value of 1
+
+ private:
+  /// What the kernels find: the bits of the largest weight, the first bad index, the sum of the units.
+  struct Findings {
+    unsigned long long largest, bad, total;
+  };
+
+  [[nodiscard]] Findings read() {
+    copy_to_host(host_.data(), findings_.data(), 1, stream_);
+    stream_.synchronize();
+    return host_[0];
+  }
+
+  /// The exponent of these weights; refuses those that are none.
+  [[nodiscard]] int checked_exponent(const double* weights) {
+    Findings* const found = findings_.data();
+    largest_weight_kernel<<<weights_grid(n_), kWeightThreads, 0, stream_.get()>>>(weights, n_, &found->largest,
+                                                                                  &found->bad);
+    cuda_check_launch("largest_weight_kernel");
+    const Findings first = read();
+    if (first.bad < n_) {
+      double weight = 0;
+      copy_to_host(&weight, weights + first.bad, 1, stream_);
+      stream_.synchronize();
+      checked_heaviest(std::span<const double>(&weight, 1), first.bad, 1);  // says so
+    }
+    return fixed_point_shift(n_, std::bit_cast<double>(first.largest), kOrbWeightBits);
+  }
+
+  std::uint64_t n_;
+  const support::CudaStream& stream_;
+  support::DeviceBuffer<std::uint64_t> units_, ends_;
+  support::DeviceBuffer<unsigned char> temporary_;
+  support::DeviceBuffer<Findings> findings_;
+  support::PinnedBuffer<Findings> host_;
+  std::uint64_t total_ = 0;
+  double unit_ = 1;
+};
+
+}  // namespace amrbench::partitioners::gpu
