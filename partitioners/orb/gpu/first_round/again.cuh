@@ -33,26 +33,16 @@ struct PendingPoints {
 };
 
 /// Shared memory of walk_again_kernel. Where its parts begin does not depend on the number of levels.
+template <bool Weighted>
 struct AgainMemory {
-  static constexpr std::size_t kCounts = kFirstInner * sizeof(float2);
-  static constexpr std::size_t kQueues = kCounts + kFirstNodes * sizeof(std::uint32_t);
-  static constexpr std::size_t kStart = kQueues + kAgainThreads / 32 * kAgainQueue * sizeof(std::uint32_t);
-  static constexpr std::size_t kWords = kStart + kFirstNodes * sizeof(std::uint16_t);  ///< with weights
-  static constexpr std::size_t kBytes = kWords, kWeightedBytes = kWords + 2 * kFirstNodes * sizeof(std::uint32_t);
-  float2* table;          ///< brackets
-  std::uint32_t* counts;  ///< by code
-  std::uint32_t* queues;  ///< entries: the point's number in its region, and above 16 bits the cell
-  std::uint16_t* start;   ///< of each code the cell that is cut once more; else 0
-  std::uint32_t* words;   ///< of weights by code
+  float2 table[kFirstInner];                              ///< brackets
+  std::uint32_t counts[kFirstNodes];                      ///< by code
+  std::uint32_t queues[kAgainThreads / 32][kAgainQueue];  ///< the point's number in its region, above 16 bits the cell
+  std::uint16_t start[kFirstNodes];                       ///< of each code the cell that is cut once more; else 0
+  std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];    ///< of weights by code
 
-  __device__ explicit AgainMemory(unsigned char* memory)
-      : table(reinterpret_cast<float2*>(memory)),
-        counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
-        queues(reinterpret_cast<std::uint32_t*>(memory + kQueues)),
-        start(reinterpret_cast<std::uint16_t*>(memory + kStart)),
-        words(reinterpret_cast<std::uint32_t*>(memory + kWords)) {}
-  template <bool Weighted, class T, int Dim>
-  __device__ void load(const WalkWork<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) const {
+  template <class T, int Dim>
+  __device__ void load(const WalkWork<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) {
     for (std::uint32_t v = threadIdx.x; v < first; v += kAgainThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads) start[v] = cells[v];
@@ -63,7 +53,7 @@ struct AgainMemory {
 
 /// Walks the points that were loaded down from their cells. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void walk_pending(const WalkWork<T, Dim>& a, const AgainMemory& s, ListChunks& chunks,
+__device__ inline void walk_pending(const WalkWork<T, Dim>& a, AgainMemory<Weighted>& s, ListChunks& chunks,
                                     std::uint32_t region, PendingPoints<T, Dim>& pending) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
@@ -95,11 +85,11 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
     walk_again_kernel(const WalkWork<T, Dim> a, const std::uint16_t* __restrict__ cells, bool fresh) {
   extern __shared__ __align__(16) unsigned char memory[];
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const AgainMemory s(memory);
-  s.load<Weighted>(a, cells, first);
+  auto& s = *reinterpret_cast<AgainMemory<Weighted>*>(memory);
+  s.load(a, cells, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
-  auto* const queue = s.queues + warp * kAgainQueue;
+  auto* const queue = s.queues[warp];
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
   WalkRegions regions(a.turns, blockIdx.x * (kAgainThreads / 32) + warp, gridDim.x * (kAgainThreads / 32));
   ListChunks chunks;

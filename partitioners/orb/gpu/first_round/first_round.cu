@@ -118,9 +118,9 @@ void FirstRound<T, Dim>::size_lists() {
 
 template <class T, int Dim>
 void FirstRound<T, Dim>::allow_kernels() {
-  allow_shared(classify_kernel<T, Dim>, WalkMemory::kBytes);
-  allow_shared(walk_again_kernel<T, Dim, false>, AgainMemory::kBytes);
-  allow_shared(walk_again_kernel<T, Dim, true>, AgainMemory::kWeightedBytes);
+  allow_shared(classify_kernel<T, Dim>, sizeof(WalkMemory));
+  allow_shared(walk_again_kernel<T, Dim, false>, sizeof(AgainMemory<false>));
+  allow_shared(walk_again_kernel<T, Dim, true>, sizeof(AgainMemory<true>));
   allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
   allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
   allow_shared(settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
@@ -267,7 +267,7 @@ void FirstRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bo
   cuda_check_launch("place_tables_kernel");
   place_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
   cuda_check_launch("place_grid_kernel");
-  classify_kernel<T, Dim><<<blocks, kWalkThreads, WalkMemory::kBytes, stream>>>(walk, places);
+  classify_kernel<T, Dim><<<blocks, kWalkThreads, sizeof(WalkMemory), stream>>>(walk, places);
   cuda_check_launch("classify_kernel");
 }
 
@@ -283,10 +283,10 @@ void FirstRound<T, Dim>::walk_by_coordinates(const WalkWork<T, Dim>& walk, bool 
   const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
   if (options_.weighted)
     walk_again_kernel<T, Dim, true>
-        <<<blocks, kAgainThreads, AgainMemory::kWeightedBytes, stream_.get()>>>(walk, start_.data(), fresh);
+        <<<blocks, kAgainThreads, sizeof(AgainMemory<true>), stream_.get()>>>(walk, start_.data(), fresh);
   else
     walk_again_kernel<T, Dim, false>
-        <<<blocks, kAgainThreads, AgainMemory::kBytes, stream_.get()>>>(walk, start_.data(), fresh);
+        <<<blocks, kAgainThreads, sizeof(AgainMemory<false>), stream_.get()>>>(walk, start_.data(), fresh);
   cuda_check_launch("walk_again_kernel");
 }
 

@@ -92,28 +92,15 @@ __device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::
 /// Shared memory of classify_kernel. Where its parts begin does not depend on the number of levels, so that
 /// addresses need no arithmetic.
 struct WalkMemory {
-  static constexpr std::size_t kTable = kFirstInner * sizeof(uint4);
-  static constexpr std::size_t kCounts = kTable + kFirstInner * sizeof(float2);
-  static constexpr std::size_t kMiddles = kCounts + kFirstNodes * sizeof(std::uint32_t);
-  static constexpr std::size_t kGrid = kMiddles + kFirstInner * sizeof(std::uint32_t);
-  static constexpr std::size_t kQueues = kGrid + kGridCells * sizeof(std::uint16_t);
-  static constexpr std::size_t kBytes = kQueues + kWalkThreads / 32 * kQueueBytes;
-  uint4* limits;
-  float2* table;          ///< brackets
-  std::uint32_t* counts;  ///< by code; of 0 those that no code is known of yet
-  std::uint32_t* middles;
-  std::uint16_t* grid;
-  unsigned char* queues;
+  uint4 limits[kFirstInner];
+  float2 table[kFirstInner];          ///< brackets
+  std::uint32_t counts[kFirstNodes];  ///< by code; of 0 those that no code is known of yet
+  std::uint32_t middles[kFirstInner];
+  std::uint16_t grid[kGridCells];
+  unsigned char queues[kWalkThreads / 32 * kQueueBytes];
 
-  __device__ explicit WalkMemory(unsigned char* memory)
-      : limits(reinterpret_cast<uint4*>(memory)),
-        table(reinterpret_cast<float2*>(memory + kTable)),
-        counts(reinterpret_cast<std::uint32_t*>(memory + kCounts)),
-        middles(reinterpret_cast<std::uint32_t*>(memory + kMiddles)),
-        grid(reinterpret_cast<std::uint16_t*>(memory + kGrid)),
-        queues(memory + kQueues) {}
   template <class T, int Dim>
-  __device__ void load(const WalkWork<T, Dim>& a, const PlaceTables<Dim>& places, std::uint32_t first) const {
+  __device__ void load(const WalkWork<T, Dim>& a, const PlaceTables<Dim>& places, std::uint32_t first) {
     for (std::uint32_t v = threadIdx.x; v < kFirstInner; v += kWalkThreads) table[v] = a.lists.table[v];
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
@@ -126,7 +113,7 @@ struct WalkMemory {
 /// Walks four points by their places. v: the leaves they guess; codes: the same, but 0 where the leaf's limits do not
 /// prove it.
 template <int Dim>
-__device__ inline void walk_by_places(const WalkMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
+__device__ inline void walk_by_places(WalkMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
                                       const std::uint32_t (&z)[4], std::uint32_t (&v)[4], std::uint32_t (&codes)[4]) {
   constexpr unsigned kShift = 15 - kGridBits;
   constexpr std::uint32_t kMask = (1U << kGridBits) - 1U;
@@ -200,8 +187,8 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
 
 /// Walks the last `count` points of the queue, at most 32.
 template <class T, int Dim>
-__device__ inline void walk_queued(const WalkWork<T, Dim>& a, const WalkMemory& s, ListChunks& chunks,
-                                   std::uint32_t region, WalkQueue<Dim>& queue, std::uint32_t count) {
+__device__ inline void walk_queued(const WalkWork<T, Dim>& a, WalkMemory& s, ListChunks& chunks, std::uint32_t region,
+                                   WalkQueue<Dim>& queue, std::uint32_t count) {
   const std::uint32_t lane = threadIdx.x & 31U;
   const bool here = lane < count;
   queue.size -= count;
@@ -256,7 +243,7 @@ __device__ inline int put_into_queue(WalkQueue<Dim>& queue, const float (&c)[4][
 
 /// Walks the points after the last whole group, at most 127, by coordinates. Called by one warp.
 template <class T, int Dim>
-__device__ inline void walk_rest(const WalkWork<T, Dim>& a, const WalkMemory& s, ListChunks& chunks) {
+__device__ inline void walk_rest(const WalkWork<T, Dim>& a, WalkMemory& s, ListChunks& chunks) {
   const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
   const std::uint64_t lane = threadIdx.x & 31U;
   for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
@@ -279,7 +266,7 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr std::uint32_t kWarps = kWalkThreads / 32;
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  const WalkMemory s(memory);
+  auto& s = *reinterpret_cast<WalkMemory*>(memory);
   s.load(a, places, first);
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
