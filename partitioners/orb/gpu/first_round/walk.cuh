@@ -8,6 +8,8 @@
 // without that proof wait in a small queue of their warp until there are 32; then the warp walks these by their
 // coordinates, one a thread, looking at the brackets of all levels on the way to the guessed leaf at once. Warps work
 // on 128 points at a time, the next 128 are already being loaded, and no warp waits for another.
+#include <cstring>
+
 #include "partitioners/orb/gpu/first_round/places.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -42,24 +44,15 @@ struct WalkQueue {
   }
 };
 
-template <class T, int Dim>
-union FourOf {
-  uint4 words[4 * Dim * sizeof(T) / sizeof(uint4)];
-  T x[4][Dim];
-};
-
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.
 template <class T, int Dim>
 __device__ inline void load_four(const T* __restrict__ points, std::uint64_t first, std::uint64_t n, T (&x)[4][Dim]) {
   if (first + 4 <= n) {
-    FourOf<T, Dim> loaded;
+    uint4 words[sizeof(x) / sizeof(uint4)];
     const auto* from = reinterpret_cast<const uint4*>(points + first * Dim);
 #pragma unroll
-    for (uint4& word : loaded.words) word = __ldg(from++);
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int a = 0; a < Dim; ++a) x[j][a] = loaded.x[j][a];
+    for (uint4& word : words) word = __ldg(from++);
+    memcpy(&x, &words, sizeof(x));
     return;
   }
 #pragma unroll
@@ -72,14 +65,11 @@ __device__ inline void load_four(const T* __restrict__ points, std::uint64_t fir
 template <class T, int Dim>
 __device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::uint64_t n, const T (&x)[4][Dim]) {
   if (first + 4 <= n) {
-    FourOf<T, Dim> stored;
+    uint4 words[sizeof(x) / sizeof(uint4)];
     auto* out = reinterpret_cast<uint4*>(to + first * Dim);
+    memcpy(&words, &x, sizeof(x));
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-#pragma unroll
-      for (int a = 0; a < Dim; ++a) stored.x[j][a] = x[j][a];
-#pragma unroll
-    for (const uint4& word : stored.words) *out++ = word;
+    for (const uint4& word : words) *out++ = word;
     return;
   }
 #pragma unroll
