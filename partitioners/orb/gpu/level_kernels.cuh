@@ -268,10 +268,7 @@ struct LevelCandidates {
   const std::uint32_t* positions;
 
   __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
-    OrbPoint<T, Dim> p;
-    p.id = positions[i];
-    for (int a = 0; a < Dim; ++a) p.x[a] = points[std::uint64_t{p.id} * Dim + a];
-    return p;
+    return point_at<T, Dim>(points + std::uint64_t{positions[i]} * Dim, positions[i]);
   }
   __device__ std::uint64_t weight(std::uint32_t i) const { return weights != nullptr ? weights[positions[i]] : 0; }
 };

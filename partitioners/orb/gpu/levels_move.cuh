@@ -14,10 +14,7 @@ struct LevelCut {
 
   __device__ explicit LevelCut(const LevelCell<T, Dim>& cell) : parting(cell.parting), axis(cell.axis) {}
   __device__ bool left(const T* __restrict__ point, std::uint32_t position) const {
-    OrbPoint<T, Dim> p;
-    for (int a = 0; a < Dim; ++a) p.x[a] = point[a];
-    p.id = position;
-    return parting.left(p, axis);
+    return parting.left(point_at<T, Dim>(point, position), axis);
   }
 };
 

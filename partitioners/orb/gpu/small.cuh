@@ -123,10 +123,7 @@ struct SmallWork {
 
   [[nodiscard]] __device__ T coordinate(std::uint32_t i, int axis) const { return points[i * Dim + axis]; }
   [[nodiscard]] __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
-    OrbPoint<T, Dim> p;
-    for (int d = 0; d < Dim; ++d) p.x[d] = points[i * Dim + d];
-    p.id = i;
-    return p;
+    return point_at<T, Dim>(points + i * Dim, i);
   }
 
   /// The least and the greatest key on each axis.

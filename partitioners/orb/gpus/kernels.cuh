@@ -33,11 +33,8 @@ struct WalkTables {
 
 template <class T, int Dim>
 __device__ inline OrbPoint<T, Dim> load(const DeviceSource<T, Dim>& source, std::uint64_t i) {
-  OrbPoint<T, Dim> p;
-#pragma unroll
-  for (int a = 0; a < Dim; ++a) p.x[a] = source.points[i * Dim + a];
-  p.id = source.ids != nullptr ? source.ids[i] : source.first + static_cast<std::uint32_t>(i);
-  return p;
+  return point_at<T, Dim>(source.points + i * Dim,
+                          source.ids != nullptr ? source.ids[i] : source.first + static_cast<std::uint32_t>(i));
 }
 
 /// As to_fixed_point() has it.

@@ -98,6 +98,16 @@ struct Entries {
   std::uint64_t most = 0;  ///< points of the stretch; no more than so many positions
 };
 
+/// Where inside_kernel puts what it finds; each but the count may be null.
+template <class T, int Dim>
+struct Inside {
+  std::uint32_t* positions = nullptr;
+  OrbPoint<T, Dim>* points = nullptr;
+  std::uint64_t* weights = nullptr;
+  std::uint32_t* count = nullptr;
+  std::uint32_t capacity = 0;
+};
+
 /// The box of points; the first that has a coordinate which is NaN or infinite, the first of their weights, if there
 /// are any, that is negative, NaN or infinite, both n where there is none; and the largest weight.
 template <class T, int Dim>
@@ -174,8 +184,7 @@ class GpuPoints {
                                         int which);
   [[nodiscard]] Entries<T, Dim> all_of(std::size_t round_cell) const;
   [[nodiscard]] Entries<T, Dim> entries(const Search& search);
-  void find_inside(const Search& search, const detail::Window& window, int which, std::uint64_t capacity,
-                   std::uint32_t* positions, Point* points, std::uint64_t* weights);
+  void find_inside(const Search& search, const detail::Window& window, int which, Inside<T, Dim> out);
   [[nodiscard]] PackCell count_slots(const detail::CellSlots& slots);
   void pack_tiles(PackCell cell, std::uint32_t first, std::uint32_t last, std::span<const Columns<T, Dim>> targets);
   void pack_cell(const detail::CellSlots& slots, const Columns<T, Dim>& to);

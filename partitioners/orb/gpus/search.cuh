@@ -114,16 +114,6 @@ __global__ void __launch_bounds__(kLocalThreads) bins_kernel(const Entries<T, Di
   if (weights != nullptr) give_weights(low, high, weights);
 }
 
-/// Where inside_kernel puts what it finds; each but the count may be null.
-template <class T, int Dim>
-struct Inside {
-  std::uint32_t* positions;
-  OrbPoint<T, Dim>* points;
-  std::uint64_t* weights;
-  std::uint32_t* count;
-  std::uint32_t capacity;
-};
-
 /// Appends the entries inside a window.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
@@ -280,17 +270,14 @@ void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_s
     }
 }
 
-/// Appends what the search goes by and is inside the window to arrays of `capacity`, each unless null; counter `which`.
+/// Appends what the search goes by and is inside the window. out.count: set here, to counter `which`.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::find_inside(const Search& search, const detail::Window& window, int which,
-                                    std::uint64_t capacity, std::uint32_t* positions, Point* points,
-                                    std::uint64_t* weights) {
-  std::uint32_t* const count = counter(search.number, which);
-  cuda_check(cudaMemsetAsync(count, 0, sizeof(*count), stream_.get()), "cudaMemsetAsync");
+void GpuPoints<T, Dim>::find_inside(const Search& search, const detail::Window& window, int which, Inside<T, Dim> out) {
+  out.count = counter(search.number, which);
+  cuda_check(cudaMemsetAsync(out.count, 0, sizeof(*out.count), stream_.get()), "cudaMemsetAsync");
   const Entries<T, Dim> from = entries(search);
   if (from.most == 0) return;
-  inside_kernel<T, Dim><<<grid(from.most, 4), kLocalThreads, 0, stream_.get()>>>(
-      from, window, search.axis, {positions, points, weights, count, static_cast<std::uint32_t>(capacity)});
+  inside_kernel<T, Dim><<<grid(from.most, 4), kLocalThreads, 0, stream_.get()>>>(from, window, search.axis, out);
   cuda_check_launch("inside_kernel");
 }
 
@@ -300,7 +287,7 @@ void GpuPoints<T, Dim>::keep(const Search& search, const detail::Window& inner) 
   const int next = search.listed ? 1 - lists.current : 0;
   support::DeviceBuffer<std::uint32_t>& list = lists.kept[next];
   list.resize_discard(std::min(entries(search).most, inner.count));
-  find_inside(search, inner, 1 + next, list.size(), list.data(), nullptr, nullptr);
+  find_inside(search, inner, 1 + next, {.positions = list.data(), .capacity = static_cast<std::uint32_t>(list.size())});
   lists.current = next;
 }
 
@@ -318,8 +305,10 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
     const std::uint64_t at = begin[search.number];
     const std::uint64_t most = begin[search.number + 1] - at;
     if (most > 0)
-      find_inside(search, search.windows.back(), 3, most, nullptr, gathered_.data() + at,
-                  weighted() ? gathered_weights_.data() + at : nullptr);
+      find_inside(search, search.windows.back(), 3,
+                  {.points = gathered_.data() + at,
+                   .weights = weighted() ? gathered_weights_.data() + at : nullptr,
+                   .capacity = static_cast<std::uint32_t>(most)});
   }
   host_counts_.resize_discard(searches.size() * 4);
   copy_to_host(host_counts_.data(), counters_.data(), searches.size() * 4, stream_);

@@ -322,11 +322,8 @@ struct NodeCandidates {
 
   __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
     const ListedPoint<T, Dim>& listed = points[places[i]];
-    OrbPoint<T, Dim> p;
-    const T* const from = exact != nullptr ? exact + std::uint64_t{listed.position} * Dim : listed.x;
-    for (int a = 0; a < Dim; ++a) p.x[a] = from[a];
-    p.id = listed.position;
-    return p;
+    return point_at<T, Dim>(exact != nullptr ? exact + std::uint64_t{listed.position} * Dim : listed.x,
+                            listed.position);
   }
   __device__ std::uint64_t weight(std::uint32_t i) const { return Weighted ? weights[places[i]] : 0; }
 };

@@ -63,7 +63,7 @@ class CutSample {
     guesses_.resize_discard(kFirstNodes);
     ranges_.resize_discard(kFirstInner / 2);
     host_met_.resize_discard(kFirstLevels);
-    allow_shared(count_upper_kernel<Dim>, kUpperBins * sizeof(std::uint32_t));
+    allow_shared(count_sample_kernel<Dim, true>, kUpperBins * sizeof(std::uint32_t));
   }
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
@@ -173,10 +173,10 @@ class CutSample {
     const cudaStream_t stream = stream_.get();
     const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
     if (level < kUpperLevels && size_ >= kManySamples)
-      count_upper_kernel<Dim><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
+      count_sample_kernel<Dim, true><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
           points(), fours_, level, splits_.data(), nodes(), bins_.data());
     else
-      count_sample_kernel<Dim>
+      count_sample_kernel<Dim, false>
           <<<blocks_of(fours_, 256), 256, 0, stream>>>(points(), fours_, level, splits_.data(), nodes(), bins_.data());
     cuda_check_launch("count_sample_kernel");
   }

@@ -14,6 +14,8 @@ constexpr int kGuessThreads = 512;
 constexpr int kUpperLevels = 4;
 constexpr std::uint32_t kUpperBins = 32768;
 constexpr int kUpperThreads = 1024;
+template <bool Upper>
+constexpr unsigned kCountSampleThreads = Upper ? kUpperThreads : 256;
 
 /// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all, fewer at upper levels.
 __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
@@ -186,33 +188,28 @@ __device__ inline void count_four(const float* __restrict__ sample, std::uint32_
   reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
 }
 
-/// Four points of the sample a thread, counted where the histogram lies: an atomic a point. sample and node have room
-/// for a multiple of 4; nodes of what is no point are 0.
-template <int Dim>
-__global__ void __launch_bounds__(256)
+/// Four points of the sample a thread at a time. sample and node have room for a multiple of 4; nodes of what is no
+/// point are 0. Upper: for one of the upper levels, by blocks that stay, each of which counts in its shared memory
+/// first; else each point is counted where the histogram lies.
+template <int Dim, bool Upper>
+__global__ void __launch_bounds__(kCountSampleThreads<Upper>)
     count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
                         const SampleSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                         std::uint32_t* __restrict__ bins) {
-  const std::uint32_t four = blockIdx.x * blockDim.x + threadIdx.x;
-  if (four < fours)
-    count_four<Dim>(sample, four, level, splits, node, [&](std::uint32_t bin) { atomicAdd(&bins[bin], 1U); });
-}
-
-/// The same for one of the upper levels: blocks stay, and each counts in its shared memory first.
-template <int Dim>
-__global__ void __launch_bounds__(kUpperThreads, 1)
-    count_upper_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
-                       const SampleSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
-                       std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
-  auto* const mine = reinterpret_cast<std::uint32_t*>(memory);
-  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads) mine[b] = 0;
-  __syncthreads();
-  for (std::uint32_t four = blockIdx.x * kUpperThreads + threadIdx.x; four < fours; four += gridDim.x * kUpperThreads)
+  constexpr unsigned kBlock = kCountSampleThreads<Upper>;
+  std::uint32_t* const mine = Upper ? reinterpret_cast<std::uint32_t*>(memory) : bins;
+  if constexpr (Upper) {
+    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock) mine[b] = 0;
+    __syncthreads();
+  }
+  for (std::uint32_t four = blockIdx.x * kBlock + threadIdx.x; four < fours; four += gridDim.x * kBlock)
     count_four<Dim>(sample, four, level, splits, node, [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
-  __syncthreads();
-  for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kUpperThreads)
-    if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
+  if constexpr (Upper) {
+    __syncthreads();
+    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock)
+      if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
+  }
 }
 
 /// Where the sample's points of the level's nodes lie on their nodes' axes: keys of the least and of the greatest
