@@ -73,6 +73,13 @@ class Bisection {
     for (std::uint64_t i = 0; i < n; ++i) f(i);
   }
 
+  /// Calls f(number, piece, its cut) for each piece.
+  template <class F>
+  void for_pieces(F&& f) {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::size_t p = 0; p < pieces_.size(); ++p) f(p, pieces_[p], cuts_[pieces_[p].cut]);
+  }
+
   void cut_level(int level) {
     const double start = Metrics::steady_seconds();
     passes_ = 0;
@@ -118,11 +125,9 @@ class Bisection {
   }
 
   void make_axis() {
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      const int axis = cuts_[pieces_[p].cut].axis;
-      for (std::uint64_t i = pieces_[p].begin; i < pieces_[p].end; ++i) column_[i] = points_[i].x[axis];
-    }
+    for_pieces([this](std::size_t, const Piece& piece, const Cut<T, Dim>& cut) {
+      for (std::uint64_t i = piece.begin; i < piece.end; ++i) column_[i] = points_[i].x[cut.axis];
+    });
   }
 
   struct Sums {
@@ -156,11 +161,9 @@ class Bisection {
       }
       if (!any) break;
       ++passes_;
-#pragma omp parallel for num_threads(threads_) schedule(static)
-      for (std::size_t p = 0; p < pieces_.size(); ++p) {
-        const Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
-        if (cut.searching) sums[p] = count_piece(pieces_[p], cut.guess);
-      }
+      for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
+        if (cut.searching) sums[p] = count_piece(piece, cut.guess);
+      });
       std::size_t p = 0;
       for (std::size_t c = 0; c < cuts_.size(); ++c) {
         Sums left;
@@ -198,18 +201,16 @@ class Bisection {
   /// Draws the interval of ideal cuts together, down to the coordinates on both sides of the guess.
   void close_ideal() {
     std::vector<std::array<T, 2>> nearest(pieces_.size());
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      const Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
+    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
       T last = cut.below;
       T first = cut.above;
-      for (std::uint64_t i = pieces_[p].begin; cut.ideal && i < pieces_[p].end; ++i) {
+      for (std::uint64_t i = piece.begin; cut.ideal && i < piece.end; ++i) {
         const T x = column_[i];
         last = x <= cut.guess && x > last ? x : last;
         first = x > cut.guess && x < first ? x : first;
       }
       nearest[p] = {last, first};
-    }
+    });
     for (std::size_t p = 0; p < pieces_.size(); ++p) {
       Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
       if (!cut.ideal) continue;
@@ -227,12 +228,10 @@ class Bisection {
   void resolve() {
     ++passes_;
     std::vector<std::vector<Point>> found(pieces_.size());
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      const Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
-      for (std::uint64_t i = pieces_[p].begin; i < pieces_[p].end; ++i)
+    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
+      for (std::uint64_t i = piece.begin; i < piece.end; ++i)
         if (column_[i] > cut.below && column_[i] <= cut.above) found[p].push_back(points_[i]);
-    }
+    });
     std::vector<std::size_t> first_piece(cuts_.size() + 1, 0);
     for (const Piece& piece : pieces_) ++first_piece[piece.cut + 1];
     for (std::size_t c = 0; c < cuts_.size(); ++c) first_piece[c + 1] += first_piece[c];
@@ -270,14 +269,12 @@ class Bisection {
 
   void partition() {
     std::vector<std::uint64_t> left(pieces_.size());
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      const Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
+    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
       std::uint64_t count = 0;
-      for (std::uint64_t i = pieces_[p].begin; i < pieces_[p].end; ++i)
+      for (std::uint64_t i = piece.begin; i < piece.end; ++i)
         count += orb_before(points_[i], cut.pivot, cut.axis) ? 1 : 0;
       left[p] = count;
-    }
+    });
     std::uint64_t next = 0;
     for (std::size_t p = 0; p < pieces_.size(); ++p) {
       if (p == 0 || pieces_[p].cut != pieces_[p - 1].cut) next = tree_.cells[cuts_[pieces_[p].cut].cell].begin;
@@ -285,17 +282,14 @@ class Bisection {
       left[p] = next;
       next += count;
     }
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      const Piece& piece = pieces_[p];
-      const Cut<T, Dim>& cut = cuts_[piece.cut];
+    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
       const std::uint64_t begin = tree_.cells[cut.cell].begin;
       std::uint64_t to[2] = {begin + cut.left + (piece.begin - begin) - (left[p] - begin), left[p]};
       for (std::uint64_t i = piece.begin; i < piece.end; ++i) {
         const Point point = points_[i];
         moved_[to[orb_before(point, cut.pivot, cut.axis) ? 1 : 0]++] = point;
       }
-    }
+    });
     for (const Piece& piece : rest_)
       for_ranges(piece.end - piece.begin, [&](std::uint64_t i) { moved_[piece.begin + i] = points_[piece.begin + i]; });
     std::swap(points_, moved_);
