@@ -81,25 +81,15 @@ __device__ inline std::uint32_t block_sum_by_warps(std::uint32_t value) {
   return __reduce_add_sync(kFull, threadIdx.x < kSeedThreads / 32 ? sums[threadIdx.x] : 0);
 }
 
-/// Listing 9: all blocks work on one cell's values, grid-wide strides; sums go to one counter.
-template <class T>
-__global__ void __launch_bounds__(kSeedThreads)
-    count_cell_kernel(const T* __restrict__ values, std::uint32_t n, T guess, std::uint32_t* count) {
-  std::uint32_t mine = 0;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kSeedThreads + threadIdx.x; i < n;
-       i += std::uint64_t{gridDim.x} * kSeedThreads)
-    mine += values[i] <= guess ? 1U : 0U;
-  const std::uint32_t sum = block_sum_by_halves(mine);
-  if (threadIdx.x == 0) atomicAdd(count, sum);
-}
-
-/// Listings 10 and 11: a block counts one stretch of one cell.
+/// Listings 9 to 11: a block counts one stretch of a cell; sums go to the cell's counter. first_tile: of the first
+/// cell.
 template <class T, int Dim, bool Warp>
 __global__ void __launch_bounds__(kSeedThreads)
-    count_level_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
-                       const SeedBracket<T>* brackets, std::uint32_t* counts) {
-  const std::uint32_t c = cell_of_tile(cells, n_cells, blockIdx.x);
-  const std::uint32_t offset = (blockIdx.x - cells[c].first_tile) * kLevelTile;
+    count_left_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+                      std::uint32_t first_tile, const SeedBracket<T>* brackets, std::uint32_t* counts) {
+  const std::uint32_t tile = first_tile + blockIdx.x;
+  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
+  const std::uint32_t offset = (tile - cells[c].first_tile) * kLevelTile;
   const T* const values = column + cells[c].begin + offset;
   const std::uint32_t n = min(kLevelTile, cells[c].goal.count - offset);
   const T guess = brackets[c].guess;
@@ -174,20 +164,18 @@ class SeedSearch {
   /// Points at the cells' guesses or below.
   void count(const std::vector<LevelCell<T, Dim>>& cells, std::uint32_t tiles, const LevelCell<T, Dim>* on_device) {
     clear(counts_, cells.size(), stream_);
-    if (kernel_ == SeedKernel::cells) {
-      for (std::size_t c = 0; c < cells.size(); ++c) {
-        if (!brackets_[c].searching) continue;
-        count_cell_kernel<<<cells[c].tiles, kSeedThreads, 0, stream_.get()>>>(
-            column_.data() + cells[c].begin, cells[c].goal.count, brackets_[c].guess, counts_.data() + c);
-      }
-    } else {
-      const bool warp = kernel_ == SeedKernel::warp;
-      const auto kernel = warp ? count_level_kernel<T, Dim, true> : count_level_kernel<T, Dim, false>;
-      copy_to_device(device_brackets_.data(), brackets_.data(), brackets_.size(), stream_);
-      kernel<<<tiles, kSeedThreads, 0, stream_.get()>>>(
-          column_.data(), on_device, static_cast<std::uint32_t>(cells.size()), device_brackets_.data(), counts_.data());
-    }
-    cuda_check_launch("count_kernel");
+    copy_to_device(device_brackets_.data(), brackets_.data(), brackets_.size(), stream_);
+    const bool warp = kernel_ == SeedKernel::warp;
+    const auto kernel = warp ? count_left_kernel<T, Dim, true> : count_left_kernel<T, Dim, false>;
+    const auto launch = [&](std::size_t first, std::size_t n, std::uint32_t grid) {
+      kernel<<<grid, kSeedThreads, 0, stream_.get()>>>(column_.data(), on_device + first, static_cast<std::uint32_t>(n),
+                                                       cells[first].first_tile, device_brackets_.data() + first,
+                                                       counts_.data() + first);
+    };
+    if (kernel_ != SeedKernel::cells) launch(0, cells.size(), tiles);
+    for (std::size_t c = 0; kernel_ == SeedKernel::cells && c < cells.size(); ++c)
+      if (brackets_[c].searching) launch(c, 1, cells[c].tiles);
+    cuda_check_launch("count_left_kernel");
     left_.resize(cells.size());
     copy_to_host(left_.data(), counts_.data(), cells.size(), stream_);
     stream_.synchronize();
