@@ -92,65 +92,39 @@ struct TileCounts {
   }
 };
 
-/// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell].
-/// slots: of the points, aligned to 16 bytes, with room for a multiple of 16.
-template <class T, int Dim>
+/// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell]. A
+/// code of one byte is the slot. With codes of two bytes (gpu/first_round/brackets.cuh) all points are one cell, and
+/// the slot is the digit above `shift` of code - first_code; slot_of_code: null, or what a code's own slot is, which
+/// then replaces it. codes: aligned to 16 bytes, with room for a multiple of 16 bytes.
+template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kCountThreads)
-    tile_counts_kernel(const std::uint8_t* __restrict__ slots, const Cell* cells, std::uint32_t n_cells,
+    tile_counts_kernel(Code* __restrict__ codes, const Cell* cells, std::uint32_t n_cells, std::uint32_t points,
+                       std::uint32_t first_code, unsigned shift, const std::uint16_t* __restrict__ slot_of_code,
                        std::uint32_t* __restrict__ table) {
-  constexpr unsigned kWords = (kTile<T, Dim> / 16 + kCountThreads) / kCountThreads;  // the tile may begin within one
+  constexpr bool kTwoBytes = sizeof(Code) == 2;
+  constexpr unsigned kEach = 16 / sizeof(Code);  // codes that a thread loads together
+  constexpr unsigned kBits = 8 * sizeof(Code), kInPart = 4 / sizeof(Code);
+  constexpr unsigned kMore = kTwoBytes ? kCountThreads - 1 : kCountThreads;  // a tile may begin within 16 bytes
+  constexpr unsigned kWords = (kTile<T, Dim> / kEach + kMore) / kCountThreads;
   __shared__ TileCounts counts;
-  __shared__ std::uint32_t shared_cell;
-  find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
-  counts.clear();
-  __syncthreads();
-  const Cell cell = cells[shared_cell];
+  Cell cell{0, points, 0, gridDim.x};
+  if constexpr (!kTwoBytes) {
+    __shared__ std::uint32_t shared_cell;
+    find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
+    __syncthreads();
+    cell = cells[shared_cell];
+  }
   const std::uint32_t tile = blockIdx.x - cell.first_tile;
   const std::uint32_t offset = tile * kTile<T, Dim>;
   const std::uint32_t n = min(kTile<T, Dim>, cell.count - offset);
   const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
-  const auto skip = static_cast<std::uint32_t>(begin % 16);
-  const auto* const words = reinterpret_cast<const uint4*>(slots + (begin - skip));
+  const std::uint32_t skip = kTwoBytes ? 0U : static_cast<std::uint32_t>(begin % kEach);
+  auto* const words = reinterpret_cast<uint4*>(codes + (begin - skip));
   uint4 word[kWords];
 #pragma unroll
   for (unsigned w = 0; w < kWords; ++w) {
     const std::uint32_t k = w * kCountThreads + threadIdx.x;
-    word[w] = 16 * k < skip + n ? __ldg(words + k) : make_uint4(0, 0, 0, 0);
-  }
-#pragma unroll
-  for (unsigned w = 0; w < kWords; ++w) {
-    const std::uint32_t first = 16 * (w * kCountThreads + threadIdx.x);
-    const std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
-#pragma unroll
-    for (unsigned b = 0; b < 16; ++b) {
-      const std::uint32_t at = first + b;
-      if (at >= skip && at < skip + n) counts.add((parts[b / 4] >> (8 * (b % 4))) & 0xffU);
-    }
-  }
-  __syncthreads();
-  if (threadIdx.x < kSlots)
-    table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
-        counts.sum(threadIdx.x);
-}
-
-/// One block a tile of all points: the same for the codes of gpu/first_round/brackets.cuh, at table[slot * tiles +
-/// tile]. The slot is the digit above `shift` of code - first. slot_of_code: null, or what a code's own slot is, which
-/// then replaces it. codes: aligned to 16 bytes, with room for a multiple of 8. Reads 2 bytes a point.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kCountThreads)
-    code_tile_counts_kernel(std::uint16_t* __restrict__ codes, std::uint64_t points, std::uint32_t first,
-                            unsigned shift, const std::uint16_t* __restrict__ slot_of_code, std::uint32_t tiles,
-                            std::uint32_t* __restrict__ table) {
-  constexpr unsigned kWords = (kTile<T, Dim> / 8 + kCountThreads - 1) / kCountThreads;
-  __shared__ TileCounts counts;
-  const std::uint64_t begin = std::uint64_t{blockIdx.x} * kTile<T, Dim>;
-  const std::uint32_t n = static_cast<std::uint32_t>(min(std::uint64_t{kTile<T, Dim>}, points - begin));
-  auto* const words = reinterpret_cast<uint4*>(codes + begin);
-  uint4 word[kWords];
-#pragma unroll
-  for (unsigned w = 0; w < kWords; ++w) {
-    const std::uint32_t k = w * kCountThreads + threadIdx.x;
-    word[w] = 8 * k < n ? words[k] : make_uint4(0, 0, 0, 0);
+    word[w] = kEach * k < skip + n ? words[k] : make_uint4(0, 0, 0, 0);
   }
   counts.clear();
   __syncthreads();
@@ -159,21 +133,31 @@ __global__ void __launch_bounds__(kCountThreads)
     const std::uint32_t k = w * kCountThreads + threadIdx.x;
     std::uint32_t parts[4] = {word[w].x, word[w].y, word[w].z, word[w].w};
 #pragma unroll
-    for (unsigned p = 0; p < 8; ++p) {
-      if (8 * k + p >= n) continue;
-      std::uint32_t code = (parts[p / 2] >> (16 * (p % 2))) & 0xffffU;
-      if (slot_of_code != nullptr) {
-        code = first + slot_of_code[code];
-        parts[p / 2] = (parts[p / 2] & (0xffff0000U >> (16 * (p % 2)))) | code << (16 * (p % 2));
+    for (unsigned c = 0; c < kEach; ++c) {
+      const std::uint32_t at = kEach * k + c;
+      if (at - skip >= n) continue;  // wraps where it is before the tile
+      constexpr std::uint32_t kMask = (1U << kBits) - 1U;
+      const unsigned bit = kBits * (c % kInPart);
+      std::uint32_t code = (parts[c / kInPart] >> bit) & kMask;
+      if constexpr (kTwoBytes) {
+        if (slot_of_code != nullptr) {
+          code = first_code + slot_of_code[code];
+          parts[c / kInPart] = (parts[c / kInPart] & ~(kMask << bit)) | code << bit;
+        }
+        code = (code - first_code) >> shift;
       }
-      counts.add((code - first) >> shift);
+      counts.add(code);
     }
-    const bool changed =
-        parts[0] != word[w].x || parts[1] != word[w].y || parts[2] != word[w].z || parts[3] != word[w].w;
-    if (changed && 8 * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
+    if constexpr (kTwoBytes) {
+      const bool changed =
+          parts[0] != word[w].x || parts[1] != word[w].y || parts[2] != word[w].z || parts[3] != word[w].w;
+      if (changed && kEach * k < n) words[k] = make_uint4(parts[0], parts[1], parts[2], parts[3]);
+    }
   }
   __syncthreads();
-  if (threadIdx.x < kSlots) table[std::uint64_t{threadIdx.x} * tiles + blockIdx.x] = counts.sum(threadIdx.x);
+  if (threadIdx.x < kSlots)
+    table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
+        counts.sum(threadIdx.x);
 }
 
 /// What move_kernel works on.
@@ -186,7 +170,7 @@ struct MoveArguments {
   const Cell* cells;
   std::uint32_t n_cells;
   const std::uint32_t* table;  ///< scanned
-  std::uint32_t first, shift;  ///< of codes of two bytes, as code_tile_counts_kernel has them
+  std::uint32_t first, shift;  ///< of codes of two bytes, as tile_counts_kernel has them
   std::uint8_t* digits_out;    ///< may be null: what remains of codes of two bytes below the shift
 };
 

@@ -87,9 +87,10 @@ int FirstRound<T, Dim>::move(const T* points, support::DeviceBuffer<T>* moved,
   moved[0].resize_discard(n_ * Dim);
   if (ids != nullptr) ids[0].resize_discard(n_);
   if (twice) low_digits_.resize_discard((n_ + 15) / 16 * 16);
-  code_tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream>>>(
-      codes_.data(), n_, first_, shift, direct_ ? nullptr : slot_of_code_.data(), tiles, tile_table_.data());
-  cuda_check_launch("code_tile_counts_kernel");
+  tile_counts_kernel<T, Dim>
+      <<<tiles, kCountThreads, 0, stream>>>(codes_.data(), nullptr, 0, static_cast<std::uint32_t>(n_), first_, shift,
+                                            direct_ ? nullptr : slot_of_code_.data(), tile_table_.data());
+  cuda_check_launch("tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), places, temporary_, stream_);
   const Cell root{0, static_cast<std::uint32_t>(n_), 0, tiles};
   device_cells_.resize_discard(buckets_.size() + 1);
@@ -116,7 +117,7 @@ void FirstRound<T, Dim>::move_within_buckets(const T* from, T* to, const std::ui
   const auto n_cells = static_cast<std::uint32_t>(buckets_.size());
   const std::uint32_t tiles = buckets_.back().first_tile + buckets_.back().tiles;
   tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream_.get()>>>(low_digits_.data(), device_cells_.data() + 1,
-                                                                         n_cells, tile_table_.data());
+                                                                         n_cells, 0, 0, 0, nullptr, tile_table_.data());
   cuda_check_launch("tile_counts_kernel");
   sums_before(tile_table_.data(), tile_table_.data(), std::size_t{tiles} * kSlots, temporary_, stream_);
   launch_move<T, Dim, std::uint8_t>(
