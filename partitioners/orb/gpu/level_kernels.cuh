@@ -51,6 +51,20 @@ struct LevelCell {
   Key last_left, first_right;
 };
 
+/// A tile of a level's cells.
+template <class AnyCell>
+struct LevelTile {
+  AnyCell& cell;
+  std::uint32_t offset, n;  ///< where its points begin in the cell, and how many they are
+  std::uint64_t begin;      ///< where they begin among all that the level works on
+};
+template <class AnyCell>
+__device__ inline LevelTile<AnyCell> level_tile(AnyCell* cells, std::uint32_t n_cells, std::uint32_t tile) {
+  AnyCell& cell = cells[cell_of_tile(cells, n_cells, tile)];
+  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
+  return {cell, offset, min(kLevelTile, cell.goal.count - offset), std::uint64_t{cell.begin} + offset};
+}
+
 /// The widest window of a stage.
 template <class T, int Dim>
 __device__ inline void start_stage(LevelCell<T, Dim>& cell, int stage) {
@@ -136,12 +150,10 @@ __global__ void __launch_bounds__(kLevelThreads)
     level_gather_kernel(const LevelPoints<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                         T* __restrict__ points_out, std::uint64_t* __restrict__ weights_out,
                         std::uint32_t* __restrict__ ids_out) {
-  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
-  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const std::uint64_t from = cell.out + offset + i;
-    const std::uint64_t to = std::uint64_t{cell.begin} + offset + i;
+    const std::uint64_t to = begin + i;
     const std::uint32_t id = a.numbers != nullptr ? a.numbers[from] : static_cast<std::uint32_t>(from);
     for (int d = 0; d < Dim; ++d) points_out[to * Dim + d] = a.points[from * Dim + d];
     if (a.weights != nullptr) weights_out[to] = a.weights[id];
@@ -165,17 +177,12 @@ __global__ void __launch_bounds__(kLevelThreads)
                            const LevelCell<T, Dim>* cells, std::uint32_t n_cells, std::uint32_t* bin_counts,
                            std::uint64_t* bin_weights) {
   __shared__ std::uint32_t counts[kLevelBins], low[kLevelBins], high[kLevelBins];
-  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
-  const LevelCell<T, Dim>& cell = cells[c];
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, cells[0].first_tile + blockIdx.x);
   if (cell.state != SearchState::narrowing) return;
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
   __syncthreads();
   const LevelWindow<T, Dim> window(cell);
   const unsigned shift = bin_shift(window.low, window.high);
-  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     OrderKey<T> key;
     if (!window.holds(points + (begin + i) * Dim, offset + i, key)) continue;
@@ -184,11 +191,11 @@ __global__ void __launch_bounds__(kLevelThreads)
     if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
   }
   __syncthreads();
+  const std::uint64_t bins = (&cell - cells) * std::uint64_t{kLevelBins};
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) {
     if (counts[b] == 0) continue;
-    atomicAdd(&bin_counts[std::uint64_t{c} * kLevelBins + b], counts[b]);
-    if (weights != nullptr)
-      add_weight(&bin_weights[std::uint64_t{c} * kLevelBins + b], (std::uint64_t{high[b]} << 32U) | low[b]);
+    atomicAdd(&bin_counts[bins + b], counts[b]);
+    if (weights != nullptr) add_weight(&bin_weights[bins + b], (std::uint64_t{high[b]} << 32U) | low[b]);
   }
 }
 
@@ -239,13 +246,9 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
     level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                          std::uint32_t* __restrict__ candidates) {
-  const std::uint32_t tile = cells[0].first_tile + blockIdx.x;
-  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, tile)];
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, cells[0].first_tile + blockIdx.x);
   if (cell.state != SearchState::few) return;
   const LevelWindow<T, Dim> window(cell);
-  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   const std::uint32_t to = cell.candidates_begin;
   const unsigned lane = threadIdx.x % 32;
   for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp

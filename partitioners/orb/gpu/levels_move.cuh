@@ -27,11 +27,8 @@ __global__ void __launch_bounds__(kLevelThreads)
   constexpr unsigned kWarps = kLevelThreads / 32;
   __shared__ std::uint32_t counts[kWarps];
   __shared__ Key lasts[kWarps], firsts[kWarps];
-  LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
   const LevelCut<T, Dim> cut(cell);
-  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   std::uint32_t count = 0;
   Key last = 0;         // of the left
   Key below_first = 0;  // complement of the right's first, so that both are maxima
@@ -86,11 +83,8 @@ __global__ void __launch_bounds__(kLevelThreads)
   constexpr unsigned kWarps = kLevelThreads / 32;
   constexpr unsigned kStretch = 32 * kLevelItems;  // of a warp
   __shared__ std::uint32_t counts[kWarps];
-  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
   const LevelCut<T, Dim> cut(cell);
-  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   std::uint32_t ballots[kLevelItems];

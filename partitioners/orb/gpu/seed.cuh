@@ -87,11 +87,9 @@ template <class T, int Dim, bool Warp>
 __global__ void __launch_bounds__(kSeedThreads)
     count_left_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                       std::uint32_t first_tile, const SeedBracket<T>* brackets, std::uint32_t* counts) {
-  const std::uint32_t tile = first_tile + blockIdx.x;
-  const std::uint32_t c = cell_of_tile(cells, n_cells, tile);
-  const std::uint32_t offset = (tile - cells[c].first_tile) * kLevelTile;
-  const T* const values = column + cells[c].begin + offset;
-  const std::uint32_t n = min(kLevelTile, cells[c].goal.count - offset);
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, first_tile + blockIdx.x);
+  const std::ptrdiff_t c = &cell - cells;
+  const T* const values = column + begin;
   const T guess = brackets[c].guess;
   std::uint32_t mine = 0;
   for (std::uint32_t i = threadIdx.x; i < n; i += kSeedThreads) mine += values[i] <= guess ? 1U : 0U;
@@ -104,10 +102,7 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kSeedThreads)
     make_axis_kernel(const T* __restrict__ points, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                      T* __restrict__ column) {
-  const LevelCell<T, Dim>& cell = cells[cell_of_tile(cells, n_cells, blockIdx.x)];
-  const std::uint32_t offset = (blockIdx.x - cell.first_tile) * kLevelTile;
-  const std::uint32_t n = min(kLevelTile, cell.goal.count - offset);
-  const std::uint64_t begin = std::uint64_t{cell.begin} + offset;
+  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
   const int axis = cell.axis;
   for (std::uint32_t i = threadIdx.x; i < n; i += kSeedThreads) column[begin + i] = points[(begin + i) * Dim + axis];
 }
