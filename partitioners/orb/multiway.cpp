@@ -40,7 +40,8 @@ class MultiwayRound {
         memory_(memory),
         threads_(threads) {}
 
-  void run() {
+  /// The cells at the end of the round.
+  detail::CellSlots run() {
     sample_and_guess();
     walk_.walk_down();
     if (!resolve(1)) {
@@ -53,13 +54,9 @@ class MultiwayRound {
           if (cell_.resolved[v / 2]) resolve(v);
       }
     }
-    slots_ = cell_.slots();
+    return cell_.slots();
   }
 
-  /// The cells at the end of the round.
-  [[nodiscard]] const detail::CellSlots& slots() const {
-    return slots_;
-  }
   [[nodiscard]] const Walk& walk() const {
     return walk_;
   }
@@ -122,7 +119,6 @@ class MultiwayRound {
   Walk walk_;
   detail::RoundMemory<T, Dim>& memory_;
   int threads_;
-  detail::CellSlots slots_;
 };
 
 template <class T, int Dim>
@@ -204,20 +200,20 @@ class Multiway {
     }
     const double start = Metrics::steady_seconds();
     MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, memory.round, threads);
-    round.run();
+    const detail::CellSlots reached = round.run();
     const double cut_s = Metrics::steady_seconds() - start;
     // Where each slot's points go: leaves to their final places, others one after another to `moved`.
-    const auto& slots = round.slots().ranges;
+    const auto& slots = reached.ranges;
     std::array<bool, kRoundNodes> leaf{};
     std::array<std::uint32_t, kRoundNodes> own{};  // labels of leaves
     std::vector<std::uint64_t> begin;
     std::uint64_t unfinished = 0;
     for (const detail::CellRange& slot : slots) {
-      const OrbCell<T, Dim>& reached = tree_.cells[slot.cell];
-      leaf[begin.size()] = reached.leaves == 1;
-      own[begin.size()] = reached.first_leaf;
-      begin.push_back(reached.leaves == 1 ? reached.begin : unfinished);
-      if (reached.leaves > 1) unfinished += reached.count;
+      const OrbCell<T, Dim>& below = tree_.cells[slot.cell];
+      leaf[begin.size()] = below.leaves == 1;
+      own[begin.size()] = below.first_leaf;
+      begin.push_back(below.leaves == 1 ? below.begin : unfinished);
+      if (below.leaves > 1) unfinished += below.count;
     }
     std::unique_ptr<Point[]> own_moved;
     std::unique_ptr<std::uint32_t[]> own_leaves;
@@ -228,7 +224,7 @@ class Multiway {
       buffers.leaves = own_leaves.get();
     }
     const double moving = Metrics::steady_seconds();
-    round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
+    round.walk().for_places(reached, begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
       if (leaf[s]) {
         place_point(input_, at, source.point(i), result_);
       } else {
@@ -246,7 +242,7 @@ class Multiway {
     }
     const double merging = Metrics::steady_seconds();
     if (labels)  // those of unfinished slots stand in their own order; the source's follows by walking it again
-      round.walk().for_places(round.slots(), begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
+      round.walk().for_places(reached, begin, [&](std::size_t s, std::uint64_t at, std::uint64_t i) {
         labels[i] = leaf[s] ? own[s] : buffers.leaves[at];
       });
     if (cell == 1) note(cut_s, moving, below, merging);

@@ -21,14 +21,6 @@ std::uint32_t count_left(const T* x, std::uint32_t n, T cut) {
 
 }  // namespace
 
-double OrbRoofline::roof(double copy_bytes_per_s) const {
-  return std::min(cache_operations_per_s, intensity() * copy_bytes_per_s);
-}
-
-bool OrbRoofline::memory_bound(double copy_bytes_per_s) const {
-  return intensity() * copy_bytes_per_s < cache_operations_per_s;
-}
-
 template <class T>
 OrbRoofline measure_orb_roofline(int threads) {
   constexpr std::uint64_t kValues = (std::uint64_t{256} << 20) / sizeof(T);

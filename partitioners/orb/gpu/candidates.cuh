@@ -171,7 +171,8 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
   __syncthreads();
   const std::uint32_t size = few.size;
   for (std::uint32_t i = threadIdx.x; i < size; i += kCutThreads) {
-    const std::uint32_t rank = points_before(few.points, size, few.points[i], axis);
+    std::uint32_t rank = 0;
+    for (std::uint32_t k = 0; k < size; ++k) rank += orb_before(few.points[k], few.points[i], axis) ? 1U : 0U;
     few.sorted_weights[rank] = few.weights[i];
     few.order[rank] = static_cast<std::uint16_t>(i);
   }

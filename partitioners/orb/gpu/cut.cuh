@@ -129,15 +129,6 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   __syncthreads();
 }
 
-/// The rank of p among n points: how many of them stand before it.
-template <class T, int Dim>
-__device__ inline std::uint32_t points_before(const OrbPoint<T, Dim>* points, std::uint32_t n,
-                                              const OrbPoint<T, Dim>& p, int axis) {
-  std::uint32_t before = 0;
-  for (std::uint32_t k = 0; k < n; ++k) before += orb_before(points[k], p, axis) ? 1U : 0U;
-  return before;
-}
-
 /// Where a cell's points part.
 template <class T, int Dim>
 struct Parting {

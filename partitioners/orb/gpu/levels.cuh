@@ -114,8 +114,8 @@ class Levels {
   /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and on
   /// devices before 9.0 without the shared memory for them.
   void finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
-    if (seed_ || !has_shared(weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>)))
-      return;
+    const std::size_t shared = weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>);
+    if (seed_ || shared > support::current_device_shape().shared_bytes) return;
     const std::uint32_t most = weighted_ ? kSmallPoints<T, true> : kSmallPoints<T, false>;
     small_.clear();
     std::erase_if(active_, [&](const Active& cell) {

@@ -17,15 +17,6 @@
 
 namespace amrbench::partitioners {
 
-namespace {
-
-void check(std::uint64_t n, const OrbGpuOptions& options) {
-  check_orb_options({.leaves = options.leaves, .side_tolerance = options.side_tolerance}, n, {});
-  if (n >= kOrbMaxPoints) throw support::InputError(std::to_string(n) + " points; a GPU takes less than 2^32");
-}
-
-}  // namespace
-
 /// What one object keeps between runs.
 template <class T, int Dim>
 struct OrbGpu<T, Dim>::Impl {
@@ -116,7 +107,8 @@ struct OrbGpu<T, Dim>::Impl {
 
 template <class T, int Dim>
 OrbGpu<T, Dim>::OrbGpu(std::uint64_t n, const OrbGpuOptions& options) {
-  check(n, options);
+  check_orb_options({.leaves = options.leaves, .side_tolerance = options.side_tolerance}, n, {});
+  if (n >= kOrbMaxPoints) throw support::InputError(std::to_string(n) + " points; a GPU takes less than 2^32");
   if (options.weighted && options.method != "multiway")
     throw support::InputError("the GPU method \"" + std::string(options.method) + "\" takes no weights; multiway does");
   impl_ = std::make_unique<Impl>(n, options);

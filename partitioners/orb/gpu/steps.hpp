@@ -30,11 +30,6 @@ void clear(support::DeviceBuffer<V>& buffer, std::size_t n, const support::CudaS
   cuda_check(cudaMemsetAsync(buffer.data(), 0, n * sizeof(V), stream.get()), "cudaMemsetAsync");
 }
 
-/// Can a thread block of the current device have so much dynamic shared memory?
-inline bool has_shared(std::size_t bytes) {
-  return bytes <= support::current_device_shape().shared_bytes;
-}
-
 /// Lets a kernel have so much dynamic shared memory; to be called where it is launched.
 template <class... Arguments>
 void allow_shared(void (*kernel)(Arguments...), std::size_t bytes) {

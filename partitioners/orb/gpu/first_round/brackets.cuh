@@ -190,16 +190,6 @@ struct LaneRanks {
   }
 };
 
-/// Walks a point of node v down from level `from`.
-template <class T, int Dim>
-__device__ inline std::uint32_t walk_brackets(const float2* table, const T (&x)[Dim], std::uint32_t v, int from,
-                                              int levels) {
-  float c[Dim];
-  as_floats(x, c);
-  for (int level = from; level < levels; ++level) step_down<Dim>(table, c, v);
-  return v;
-}
-
 /// Puts a point at place `at` of its bracket's list and counts it in the bracket's histogram.
 template <bool Weighted, class T, int Dim>
 __device__ inline void list_point(const BracketEntries<T, Dim>& lists, const float2* table, const T (&x)[Dim],

@@ -367,8 +367,10 @@ __global__ void __launch_bounds__(kCutThreads)
     std::uint32_t to = first;
     std::uint32_t place = 0;
     if (i < n) {
-      const std::uint32_t child = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
-      to = walk_brackets<T, Dim>(lists.table, all.points[all.places[i]].x, child, level + 1, levels);
+      float c[Dim];
+      as_floats(all.points[all.places[i]].x, c);
+      to = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
+      for (int below = level + 1; below < levels; ++below) step_down<Dim>(lists.table, c, to);
       lists.nodes[level][all.places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
       atomicAdd(&sums.counts[to], 1U);
       if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
