@@ -147,8 +147,9 @@ class DistributedRounds {
     for (std::size_t k = 0; k < cells_.size(); ++k) {
       const std::size_t i = cells_[k]->range.cell;
       const OrbCell<T, Dim>& cell = tree_.cells[i];
-      cells_[k]->guess.guess(std::span(points).subspan(begin, counts[k]), weighted_ ? weights.data() : nullptr,
-                             cell.leaves, cell.box, options_.side_tolerance, 1, levels_needed(i));
+      cells_[k]->guess.guess(std::span(points).subspan(begin, counts[k]),
+                             SampleWeights{weighted_ ? weights.data() : nullptr}, cell.leaves, cell.box,
+                             options_.side_tolerance, 1, levels_needed(i));
       cells_[k]->guess.rename([&](std::uint32_t place) { return all[place].point.id; });
       begin += counts[k];
       for (std::size_t v = 1; v < std::size_t{1} << cells_[k]->guess.levels(); ++v)

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 
 #include "partitioners/orb/entry_cut.hpp"
 #include "partitioners/orb/round_walk.hpp"
@@ -67,12 +68,60 @@ class MultiwayRound {
 
   void sample_and_guess() {
     const OrbCell<T, Dim>& cell = tree_.cells[cell_.range.cell];
-    const detail::SampleStretch stretch{0, 0, cell.count, detail::sample_size(cell.count)};
+    memory_.sample.resize(detail::sample_size(cell.count));
+    const double even = static_cast<double>(cell.weight) / static_cast<double>(cell.count);
+    const bool by_weight = input_.weighted() && cell.weight > 0;
+    if (by_weight)
+      sample_by_weight(even);
+    else
+      sample_evenly();
+    cell_.guess.guess(memory_.sample, SampleWeights{input_.weights, by_weight ? even : 0}, cell.leaves, cell.box,
+                      input_.options.side_tolerance, threads_);
+  }
+
+  void sample_evenly() {
     std::vector<Point>& sample = memory_.sample;
-    sample.resize(stretch.size);
+    const detail::SampleStretch stretch{0, 0, walk_.count(), sample.size()};
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
     for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = walk_.source().point(stretch.position(i));
-    cell_.guess.guess(sample, input_.weights, cell.leaves, cell.box, input_.options.side_tolerance, threads_);
+  }
+
+  /// Half of the sample by weight, half by number: one point out of each of equal parts of both together. By number
+  /// alone heavy points would be missed, by weight alone the cells beside them would have no sample.
+  void sample_by_weight(double even) {
+    constexpr std::uint64_t kStretch = 32;
+    const std::uint64_t n = walk_.count();
+    std::vector<Point>& sample = memory_.sample;
+    std::vector<double>& before = memory_.before;
+    before.resize((n + kStretch - 1) / kStretch + 1);
+    const auto part = [&](std::uint64_t i) {
+      return even + static_cast<double>(input_.weights[walk_.source().point(i).id]);
+    };
+#pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
+    for (std::size_t b = 0; b < before.size() - 1; ++b) {
+      double sum = 0;
+      for (std::uint64_t i = b * kStretch; i < std::min(n, (b + 1) * kStretch); ++i) sum += part(i);
+      before[b] = sum;
+    }
+    before.back() = 0;
+    std::exclusive_scan(before.begin(), before.end(), before.begin(), 0.0);
+    const std::size_t size = sample.size();
+    const double step = before.back() / static_cast<double>(size);
+#pragma omp parallel for num_threads(threads_) schedule(static, 1) if (threads_ > 1)
+    for (int t = 0; t < threads_; ++t) {
+      std::size_t i = size * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads_);
+      const std::size_t end = size * static_cast<std::size_t>(t + 1) / static_cast<std::size_t>(threads_);
+      const auto begin = std::upper_bound(before.begin() + 1, before.end() - 1, step * static_cast<double>(i));
+      auto stretch = static_cast<std::size_t>(begin - before.begin()) - 1;
+      for (; i < end; ++i) {
+        const double at = step * (static_cast<double>(i) + 0x1p-64 * static_cast<double>(support::splitmix64(i)));
+        while (stretch + 2 < before.size() && before[stretch + 1] <= at) ++stretch;
+        std::uint64_t point = stretch * kStretch;
+        const std::uint64_t last = std::min(n, point + kStretch) - 1;
+        for (double left = at - before[stretch]; point < last && (left -= part(point)) >= 0;) ++point;
+        sample[i] = walk_.source().point(point);
+      }
+    }
   }
 
   /// Cuts node v exactly, if its bracket holds the cut and its axis was guessed right; v's cell is known exactly.

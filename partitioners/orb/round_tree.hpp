@@ -47,14 +47,25 @@ inline int round_levels(std::uint32_t d) {
   return rounds == 0 ? 0 : (depth + rounds - 1) / rounds;
 }
 
+/// What the points of a sample weigh, by their ids, and how they were drawn: each as likely as any other, or (even > 0)
+/// in proportion to weight + even. One that was likelier stands for less.
+struct SampleWeights {
+  const std::uint64_t* units = nullptr;  ///< nullptr: all the same
+  double even = 0;
+  [[nodiscard]] double operator[](std::uint32_t id) const {
+    const auto weight = static_cast<double>(units[id]);
+    return even > 0 ? weight / (weight + even) : weight;
+  }
+};
+
 template <class T, int Dim>
 class RoundTree {
  public:
   using Point = OrbPoint<T, Dim>;
 
-  /// Guesses below a cell of `leaves` leaves in `box`. The sample is reordered; weights: of a point by its id, or
-  /// nullptr. most_levels > 0: levels beyond are not needed.
-  void guess(std::span<Point> sample, const std::uint64_t* weights, std::uint32_t leaves, const OrbBox<T, Dim>& box,
+  /// Guesses below a cell of `leaves` leaves in `box`. The sample is reordered. most_levels > 0: levels beyond are not
+  /// needed.
+  void guess(std::span<Point> sample, const SampleWeights& weights, std::uint32_t leaves, const OrbBox<T, Dim>& box,
              double side_tolerance, int threads, int most_levels = kRoundLevels) {
     levels_ = std::min(round_levels(leaves), most_levels);
     weights_ = weights;
@@ -200,7 +211,7 @@ class RoundTree {
   std::size_t bracket(std::size_t v, int axis, std::span<Point> sample, double share) {
     const auto by_coordinate = [axis](const Point& p, const Point& q) { return p.x[axis] < q.x[axis]; };
     const auto ranks = [&](const auto& before) {
-      return weights_ ? weighted_ranks(sample, share, before) : ranks_by_count(sample, share, before);
+      return weights_.units ? weighted_ranks(sample, share, before) : ranks_by_count(sample, share, before);
     };
     Ranks r = ranks(by_coordinate);
     // Coordinates alone are quicker to compare. They tell enough unless many points outside the bracket have its ends'.
@@ -260,22 +271,38 @@ class RoundTree {
     double sum = 0;
     double squares = 0;
     for (const Point& p : sample) {
-      const auto w = static_cast<double>(weights_[p.id]);
+      const double w = weights_[p.id];
       sum += w;
       squares += w * w;
     }
     if (sum == 0) return ranks_by_count(sample, share, before);
     const double reach = kBracketSigmas * std::sqrt(squares * share * (1 - share));
+    const double goal = sum * share;
     Ranks r;
-    double weight = 0;
+    double weight = 0, left = 0;  // left: of the cut
     for (std::size_t i = 0; i < sample.size(); ++i) {
-      if (weight < sum * share - reach && i > 1) r.low = i - 1;
-      if (weight < sum * share) r.cut = i;
-      weight += static_cast<double>(weights_[sample[i].id]);
-      if (r.high == Ranks::kNone && weight > sum * share + reach && i + 2 < sample.size()) r.high = i + 1;
+      if (weight < goal - reach && i > 1) r.low = i - 1;
+      if (weight < goal) r.cut = i, left = weight;
+      weight += weights_[sample[i].id];
+      if (r.high == Ranks::kNone && weight > goal + reach && i + 2 < sample.size()) r.high = i + 1;
     }
+    keep_whole(sample, goal - left, r);
     r.cut = std::clamp<std::size_t>(r.cut, 1, sample.size() - 1);
     return r;
+  }
+
+  /// A heavy point may have been drawn several times. It goes to one side as a whole, and the bracket ends beside it.
+  /// missing: of the weight that is to go left.
+  void keep_whole(std::span<const Point> sample, double missing, Ranks& r) const {
+    std::size_t first = r.cut, last = r.cut;
+    const std::uint32_t id = sample[r.cut].id;
+    while (first > 0 && sample[first - 1].id == id) --first;
+    while (last + 1 < sample.size() && sample[last + 1].id == id) ++last;
+    if (first == last) return;
+    if (r.low != Ranks::kNone && r.low >= first) r.low = first > 0 ? first - 1 : Ranks::kNone;
+    if (r.high != Ranks::kNone && r.high <= last) r.high = last + 1 < sample.size() ? last + 1 : Ranks::kNone;
+    const double each = weights_[id], before = static_cast<double>(r.cut - first) * each + missing;
+    r.cut = 2 * before < static_cast<double>(last + 1 - first) * each ? first : last + 1;
   }
 
   void make_tables() {
@@ -299,7 +326,7 @@ class RoundTree {
   std::int32_t axis_[kRoundNodes / 2] = {};
   int common_axis_[kRoundLevels] = {};
   int levels_ = 0;
-  const std::uint64_t* weights_ = nullptr;
+  SampleWeights weights_;
   double side_tolerance_ = 0;
 };
 

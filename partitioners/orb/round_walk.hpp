@@ -72,6 +72,7 @@ struct RoundMemory {
   std::vector<Lists> met;  ///< [chunk][node]
   Lists gathered;          ///< [node]: met by points sent on from nodes above, and from gather() on by all
   std::vector<OrbPoint<T, Dim>> sample;
+  std::vector<double> before;  ///< what points before a stretch of them have of a weighted sample
 };
 
 /// Weights of points by their numbers, which count from `first`; nullptr: every point weighs 1.
