@@ -211,7 +211,6 @@ std::vector<std::size_t> FirstRound<T, Dim>::cells_to_cut_again(const OrbTree<T,
 template <class T, int Dim>
 void FirstRound<T, Dim>::sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
   clear(nodes_, kFirstNodes, stream_);
-  clear(cuts_, kFirstInner, stream_);
   clear(code_counts_, kFirstNodes, stream_);
   if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
   Node<T, Dim>& root = host_nodes_[1] = {};
@@ -251,6 +250,7 @@ template <class T, int Dim>
 void FirstRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
   const cudaStream_t stream = stream_.get();
   clear(list_state_, kListState, stream_);
+  clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
   clear(bins_, bracket_bins_begin(levels_), stream_);
   if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
   clear(region_chunks_, std::size_t{regions_} + 1, stream_);
