@@ -274,7 +274,7 @@ void compare_walks(std::uint64_t seed, double side_tolerance) {
   box.upper[0] = static_cast<T>(1 + random() % 5);
   RoundTree<T, Dim> tree;
   const auto leaves = static_cast<std::uint32_t>(2 + random() % 80);
-  tree.guess(sample, nullptr, leaves, box, side_tolerance, 1);
+  tree.guess(sample, SampleWeights{}, leaves, box, side_tolerance, 1);
   std::vector<OrbPoint<T, Dim>> points(kBlock);
   std::vector<T> x(Dim * kBlock);
   for (std::size_t i = 0; i < kBlock; ++i) {
@@ -322,14 +322,50 @@ TEST(Orb, FewPointsStopWherePointsCoincide) {
       const detail::SampleStretch stretch{0, 0, kPoints, sample.size()};
       for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = point(stretch.position(i));
       RoundTree<float, 3> tree;
-      tree.guess(sample, weights.empty() ? nullptr : weights.data(), 8, {{0, 0, 0}, {16, 16, 16}}, kOrbSideTolerance,
-                 1);
+      tree.guess(sample, SampleWeights{weights.empty() ? nullptr : weights.data()}, 8, {{0, 0, 0}, {16, 16, 16}},
+                 kOrbSideTolerance, 1);
       std::size_t stopped = 0;
       for (std::size_t i = 0; i < kPoints; ++i) stopped += tree.code_from(1, point(i)) >= kStopped ? 1 : 0;
       // Three levels whose brackets have 6 standard deviations of the sample's ranks: 2, 3 and 4 %; more with weights.
       EXPECT_LT(stopped, kPoints * (weights.empty() ? 10 : 14) / 100);
       EXPECT_GT(stopped, kPoints / 100);
     }
+}
+
+/// A point that outweighs all others was drawn many times: the cuts beside it lie in narrow brackets around it.
+TEST(Orb, AHeavyPointGoesToOneSide) {
+  constexpr std::size_t kPoints = 100000, kDrawn = 4000;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::vector<float> x = points_of<float, 3>(Shape::uniform, kPoints, seed);
+    const auto point = [&](std::size_t i) {
+      return OrbPoint<float, 3>{{x[3 * i], x[3 * i + 1], x[3 * i + 2]}, static_cast<std::uint32_t>(i)};
+    };
+    const std::size_t heavy = random() % kPoints;
+    std::vector<std::uint64_t> weights(kPoints, 1);
+    weights[heavy] = std::uint64_t{1} << 40U;
+    std::vector<OrbPoint<float, 3>> sample;
+    for (std::size_t k = 0; k < kDrawn; ++k) sample.push_back(point(k % 2 == 0 ? heavy : random() % kPoints));
+    const double even = std::ldexp(1.0, 40) / kPoints;
+    const std::uint32_t leaves = 3 + static_cast<std::uint32_t>(random() % 5);
+    RoundTree<float, 3> tree;
+    tree.guess(sample, SampleWeights{weights.data(), even}, leaves, {{0, 0, 0}, {16, 16, 16}}, kOrbSideTolerance, 1);
+    const RoundNode<float, 3>& root = tree.node(1);
+    const auto inside = [&](std::size_t i) { return tree.code_from(1, point(i)) == kStopped + 1; };
+    EXPECT_TRUE(inside(heavy));
+    // As near to the target as points can come: just before the heavy point, or just behind it.
+    const std::uint32_t left = left_leaves(leaves);
+    std::size_t nearest = kPoints, stopped = 0;
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      stopped += inside(i) ? 1 : 0;
+      const bool behind = orb_before(point(heavy), point(i), root.axis);
+      if (i == heavy || behind != (2 * left > leaves)) continue;
+      if (nearest == kPoints || orb_before(point(i), point(nearest), root.axis) == behind) nearest = i;
+    }
+    EXPECT_TRUE(nearest == kPoints || inside(nearest)) << "the cut's other neighbour is outside the bracket";
+    EXPECT_LT(stopped, kPoints / 100);
+  }
 }
 
 TEST(Orb, PartitionerTakesLeavesAsParts) {
