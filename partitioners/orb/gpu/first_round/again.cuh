@@ -20,12 +20,12 @@ struct PendingPoints {
   std::uint32_t start = 0;  ///< the cell it is in; 0: no point
   bool any = false;         ///< of the warp
 
-  /// entry: as queues have them. region_first: the first point of their region.
+  /// entry: of the warp's queue.
   template <bool Weighted>
-  __device__ void ask(const WalkWork<T, Dim>& a, std::uint32_t entry, std::uint32_t region_first, bool wanted) {
+  __device__ void ask(const WalkWork<T, Dim>& a, uint2 entry, bool wanted) {
     any = true;
-    position = region_first + (entry & 0xffffU);
-    start = wanted ? entry >> 16U : 0U;
+    position = entry.x;
+    start = wanted ? entry.y : 0U;
 #pragma unroll
     for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
     if constexpr (Weighted) weight = __ldg(reinterpret_cast<const unsigned long long*>(a.weights) + position);
@@ -35,11 +35,11 @@ struct PendingPoints {
 /// Shared memory of walk_again_kernel. Where its parts begin does not depend on the number of levels.
 template <bool Weighted>
 struct AgainMemory {
-  float2 table[kFirstInner];                              ///< brackets
-  std::uint32_t counts[kFirstNodes];                      ///< by code
-  std::uint32_t queues[kAgainThreads / 32][kAgainQueue];  ///< the point's number in its region, above 16 bits the cell
-  std::uint16_t start[kFirstNodes];                       ///< of each code the cell that is cut once more; else 0
-  std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];    ///< of weights by code
+  float2 table[kFirstInner];                            ///< brackets
+  std::uint32_t counts[kFirstNodes];                    ///< by code
+  uint2 queues[kAgainThreads / 32][kAgainQueue];        ///< position and cell
+  std::uint16_t start[kFirstNodes];                     ///< of each code the cell that is cut once more; else 0
+  std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];  ///< of weights by code
 
   template <class T, int Dim>
   __device__ void load(const WalkWork<T, Dim>& a, const std::uint16_t* cells, std::uint32_t first) {
@@ -54,15 +54,14 @@ struct AgainMemory {
 /// Walks the points that were loaded down from their cells. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
 __device__ inline void walk_pending(const WalkWork<T, Dim>& a, AgainMemory<Weighted>& s, ListChunks& chunks,
-                                    std::uint32_t region, PendingPoints<T, Dim>& pending) {
+                                    PendingPoints<T, Dim>& pending) {
   const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
   float c[Dim];
   as_floats(pending.x, c);
   const bool here = pending.start != 0;
   std::uint32_t v = here ? pending.start : first;
   step_to_end<Dim>(s.table, c, v, first);
-  end_walk(a, s.table, SharedSums<Weighted>{s.counts, s.words}, chunks, region, c, pending.position, pending.weight, v,
-           here);
+  end_walk(a, s.table, SharedSums<Weighted>{s.counts, s.words}, chunks, c, pending.position, pending.weight, v, here);
   pending.any = false;
   __syncwarp();
 }
@@ -91,21 +90,28 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues[warp];
   const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  WalkRegions regions(a.turns, blockIdx.x * (kAgainThreads / 32) + warp, gridDim.x * (kAgainThreads / 32));
+  const std::uint32_t warps = gridDim.x * (kAgainThreads / 32);
+  std::uint32_t group = blockIdx.x * (kAgainThreads / 32) + warp;
   ListChunks chunks;
   PendingPoints<T, Dim> pending;
   std::uint32_t queued = 0;
-  uint2 codes = load_codes(a, regions.group, fresh);
-  while (regions.group < groups) {
-    const std::uint32_t region = regions.region;
-    const std::uint32_t region_first = region * a.turns * 128;
-    const std::uint32_t i = regions.group * 128 + 4 * lane - region_first;
+  // Walks the points under way, and loads the last ones of the queue, at most 32.
+  const auto walk_on = [&] {
+    if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
+    const std::uint32_t count = min(queued, 32U);
+    queued -= count;
+    pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
+    __syncwarp();
+  };
+  uint2 codes = load_codes(a, group, fresh);
+  while (group < groups) {
+    const std::uint32_t i = group * 128 + 4 * lane;
     const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
-    const bool last = regions.advance() || regions.group >= groups;
-    codes = load_codes(a, regions.group, fresh);  // no other warp's walk changes them
+    group += warps;
+    codes = load_codes(a, group, fresh);  // no other warp's walk changes them
     std::uint32_t start[4];
     bool wanted[4];
-    bool any = last;
+    bool any = false;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       start[j] = s.start[code[j]];
@@ -117,22 +123,15 @@ __global__ void __launch_bounds__(kAgainThreads, 1)
     std::uint32_t at = queued + ranks.before;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (wanted[j]) queue[at] = (i + j) | start[j] << 16U;
+      if (wanted[j]) queue[at] = make_uint2(i + j, start[j]);
       at += wanted[j] ? 1U : 0U;
     }
     queued += ranks.all;
     __syncwarp();
-    while (queued >= 32 || (last && queued > 0)) {
-      if (pending.any) walk_pending<Weighted>(a, s, chunks, region, pending);
-      const std::uint32_t count = min(queued, 32U);
-      queued -= count;
-      pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], region_first, lane < count);
-      __syncwarp();
-    }
-    if (!last) continue;  // all of a region goes into chunks of its own
-    if (pending.any) walk_pending<Weighted>(a, s, chunks, region, pending);
-    chunks.leave(a.lists);
+    while (queued >= 32) walk_on();
   }
+  if (queued > 0) walk_on();
+  if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kAgainThreads)

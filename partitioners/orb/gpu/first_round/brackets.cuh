@@ -10,8 +10,6 @@
 //               own
 //   hole        a place of a chunk that was left empty: an entry of node 0
 //   group, turn 128 consecutive points, 4 a thread of a warp; what a warp walks at a time
-//   region      neighbouring groups that one warp walks one after another. Its chunks hold points of one region only,
-//               so that codes can be written region by region (gpu/first_round/settle.cuh)
 //
 // Coordinates are compared as floats, doubles rounded to them: rounding keeps order, so what lies left of a bracket, in
 // it and right of it is in order too.
@@ -34,8 +32,6 @@ constexpr int kRouteThreads = 512;
 constexpr std::uint32_t kListChunk = 64;
 /// Words from one list's size to the next one's: they are counted up often, so each has cache lines of its own.
 constexpr std::uint32_t kSizesApart = 32;
-/// A chunk that no warp has taken for good is in no region.
-constexpr std::uint32_t kNoRegion = ~0U;
 
 /// How entries of a node that is being cut are told apart: left of the candidates, right of them, or candidates.
 struct __align__(16) BracketCut {
@@ -90,13 +86,11 @@ struct BracketEntries {
   ListedPoint<T, Dim>* points[kFirstLevels];
   std::uint16_t* nodes[kFirstLevels];    ///< whose bracket each point met
   std::uint64_t* weights[kFirstLevels];  ///< of the points; null without weights
-  std::uint32_t* regions[kFirstLevels];  ///< whose points each chunk has; of whole chunks within the capacity
   std::uint32_t capacity[kFirstLevels];
-  std::uint32_t* sizes;          ///< [level * kSizesApart]
-  std::uint32_t* region_chunks;  ///< chunks of each region
-  std::uint32_t* overflow;       ///< set when an entry had no room
-  std::uint32_t* holes;          ///< entries of node 0, over all levels
-  std::uint32_t* candidates;     ///< [level]: how many entries are candidates
+  std::uint32_t* sizes;       ///< [level * kSizesApart]
+  std::uint32_t* overflow;    ///< set when an entry had no room
+  std::uint32_t* holes;       ///< entries of node 0, over all levels
+  std::uint32_t* candidates;  ///< [level]: how many entries are candidates
   std::uint32_t* bins;
   std::uint64_t* bin_weights;  ///< null without weights
   const BracketGap* gaps;      ///< [node]: stretches of brackets without points; null: none
@@ -251,10 +245,9 @@ struct ListChunks {
   std::uint32_t used = kListChunk;
   std::uint32_t next = kNone;
 
-  /// The place of this thread's point, which met the bracket of v; v = 0: it has no such point. region: that of the
-  /// warp's turn.
+  /// The place of this thread's point, which met the bracket of v; v = 0: it has no such point.
   template <class T, int Dim>
-  __device__ std::uint64_t take(const BracketEntries<T, Dim>& lists, std::uint32_t v, std::uint32_t region) {
+  __device__ std::uint64_t take(const BracketEntries<T, Dim>& lists, std::uint32_t v) {
     static_assert(kFirstLevels <= 16, "levels are told apart by 4 bits");
     const unsigned lane = threadIdx.x & 31U;
     const unsigned listed = __ballot_sync(kFull, v != 0);
@@ -279,10 +272,6 @@ struct ListChunks {
       if (over) {
         base = next;
         used -= kListChunk;
-        if (base + kListChunk <= lists.capacity[lane]) {
-          lists.regions[lane][base / kListChunk] = region;
-          atomicAdd(&lists.region_chunks[region], 1U);
-        }
       }
       add_where(over, size, kListChunk, next);
       const std::uint32_t after = __shfl_sync(kFull, base, static_cast<int>(level));
@@ -290,25 +279,23 @@ struct ListChunks {
     }
     return static_cast<std::uint32_t>(here + place);
   }
-  /// Begins new chunks: what is left of the present ones becomes holes.
+  /// The last call: what is left of the chunks becomes holes.
   template <class T, int Dim>
-  __device__ void leave(const BracketEntries<T, Dim>& lists) {
+  __device__ void close(const BracketEntries<T, Dim>& lists) const {
     const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kFirstLevels || used == kListChunk) return;
-    for (std::uint32_t k = used; k < kListChunk; ++k)
-      if (std::uint64_t{base} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{base} + k] = 0;
-    atomicAdd(lists.holes, kListChunk - used);
-    used = kListChunk;
+    if (lane >= kFirstLevels) return;
+    leave(lists, lane, base, used);
+    if (next != kNone) leave(lists, lane, next, 0);
   }
-  /// The last call: no chunk is left open.
+
+ private:
+  /// Places of a chunk from number `from` on become holes.
   template <class T, int Dim>
-  __device__ void close(const BracketEntries<T, Dim>& lists) {
-    leave(lists);
-    const unsigned lane = threadIdx.x & 31U;
-    if (lane >= kFirstLevels || next == kNone) return;
-    for (std::uint32_t k = 0; k < kListChunk; ++k)
-      if (std::uint64_t{next} + k < lists.capacity[lane]) lists.nodes[lane][std::uint64_t{next} + k] = 0;
-    atomicAdd(lists.holes, kListChunk);
+  __device__ static void leave(const BracketEntries<T, Dim>& lists, unsigned level, std::uint32_t chunk,
+                               std::uint32_t from) {
+    for (std::uint64_t k = from; k < kListChunk; ++k)
+      if (chunk + k < lists.capacity[level]) lists.nodes[level][chunk + k] = 0;
+    atomicAdd(lists.holes, kListChunk - from);
   }
 };
 
@@ -319,28 +306,6 @@ __device__ inline std::uint64_t sample_position(std::uint32_t i, std::uint64_t n
   const auto length = static_cast<std::uint32_t>((i + 1) * n / m - begin);
   return begin + __umulhi(static_cast<std::uint32_t>(support::splitmix64(i)), length);
 }
-
-/// Which groups of 128 points a warp walks, one a turn: regions of neighbouring groups, each walked by one warp.
-struct WalkRegions {
-  std::uint32_t turns;   ///< in a region
-  std::uint32_t region;  ///< of this turn
-  std::uint32_t group;   ///< of this turn; those of later turns are higher
-  std::uint32_t left;    ///< turns in the region, this one included
-
-  std::uint32_t warps;  ///< that share them
-
-  __device__ WalkRegions(std::uint32_t length, std::uint32_t warp, std::uint32_t all)
-      : turns(length), region(warp), group(warp * length), left(length), warps(all) {}
-  /// Is the next turn in another region?
-  __device__ bool advance() {
-    ++group;
-    if (--left > 0) return false;
-    left = turns;
-    region += warps;
-    group += (warps - 1U) * turns;
-    return true;
-  }
-};
 
 /// Sums by code, over all points.
 struct CodeSums {
@@ -357,7 +322,6 @@ struct WalkWork {
   const std::uint64_t* weights;  ///< null: none
   std::uint16_t* codes;          ///< room for a multiple of 4
   CodeSums sums;
-  std::uint32_t turns;  ///< in a region
   BracketEntries<T, Dim> lists;
 };
 
@@ -379,17 +343,18 @@ struct SharedSums {
   }
 };
 
-/// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted. A point that
-/// reached a leaf gets its code written; one that met a bracket is listed, and its code is written later from the list.
-/// All threads of the warp call.
+/// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted and written; a
+/// point that met a bracket is listed. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
 __device__ inline void end_walk(const WalkWork<T, Dim>& a, const float2* table, const SharedSums<Weighted>& sums,
-                                ListChunks& chunks, std::uint32_t region, const float (&c)[Dim], std::uint32_t position,
-                                std::uint64_t weight, std::uint32_t v, bool here) {
+                                ListChunks& chunks, const float (&c)[Dim], std::uint32_t position, std::uint64_t weight,
+                                std::uint32_t v, bool here) {
   const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
-  if (here) sums.add(v, weight);
-  if (here && !listed) a.codes[position] = static_cast<std::uint16_t>(v);
-  const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U, region);
+  if (here) {
+    sums.add(v, weight);
+    a.codes[position] = static_cast<std::uint16_t>(v);
+  }
+  const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U);
   if (!listed) return;
   T x[Dim];
 #pragma unroll

@@ -6,7 +6,6 @@
 #include "partitioners/orb/gpu/first_round/again.cuh"
 #include "partitioners/orb/gpu/first_round/end.cuh"
 #include "partitioners/orb/gpu/first_round/sample_kernels.cuh"
-#include "partitioners/orb/gpu/first_round/settle.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -26,7 +25,6 @@ constexpr double kStuck = 0.9;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round.
 constexpr std::uint64_t kFewLeft = 50;
-static_assert(kRegionTurns * 128 <= 1U << 16U && kFirstInner <= 1U << 16U, "a word has a point's number and its cell");
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -76,7 +74,6 @@ template <class T, int Dim>
 void FirstRound<T, Dim>::size_lists() {
   list_state_.resize_discard(kListState);
   const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
-  std::size_t chunks = 0;
   for (int level = 0; level < levels_; ++level) {
     const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
     const double holes = 2.0 * kListChunk * (kAgainThreads / 32) * multiprocessors();
@@ -88,24 +85,7 @@ void FirstRound<T, Dim>::size_lists() {
     lists_.nodes[level] = listed_nodes_[level].data();
     if (options_.weighted) listed_weights_[level].resize_discard(lists_.capacity[level]);
     lists_.weights[level] = listed_weights_[level].data();
-    chunks += lists_.capacity[level] / kListChunk;
   }
-  chunk_regions_.resize_discard(chunks);
-  chunk_order_.resize_discard(chunks);
-  chunk_ends_.resize_discard(kFirstLevels);
-  chunks = 0;
-  for (int level = 0; level < levels_; ++level) {
-    lists_.regions[level] = chunk_regions_.data() + chunks;
-    chunks += lists_.capacity[level] / kListChunk;
-  }
-  const std::uint64_t groups = (n_ + 127) / 128;
-  const std::uint64_t warps = std::uint64_t{kWalkThreads / 32} * multiprocessors();
-  const std::uint64_t each = (groups - 1) / warps + 1;          // turns of a warp
-  const std::uint64_t regions = (each - 1) / kRegionTurns + 1;  // of a warp: equally many for all
-  region_turns_ = static_cast<std::uint32_t>((each - 1) / regions + 1);
-  regions_ = static_cast<std::uint32_t>((groups - 1) / region_turns_ + 1);
-  region_chunks_.resize_discard(std::size_t{regions_} + 1);
-  lists_.region_chunks = region_chunks_.data();
   candidates_.resize_discard(*std::max_element(lists_.capacity, lists_.capacity + levels_));
   lists_.sizes = list_state_.data();
   lists_.candidates = list_state_.data() + std::size_t{kFirstLevels} * kSizesApart;
@@ -123,7 +103,6 @@ void FirstRound<T, Dim>::allow_kernels() {
   allow_shared(walk_again_kernel<T, Dim, true>, sizeof(AgainMemory<true>));
   allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
   allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
-  allow_shared(settle_kernel<T, Dim>, kRegionTurns * 128 * sizeof(std::uint16_t));
   allow_move_shared<T, Dim>();
 }
 
@@ -167,7 +146,8 @@ bool FirstRound<T, Dim>::cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatc
     if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
     classify(points, range, k > 0);
     watch.mark(&times.classify_s);
-    resolve(first_level);
+    for (int level = first_level; level < levels_; ++level)
+      options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
     const bool good = read_cuts(tree, cells, times);
     watch.mark(&times.resolve_s);
     if (k == 0 && !good) return false;
@@ -253,11 +233,8 @@ void FirstRound<T, Dim>::classify(const T* points, const OrbBox<T, Dim>& box, bo
   clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
   clear(bins_, bracket_bins_begin(levels_), stream_);
   if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
-  clear(region_chunks_, std::size_t{regions_} + 1, stream_);
-  cuda_check(cudaMemsetAsync(chunk_regions_.data(), 0xff, chunk_regions_.size() * sizeof(kNoRegion), stream),
-             "cudaMemsetAsync");
   const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-  const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), region_turns_, lists_};
+  const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), lists_};
   if (again || options_.weighted) return walk_by_coordinates(walk, !again);
   PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
   density_came_.synchronize();  // long ago: the guesses are under way
@@ -291,24 +268,6 @@ void FirstRound<T, Dim>::walk_by_coordinates(const WalkWork<T, Dim>& walk, bool 
 }
 
 template <class T, int Dim>
-void FirstRound<T, Dim>::resolve(int first_level) {
-  const cudaStream_t stream = stream_.get();
-  sums_before(region_chunks_.data(), region_chunks_.data(), std::size_t{regions_} + 1, temporary_, stream_);
-  order_chunks_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
-      levels_, lists_, region_chunks_.data(), chunk_order_.data(), chunk_ends_.data());
-  cuda_check_launch("order_chunks_kernel");
-  for (int level = first_level; level < levels_; ++level)
-    options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
-  const std::uint32_t span = region_turns_ * 128;
-  settle_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, span * sizeof(std::uint16_t), stream>>>(
-      lists_, regions_, span, chunk_order_.data(), region_chunks_.data(), n_, codes_.data());
-  cuda_check_launch("settle_kernel");
-  settle_rest_kernel<T, Dim><<<kSettleBlocks * multiprocessors(), kSettleThreads, 0, stream>>>(
-      levels_, lists_, chunk_ends_.data(), codes_.data());
-  cuda_check_launch("settle_rest_kernel");
-}
-
-template <class T, int Dim>
 template <bool Weighted>
 void FirstRound<T, Dim>::resolve_level(int level) {
   const cudaStream_t stream = stream_.get();
@@ -319,10 +278,10 @@ void FirstRound<T, Dim>::resolve_level(int level) {
   cuda_check_launch("prepare_kernel");
   const auto route = last ? route_kernel<T, Dim, true, Weighted> : route_kernel<T, Dim, false, Weighted>;
   route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
-      level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), sums());
+      level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
   cuda_check_launch("route_kernel");
   select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
-      level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), sums());
+      level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
   cuda_check_launch("select_kernel");
 }
 

@@ -12,8 +12,8 @@
 // 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
 //    brackets are listed with their coordinates. With weights by their coordinates at once (again.cuh), for sums of
 //    weights take the room of the walk's tables;
-// 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists; codes of the listed
-//    points (settle.cuh);
+// 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists, and what the
+//    codes of the listed points become;
 // 4. again (again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
 //    alone;
 // 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
@@ -58,7 +58,6 @@ class FirstRound {
   void restart(const T* points, const std::vector<std::size_t>& cells);
   void classify(const T* points, const OrbBox<T, Dim>& box, bool again);
   void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh);
-  void resolve(int first_level);
   template <bool Weighted>
   void resolve_level(int level);
   bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times);
@@ -73,9 +72,8 @@ class FirstRound {
   int levels_;
   std::uint32_t first_;  ///< node of the last level
   UnitWeights weights_;
-  bool direct_ = false;                           ///< a code names its slot
-  std::uint32_t region_turns_ = 1, regions_ = 1;  ///< of the walk
-  const T* exact_ = nullptr;                      ///< the points, where what is walked are fractions
+  bool direct_ = false;       ///< a code names its slot
+  const T* exact_ = nullptr;  ///< the points, where what is walked are fractions
   std::vector<std::size_t> left_;
   std::vector<Cell> buckets_;  ///< cells of the second move
 
@@ -87,7 +85,6 @@ class FirstRound {
   support::DeviceBuffer<BracketCut> cuts_;
   support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
-  support::DeviceBuffer<std::uint32_t> region_chunks_, chunk_regions_, chunk_order_, chunk_ends_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
   support::DeviceBuffer<std::uint16_t> grid_, start_;

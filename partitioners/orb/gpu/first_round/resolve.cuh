@@ -3,12 +3,12 @@
 // gpu/kernels.cuh and gpu/first_round/brackets.cuh.
 //
 // In:  the lists and histograms of all levels, the number and weight of points by code.
-// Out: the exact cut of each node; each entry's list holds the code where the entry ends.
+// Out: the exact cut of each node; the codes of the listed points.
 // A level takes three kernels. prepare, a thread block a node: which bins hold the cut. route, over the level's list:
 // entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
 // candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
-// entry carries its coordinates, so nothing is gathered. Where it ends is written in its place of the list: a code, or
-// 0 when it was listed again further down. Codes go to the points at the end (gpu/first_round/settle.cuh).
+// entry carries its coordinates, so nothing is gathered. When it goes on, its point's code is written: where it ends,
+// or the node whose bracket it met.
 #include "partitioners/orb/gpu/candidates.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 
@@ -254,12 +254,12 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
 }
 
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks as the GPU runs at
-/// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, 2 of code, 18 where it meets
-/// another bracket (none at the last level); with weights 8 more each time.
+/// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, a sector of codes read and
+/// written, 18 where it meets another bracket (none at the last level); with weights 8 more each time.
 template <class T, int Dim, bool Last, bool Weighted>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     route_kernel(int level, int levels, const BracketEntries<T, Dim> lists, const BracketCut* __restrict__ cuts,
-                 Node<T, Dim>* nodes, std::uint32_t* candidates, const CodeSums sums) {
+                 Node<T, Dim>* nodes, std::uint32_t* candidates, std::uint16_t* codes, const CodeSums sums) {
   using Turn = RouteTurn<T, Dim, Weighted && !Last>;
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t taken[kFirstLevels];
@@ -280,11 +280,13 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
     float c[Turn::kMine][Dim];
     std::uint32_t node[Turn::kMine];
+    std::uint32_t position[Turn::kMine];
     std::uint64_t weight[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
       as_floats(turn.point[j].x, c[j]);
       node[j] = turn.node[j];
+      position[j] = turn.point[j].position;
       weight[j] = turn.weight[j];
     }
     turn.load(lists, level, begin + stride, n);  // of the next turn
@@ -295,9 +297,9 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
-      const std::uint32_t end = to[j] == 0 ? node[j] : to[j] < first ? 0U : to[j];
-      if (begin + j * 32 + (threadIdx.x & 31U) < n) lists.nodes[level][mine + j * 32] = static_cast<std::uint16_t>(end);
-      if (Last || to[j] == 0) continue;
+      if (to[j] == 0) continue;
+      codes[position[j]] = static_cast<std::uint16_t>(to[j]);
+      if constexpr (Last) continue;
       atomicAdd(&s.counts[to[j]], 1U);
       if constexpr (Weighted) add_weight(&sums.weights[to[j]], weight[j]);
     }
@@ -334,7 +336,7 @@ template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kCutThreads)
     select_kernel(int level, int levels, const T* __restrict__ exact, const BracketEntries<T, Dim> lists,
                   const CutGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                  Node<T, Dim>* nodes, const CodeSums sums) {
+                  Node<T, Dim>* nodes, std::uint16_t* codes, const CodeSums sums) {
   __shared__ FewCandidates<T, Dim> few;
   __shared__ FoundCut<T, Dim> cut;
   __shared__ std::uint32_t taken[kFirstLevels];
@@ -371,7 +373,7 @@ __global__ void __launch_bounds__(kCutThreads)
       as_floats(all.points[all.places[i]].x, c);
       to = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
       for (int below = level + 1; below < levels; ++below) step_down<Dim>(lists.table, c, to);
-      lists.nodes[level][all.places[i]] = static_cast<std::uint16_t>(to < first ? 0U : to);
+      codes[all.points[all.places[i]].position] = static_cast<std::uint16_t>(to);
       atomicAdd(&sums.counts[to], 1U);
       if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
       if (to < first) place = room.take(to);

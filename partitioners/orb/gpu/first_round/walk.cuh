@@ -177,8 +177,8 @@ __device__ inline std::uint32_t walk_along(const float2* table, const float (&c)
 
 /// Walks the last `count` points of the queue, at most 32.
 template <class T, int Dim>
-__device__ inline void walk_queued(const WalkWork<T, Dim>& a, WalkMemory& s, ListChunks& chunks, std::uint32_t region,
-                                   WalkQueue<Dim>& queue, std::uint32_t count) {
+__device__ inline void walk_queued(const WalkWork<T, Dim>& a, WalkMemory& s, ListChunks& chunks, WalkQueue<Dim>& queue,
+                                   std::uint32_t count) {
   const std::uint32_t lane = threadIdx.x & 31U;
   const bool here = lane < count;
   queue.size -= count;
@@ -187,7 +187,7 @@ __device__ inline void walk_queued(const WalkWork<T, Dim>& a, WalkMemory& s, Lis
   std::uint32_t guess = 0;
   const std::uint32_t position = queue.get(at, c, guess);
   const std::uint32_t v = walk_along<Dim>(s.table, c, guess, a.levels);
-  end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, region, c, position, 0, v, here);
+  end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, c, position, 0, v, here);
   __syncwarp();  // the places in the queue are free
 }
 
@@ -234,7 +234,6 @@ __device__ inline int put_into_queue(WalkQueue<Dim>& queue, const float (&c)[4][
 /// Walks the points after the last whole group, at most 127, by coordinates. Called by one warp.
 template <class T, int Dim>
 __device__ inline void walk_rest(const WalkWork<T, Dim>& a, WalkMemory& s, ListChunks& chunks) {
-  const auto region = static_cast<std::uint32_t>(a.n / 128) / a.turns;
   const std::uint64_t lane = threadIdx.x & 31U;
   for (std::uint64_t begin = a.n / 128 * 128; begin < a.n; begin += 32) {
     const bool here = begin + lane < a.n;
@@ -243,7 +242,7 @@ __device__ inline void walk_rest(const WalkWork<T, Dim>& a, WalkMemory& s, ListC
 #pragma unroll
     for (int d = 0; d < Dim; ++d) c[d] = static_cast<float>(a.points[i * Dim + d]);
     const std::uint32_t v = walk_along<Dim>(s.table, c, 1U << static_cast<unsigned>(a.levels), a.levels);
-    end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, region, c, static_cast<std::uint32_t>(i), 0, v, here);
+    end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, c, static_cast<std::uint32_t>(i), 0, v, here);
   }
 }
 
@@ -261,19 +260,19 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   const auto groups = static_cast<std::uint32_t>(a.n / 128);
-  WalkRegions regions(a.turns, blockIdx.x * kWarps + warp, gridDim.x * kWarps);
+  const std::uint32_t warps = gridDim.x * kWarps;
+  std::uint32_t group = blockIdx.x * kWarps + warp;
   WalkQueue<Dim> queue(s.queues, warp, kWarps);
   ListChunks chunks;
   T x[4][Dim];
-  if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
-  while (regions.group < groups) {
-    const std::uint32_t i = regions.group * 128 + 4 * lane;
-    const std::uint32_t region = regions.region;
+  if (group < groups) load_four<T, Dim>(a.points, std::uint64_t{group} * 128 + 4 * lane, a.n, x);
+  while (group < groups) {
+    const std::uint32_t i = group * 128 + 4 * lane;
     float c[4][Dim];
 #pragma unroll
     for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
-    const bool last = regions.advance();  // the next turn's points are under way during this one
-    if (regions.group < groups) load_four<T, Dim>(a.points, std::uint64_t{regions.group} * 128 + 4 * lane, a.n, x);
+    group += warps;  // the next turn's points are under way during this one
+    if (group < groups) load_four<T, Dim>(a.points, std::uint64_t{group} * 128 + 4 * lane, a.n, x);
     std::uint32_t xy[4], z[4], guess[4], code[4];
     places_of<Dim>(c, places.scale, xy, z);
     walk_by_places<Dim>(s, first, xy, z, guess, code);
@@ -281,14 +280,12 @@ __global__ void __launch_bounds__(kWalkThreads, 1)
     for (int j = 0; j < 4; ++j) atomicAdd(&s.counts[code[j]], 1U);
     reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
     for (int next = put_into_queue<Dim>(queue, c, i, guess, code); next < 4;) {
-      walk_queued<T, Dim>(a, s, chunks, region, queue, min(queue.size, 32U));
+      walk_queued<T, Dim>(a, s, chunks, queue, min(queue.size, 32U));
       next = put_by_turns<Dim>(queue, next, c, i, guess, code);
     }
-    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, region, queue, 32);
-    if (!last && regions.group < groups) continue;  // all of a region goes into chunks of its own
-    if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, region, queue, queue.size);
-    chunks.leave(a.lists);
+    if (queue.size >= 32) walk_queued<T, Dim>(a, s, chunks, queue, 32);
   }
+  if (queue.size > 0) walk_queued<T, Dim>(a, s, chunks, queue, queue.size);
   if (blockIdx.x == 0 && warp == 0) walk_rest<T, Dim>(a, s, chunks);
   chunks.close(a.lists);
   __syncthreads();
