@@ -116,7 +116,7 @@ struct WideFaces::Work {
   const TileTransfer transfer = job.transfer;
   const bool upper_a = (job.part & 1) != 0, upper_b = job.part >> 1 != 0;
 
-  /// Cells of a piece, or of the ghosts that one fills.
+  /// Cells of a piece along a and b.
   [[nodiscard]] std::array<int, 2> piece_cells() const {
     const WideFaces& f = faces;
     const int more = transfer == TileTransfer::restricted ? 1 : 2;
