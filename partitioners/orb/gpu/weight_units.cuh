@@ -22,7 +22,7 @@ inline unsigned weights_grid(std::uint64_t n) {
 }
 
 /// The largest weight, whose bits have the order of the weights; the first that is none.
-__global__ void __launch_bounds__(kWeightThreads)
+static __global__ void __launch_bounds__(kWeightThreads)
     largest_weight_kernel(const double* __restrict__ weights, std::uint64_t n, unsigned long long* largest,
                           unsigned long long* bad) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kWeightThreads)
 }
 
 /// round(w * 2^exponent), ties to even, as to_fixed_point(); and sums of groups. A warp a group at a time.
-__global__ void __launch_bounds__(kWeightThreads)
+static __global__ void __launch_bounds__(kWeightThreads)
     weight_units_kernel(const double* __restrict__ weights, std::uint64_t n, int exponent,
                         std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
                         unsigned long long* total) {

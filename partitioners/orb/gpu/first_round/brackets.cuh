@@ -1,5 +1,5 @@
 #pragma once
-// Types of the first round on a GPU (gpu/first_round/first_round.hpp), and how points in brackets are listed. Words as
+// Types of the first round on a GPU (gpu/first_round/first_round.cuh), and how points in brackets are listed. Words as
 // in gpu/kernels.cuh, but:
 //
 //   node, code  nodes are one heap with root 1; a point's code is the node at which its walk ended: one of the last

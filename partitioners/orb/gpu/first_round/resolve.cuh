@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of gpu/first_round/first_round.cu that resolve the brackets exactly, level by level. Words as in
+// Kernels of gpu/first_round/first_round.cuh that resolve the brackets exactly, level by level. Words as in
 // gpu/kernels.cuh and gpu/first_round/brackets.cuh.
 //
 // In:  the lists and histograms of all levels, the number and weight of points by code.
