@@ -27,8 +27,9 @@ struct Piece {
   std::uint64_t begin, end;
 };
 
-/// The search for one cell's cut. Of the last point on the left and the first one on the right neither lies before
-/// `below` or behind `above` but for the points next to these.
+/// The search for one cell's cut. The last point of the left and the first of the right lie behind `below` and not
+/// behind `above`; or on either side of a guess with just the wanted points before it, which is both then. By weights
+/// one of them may lie just outside: then all of the cell's points are ordered.
 template <class T, int Dim>
 struct Cut {
   std::size_t cell = 0;
@@ -39,7 +40,7 @@ struct Cut {
   std::uint64_t weight_below = 0;
   bool searching = true;
   std::uint64_t count = 0, weight = 0;    ///< points <= guess
-  std::vector<OrbPoint<T, Dim>> between;  ///< points > below and <= above, and those next to them
+  std::vector<OrbPoint<T, Dim>> between;  ///< points around the cut: see collect()
   std::uint64_t left = 0;                 ///< the result
   OrbPoint<T, Dim> pivot{};               ///< first point of the right
 };
@@ -198,15 +199,19 @@ class Bisection {
     }
   }
 
-  /// A piece's points between the guesses, and its last ones before and first ones behind them.
+  /// A piece's points between the guesses; of an ideal guess, the last ones before it and the first ones behind it.
   void collect(const Piece& piece, Cut<T, Dim>& cut) const {
     const T below = cut.below, above = cut.above;
-    T last = -kInfinity;
-    T first = kInfinity;
-    for (std::uint64_t i = piece.begin; i < piece.end; ++i) {
-      const T x = column_[i];
-      last = x <= below && x > last ? x : last;
-      first = x > above && x < first ? x : first;
+    T last = below;
+    T first = above;
+    if (below == above) {
+      last = -kInfinity;
+      first = kInfinity;
+      for (std::uint64_t i = piece.begin; i < piece.end; ++i) {
+        const T x = column_[i];
+        last = x <= below && x > last ? x : last;
+        first = x > above && x < first ? x : first;
+      }
     }
     std::vector<Point> mine;
     for (std::uint64_t i = piece.begin; i < piece.end; ++i)
