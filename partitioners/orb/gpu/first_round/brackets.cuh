@@ -221,12 +221,11 @@ struct ListPlaces {
   std::uint32_t* base;   ///< shared, [kFirstLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
-  /// sizes: those of levels are `apart` words from each other.
-  __device__ void reserve(std::uint32_t* sizes, std::uint32_t apart) {
+  __device__ void reserve(std::uint32_t* sizes) {
     __syncthreads();
     if (threadIdx.x < kFirstLevels) {
       const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * apart], n) : 0;
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * kSizesApart], n) : 0;
       taken[threadIdx.x] = 0;
     }
     __syncthreads();

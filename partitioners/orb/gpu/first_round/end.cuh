@@ -13,9 +13,10 @@ namespace amrbench::partitioners::gpu {
 constexpr unsigned kLabelThreads = 256;
 
 /// Leaves of n points from their codes, four points a thread at a time. 6 bytes a point. Both aligned to 16 bytes.
-static __global__ void __launch_bounds__(kLabelThreads)
-    code_labels_kernel(const std::uint16_t* __restrict__ codes, std::uint64_t n,
-                       const std::uint32_t* __restrict__ leaf_of_code, std::uint32_t* __restrict__ labels) {
+template <class Code>
+__global__ void __launch_bounds__(kLabelThreads)
+    code_labels_kernel(const Code* __restrict__ codes, std::uint64_t n, const std::uint32_t* __restrict__ leaf_of_code,
+                       std::uint32_t* __restrict__ labels) {
   const std::uint64_t groups = n / 4;
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   const std::uint64_t me = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
