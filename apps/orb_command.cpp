@@ -172,8 +172,11 @@ Json to_json(const OrbSummary& summary, const OrbArguments& arguments, const sup
   }
   if (arguments.backend == "cuda") {
     const OrbDeviceTimes& d = summary.device;
-    json["device"] = {{"gpus", d.gpus},       {"transport", d.transport},   {"host_to_device_s", d.host_to_device_s},
-                      {"check_s", d.check_s}, {"bytes_sent", d.bytes_sent}, {"rounds", d.rounds}};
+    json["device"] = {{"gpus", d.gpus},
+                      {"transport", d.transport},
+                      {"host_to_device_s", d.host_to_device_s},
+                      {"check_s", d.check_s},
+                      {"bytes_sent", d.bytes_sent}};
     for (const auto& [name, seconds] : d.phases) json["device"][name + "_s"] = seconds;
   }
   json["provenance"] = support::to_json(provenance);

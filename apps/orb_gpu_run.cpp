@@ -38,10 +38,10 @@ void take_times(const support::Communicator& comm, const orb::OrbGpusTimes& time
   OrbDeviceTimes& d = summary.device;
   d.check_s = most(times.check_s);
   d.bytes_sent = support::all_sum(comm, times.bytes_sent);
-  d.rounds = times.rounds;
-  d.phases = {{"sample", most(times.sample_s)},     {"walk", most(times.walk_s)},
-              {"resolve", most(times.resolve_s)},   {"pack", most(times.pack_s)},
-              {"exchange", most(times.exchange_s)}, {"subtree", most(times.subtree_s)},
+  d.phases = {{"cut", most(times.cut_s)},
+              {"pack", most(times.pack_s)},
+              {"exchange", most(times.exchange_s)},
+              {"subtree", most(times.subtree_s)},
               {"labels", most(times.labels_s)}};
   if (weighted) d.phases.insert(d.phases.begin(), {"weights", most(times.weights_s)});
   double cut = 0, move = 0;

@@ -22,7 +22,6 @@ struct OrbDeviceTimes {
   double host_to_device_s = 0;  ///< not part of the run's time, as little as check_s
   double check_s = 0;
   std::uint64_t bytes_sent = 0;  ///< from GPU to GPU
-  int rounds = 0;
   std::vector<std::pair<std::string, double>> phases;
 };
 

@@ -1,7 +1,7 @@
 // Orthogonal recursive bisection over GPUs, a rank each: checked, then measured. Started by mpiexec on 1, 2, 4 ranks,
 // one after another, with one record:
 //   mpiexec -n 4 orb_gpus_bench [--strong 30] [--weak 29] [--check 24] [--repeats 5] [--transport auto] [--only-check]
-//                               [--only uniform] [--samples 16384] [--weighted] [--json FILE]
+//                               [--only uniform] [--weighted] [--json FILE]
 // --strong: log2 of the points of all ranks together; --weak: of each; --check: of all ranks together, whose tree and
 // labels must be the CPU's. --weighted: random weights. Times are CUDA events of the slowest rank from a barrier on,
 // median of the repeats after two untimed runs; points lie on the GPUs before, and are not checked within the time.
@@ -42,7 +42,6 @@ struct Arguments {
   int strong = 30, weak = 29, check = 24, repeats = 5;
   std::string transport = "auto";
   std::string only;  ///< one kind of points
-  std::uint64_t samples = OrbGpusOptions{}.samples;
   std::string json;
   bool only_check = false;
   bool weighted = false;
@@ -54,11 +53,11 @@ double seconds() {
 
 /// Times of a run, the largest of all ranks.
 struct Run {
-  std::array<double, 11> s{};  ///< as kNames
+  std::array<double, 9> s{};  ///< as kNames
   std::uint64_t bytes_sent = 0, bytes_sent_max = 0;
 };
-constexpr std::array<const char*, 11> kNames{"total",    "weights", "sample", "walk",  "resolve", "pack",
-                                             "exchange", "subtree", "labels", "check", "wall"};
+constexpr std::array<const char*, 9> kNames{"total",   "weights", "cut",   "pack", "exchange",
+                                            "subtree", "labels",  "check", "wall"};
 
 class Bench {
  public:
@@ -87,9 +86,9 @@ class Bench {
         OrbResult<float, 3> cpu;
         orb<float, 3>({all, 3}, weights, {.leaves = kLeaves, .permutation = false}, cpu);
         good = tree == tree_hash(cpu.tree) && hash == labels_hash(cpu.labels.span());
-        fmt::print("{} {} 2^{} points on {} ranks, {} GPUs, transport {}: tree and labels as on the CPU; rounds {}\n",
+        fmt::print("{} {} 2^{} points on {} ranks, {} GPUs, transport {}: tree and labels as on the CPU; passes {}\n",
                    good ? "ok  " : "FAIL", name(kind), arguments_.check, comm_.size(), choice_.gpus, gpus.transport(),
-                   gpus.times().rounds);
+                   gpus.times().passes);
         std::fflush(stdout);
       }
       good_ = support::all_of_ranks(comm_, good) && good_;
@@ -156,7 +155,6 @@ class Bench {
     all.weighted = arguments_.weighted;
     all.transport = arguments_.transport;
     all.own_gpu = choice_.own;
-    all.samples = arguments_.samples;
     return all;
   }
 
@@ -213,17 +211,9 @@ class Bench {
       const OrbTree<float, 3>& tree = run_once(gpus);
       const OrbGpusTimes& t = gpus.times();
       Run run;
-      run.s = {t.total_s,
-               t.weights_s,
-               t.sample_s,
-               t.walk_s,
-               t.resolve_s,
-               t.pack_s,
-               t.exchange_s,
-               t.subtree_s,
-               t.labels_s,
-               t.check_s,
-               seconds() - start - t.check_s};
+      run.s = {t.total_s,  t.weights_s,  t.cut_s,
+               t.pack_s,   t.exchange_s, t.subtree_s,
+               t.labels_s, t.check_s,    seconds() - start - t.check_s};
       support::all_max(comm_, std::span<double>(run.s));
       run.bytes_sent = support::all_sum(comm_, t.bytes_sent);
       run.bytes_sent_max = support::all_max(comm_, t.bytes_sent);
@@ -258,7 +248,6 @@ class Bench {
     }
     row["bytes_sent"] = m.bytes_sent;
     row["bytes_sent_max_rank"] = m.bytes_sent_max;
-    row["rounds"] = t.rounds;
     row["passes"] = t.passes;
     row["collectives"] = t.collectives;
     row["subtree_kernels_s"] = t.subtree.total_s;
@@ -266,10 +255,10 @@ class Bench {
     row["tree_hash"] = fmt::format("{:016x}", hash);
     fmt::print(
         "{:6} {:8} {:6} n 2^{:<5.2f} ranks {} GPUs {} {:6} {:9.3f} ms ({:.3f} to {:.3f}) ={}  sent {:.3f} GB "
-        "(a rank at most {:.3f}) rounds {} passes {} subtree's own {:.2f}\n",
+        "(a rank at most {:.3f}) passes {} subtree's own {:.2f}\n",
         mode, name(kind), labels ? "labels" : "points", std::log2(static_cast<double>(n)), comm_.size(), choice_.gpus,
         gpus.transport(), 1e3 * m.s[0], 1e3 * runs.front().s[0], 1e3 * runs.back().s[0], text,
-        1e-9 * static_cast<double>(m.bytes_sent), 1e-9 * static_cast<double>(m.bytes_sent_max), t.rounds, t.passes,
+        1e-9 * static_cast<double>(m.bytes_sent), 1e-9 * static_cast<double>(m.bytes_sent_max), t.passes,
         1e3 * t.subtree.total_s);
     std::fflush(stdout);
     rows_.push_back(row);
@@ -319,8 +308,6 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.check = std::atoi(value.c_str());
     } else if (word == "--repeats") {
       arguments.repeats = std::atoi(value.c_str());
-    } else if (word == "--samples") {
-      arguments.samples = std::strtoull(value.c_str(), nullptr, 10);
     } else if (word == "--transport") {
       arguments.transport = value;
     } else if (word == "--only") {

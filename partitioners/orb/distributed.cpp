@@ -22,6 +22,8 @@ using support::Metrics;
 
 /// As many points go to all ranks, which then need no more messages.
 constexpr std::uint64_t kFewPoints = 1 << 14;
+/// As many near the cuts of a level go to all ranks.
+constexpr std::uint64_t kFewInWindows = 1 << 14;
 
 /// All points at hand: cut here what all ranks cut alike.
 template <class T, int Dim>
@@ -93,8 +95,8 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
   cut_alone(comm, coordinates.data(), all.weighted ? weights.data() : nullptr, options, all, result);
 }
 
-/// Shared cells by rounds; then points go to the ranks that own their leaves, each of which finishes the cells it then
-/// holds, and labels and subtrees come back.
+/// Shared cells level by level; then points go to the ranks that own their leaves, each of which finishes the cells it
+/// then holds, and labels and subtrees come back.
 template <class T, int Dim>
 class CutTogether {
  public:
@@ -108,18 +110,19 @@ class CutTogether {
         result_(result),
         tree_(result.tree),
         memory_(memory_of(result)),
-        local_({points.data.data(), result.labels.size(), weights_.first}, units, options.threads, memory_),
-        rounds_(comm, options, tree_, local_, weighted_) {}
+        local_({points.data.data(), result.labels.size(), weights_.first}, weights_, options.threads, memory_),
+        levels_(comm, options, tree_, local_, weighted_, kFewInWindows) {}
 
   /// Collective.
   void run() {
     const double start = Metrics::steady_seconds();
-    rounds_.run();
+    levels_.run();
+    const std::vector<detail::CellRange> ranges = levels_.ranges(local_.move());
     const double moving = Metrics::steady_seconds();
     const auto me = static_cast<std::uint64_t>(comm_.rank());
-    result_.first_leaf = rounds_.owners().first_leaf(me);
-    result_.end_leaf = rounds_.owners().first_leaf(me + 1);
-    plan_ = {comm_, tree_, rounds_.ranges(), rounds_.owners()};
+    result_.first_leaf = levels_.owners().first_leaf(me);
+    result_.end_leaf = levels_.owners().first_leaf(me + 1);
+    plan_ = {comm_, tree_, ranges, levels_.owners()};
     const std::uint64_t here = plan_.leaving_room;
     detail::fit(memory_.received, plan_.room);
     travel(local_.items().data(), memory_.received.data(), false);
@@ -137,13 +140,13 @@ class CutTogether {
       memory_.labels_back.swap(memory_.labels);
       detail::fit(memory_.labels, here);
       travel(memory_.labels_back.data(), memory_.labels.data(), true);
-      detail::gather_trees(comm_, tree_, rounds_.ranges(), rounds_.owners(), trees_);
+      detail::gather_trees(comm_, tree_, ranges, levels_.owners(), trees_);
     }
     const Point* const items = local_.items().data();
 #pragma omp parallel for num_threads(options_.threads) schedule(static) if (here > kMany)
     for (std::size_t i = 0; i < here; ++i) result_.labels[items[i].id - weights_.first] = memory_.labels[i];
-    result_.passes = rounds_.passes();
-    result_.collectives += rounds_.collectives() + 1 + (plan_.unfinished ? 1 : 0);
+    result_.passes = levels_.passes();
+    result_.collectives += levels_.collectives() + 1 + (plan_.unfinished ? 1 : 0);
     result_.cut_s = moving - start + solve_s;
     result_.move_s = Metrics::steady_seconds() - moving - solve_s;
   }
@@ -246,7 +249,7 @@ class CutTogether {
   OrbTree<T, Dim>& tree_;
   Memory& memory_;
   Local local_;
-  detail::DistributedRounds<T, Dim, Local> rounds_;
+  detail::SharedLevels<T, Dim, Local> levels_;
 
   detail::ExchangePlan plan_;
   support::PageBuffer<std::uint64_t> received_weights_;

@@ -3,17 +3,16 @@
 // rank order, on every number of ranks.
 //
 // Up to 2^14 points go to all ranks, each of which cuts all of them. More points stay where they are while the cells
-// that several ranks share the leaves of are cut together, up to 6 levels a round (distributed_rounds.hpp): all ranks
-// make the same guess from a common sample of at most 2^18 points, and every cut is found exactly by reductions over
-// the points near it (distributed_search.hpp). Then points move once, to the owners of their leaves, who cut the rest
-// by orb_multiway().
+// that several ranks share the leaves of are cut together, level by level (distributed_levels.hpp): every cut is found
+// exactly by reductions of histograms (distributed_search.hpp). Then points move once, to the owners of their leaves,
+// who cut the rest by orb_multiway().
 //
-// Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 2 a round, 3 or 4 a shared
-// level, 1 to plan the move, and 1 to gather what owners cut; points, weights and labels go as messages on the same
-// communicator. Rounds: one for 6 shared levels, and now and then one for cells whose sample misled.
+// Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 3 to 5 a shared level, more
+// where very many points share coordinates, 1 to plan the move, and 1 to gather what owners cut; points, weights and
+// labels go as messages on the same communicator.
 //
 // Memory besides the input, at its highest on each rank: its points before the move, those after it in two orders, and
-// what orb_multiway() takes.
+// what orb_multiway() takes. While cells are cut: 4 bytes a point.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,7 +33,7 @@ struct OrbDistributed {
   std::uint32_t first_leaf = 0;                  ///< this rank's leaves after the move: first_leaf ..
   std::uint32_t end_leaf = 0;                    ///< .. end_leaf - 1
   support::PageBuffer<OrbPoint<T, Dim>> points;  ///< their points, by leaf, then by number over all ranks
-  int passes = 0;                                ///< reductions of histograms, over all levels
+  int passes = 0;                                ///< reductions of histograms, over all shared levels
   int collectives = 0;                           ///< of MPI, of this call, its checks included
   double cut_s = 0;                              ///< cuts, together and alone
   double move_s = 0;                             ///< points, labels and subtrees to other ranks and back

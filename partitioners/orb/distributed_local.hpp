@@ -1,9 +1,10 @@
 #pragma once
 // What orb_distributed() does with a rank's own points, on the CPU: a local in the sense of distributed_types.hpp.
 //
-// A cell's points are walked down by all threads (round_walk.hpp), one of the round's cells after another.
+// Each thread has a stretch of the points, with its own lists and counts.
 #include <algorithm>
-#include <memory>
+#include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -17,8 +18,7 @@ namespace amrbench::partitioners::detail {
 /// What an OrbDistributed keeps from call to call.
 template <class T, int Dim>
 struct DistributedMemory {
-  support::PageBuffer<OrbPoint<T, Dim>> items, spare, received;
-  support::PageBuffer<std::uint8_t> codes;
+  support::PageBuffer<OrbPoint<T, Dim>> items, received;
   support::PageBuffer<std::uint32_t> labels, labels_back;
   OrbResult<T, Dim> solved;
 };
@@ -27,163 +27,186 @@ template <class T, int Dim>
 class HostPoints {
  public:
   using Point = OrbPoint<T, Dim>;
-  using Cell = RoundCell<T, Dim>;
   using Search = CutSearch<T, Dim>;
+  using Candidate = CutCandidate<T, Dim>;
 
-  /// weights: of this rank's points by number minus the first's; nullptr: none here. threads: at least 1.
-  HostPoints(InputSource<T, Dim> input, const std::uint64_t* weights, int threads, DistributedMemory<T, Dim>& memory)
+  /// weights: by the points' numbers. threads: at least 1.
+  HostPoints(InputSource<T, Dim> input, PointWeights weights, int threads, DistributedMemory<T, Dim>& memory)
       : input_(input),
-        weights_{weights, input.first_id},
+        weights_(weights),
         threads_(threads),
         items_(memory.items),
-        spare_(memory.spare),
-        codes_(memory.codes) {
-    fit(items_, input.count);
-    codes_.grow(input.count + RoundTree<T, Dim>::kBlock);
+        codes_(memory.labels),
+        lists_(static_cast<std::size_t>(threads)) {
+    codes_.grow(input.count);
+    for (int t = 0; t < threads; ++t) counts_.push_back(begin_of(t + 1) - begin_of(t));
   }
 
-  [[nodiscard]] std::uint64_t count_points() const { return input_.count; }
-  /// After all rounds: by cell.
-  [[nodiscard]] const support::PageBuffer<Point>& items() const { return items_; }
-
-  void take_all() {
-#pragma omp parallel for num_threads(threads_) schedule(static) if (input_.count > kMany)
-    for (std::uint64_t i = 0; i < input_.count; ++i) items_[i] = input_.point(i);
-  }
-
-  void start_round(std::span<const std::unique_ptr<Cell>> cells) {
-    cells_ = cells;
-    walks_.clear();
-    walks_.reserve(cells.size());
-    memory_.resize(cells.size());
-    for (std::size_t k = 0; k < cells.size(); ++k)
-      walks_.emplace_back(*cells[k], source(cells[k]->range), weights_, codes_.data() + cells[k]->range.begin,
-                          memory_[k], threads_);
-  }
-
-  void sample(std::span<const SampleStretch> stretches, std::vector<SampledPoint<T, Dim>>& mine) const {
-    const Source all = source({1, 0, input_.count});
-    for (const SampleStretch& stretch : stretches)
-      for (std::uint64_t i = 0; i < stretch.size; ++i) {
-        const Point p = all.point(stretch.position(i));
-        mine.push_back({p, stretch.cell, weights_[p.id]});
-      }
-  }
-
-  /// From left to right: behind a cell's last code the whole block reaches into the next cell's, not walked yet.
-  void classify() {
-    for (Walk& walk : walks_) walk.walk_down();
-  }
-
-  void start_level(std::span<const Search> searches) {
-    inside_.assign(searches.size(), {});
-  }
-
-  void count(std::span<Search* const> searches, bool weighted, std::size_t width, std::span<std::uint64_t> sums) {
-    for (std::size_t s = 0; s < searches.size(); ++s) {
-      const Search& search = *searches[s];
-      const Window& w = search.windows.back();
-      const int shift = shift_of(w);
-      std::uint64_t* const counts = sums.data() + s * width;
-      for_inside(search, [&](std::uint32_t, const Point& p) {
-        const std::size_t bin = (key(p, w.phase, search.axis) - w.low) >> shift;
-        ++counts[bin];
-        if (weighted) counts[256 + bin] += weights_[p.id];
+  void count(std::span<Search* const> searches, bool weighted, std::span<std::uint64_t> sums) {
+    const std::vector<Probe> probes = make_probes(searches, true);
+    const std::size_t width = weighted ? 2 * kBins : kBins;
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::vector<std::uint64_t> mine(sums.size(), 0);
+      for_inside(t, probes, [&, out = mine.data()](std::size_t s, std::uint64_t i, Key key) {
+        const std::size_t bin = s * width + ((key - probes[s].low) >> probes[s].shift);
+        ++out[bin];
+        if (weighted) out[bin + kBins] += weights_[input_.first_id + static_cast<std::uint32_t>(i)];
       });
+#pragma omp critical(orb_distributed_bins)
+      std::transform(mine.begin(), mine.end(), sums.begin(), sums.begin(), std::plus<>());
     }
   }
 
-  void keep(const Search& search, const Window& inner) {
-    std::vector<std::uint32_t> kept;
-    for_inside(search, [&](std::uint32_t i, const Point& p) {
-      if (in_window(p, inner, search.axis)) kept.push_back(i);
-    });
-    inside_[search.number] = std::move(kept);
-  }
-
-  void collect(std::span<const Search> searches, std::vector<CutCandidate<T, Dim>>& mine) {
-    for (const Search& search : searches) {
-      if (search.state != Search::State::open) continue;
-      for_inside(search, [&](std::uint32_t, const Point& p) {
-        if (search.listed || in_window(p, search.windows.back(), search.axis))
-          mine.push_back({p, static_cast<std::uint32_t>(search.number), weights_[p.id]});
+  void keep(std::span<Search* const> searches) {
+    const std::vector<Probe> probes = make_probes(searches, false);
+    for (auto& lists : lists_)
+      if (lists.size() <= searches.back()->number) lists.resize(searches.back()->number + 1);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::vector<std::vector<std::uint32_t>> kept(searches.size());
+      for_inside(t, probes, [&](std::size_t s, std::uint64_t i, Key /*key*/) {
+        kept[s].push_back(static_cast<std::uint32_t>(i));
       });
+      for (std::size_t s = 0; s < searches.size(); ++s)
+        lists_[static_cast<std::size_t>(t)][searches[s]->number] = std::move(kept[s]);
     }
   }
 
-  void apply(std::span<const SettledCut<T, Dim>> cuts) {
-    for (const SettledCut<T, Dim>& cut : cuts) {
-      Walk& walk = walks_[cut.round_cell];
-      const auto left = [&](const Point& p) { return orb_before(p, cut.pivot, cut.axis); };
-      if (cut.bracket) {
-        walk.send_on(cut.node, walk.gather(cut.node), left);
-      } else {
-        walk.halve(left);
+  void collect(std::span<const Search> searches, std::vector<Candidate>& all) {
+    std::vector<const Search*> open;
+    for (const Search& search : searches)
+      if (!search.settled) open.push_back(&search);
+    const std::vector<Probe> probes = make_probes(open, true);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::vector<Candidate> mine;
+      for_inside(t, probes, [&](std::size_t s, std::uint64_t i, Key /*key*/) {
+        const Point p = input_.point(i);
+        mine.push_back({p, static_cast<std::uint32_t>(open[s]->number), weights_[p.id]});
+      });
+#pragma omp critical(orb_distributed_candidates)
+      all.insert(all.end(), mine.begin(), mine.end());
+    }
+  }
+
+  void part(std::span<const CellPart<T, Dim>> parts) {
+    cells_ = parts.back().code + static_cast<std::size_t>(parts.back().cut) + 1;
+    counts_.assign(cells_ * static_cast<std::size_t>(threads_), 0);
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::vector<std::uint64_t> counts[2];  // in turn, so that equal neighbours do not wait for each other
+      for (auto& some : counts) some.assign(cells_, 0);
+      for (std::uint64_t i = begin_of(t), end = begin_of(t + 1); i < end; ++i) {
+        const CellPart<T, Dim>& part = parts[code(i)];
+        std::uint32_t next = part.code;
+        if (part.cut != 0) next += orb_before(input_.point(i), part.pivot, part.axis) ? 0 : 1;
+        codes_[i] = next;
+        ++counts[i % 2][next];
       }
+      std::transform(counts[0].begin(), counts[0].end(), counts[1].begin(), counts_of(t), std::plus<>());
     }
+    parted_ = true;
   }
 
-  void group(std::span<const CellSlots> slots) {
-    if (moved_) spare_.grow(input_.count);
-    Point* const out = moved_ ? spare_.data() : items_.data();
-    for (std::size_t k = 0; k < walks_.size(); ++k) {
-      std::vector<std::uint64_t> begin;
-      for (const CellRange& range : slots[k].ranges) begin.push_back(range.begin);
-      const Source& from = walks_[k].source();
-      walks_[k].for_places(slots[k], begin,
-                           [&](std::size_t, std::uint64_t at, std::uint64_t i) { out[at] = from.point(i); });
-      const CellRange& range = cells_[k]->range;
-#pragma omp parallel for num_threads(threads_) schedule(static) if (range.end - range.begin > kMany)
-      for (std::uint64_t i = range.begin; i < (moved_ ? range.end : range.begin); ++i) items_[i] = out[i];
+  /// Brings all points into the order of their codes, those of a cell in the order of numbers. Returns how many each
+  /// cell has.
+  std::vector<std::uint64_t> move() {
+    fit(items_, input_.count);
+    std::vector<std::uint64_t> all(cells_, 0), places(counts_.size());
+    std::uint64_t next = 0;
+    for (std::size_t cell = 0; cell < cells_; ++cell)
+      for (std::size_t at = cell; at < counts_.size(); at += cells_) {
+        places[at] = next;
+        next += counts_[at];
+        all[cell] += counts_[at];
+      }
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::uint64_t* const to = places.data() + static_cast<std::size_t>(t) * cells_;
+      for (std::uint64_t i = begin_of(t), end = begin_of(t + 1); i < end; ++i) items_[to[code(i)]++] = input_.point(i);
     }
-    moved_ = true;
+    return all;
+  }
+  /// As moved.
+  [[nodiscard]] const support::PageBuffer<Point>& items() const {
+    return items_;
   }
 
  private:
-  static constexpr std::uint64_t kMany = 1 << 14;  ///< points for which threads are worth starting
-
-  /// Points of a range: the first round reads the input, later ones what the ones before grouped.
-  struct Source {
-    InputSource<T, Dim> input;
-    PointSource<T, Dim> items;
-
-    [[nodiscard]] Point point(std::uint64_t i) const { return items.points ? items.point(i) : input.point(i); }
-    void prefetch(std::uint64_t i) const { items.points ? items.prefetch(i) : input.prefetch(i); }
-    void block(std::uint64_t first, T* x) const { items.points ? items.block(first, x) : input.block(first, x); }
-  };
-  using Walk = RoundWalk<T, Dim, Source>;
-
-  [[nodiscard]] Source source(const CellRange& range) const {
-    const std::uint64_t n = range.end - range.begin;
-    if (moved_) return {{}, {items_.data() + range.begin, n}};
-    return {{input_.coordinates + range.begin * Dim, n, input_.first_id + static_cast<std::uint32_t>(range.begin)}, {}};
+  [[nodiscard]] bool many() const {
+    return threads_ > 1 && input_.count > 1 << 14;
+  }  ///< worth starting threads
+  /// Where a thread's points begin.
+  [[nodiscard]] std::uint64_t begin_of(int thread) const {
+    return input_.count * static_cast<std::uint64_t>(thread) / static_cast<std::uint64_t>(threads_);
+  }
+  [[nodiscard]] std::uint32_t code(std::uint64_t i) const {
+    return parted_ ? codes_[i] : 0;
+  }
+  /// A thread's points in each cell.
+  [[nodiscard]] std::vector<std::uint64_t>::iterator counts_of(int thread) {
+    return counts_.begin() + static_cast<std::ptrdiff_t>(cells_) * thread;
   }
 
-  /// Calls f(position in the cell, point) for this rank's points in the last window if listed, else in the first.
-  template <class F>
-  void for_inside(const Search& search, F&& f) {
-    Walk& walk = walks_[search.round_cell];
-    const Source& source = walk.source();
-    if (search.listed) {
-      for (const std::uint32_t i : inside_[search.number]) f(i, source.point(i));
-    } else if (search.bracket) {
-      for (const auto& entry : walk.gather(search.node)) f(entry.position, source.point(entry.position));
-    } else {
-      for (std::uint64_t i = 0; i < walk.count(); ++i) f(static_cast<std::uint32_t>(i), source.point(i));
+  using Key = decltype(ordered_bits(T{}));  ///< holds numbers, too
+  /// What a search asks of each point.
+  struct Probe {
+    const Search* search;
+    const Window* window;    ///< the last
+    Key low, span;           ///< its keys: low .. low + span
+    int along, axis, shift;  ///< the axis that gives keys, Dim: numbers do; of the search; of the bins
+    bool by_key;             ///< which tells whether a point is inside
+  };
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  /// listed: lists are those of the last windows already.
+  [[nodiscard]] static std::vector<Probe> make_probes(std::span<const Search* const> searches, bool listed) {
+    std::vector<Probe> probes;
+    for (const Search* const search : searches) {
+      const Window& w = search->windows.back();
+      const int along = w.phase == 0 ? search->axis : w.phase - 1;
+      probes.push_back({search, &w, static_cast<Key>(w.low), static_cast<Key>(w.high - w.low), along, search->axis,
+                        shift_of(w, kBinBits), w.phase == 0 || (listed && search->listed)});
     }
+    return probes;
+  }
+
+  /// Calls f(s, i, key) for a thread's points i inside the last window of search s.
+  template <class F>
+  void for_inside(int thread, const std::vector<Probe>& probes, F&& f) const {
+    const auto look = [&f, x = input_.coordinates, this](std::size_t s, const Probe& probe, std::uint64_t i) {
+      const Key key = probe.along < Dim ? ordered_bits(x[i * Dim + static_cast<unsigned>(probe.along)])
+                                        : static_cast<Key>(input_.first_id + i);
+      if (key - probe.low <= probe.span && (probe.by_key || in_window(input_.point(i), *probe.window, probe.axis)))
+        f(s, i, key);
+    };
+    const std::uint64_t begin = begin_of(thread), end = begin_of(thread + 1);
+    std::vector<std::uint32_t> search_of(cells_, kNone);
+    std::size_t by_code = 0;
+    for (std::size_t s = 0; s < probes.size(); ++s) {
+      const Probe probe = probes[s];  // a copy, which stores through f cannot change
+      if (probe.search->listed) {
+        for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][probe.search->number]) look(s, probe, i);
+      } else if (cells_ == 1) {
+        for (std::uint64_t i = begin; i < end; ++i) look(s, probe, i);
+      } else {
+        search_of[probe.search->code] = static_cast<std::uint32_t>(s);
+        ++by_code;
+      }
+    }
+    for (std::uint64_t i = begin; by_code > 0 && i < end; ++i)
+      if (const std::uint32_t s = search_of[codes_[i]]; s != kNone) look(s, probes[s], i);
   }
 
   InputSource<T, Dim> input_;
   PointWeights weights_;
   int threads_;
   support::PageBuffer<Point>& items_;
-  support::PageBuffer<Point>& spare_;
-  support::PageBuffer<std::uint8_t>& codes_;
-  bool moved_ = false;
-  std::span<const std::unique_ptr<Cell>> cells_;
-  std::vector<Walk> walks_;  ///< of the round's cells
-  std::vector<RoundMemory<T, Dim>> memory_;
-  std::vector<std::vector<std::uint32_t>> inside_;  ///< positions in last windows, by number of the search
+  support::PageBuffer<std::uint32_t>& codes_;                   ///< in memory that has labels later
+  bool parted_ = false;                                         ///< codes are set; else all are 0
+  std::size_t cells_ = 1;                                       ///< reached
+  std::vector<std::uint64_t> counts_;                           ///< [thread][cell]: points
+  std::vector<std::vector<std::vector<std::uint32_t>>> lists_;  ///< [thread][number of the search]: points
 };
 
 }  // namespace amrbench::partitioners::detail

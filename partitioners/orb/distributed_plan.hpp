@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "partitioners/orb/distributed_rounds.hpp"
+#include "partitioners/orb/distributed_levels.hpp"
 #include "support/link_piece.hpp"
 
 namespace amrbench::partitioners::detail {

@@ -1,7 +1,6 @@
 #pragma once
 // Stretches of the order of rule 1 as intervals of whole numbers: what orb_distributed() narrows.
 #include <cstdint>
-#include <limits>
 
 #include "partitioners/orb/rules.hpp"
 #include "partitioners/ordered_bits.hpp"
@@ -16,18 +15,14 @@ struct Window {
   std::uint64_t before = 0, weight_before = 0, count = 0;
 };
 
-/// What a phase orders points by.
+/// What a phase orders points by. Without an index that a GPU's registers do not have.
 template <class T, int Dim>
 AMRBENCH_HD inline std::uint64_t key(const OrbPoint<T, Dim>& p, int phase, int axis) {
-  if (phase == 0) return ordered_bits(p.x[axis]);
-  return phase <= Dim ? ordered_bits(p.x[phase - 1]) : p.id;
-}
-
-/// The largest key of a phase.
-template <class T, int Dim>
-std::uint64_t most_key(int phase) {
-  return phase > Dim || sizeof(T) == 4 ? std::numeric_limits<std::uint32_t>::max()
-                                       : std::numeric_limits<std::uint64_t>::max();
+  if (phase > Dim) return p.id;
+  const int along = phase == 0 ? axis : phase - 1;
+  T x = p.x[0];
+  for (int a = 1; a < Dim; ++a) x = along == a ? p.x[a] : x;
+  return ordered_bits(x);
 }
 
 template <class T, int Dim>
@@ -38,10 +33,10 @@ AMRBENCH_HD inline bool in_window(const OrbPoint<T, Dim>& p, const Window& w, in
   return k >= w.low && k <= w.high;
 }
 
-/// A window's keys fall into at most 256 bins of 2^shift.
-AMRBENCH_HD inline int shift_of(const Window& w) {
+/// A window's keys fall into at most 2^bin_bits bins of 2^shift.
+AMRBENCH_HD inline int shift_of(const Window& w, int bin_bits = 8) {
   const int bits = bit_width(w.high - w.low);
-  return bits > 8 ? bits - 8 : 0;
+  return bits > bin_bits ? bits - bin_bits : 0;
 }
 
 }  // namespace amrbench::partitioners::detail

@@ -36,7 +36,7 @@ class MultiwayRound {
                 std::uint8_t* codes, detail::RoundMemory<T, Dim>& memory, int threads)
       : input_(input),
         tree_(tree),
-        cell_{{cell, 0, tree.cells[cell].count}, {}, {}, {}, {}, {}},
+        cell_{cell, {}, {}, {}, {}},
         walk_(cell_, source, {input.weights}, codes, memory, threads),
         memory_(memory),
         threads_(threads) {}
@@ -67,7 +67,7 @@ class MultiwayRound {
   using Entries = typename Walk::Entries;
 
   void sample_and_guess() {
-    const OrbCell<T, Dim>& cell = tree_.cells[cell_.range.cell];
+    const OrbCell<T, Dim>& cell = tree_.cells[cell_.cell];
     memory_.sample.resize(detail::sample_size(cell.count));
     const double even = static_cast<double>(cell.weight) / static_cast<double>(cell.count);
     const bool by_weight = input_.weighted() && cell.weight > 0;
@@ -81,9 +81,9 @@ class MultiwayRound {
 
   void sample_evenly() {
     std::vector<Point>& sample = memory_.sample;
-    const detail::SampleStretch stretch{0, 0, walk_.count(), sample.size()};
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
-    for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = walk_.source().point(stretch.position(i));
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      sample[i] = walk_.source().point(detail::sample_position(i, walk_.count(), sample.size()));
   }
 
   /// Half of the sample by weight, half by number: one point out of each of equal parts of both together. By number
@@ -138,7 +138,7 @@ class MultiwayRound {
 
   /// No bracket held the root's cut, or its axis was not guessed: one level, exactly, from all points.
   void cut_root_exactly() {
-    const int axis = cut_axis(tree_.cells[cell_.range.cell].box, input_.options.side_tolerance);
+    const int axis = cut_axis(tree_.cells[cell_.cell].box, input_.options.side_tolerance);
     cell_.make_single_level();
     Entries entries(walk_.count());
 #pragma omp parallel for num_threads(threads_) schedule(static) if (threads_ > 1)
@@ -252,13 +252,13 @@ class Multiway {
     const detail::CellSlots reached = round.run();
     const double cut_s = Metrics::steady_seconds() - start;
     // Where each slot's points go: leaves to their final places, others one after another to `moved`.
-    const auto& slots = reached.ranges;
+    const std::vector<std::size_t>& slots = reached.cells;
     std::array<bool, kRoundNodes> leaf{};
     std::array<std::uint32_t, kRoundNodes> own{};  // labels of leaves
     std::vector<std::uint64_t> begin;
     std::uint64_t unfinished = 0;
-    for (const detail::CellRange& slot : slots) {
-      const OrbCell<T, Dim>& below = tree_.cells[slot.cell];
+    for (const std::size_t slot : slots) {
+      const OrbCell<T, Dim>& below = tree_.cells[slot];
       leaf[begin.size()] = below.leaves == 1;
       own[begin.size()] = below.first_leaf;
       begin.push_back(below.leaves == 1 ? below.begin : unfinished);
@@ -284,10 +284,10 @@ class Multiway {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
     for (std::size_t s = 0; s < slots.size(); ++s) {
       if (leaf[s]) continue;
-      const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slots[s].cell].count};
+      const PointSource<T, Dim> moved{buffers.moved + begin[s], tree_.cells[slots[s]].count};
       // The thread's number holds here alone: a region of one thread below has a thread 0 of its own.
       ThreadMemory& mine = threads > 1 ? memory_[static_cast<std::size_t>(omp_get_thread_num())] : memory;
-      solve(slots[s].cell, moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
+      solve(slots[s], moved, labels ? buffers.leaves + begin[s] : nullptr, mine);
     }
     const double merging = Metrics::steady_seconds();
     if (labels)  // those of unfinished slots stand in their own order; the source's follows by walking it again

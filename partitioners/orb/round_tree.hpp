@@ -63,11 +63,10 @@ class RoundTree {
  public:
   using Point = OrbPoint<T, Dim>;
 
-  /// Guesses below a cell of `leaves` leaves in `box`. The sample is reordered. most_levels > 0: levels beyond are not
-  /// needed.
+  /// Guesses below a cell of `leaves` leaves in `box`. The sample is reordered.
   void guess(std::span<Point> sample, const SampleWeights& weights, std::uint32_t leaves, const OrbBox<T, Dim>& box,
-             double side_tolerance, int threads, int most_levels = kRoundLevels) {
-    levels_ = std::min(round_levels(leaves), most_levels);
+             double side_tolerance, int threads) {
+    levels_ = round_levels(leaves);
     weights_ = weights;
     side_tolerance_ = side_tolerance;
     for (auto& node : nodes_) node = {};
@@ -83,16 +82,6 @@ class RoundTree {
       cells.swap(below);
     }
     make_tables();
-  }
-
-  /// For a sample whose ids were places in an array, in the order of the points' own ids: id(place) is that.
-  template <class Id>
-  void rename(const Id& id) {
-    for (RoundNode<T, Dim>& node : nodes_) {
-      if (!node.inner) continue;
-      node.first.id = id(node.first.id);
-      node.last.id = id(node.last.id);
-    }
   }
 
   /// Makes it a tree of one level, whose codes are 0 and 1.
@@ -340,44 +329,30 @@ inline std::size_t sample_size(std::uint64_t n) {
   return static_cast<std::size_t>(std::min(n, balanced));
 }
 
-/// `size` points wanted, one out of each of as many equal parts of positions begin .. begin + count - 1.
-struct SampleStretch {
-  std::uint32_t cell = 0;  ///< of the round
-  std::uint64_t begin = 0, count = 0, size = 0;
+/// The i-th of a sample of `size` of n points: one at random out of each of equal parts. Both at most 2^32.
+inline std::uint64_t sample_position(std::uint64_t i, std::uint64_t n, std::uint64_t size) {
+  const std::uint64_t first = n * i / size, end = n * (i + 1) / size;
+  return first + support::splitmix64(i) % (end - first);
+}
 
-  /// Position of the i-th.
-  [[nodiscard]] AMRBENCH_HD std::uint64_t position(std::uint64_t i) const {
-    const std::uint64_t first = count * i / size;  // both at most 2^32
-    const std::uint64_t last = count * (i + 1) / size;
-    return begin + first + support::splitmix64(begin + i) % (last - first);
-  }
-};
-
-/// A cell, and where the points of it that are at hand stand.
-struct CellRange {
-  std::size_t cell = 1;
-  std::uint64_t begin = 0, end = 0;
-};
-
-/// Where a round's cell goes: its codes' slots, whose cells follow one another in the cell's range.
+/// Where a round's cell goes: its codes' slots, and the slots' cells of the tree, from left to right.
 struct CellSlots {
   std::array<std::uint8_t, 256> slot_of{};
-  std::vector<CellRange> ranges;
+  std::vector<std::size_t> cells;
 };
 
 /// A cell in a round.
 template <class T, int Dim>
 struct RoundCell {
-  CellRange range;
+  std::size_t cell = 1;  ///< of the tree
   RoundTree<T, Dim> guess;
-  std::array<bool, kRoundNodes / 2> wanted{};       ///< over ranks: nodes whose cells they share
-  std::array<std::uint64_t, kRoundNodes> passed{};  ///< the points at hand that are known to be in a node's cell
+  std::array<std::uint64_t, kRoundNodes> passed{};  ///< points that are known to be in a node's cell
   std::array<std::uint64_t, kRoundNodes> passed_weight{};
   std::array<bool, kRoundNodes> resolved{};
 
   [[nodiscard]] std::size_t heap(std::size_t v) const {
     const int level = std::bit_width(v) - 1;
-    return (range.cell << level) + (v - (std::size_t{1} << level));
+    return (cell << level) + (v - (std::size_t{1} << level));
   }
   [[nodiscard]] std::size_t node_of(std::size_t code) const {
     return code < kStopped ? (std::size_t{1} << guess.levels()) + code : code - kStopped;
@@ -398,20 +373,23 @@ struct RoundCell {
   /// A slot for each cell at the end of the round, from left to right; all codes of its subtree lead to it.
   [[nodiscard]] CellSlots slots() const {
     CellSlots slots;
-    add_slots(1, range.begin, slots);
+    add_slots(1, slots);
     return slots;
   }
 
  private:
-  /// Those below node v; returns where their points end.
-  std::uint64_t add_slots(std::size_t v, std::uint64_t begin, CellSlots& slots) const {
+  /// Those below node v.
+  void add_slots(std::size_t v, CellSlots& slots) const {
     const std::size_t bottom = std::size_t{1} << guess.levels();
-    if (v < bottom && resolved[v]) return add_slots(2 * v + 1, add_slots(2 * v, begin, slots), slots);
-    const auto slot = static_cast<std::uint8_t>(slots.ranges.size());
-    slots.ranges.push_back({heap(v), begin, begin + passed[v]});
+    if (v < bottom && resolved[v]) {
+      add_slots(2 * v, slots);
+      add_slots(2 * v + 1, slots);
+      return;
+    }
+    const auto slot = static_cast<std::uint8_t>(slots.cells.size());
+    slots.cells.push_back(heap(v));
     for (std::size_t from = v, end = v + 1; from < 2 * bottom; from *= 2, end *= 2)
       for (std::size_t u = from; u < end; ++u) slots.slot_of[u >= bottom ? u - bottom : kStopped + u] = slot;
-    return begin + passed[v];
   }
 };
 

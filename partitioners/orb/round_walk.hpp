@@ -1,7 +1,6 @@
 #pragma once
 // The points of a round's cell, on CPU threads: they walk down the guess, those that met brackets are listed and sent
-// on by the exact cuts, and all go to the cells reached, in the order they have. For one process (multiway.cpp) and for
-// the ranks of several (distributed_local.hpp).
+// on by the exact cuts, and all go to the cells reached, in the order they have. For multiway.cpp.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -93,7 +92,7 @@ class RoundWalk {
   using Point = OrbPoint<T, Dim>;
   using Entries = std::vector<Entry<T>>;
 
-  /// cell: its range holds the source's points. codes: a byte a point, with room for whole blocks of 256, which are
+  /// codes: a byte a point, with room for whole blocks of 256, which are
   /// written. threads: at least 1.
   RoundWalk(RoundCell<T, Dim>& cell, const Source& source, PointWeights weights, std::uint8_t* codes,
             RoundMemory<T, Dim>& memory, int threads)
@@ -103,7 +102,7 @@ class RoundWalk {
         codes_(codes),
         memory_(memory),
         threads_(threads),
-        count_(cell.range.end - cell.range.begin) {
+        count_(source.count) {
     // Chunks are powers of two, so that a point's chunk is a shift: at least 4 a thread, or one where one thread works.
     constexpr int kLeastShift = static_cast<int>(std::bit_width(static_cast<unsigned>(kBlock))) - 1;
     const int whole = count_ > 0 ? static_cast<int>(std::bit_width(count_ - 1)) : 0;
@@ -184,7 +183,7 @@ class RoundWalk {
   /// Calls f(slot, place, position) for every point: places of slot s are begin[s] .. in the order of the points.
   template <class F>
   void for_places(const CellSlots& slots, std::span<const std::uint64_t> begin, F&& f) const {
-    const std::size_t n = slots.ranges.size();
+    const std::size_t n = slots.cells.size();
     std::vector<std::uint64_t> places(chunks_ * n);
     std::vector<std::uint64_t> next(begin.begin(), begin.end());
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {

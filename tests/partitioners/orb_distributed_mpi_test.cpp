@@ -115,8 +115,8 @@ TEST(OrbDistributed, TiesAndWeights) {
   }
 }
 
-// More points than go to all ranks: cuts are found together, by rounds.
-TEST(OrbDistributed, RoundsWithTies) {
+// More points than go to all ranks: cuts are found together.
+TEST(OrbDistributed, ManyPointsWithTies) {
   const Communicator comm = Communicator::world();
   constexpr std::size_t kN = 20000;
   const auto ranks = static_cast<std::uint32_t>(comm.size());
@@ -132,7 +132,7 @@ TEST(OrbDistributed, RoundsWithTies) {
   }
 }
 
-TEST(OrbDistributed, RoundsWithWeights) {
+TEST(OrbDistributed, ManyPointsWithWeights) {
   const Communicator comm = Communicator::world();
   constexpr std::size_t kN = 20000;
   const auto ranks = static_cast<std::uint32_t>(comm.size());
@@ -153,7 +153,7 @@ TEST(OrbDistributed, RoundsWithWeights) {
   }
 }
 
-// Ranks that hold slabs of the domain: brackets are met by the points of few of them.
+// Ranks that hold slabs of the domain: few of them have points near a cut.
 TEST(OrbDistributed, SortedInput) {
   const Communicator comm = Communicator::world();
   std::vector<std::array<float, 3>> points(60000);
@@ -205,10 +205,10 @@ TEST(OrbDistributed, Collectives) {
   EXPECT_EQ(collectives(1 << 14, ranks, true), 3);
   EXPECT_EQ(collectives(300, ranks, false), 3);
   const int levels = orb_depth(ranks);
-  // Check 2, samples 2, a level 4 at most, move 1. Nothing is left to finish where each rank has one leaf.
-  EXPECT_LE(collectives(100000, ranks, false), 2 + 2 + 4 * levels + 1);
-  // Unevenly shared leaves are cut down to the last level: two rounds of six and five levels, one more for misses.
-  EXPECT_LE(collectives(100000, 2039, false), 2 + 3 * 2 + 4 * 12 + 1 + 1);
+  // Check 2, a level 4 at most, move 1. Nothing is left to finish where each rank has one leaf.
+  EXPECT_LE(collectives(100000, ranks, false), 2 + 4 * levels + 1);
+  // Unevenly shared leaves are cut down to the last level.
+  EXPECT_LE(collectives(100000, 2039, false), 2 + 4 * 11 + 1 + 1);
 }
 
 TEST(OrbDistributed, RefusesAlikeOnEveryRank) {

@@ -108,7 +108,6 @@ class OrbGpusTest : public ::testing::Test {
       }
       check_pieces<T, Dim>(gpus, serial, options);
     }
-    largest_rounds_ = std::max(largest_rounds_, gpus.times().rounds);
   }
 
   /// An error ends all ranks: others may wait for this one.
@@ -151,7 +150,6 @@ class OrbGpusTest : public ::testing::Test {
 
   const support::Communicator comm_ = support::Communicator::world();
   bool own_ = true;
-  int largest_rounds_ = 0;
   int compared_ = 0;
 };
 

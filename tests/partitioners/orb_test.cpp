@@ -319,8 +319,8 @@ TEST(Orb, FewPointsStopWherePointsCoincide) {
         return OrbPoint<float, 3>{{x[3 * i], x[3 * i + 1], x[3 * i + 2]}, static_cast<std::uint32_t>(i)};
       };
       std::vector<OrbPoint<float, 3>> sample(detail::sample_size(kPoints));
-      const detail::SampleStretch stretch{0, 0, kPoints, sample.size()};
-      for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = point(stretch.position(i));
+      for (std::size_t i = 0; i < sample.size(); ++i)
+        sample[i] = point(detail::sample_position(i, kPoints, sample.size()));
       RoundTree<float, 3> tree;
       tree.guess(sample, SampleWeights{weights.empty() ? nullptr : weights.data()}, 8, {{0, 0, 0}, {16, 16, 16}},
                  kOrbSideTolerance, 1);

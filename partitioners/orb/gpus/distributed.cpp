@@ -9,6 +9,7 @@
 
 #include "partitioners/orb/distributed_check.hpp"
 #include "partitioners/orb/distributed_plan.hpp"
+#include "partitioners/orb/gpu/stopwatch.hpp"
 #include "partitioners/orb/gpus/local.hpp"
 #include "partitioners/weights.hpp"
 #include "support/cuda.hpp"
@@ -33,7 +34,6 @@ constexpr std::uint64_t kMany = 1 << 19;
 
 template <class T, int Dim>
 struct OrbGpus<T, Dim>::Impl {
-  using Rounds = detail::DistributedRounds<T, Dim, gpu::GpuPoints<T, Dim>>;
   /// A point as it travels.
   struct Packed {
     T x[Dim];
@@ -46,7 +46,7 @@ struct OrbGpus<T, Dim>::Impl {
   };
 
   Impl(const support::Communicator& all_ranks, OrbGpusOptions wanted)
-      : comm(all_ranks.dup()), options(std::move(wanted)), local(stream, watch, times) {
+      : comm(all_ranks.dup()), options(std::move(wanted)), local(stream) {
     orb_options.leaves = options.leaves;
     orb_options.side_tolerance = options.side_tolerance;
     if (comm.size() == 1) return;
@@ -153,22 +153,21 @@ struct OrbGpus<T, Dim>::Impl {
       tree.cells[1].weight = support::all_sum(comm, weight);
       watch.mark(&times.weights_s);
     }
-    Rounds rounds(comm, orb_options, tree, local, options.weighted, {.samples = options.samples, .few = kFew});
-    rounds.run();
-    plan = {comm, tree, rounds.ranges(), rounds.owners(), detail::ExchangePlan::kMultiple};
-    const bool moved = local.moved();
-    if (!moved) {
-      const auto ranks = static_cast<std::uint64_t>(comm.size());
-      std::vector<std::uint64_t> ready;
-      agreed([&] { ready = local.count_parts(tree.cells[1].count >= kMany * ranks ? kParts : 1); });
-      plan.pack(comm, ready);
-    }
+    detail::SharedLevels<T, Dim, gpu::GpuPoints<T, Dim>> levels(comm, orb_options, tree, local, options.weighted, kFew);
+    levels.run();
+    watch.mark(&times.cut_s);
+    const std::size_t parts = tree.cells[1].count >= kMany * static_cast<unsigned>(comm.size()) ? kParts : 1;
+    std::vector<std::uint64_t> ready;
+    agreed([&] { ready = local.count_parts(parts); });
+    const auto ranges = levels.ranges(std::span(ready).last(ready.size() / parts));
+    plan = {comm, tree, ranges, levels.owners(), detail::ExchangePlan::kMultiple};
+    plan.pack(comm, ready);
     agreed([&] { reserve(); });
     pack_and_exchange();
     stream.synchronize();  // OrbGpu has a stream of its own
     subtrees.clear();
     agreed([&] { solve(); });
-    if (plan.unfinished) detail::gather_trees(comm, tree, rounds.ranges(), rounds.owners(), subtrees);
+    if (plan.unfinished) detail::gather_trees(comm, tree, ranges, levels.owners(), subtrees);
     watch.mark(&times.subtree_s);
     if (options.labels) return_labels();
     watch.mark(&times.labels_s);
@@ -177,10 +176,8 @@ struct OrbGpus<T, Dim>::Impl {
     times.total_s = watch.total();
     times.bytes_sent = static_cast<std::uint64_t>(link->bytes_sent() - sent);
     times.received = plan.received;
-    times.rounds = rounds.rounds();
-    times.passes = rounds.passes();
-    times.collectives =
-        2 + (options.weighted ? 1 : 0) + rounds.collectives() + 1 + 3 + (moved ? 0 : 3) + (plan.unfinished ? 1 : 0);
+    times.passes = levels.passes();
+    times.collectives = 2 + (options.weighted ? 1 : 0) + levels.collectives() + 7 + (plan.unfinished ? 1 : 0);
   }
 
   void reserve() {
@@ -221,7 +218,7 @@ struct OrbGpus<T, Dim>::Impl {
     }
     if (packed.size() < plan.parts.size()) packed.resize(plan.parts.size());
     for (std::size_t part = 0; part < plan.parts.size(); ++part) {
-      if (!local.moved()) local.pack(targets, part);
+      local.pack(targets, part);
       packed[part].record(stream);
       if (part > 0) link->finish();
       packed[part].hold(travel);
@@ -249,13 +246,14 @@ struct OrbGpus<T, Dim>::Impl {
     if (options.ids) start(from.ids, to.ids);
   }
 
-  /// What this rank keeps of its points, as far as it was not packed where it belongs.
+  /// The numbers of the points that this rank keeps: all else was packed where it belongs.
   void copy_own() {
+    if (!options.ids) return;
     for (const detail::Leaving& l : plan.leaving) {
-      if (l.owner != comm.rank()) continue;
-      gpu::Columns<T, Dim> from = local.items().from(l.place);
-      if (!local.moved()) from = {nullptr, from.ids, nullptr};
-      gpu::copy_columns(received.from(own_place(l)), from, l.count, stream);
+      if (l.owner != comm.rank() || l.count == 0) continue;
+      support::cuda_check(cudaMemcpyAsync(received.from(own_place(l)).ids, local.items().from(l.place).ids,
+                                          l.count * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice, stream.get()),
+                          "cudaMemcpyAsync");
     }
   }
 

@@ -2,14 +2,15 @@
 // Orthogonal recursive bisection over ranks whose points lie on GPUs: the tree and labels of orb() on all points in
 // rank order, on every number of ranks and GPUs, as orb_distributed() gives them. Only in builds with CUDA.
 //
-// Decisions are orb_distributed()'s, made on the host from small numbers (distributed_rounds.hpp): samples, sums of
-// bins, cuts. All work on points is done on their GPU (gpus/local.hpp). Points move once, from GPU to GPU
+// Decisions are orb_distributed()'s, made on the host from small numbers (distributed_levels.hpp): sums of bins, points
+// beside cuts. All work on points is done on their GPU (gpus/local.hpp). Points move once, from GPU to GPU
 // (support/cuda_link.hpp), to the ranks that own their leaves; these finish their cells by OrbGpu's `multiway`. One
 // rank alone is OrbGpu and nothing else.
 //
-// Device memory besides the input: a copy of the points to send, the points received, one code a point, what OrbGpu
-// takes for the cells owned; a number a point in both copies where numbers or labels are wanted, a weight a point where
-// there are weights. These become integers by one exponent on all ranks (weights.hpp) and travel as they were given.
+// Device memory besides the input: a copy of the points to send, the points received, a code of two bytes a point,
+// lists of points near cuts, of few of them where points do not crowd, what OrbGpu takes for the cells owned; a number
+// a point in both copies where numbers or labels are wanted, a weight a point where there are weights. These become
+// integers by one exponent on all ranks (weights.hpp) and travel as they were given.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,25 +36,22 @@ struct OrbGpusOptions {
   std::string method = "multiway";  ///< others on one rank only
   std::string transport = "auto";   ///< of support::make_cuda_link()
   bool own_gpu = true;              ///< each rank has a GPU of its own (support::choose_device())
-  std::uint64_t samples = 1 << 14;  ///< of a round, over all ranks: fewer for the host to look at, more in brackets
   OrbGpuTuning tuning = {};
 };
 
 /// Of a run, on this rank, by its GPU's clock unless it says otherwise.
 struct OrbGpusTimes {
-  double total_s = 0;    ///< all of it but the check
-  double check_s = 0;    ///< for coordinates and weights that are none, and the box; host's clock
-  double weights_s = 0;  ///< adding them up
-  double sample_s = 0;   ///< sample and guess, ranks together
-  double walk_s = 0;
-  double resolve_s = 0;          ///< exact cuts of shared cells
+  double total_s = 0;            ///< all of it but the check
+  double check_s = 0;            ///< for coordinates and weights that are none, and the box; host's clock
+  double weights_s = 0;          ///< adding them up
+  double cut_s = 0;              ///< cells that ranks share
   double pack_s = 0;             ///< parts of the points travel meanwhile
   double exchange_s = 0;         ///< points, and numbers where wanted: from the end of the pack on
   double subtree_s = 0;          ///< OrbGpu, and gathering the tree
   double labels_s = 0;           ///< back to the points' first ranks
   std::uint64_t bytes_sent = 0;  ///< to other ranks
   std::uint64_t received = 0;    ///< points of this rank's leaves
-  int rounds = 0, passes = 0;    ///< over ranks
+  int passes = 0;                ///< over ranks
   int collectives = 0;           ///< of MPI, labels' and points' ways not counted
   OrbGpuTimes subtree;           ///< of this rank's largest cell
 };

@@ -1,343 +1,333 @@
 #pragma once
-// How GpuPoints searches cuts exactly, by sums of bins over ranks (distributed_search.hpp decides): kernels that list
-// the points near a cut, add them up in 256 bins by their keys, keep those inside a window, and send all of them on
-// once the cut is known; and the members of gpus/local.hpp that call them. The others stand in gpus/local.cu, which
-// includes this.
+// How GpuPoints searches cuts exactly, by sums of bins over ranks (distributed_search.hpp decides), and gives points
+// their codes: kernels, and the members of gpus/local.hpp that call them. The others stand in gpus/local.cu, which
+// includes this. A kernel goes over all of the rank's points, for several cells at once, or by the list of one cell.
 #include <algorithm>
-#include <limits>
+#include <string>
 
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/gpus/kernels.cuh"
+#include "support/error.hpp"
 
 namespace amrbench::partitioners::gpu {
 
-/// What list_kernel fills, by node; null: nobody wants its points.
-struct BracketLists {
-  std::uint32_t* positions[kWalkNodes];
-  std::uint32_t* counts[kWalkNodes];
-  std::uint32_t capacity[kWalkNodes];
-};
+/// Code of what is no point.
+constexpr std::uint32_t kNoCode = 0xffffffffU;
 
-/// Of 16 codes from position `first` on, those at begin .. end - 1; others are 0.
-__device__ inline void load_codes(const std::uint8_t* codes, std::uint64_t first, std::uint64_t begin,
-                                  std::uint64_t end, std::uint8_t (&mine)[16]) {
-  if (first >= begin && first + 16 <= end) {
-    const uint4 word = *reinterpret_cast<const uint4*>(codes + first);
-    memcpy(mine, &word, sizeof(word));
-  } else {
+/// Codes of four points from `first` on, a multiple of 4, as far as there are n.
+__device__ inline void load_codes(const PointCode* codes, std::uint64_t first, std::uint64_t n,
+                                  std::uint32_t (&code)[4]) {
+  if (codes != nullptr && first + 4 <= n) {
+    const uint2 words = *reinterpret_cast<const uint2*>(codes + first);
+    code[0] = words.x & 0xffffU;
+    code[1] = words.x >> 16U;
+    code[2] = words.y & 0xffffU;
+    code[3] = words.y >> 16U;
+    return;
+  }
 #pragma unroll
-    for (int j = 0; j < 16; ++j) mine[j] = first + j >= begin && first + j < end ? codes[first + j] : 0;
+  for (int j = 0; j < 4; ++j) code[j] = first + j >= n ? kNoCode : codes != nullptr ? codes[first + j] : 0U;
+}
+
+/// Four points from `first` on, a multiple of 4, of the n that a kernel goes by, and their codes: 0 for those of a
+/// list.
+template <class T, int Dim>
+__device__ inline void load_entries(const Entries<T, Dim>& entries, std::uint64_t first, std::uint64_t n,
+                                    OrbPoint<T, Dim> (&p)[4], std::uint32_t (&code)[4]) {
+  const DeviceSource<T, Dim>& source = entries.source;
+  if (entries.positions == nullptr) {
+    T x[4 * Dim] = {};
+    load_quad<T, Dim>(source.points, first, n, source.aligned && first + 4 <= n, x);
+    load_codes(entries.codes, first, n, code);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      p[j] = point_at<T, Dim>(x + j * Dim, source.first + static_cast<std::uint32_t>(first + j));
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {
+    const bool valid = first + j < n;
+    code[j] = valid ? 0U : kNoCode;
+    p[j] = load(source, valid ? entries.positions[first + j] : 0U);
   }
 }
 
-/// Codes that a thread block of list_kernel looks at together.
-constexpr unsigned kListTile = 2 * 16 * kLocalThreads;
-
-/// Lists the positions among begin .. end - 1 whose codes say that their points stopped at one of the nodes that are
-/// wanted. A thread looks at 2 times 16 codes at a time, from multiples of 16 on; a block asks for the places of all
-/// its positions at once.
-__global__ void __launch_bounds__(kLocalThreads)
-    list_kernel(const std::uint8_t* __restrict__ codes, std::uint64_t begin, std::uint64_t end,
-                const BracketLists wanted) {
-  __shared__ std::uint32_t found[kWalkNodes], base[kWalkNodes];
-  __shared__ BracketLists lists;
-  if (threadIdx.x < kWalkNodes) {
-    lists.positions[threadIdx.x] = wanted.positions[threadIdx.x];
-    lists.counts[threadIdx.x] = wanted.counts[threadIdx.x];
-    lists.capacity[threadIdx.x] = wanted.capacity[threadIdx.x];
-    found[threadIdx.x] = 0;
-  }
-  __syncthreads();
-  for (std::uint64_t tile = begin / 16 * 16 + std::uint64_t{blockIdx.x} * kListTile; tile < end;
-       tile += std::uint64_t{gridDim.x} * kListTile) {
-    std::uint8_t mine[2][16];
-#pragma unroll
-    for (unsigned w = 0; w < 2; ++w)
-      load_codes(codes, tile + 16 * (w * kLocalThreads + threadIdx.x), begin, end, mine[w]);
-    std::uint32_t hits = 0;  // a bit a code
-#pragma unroll
-    for (unsigned k = 0; k < 32; ++k) {
-      const unsigned code = mine[k / 16][k % 16];
-      if (code < kStopped || lists.positions[code - kStopped] == nullptr) continue;
-      hits |= 1U << k;
-      atomicAdd(&found[code - kStopped], 1U);
-    }
-    __syncthreads();
-    if (threadIdx.x < kWalkNodes) {
-      if (found[threadIdx.x] > 0) base[threadIdx.x] = atomicAdd(lists.counts[threadIdx.x], found[threadIdx.x]);
-      found[threadIdx.x] = 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (unsigned k = 0; k < 32; ++k) {
-      if ((hits >> k & 1U) == 0) continue;
-      const unsigned v = mine[k / 16][k % 16] - kStopped;
-      const std::uint32_t place = base[v] + atomicAdd(&found[v], 1U);
-      if (place < lists.capacity[v])  // always: they were counted
-        lists.positions[v][place] =
-            static_cast<std::uint32_t>(tile + 16 * (k / 16 * kLocalThreads + threadIdx.x) + k % 16);
-    }
-    __syncthreads();
-    if (threadIdx.x < kWalkNodes) found[threadIdx.x] = 0;
-    __syncthreads();
-  }
-}
-
+/// How many points a kernel goes by.
 template <class T, int Dim>
 __device__ inline std::uint64_t size_of(const Entries<T, Dim>& entries) {
   return entries.positions != nullptr ? min(std::uint64_t{*entries.count}, entries.most) : entries.most;
 }
-template <class T, int Dim>
-__device__ inline std::uint64_t position_of(const Entries<T, Dim>& entries, std::uint64_t i) {
-  return entries.positions != nullptr ? entries.positions[i] : entries.begin + i;
-}
 
-/// Adds to bins[256] the entries in each 2^shift keys of a window that holds them all, and to weights[256], unless it
-/// is null, what they weigh.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kLocalThreads) bins_kernel(const Entries<T, Dim> entries, const detail::Window window,
-                                                             int axis, std::uint32_t* bins, std::uint64_t* weights) {
-  __shared__ std::uint32_t shared[256], low[256], high[256];
-  shared[threadIdx.x] = 0;
-  clear_weights(low, high);
-  const int shift = detail::shift_of(window);
+/// Adds to bins[cell of the group][kLocalBins] the points in each 2^shift keys of its window; where Weighted what they
+/// weigh to weights, which has the same shape. Shared memory: a word a bin; where Weighted three.
+template <class T, int Dim, bool Weighted>
+__global__ void __launch_bounds__(kLocalThreads)
+    bins_kernel(const Entries<T, Dim> entries, const SearchGroup group, std::uint32_t* bins, std::uint64_t* weights) {
+  extern __shared__ std::uint32_t counts[];
+  const unsigned n_bins = static_cast<unsigned>(group.size) * kLocalBins;
+  std::uint32_t* const low = counts + n_bins;  // the two words of a weight
+  std::uint32_t* const high = low + n_bins;
+  for (unsigned b = threadIdx.x; b < (Weighted ? 3 : 1) * n_bins; b += kLocalThreads) counts[b] = 0;
+  __syncthreads();
   const std::uint64_t n = size_of(entries);
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; i < n; i += stride) {
-    const std::uint64_t at = position_of(entries, i);
-    const std::uint64_t bin = (detail::key(load(entries.source, at), window.phase, axis) - window.low) >> shift;
-    const std::uint64_t b = bin < 256 ? bin : 255;
-    atomicAdd(&shared[b], 1U);
-    if (weights != nullptr) add_in_two_words(&low[b], &high[b], load_weight(entries.source, at));
+  for (std::uint64_t quad = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; 4 * quad < n; quad += stride) {
+    OrbPoint<T, Dim> p[4];
+    std::uint32_t code[4];
+    load_entries(entries, 4 * quad, n, p, code);
+    for (int k = 0; k < group.size; ++k) {
+      const SearchGroup::Cell& cell = group.cells[k];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if (code[j] != cell.code || !detail::in_window(p[j], cell.window, cell.axis)) continue;
+        const std::uint64_t bin = (detail::key(p[j], cell.window.phase, cell.axis) - cell.window.low) >> cell.shift;
+        const unsigned b = static_cast<unsigned>(k) * kLocalBins + static_cast<unsigned>(bin);
+        atomicAdd(&counts[b], 1U);
+        if constexpr (Weighted)
+          add_in_two_words(&low[b], &high[b], load_weight(entries.source, p[j].id - entries.source.first));
+      }
+    }
   }
-  give_counts(shared, bins);
-  if (weights != nullptr) give_weights(low, high, weights);
+  __syncthreads();
+  for (unsigned b = threadIdx.x; b < n_bins; b += kLocalThreads) {
+    if (counts[b] == 0U) continue;
+    atomicAdd(&bins[b], counts[b]);
+    if constexpr (Weighted) add_weight(&weights[b], (std::uint64_t{high[b]} << 32U) | low[b]);
+  }
 }
 
-/// Appends the entries inside a window.
+/// Appends the points inside each cell's window to its lists. One atomic a warp, cell, and 128 points.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
-    inside_kernel(const Entries<T, Dim> entries, const detail::Window window, int axis, const Inside<T, Dim> out) {
+    inside_kernel(const Entries<T, Dim> entries, const SearchGroup group, const InsideGroup<T, Dim> lists) {
   const std::uint64_t n = size_of(entries);
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
-  const unsigned lane = threadIdx.x & 31U;
-  for (std::uint64_t block = std::uint64_t{blockIdx.x} * kLocalThreads; block < n; block += stride) {
-    const std::uint64_t i = block + threadIdx.x;
-    std::uint64_t at = 0;
-    OrbPoint<T, Dim> p{};
-    bool inside = i < n;
-    if (inside) {
-      at = position_of(entries, i);
-      p = load(entries.source, at);
-      inside = detail::in_window(p, window, axis);
+  for (std::uint64_t block = std::uint64_t{blockIdx.x} * kLocalThreads; 4 * block < n; block += stride) {
+    OrbPoint<T, Dim> p[4];
+    std::uint32_t code[4];
+    load_entries(entries, 4 * (block + threadIdx.x), n, p, code);
+    for (int k = 0; k < group.size; ++k) {
+      const SearchGroup::Cell& cell = group.cells[k];
+      unsigned inside = 0;  // a bit a point
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (code[j] == cell.code && detail::in_window(p[j], cell.window, cell.axis)) inside |= 1U << j;
+      if (__any_sync(kFull, inside != 0U) == 0) continue;
+      const Inside<T, Dim>& out = lists.cells[k];
+      const auto mine = static_cast<std::uint32_t>(__popc(inside));
+      const std::uint32_t up_to = warp_sum_up_to(mine);
+      std::uint32_t base = 0;
+      if ((threadIdx.x & 31U) == 31U) base = atomicAdd(out.count, up_to);
+      std::uint32_t place = __shfl_sync(kFull, base, 31) + up_to - mine;
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        if ((inside >> j & 1U) == 0U) continue;
+        const std::uint32_t position = p[j].id - entries.source.first;
+        if (place < out.capacity) {
+          if (out.positions != nullptr) out.positions[place] = position;
+          if (out.points != nullptr) out.points[place] = p[j];
+          if (out.weights != nullptr) out.weights[place] = load_weight(entries.source, position);
+        }
+        ++place;
+      }
     }
-    const unsigned with = __ballot_sync(kFull, inside);
-    if (with == 0U) continue;
-    std::uint32_t base = 0;
-    if (lane == 0) base = atomicAdd(out.count, static_cast<std::uint32_t>(__popc(with)));
-    base = __shfl_sync(kFull, base, 0);
-    const std::uint32_t place = base + static_cast<std::uint32_t>(__popc(with & ((1U << lane) - 1U)));
-    if (!inside || place >= out.capacity) continue;
-    if (out.positions != nullptr) out.positions[place] = static_cast<std::uint32_t>(at);
-    if (out.points != nullptr) out.points[place] = p;
-    if (out.weights != nullptr) out.weights[place] = load_weight(entries.source, at);
   }
 }
 
-/// Sends the points of a node, whose cut is known by its first right point, on; counts their new codes, and weighs them
-/// unless `weights` is null.
+/// orb_before(), without an index that registers do not have.
+template <class T, int Dim>
+__device__ inline bool stands_before(const OrbPoint<T, Dim>& p, const OrbPoint<T, Dim>& q, int axis) {
+  const std::uint64_t mine = detail::key(p, 0, axis), other = detail::key(q, 0, axis);
+  if (mine != other) return mine < other;
+#pragma unroll
+  for (int a = 0; a < Dim; ++a)
+    if (p.x[a] != q.x[a]) return p.x[a] < q.x[a];
+  return p.id < q.id;
+}
+
+/// Gives all points their next codes, parts[code] being what becomes of a cell. next: may be entries.codes.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
-    send_on_kernel(const Entries<T, Dim> entries, std::uint32_t node, int axis_of_cut, const OrbPoint<T, Dim> pivot,
-                   const WalkTables<T> tables, std::uint8_t* __restrict__ codes, std::uint32_t* counts,
-                   std::uint64_t* weights) {
-  __shared__ T low[kWalkNodes], high[kWalkNodes];
-  __shared__ std::uint8_t axis[kWalkNodes];
-  __shared__ std::uint32_t shared[256], weight_low[256], weight_high[256];
-  share_tables(tables, low, high, axis, shared);
-  clear_weights(weight_low, weight_high);
-  CodeCounts counted{shared, tables.levels <= 2};
-  const std::uint64_t n = size_of(entries);
+    part_kernel(const Entries<T, Dim> entries, const detail::CellPart<T, Dim>* __restrict__ parts, PointCode* next) {
+  const std::uint64_t n = entries.most;
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
-  for (std::uint64_t block = std::uint64_t{blockIdx.x} * kLocalThreads; block < n; block += stride) {
-    const std::uint64_t i = block + threadIdx.x;
-    std::uint32_t code = 0;
-    if (i < n) {
-      const std::uint64_t at = position_of(entries, i);
-      const OrbPoint<T, Dim> p = load(entries.source, at);
-      const std::uint32_t child = 2 * node + (orb_before(p, pivot, axis_of_cut) ? 0U : 1U);
-      code = walk_from<T, Dim>(child, p.x, low, high, axis, tables.levels);
-      codes[at] = static_cast<std::uint8_t>(code);
-      if (weights != nullptr) add_in_two_words(&weight_low[code], &weight_high[code], load_weight(entries.source, at));
+  for (std::uint64_t quad = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; 4 * quad < n; quad += stride) {
+    const std::uint64_t first = 4 * quad;
+    OrbPoint<T, Dim> p[4];
+    std::uint32_t code[4];
+    load_entries(entries, first, n, p, code);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (code[j] == kNoCode) continue;
+      const detail::CellPart<T, Dim>& part = parts[code[j]];
+      const bool right = part.cut != 0 && !stands_before(p[j], part.pivot, part.axis);
+      code[j] = part.code + (right ? 1U : 0U);
     }
-    counted.add(code, i < n);
+    if (first + 4 <= n) {
+      *reinterpret_cast<uint2*>(next + first) = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
+    } else {
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (first + j < n) next[first + j] = static_cast<PointCode>(code[j]);
+    }
   }
-  counted.flush();
-  give_counts(shared, counts);
-  if (weights != nullptr) give_weights(weight_low, weight_high, weights);
 }
 
 // ---- Members of GpuPoints -----------------------------------------------------------------------------------
 
-/// A bracket that more of a rank's points meet, and more than a fourth of its cell's, is not listed.
-constexpr std::uint64_t kListed = 1 << 16;
-
+/// All of this rank's points.
 template <class T, int Dim>
-WalkTables<T> walk_tables(const detail::RoundCell<T, Dim>& cell) {
-  WalkTables<T> tables{};
-  tables.levels = cell.guess.levels();
-  for (std::size_t v = 0; v < kWalkNodes; ++v) {
-    const RoundNode<T, Dim>& node = cell.guess.node(v);
-    const bool used = v > 0 && node.inner && cell.wanted[v];
-    tables.low[v] = used ? node.low : std::numeric_limits<T>::infinity();
-    tables.high[v] = used ? node.high : std::numeric_limits<T>::infinity();
-    tables.axis[v] = static_cast<std::uint8_t>(node.axis);
-  }
-  return tables;
+Entries<T, Dim> GpuPoints<T, Dim>::all_entries() const {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(input_) % 16 == 0;
+  return {
+      {input_, input_weights_, first_, exponent_, aligned}, parted_ ? codes_.data() : nullptr, nullptr, nullptr, n_};
 }
 
+/// What kernels do for these searches: up to `most` of those that go by codes together, the others alone.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::start_level(std::span<Search> searches) {
-  if (lists_.size() < searches.size()) lists_.resize(searches.size());
-  clear(counters_, searches.size() * 4, stream_);
-  for (Search& search : searches) {
-    support::DeviceBuffer<std::uint32_t>& list = lists_[search.number].bracket;
-    list.resize_discard(0);
-    if (!search.bracket) continue;
-    const detail::CellRange& range = cells_[search.round_cell]->range;
-    const std::uint64_t count = stopped_[search.round_cell][search.node];
-    search.lost = count > std::max<std::uint64_t>(kListed, (range.end - range.begin) / 4);
-    if (!search.lost) list.resize_discard(count);
-  }
-  for (std::size_t k = 0; k < cells_.size(); ++k) list_brackets(k, searches);
-}
-
-template <class T, int Dim>
-void GpuPoints<T, Dim>::list_brackets(std::size_t round_cell, std::span<const Search> searches) {
-  BracketLists wanted{};
-  bool any = false;
-  for (const Search& search : searches) {
-    support::DeviceBuffer<std::uint32_t>& list = lists_[search.number].bracket;
-    if (search.round_cell != round_cell || list.size() == 0) continue;
-    wanted.positions[search.node] = list.data();
-    wanted.counts[search.node] = counter(search.number, 0);
-    wanted.capacity[search.node] = static_cast<std::uint32_t>(list.size());
-    any = true;
-  }
-  if (!any) return;
-  const detail::CellRange& range = cells_[round_cell]->range;
-  list_kernel<<<grid(range.end - range.begin, kListTile / kLocalThreads), kLocalThreads, 0, stream_.get()>>>(
-      codes_.data(), range.begin, range.end, wanted);
-  cuda_check_launch("list_kernel");
-}
-
-template <class T, int Dim>
-Entries<T, Dim> GpuPoints<T, Dim>::entries(const support::DeviceBuffer<std::uint32_t>& list, std::size_t search,
-                                           int which) {
-  return {source(), list.data(), counter(search, which), 0, list.size()};
-}
-template <class T, int Dim>
-Entries<T, Dim> GpuPoints<T, Dim>::all_of(std::size_t round_cell) const {
-  const detail::CellRange& range = cells_[round_cell]->range;
-  return {source(), nullptr, nullptr, range.begin, range.end - range.begin};
-}
-/// What the search goes by now.
-template <class T, int Dim>
-Entries<T, Dim> GpuPoints<T, Dim>::entries(const Search& search) {
-  const Lists& lists = lists_[search.number];
-  if (search.listed) return entries(lists.kept[lists.current], search.number, 1 + lists.current);
-  return search.bracket ? entries(lists.bracket, search.number, 0) : all_of(search.round_cell);
-}
-
-template <class T, int Dim>
-void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_search, std::size_t width,
-                              std::span<std::uint64_t> sums) {
-  clear_counts(searches.size());
-  for (std::size_t s = 0; s < searches.size(); ++s) {
+auto GpuPoints<T, Dim>::batches(std::span<const Search* const> searches, int most) const -> std::vector<Batch> {
+  std::vector<Batch> made;
+  const auto add = [&](std::size_t s, std::uint32_t code) {
     const Search& search = *searches[s];
-    const Entries<T, Dim> from = entries(search);
-    if (from.most == 0) continue;
-    bins_kernel<T, Dim><<<grid(from.most, 4), kLocalThreads, 0, stream_.get()>>>(
-        from, search.windows.back(), search.axis, counts_.data() + s * kCodes, weights_of(s));
-    cuda_check_launch("bins_kernel");
+    SearchGroup& group = made.back().group;
+    made.back().which[group.size] = s;
+    const detail::Window& window = search.windows.back();
+    group.cells[group.size++] = {code, search.axis, detail::shift_of(window, detail::kBinBits), window};
+  };
+  for (std::size_t s = 0; s < searches.size(); ++s) {
+    if (searches[s]->listed) continue;
+    if (made.empty() || made.back().group.size == most) made.push_back({all_entries(), {}, {}});
+    add(s, searches[s]->code);
   }
-  fetch_counts(searches.size());
-  const bool weights = weighted_search && weighted();
-  for (std::size_t s = 0; s < searches.size(); ++s)
-    for (std::size_t bin = 0; bin < kCodes; ++bin) {
-      sums[s * width + bin] += host_counts_[s * kCodes + bin];
-      if (weights) sums[s * width + kCodes + bin] += host_weight_sums_[s * kCodes + bin];
+  for (std::size_t s = 0; s < searches.size(); ++s) {
+    if (!searches[s]->listed) continue;
+    const Lists& lists = lists_[searches[s]->number];
+    const auto& list = lists.kept[lists.current];
+    made.push_back({all_entries(), {}, {}});
+    Entries<T, Dim>& entries = made.back().entries;
+    entries.positions = list.data();
+    entries.count = lists.counts.data() + lists.current;
+    entries.most = list.size();
+    add(s, 0);
+  }
+  return made;
+}
+
+template <class T, int Dim>
+void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_search, std::span<std::uint64_t> sums) {
+  const std::vector<Batch> made = batches(searches, weighted() ? kWeightedGroup : kGroup);
+  const std::size_t size = searches.size() * kLocalBins;
+  clear(counts_, size, stream_);
+  if (weighted()) clear(weight_sums_, size, stream_);
+  std::size_t at = 0;
+  for (const Batch& batch : made) {
+    const std::size_t bins = static_cast<std::size_t>(batch.group.size) * kLocalBins;
+    if (batch.entries.most > 0) {
+      auto* const kernel = weighted() ? bins_kernel<T, Dim, true> : bins_kernel<T, Dim, false>;
+      const std::size_t shared = bins * (weighted() ? 3 : 1) * sizeof(std::uint32_t);
+      kernel<<<grid(batch.entries.most, 4), kLocalThreads, shared, stream_.get()>>>(
+          batch.entries, batch.group, counts_.data() + at, weighted() ? weight_sums_.data() + at : nullptr);
+      cuda_check_launch("bins_kernel");
+    }
+    at += bins;
+  }
+  host_counts_.resize_discard(size);
+  copy_to_host(host_counts_.data(), counts_.data(), size, stream_);
+  host_weight_sums_.resize_discard(weighted() ? size : 0);
+  if (weighted()) copy_to_host(host_weight_sums_.data(), weight_sums_.data(), size, stream_);
+  stream_.synchronize();
+  at = 0;
+  for (const Batch& batch : made)
+    for (int k = 0; k < batch.group.size; ++k) {
+      std::uint64_t* const of_search = sums.data() + batch.which[k] * (weighted_search ? 2 * kLocalBins : kLocalBins);
+      for (std::size_t bin = 0; bin < kLocalBins; ++bin, ++at) {
+        of_search[bin] += host_counts_[at];
+        if (weighted()) of_search[kLocalBins + bin] += host_weight_sums_[at];
+      }
     }
 }
 
-/// Appends what the search goes by and is inside the window. out.count: set here, to counter `which`.
+/// Appends what a batch goes by and is inside its windows, to lists whose counts are set to 0 before.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::find_inside(const Search& search, const detail::Window& window, int which, Inside<T, Dim> out) {
-  out.count = counter(search.number, which);
-  cuda_check(cudaMemsetAsync(out.count, 0, sizeof(*out.count), stream_.get()), "cudaMemsetAsync");
-  const Entries<T, Dim> from = entries(search);
-  if (from.most == 0) return;
-  inside_kernel<T, Dim><<<grid(from.most, 4), kLocalThreads, 0, stream_.get()>>>(from, window, search.axis, out);
+void GpuPoints<T, Dim>::find_inside(const Batch& batch, const InsideGroup<T, Dim>& lists) {
+  for (int k = 0; k < batch.group.size; ++k)
+    cuda_check(cudaMemsetAsync(lists.cells[k].count, 0, sizeof(std::uint32_t), stream_.get()), "cudaMemsetAsync");
+  if (batch.entries.most == 0) return;
+  inside_kernel<T, Dim>
+      <<<grid(batch.entries.most, 4), kLocalThreads, 0, stream_.get()>>>(batch.entries, batch.group, lists);
   cuda_check_launch("inside_kernel");
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::keep(const Search& search, const detail::Window& inner) {
-  Lists& lists = lists_[search.number];
-  const int next = search.listed ? 1 - lists.current : 0;
-  support::DeviceBuffer<std::uint32_t>& list = lists.kept[next];
-  list.resize_discard(std::min(entries(search).most, inner.count));
-  find_inside(search, inner, 1 + next, {.positions = list.data(), .capacity = static_cast<std::uint32_t>(list.size())});
-  lists.current = next;
+void GpuPoints<T, Dim>::keep(std::span<Search* const> searches) {
+  for (const Batch& batch : batches(searches, kGroup)) {
+    InsideGroup<T, Dim> out{};
+    for (int k = 0; k < batch.group.size; ++k) {
+      const Search& search = *searches[batch.which[k]];
+      if (lists_.size() <= search.number) lists_.resize(search.number + 1);
+      Lists& lists = lists_[search.number];
+      lists.counts.resize_discard(2);
+      lists.current = search.listed ? 1 - lists.current : 0;
+      support::DeviceBuffer<std::uint32_t>& list = lists.kept[lists.current];
+      list.resize_discard(std::min(batch.entries.most, search.windows.back().count));
+      out.cells[k].positions = list.data();
+      out.cells[k].count = lists.counts.data() + lists.current;
+      out.cells[k].capacity = static_cast<std::uint32_t>(list.size());
+    }
+    find_inside(batch, out);
+  }
 }
 
 template <class T, int Dim>
 void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<detail::CutCandidate<T, Dim>>& mine) {
-  std::vector<std::uint64_t> begin{0};
-  for (const Search& search : searches) {
-    const bool open = search.state == Search::State::open;
-    begin.push_back(begin.back() + (open ? std::min(entries(search).most, search.windows.back().count) : 0));
-  }
-  const std::uint64_t total = begin.back();
+  std::vector<const Search*> open;
+  for (const Search& search : searches)
+    if (!search.settled) open.push_back(&search);
+  const std::vector<Batch> made = batches(open, kGroup);
+  std::vector<std::uint64_t> begin(open.size()), room(open.size());
+  std::uint64_t total = 0;
+  for (const Batch& batch : made)
+    for (int k = 0; k < batch.group.size; ++k) {
+      const std::size_t s = batch.which[k];
+      begin[s] = total;
+      room[s] = std::min(batch.entries.most, open[s]->windows.back().count);
+      total += room[s];
+    }
   if (total == 0) return;
   reserve_gathered(total);
-  for (const Search& search : searches) {
-    const std::uint64_t at = begin[search.number];
-    const std::uint64_t most = begin[search.number + 1] - at;
-    if (most > 0)
-      find_inside(search, search.windows.back(), 3,
-                  {.points = gathered_.data() + at,
-                   .weights = weighted() ? gathered_weights_.data() + at : nullptr,
-                   .capacity = static_cast<std::uint32_t>(most)});
+  counts_.resize_discard(open.size());
+  for (const Batch& batch : made) {
+    InsideGroup<T, Dim> out{};
+    for (int k = 0; k < batch.group.size; ++k) {
+      const std::size_t s = batch.which[k];
+      out.cells[k] = {nullptr, gathered_.data() + begin[s], weighted() ? gathered_weights_.data() + begin[s] : nullptr,
+                      counts_.data() + s, static_cast<std::uint32_t>(room[s])};
+    }
+    find_inside(batch, out);
   }
-  host_counts_.resize_discard(searches.size() * 4);
-  copy_to_host(host_counts_.data(), counters_.data(), searches.size() * 4, stream_);
+  host_counts_.resize_discard(open.size());
+  copy_to_host(host_counts_.data(), counts_.data(), open.size(), stream_);
   fetch_gathered(total);
-  for (const Search& search : searches) {
-    const std::uint64_t at = begin[search.number];
-    const std::uint64_t most = begin[search.number + 1] - at;
-    const std::uint64_t found = most > 0 ? std::min<std::uint64_t>(host_counts_[search.number * 4 + 3], most) : 0;
-    for (std::uint64_t i = at; i < at + found; ++i)
-      mine.push_back({host_points_[i], static_cast<std::uint32_t>(search.number), host_weight(i)});
-  }
+  for (std::size_t s = 0; s < open.size(); ++s)
+    for (std::uint64_t i = begin[s]; i < begin[s] + std::min<std::uint64_t>(host_counts_[s], room[s]); ++i)
+      mine.push_back({host_points_[i], static_cast<std::uint32_t>(open[s]->number), host_weight(i)});
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::apply(std::span<const detail::SettledCut<T, Dim>> cuts) {
-  if (cuts.empty()) return;
-  clear_counts(cuts.size());
-  for (std::size_t c = 0; c < cuts.size(); ++c) {
-    const detail::SettledCut<T, Dim>& cut = cuts[c];
-    const Entries<T, Dim> from =
-        cut.bracket ? entries(lists_[cut.search].bracket, cut.search, 0) : all_of(cut.round_cell);
-    if (from.most == 0) continue;
-    send_on_kernel<T, Dim><<<grid(from.most, 4), kLocalThreads, 0, stream_.get()>>>(
-        from, static_cast<std::uint32_t>(cut.node), cut.axis, cut.pivot, walk_tables(*cells_[cut.round_cell]),
-        codes_.data(), counts_.data() + c * kCodes, weights_of(c));
-    cuda_check_launch("send_on_kernel");
+void GpuPoints<T, Dim>::part(std::span<const detail::CellPart<T, Dim>> parts) {
+  cells_ = parts.back().code + static_cast<std::uint32_t>(parts.back().cut) + 1;
+  constexpr std::uint32_t kMostCells = std::uint32_t{1} << (8 * sizeof(PointCode));
+  if (cells_ > kMostCells)
+    throw support::RunError("orthogonal bisection over GPUs: ranks part the points into " + std::to_string(cells_) +
+                            " cells, more than " + std::to_string(kMostCells));
+  if (n_ > 0) {
+    cell_parts_.resize_discard(parts.size());
+    copy_to_device(cell_parts_.data(), parts.data(), parts.size(), stream_);
+    part_kernel<T, Dim>
+        <<<grid(n_, 4), kLocalThreads, 0, stream_.get()>>>(all_entries(), cell_parts_.data(), codes_.data());
+    cuda_check_launch("part_kernel");
   }
-  fetch_counts(cuts.size());
-  for (std::size_t c = 0; c < cuts.size(); ++c) pass(cuts[c].round_cell, cuts[c].node, c);
+  parted_ = true;
 }
 
 }  // namespace amrbench::partitioners::gpu
