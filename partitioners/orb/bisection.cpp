@@ -27,7 +27,9 @@ struct Piece {
   std::uint64_t begin, end;
 };
 
-/// The search for one cell's cut. below < cut's neighbours <= above.
+/// The search for one cell's cut. The last point of the left and the first of the right lie behind `below` and not
+/// behind `above`; or on either side of a guess with just the wanted points before it, which is both then. By weights
+/// one of them may lie just outside: then all of the cell's points are ordered.
 template <class T, int Dim>
 struct Cut {
   std::size_t cell = 0;
@@ -37,10 +39,10 @@ struct Cut {
   std::uint64_t count_below = 0, count_above = 0;  ///< points <= below, <= above
   std::uint64_t weight_below = 0;
   bool searching = true;
-  std::array<T, 2> nearest{};  ///< coordinates on both sides of an ideal guess
-  bool ideal = false;          ///< `guess` has as many points at or below it as shall go left
-  std::uint64_t left = 0;      ///< the result
-  OrbPoint<T, Dim> pivot{};    ///< first point of the right
+  std::uint64_t count = 0, weight = 0;    ///< points <= guess
+  std::vector<OrbPoint<T, Dim>> between;  ///< points around the cut: see collect()
+  std::uint64_t left = 0;                 ///< the result
+  OrbPoint<T, Dim> pivot{};               ///< first point of the right
 };
 
 template <class T, int Dim>
@@ -86,7 +88,6 @@ class Bisection {
     find_cells(level);
     make_axis();
     search();
-    close_ideal();
     resolve();
     OrbLevel record{.level = level, .levels = 1, .passes = passes_};
     const double moving = Metrics::steady_seconds();
@@ -114,7 +115,7 @@ class Bisection {
       cut.axis = cut_axis(cell.box, input_.options.side_tolerance);
       cut.goal = goal_of(tree_, i, input_.weighted());
       const auto a = static_cast<std::size_t>(cut.axis);
-      cut.below = std::nextafter(cell.box.lower[a], -std::numeric_limits<T>::infinity());
+      cut.below = std::nextafter(cell.box.lower[a], -kInfinity);
       cut.above = cell.box.upper[a];
       cut.count_above = cell.count;
       const std::uint64_t end = cell.begin + cell.count;
@@ -130,140 +131,122 @@ class Bisection {
     });
   }
 
-  struct Sums {
-    std::uint64_t count = 0, weight = 0;
-  };
+  /// Halves the interval of every cell until few points are left in it.
+  void search() {
+    for (;;) {
+      bool any = false;
+      for (Cut<T, Dim>& cut : cuts_) {
+        cut.count = cut.weight = 0;
+        cut.guess = T(0.5) * cut.below + T(0.5) * cut.above;
+        cut.searching = cut.searching && cut.guess > cut.below && cut.guess < cut.above &&
+                        cut.count_above - cut.count_below > kFewPoints;
+        any = any || cut.searching;
+      }
+      if (!any) return;
+      ++passes_;
+      for_pieces([this](std::size_t, const Piece& piece, Cut<T, Dim>& cut) {
+        if (cut.searching) count_piece(piece, cut);
+      });
+      for (Cut<T, Dim>& cut : cuts_)
+        if (cut.searching) narrow(cut);
+    }
+  }
 
-  /// Points of a piece at or below `guess`.
-  Sums count_piece(const Piece& piece, T guess) const {
+  /// Points of a piece at or below the guess.
+  void count_piece(const Piece& piece, Cut<T, Dim>& cut) const {
     const T* x = column_ + piece.begin;
+    const T guess = cut.guess;
     const auto n = static_cast<std::uint32_t>(piece.end - piece.begin);
     std::uint32_t count = 0;
     for (std::uint32_t i = 0; i < n; ++i) count += x[i] <= guess ? 1U : 0U;
-    Sums sums{count, 0};
-    if (input_.weighted())
-      for (std::uint32_t i = 0; i < n; ++i)
-        if (x[i] <= guess) sums.weight += input_.weights[points_[piece.begin + i].id];
-    return sums;
+    std::uint64_t weight = 0;
+    for (std::uint32_t i = 0; input_.weighted() && i < n; ++i)
+      if (x[i] <= guess) weight += input_.weights[points_[piece.begin + i].id];
+#pragma omp atomic
+    cut.count += count;
+#pragma omp atomic
+    cut.weight += weight;
   }
 
-  /// Halves the interval of every cell until few points are left in it.
-  void search() {
-    std::vector<Sums> sums(pieces_.size());
-    for (bool any = true; any;) {
-      any = false;
-      for (Cut<T, Dim>& cut : cuts_) {
-        if (!cut.searching) continue;
-        cut.guess = T(0.5) * cut.below + T(0.5) * cut.above;
-        if (!(cut.guess > cut.below && cut.guess < cut.above) || cut.count_above - cut.count_below <= kFewPoints)
-          cut.searching = false;
-        any = any || cut.searching;
-      }
-      if (!any) break;
-      ++passes_;
-      for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
-        if (cut.searching) sums[p] = count_piece(piece, cut.guess);
-      });
-      std::size_t p = 0;
-      for (std::size_t c = 0; c < cuts_.size(); ++c) {
-        Sums left;
-        for (; p < pieces_.size() && pieces_[p].cut == c; ++p) {
-          left.count += sums[p].count;
-          left.weight += sums[p].weight;
-        }
-        if (cuts_[c].searching) narrow(cuts_[c], left);
-      }
-    }
-  }
-
-  /// Keeps the last point of the left and the first of the right between `below` and `above`.
-  void narrow(Cut<T, Dim>& cut, Sums left) {
-    const auto limit = first_search(cut.goal);
-    bool lower = left.count < cut.goal.least() || (left.count <= cut.goal.most() && left.weight < limit.weight);
-    if (cut.goal.weight == 0) {
-      cut.ideal = left.count == cut.goal.unit();
-      if (cut.ideal) {
-        cut.searching = false;
-        return;
-      }
-      lower = left.count < cut.goal.unit();
-    }
-    if (lower) {
+  void narrow(Cut<T, Dim>& cut) const {
+    const bool reached = first_search(cut.goal).reached(cut.count, cut.weight);
+    const bool ideal = cut.goal.weight == 0 && cut.count == cut.goal.unit();
+    if (!reached) {
       cut.below = cut.guess;
-      cut.count_below = left.count;
-      cut.weight_below = left.weight;
-    } else {
+      cut.count_below = cut.count;
+      cut.weight_below = cut.weight;
+    }
+    if (reached || ideal) {
       cut.above = cut.guess;
-      cut.count_above = left.count;
-    }
-  }
-
-  /// Draws the interval of ideal cuts together, down to the coordinates on both sides of the guess.
-  void close_ideal() {
-    std::vector<std::array<T, 2>> nearest(pieces_.size());
-    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
-      T last = cut.below;
-      T first = cut.above;
-      for (std::uint64_t i = piece.begin; cut.ideal && i < piece.end; ++i) {
-        const T x = column_[i];
-        last = x <= cut.guess && x > last ? x : last;
-        first = x > cut.guess && x < first ? x : first;
-      }
-      nearest[p] = {last, first};
-    });
-    for (std::size_t p = 0; p < pieces_.size(); ++p) {
-      Cut<T, Dim>& cut = cuts_[pieces_[p].cut];
-      if (!cut.ideal) continue;
-      if (p == 0 || pieces_[p].cut != pieces_[p - 1].cut) cut.nearest = nearest[p];
-      cut.nearest = {std::max(cut.nearest[0], nearest[p][0]), std::min(cut.nearest[1], nearest[p][1])};
-    }
-    for (Cut<T, Dim>& cut : cuts_) {
-      if (!cut.ideal) continue;
-      cut.below = std::nextafter(cut.nearest[0], -std::numeric_limits<T>::infinity());
-      cut.above = cut.nearest[1];
+      cut.count_above = cut.count;
     }
   }
 
   /// Orders the points that are left between the guesses and reads the cuts off them.
   void resolve() {
     ++passes_;
-    std::vector<std::vector<Point>> found(pieces_.size());
-    for_pieces([&](std::size_t p, const Piece& piece, const Cut<T, Dim>& cut) {
-      for (std::uint64_t i = piece.begin; i < piece.end; ++i)
-        if (column_[i] > cut.below && column_[i] <= cut.above) found[p].push_back(points_[i]);
-    });
-    std::vector<std::size_t> first_piece(cuts_.size() + 1, 0);
-    for (const Piece& piece : pieces_) ++first_piece[piece.cut + 1];
-    for (std::size_t c = 0; c < cuts_.size(); ++c) first_piece[c + 1] += first_piece[c];
+    for_pieces([this](std::size_t, const Piece& piece, Cut<T, Dim>& cut) { collect(piece, cut); });
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
     for (std::size_t c = 0; c < cuts_.size(); ++c) {
-      std::vector<Point> window;
-      for (std::size_t p = first_piece[c]; p < first_piece[c + 1]; ++p)
-        window.insert(window.end(), found[p].begin(), found[p].end());
       Cut<T, Dim>& cut = cuts_[c];
-      if (cut.ideal) {
-        const auto inside =
-            std::count_if(window.begin(), window.end(), [&](const Point& p) { return p.x[cut.axis] <= cut.guess; });
-        cut.count_below = cut.goal.unit() - static_cast<std::uint64_t>(inside);
-      }
-      if (place(cut, window, cut.count_below, cut.weight_below)) continue;
+      if (place(cut)) continue;
       const OrbCell<T, Dim>& cell = tree_.cells[cut.cell];
-      window.assign(points_ + cell.begin, points_ + cell.begin + cell.count);
-      place(cut, window, 0, 0);
+      cut.between.assign(points_ + cell.begin, points_ + cell.begin + cell.count);
+      cut.below = std::nextafter(cell.box.lower[static_cast<std::size_t>(cut.axis)], -kInfinity);
+      cut.above = kInfinity;
+      cut.count_below = cut.weight_below = 0;
+      place(cut);
     }
   }
 
-  bool place(Cut<T, Dim>& cut, std::vector<Point>& window, std::uint64_t before, std::uint64_t weight_before) {
-    std::sort(window.begin(), window.end(), [&](const Point& p, const Point& q) { return orb_before(p, q, cut.axis); });
+  /// A piece's points between the guesses; of an ideal guess, the last ones before it and the first ones behind it.
+  void collect(const Piece& piece, Cut<T, Dim>& cut) const {
+    const T below = cut.below, above = cut.above;
+    T last = below;
+    T first = above;
+    if (below == above) {
+      last = -kInfinity;
+      first = kInfinity;
+      for (std::uint64_t i = piece.begin; i < piece.end; ++i) {
+        const T x = column_[i];
+        last = x <= below && x > last ? x : last;
+        first = x > above && x < first ? x : first;
+      }
+    }
+    std::vector<Point> mine;
+    for (std::uint64_t i = piece.begin; i < piece.end; ++i)
+      if (column_[i] >= last && column_[i] <= first) mine.push_back(points_[i]);
+#pragma omp critical(orb_bisection)
+    cut.between.insert(cut.between.end(), mine.begin(), mine.end());
+  }
+
+  /// Cuts the cell by what was collected; false where that does not tell.
+  bool place(Cut<T, Dim>& cut) {
+    const int axis = cut.axis;
+    std::vector<Point>& points = cut.between;
+    std::sort(points.begin(), points.end(), [axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
+    const auto up_to = [&](T x) {
+      return std::partition_point(points.begin(), points.end(), [&](const Point& p) { return p.x[axis] <= x; });
+    };
+    auto first = up_to(cut.below);
+    auto last = up_to(cut.above);
+    OrbWindow window{cut.count_below, cut.weight_below, 0};
+    if (first != points.begin()) {
+      --first;
+      --window.before;
+      window.weight_before -= input_.weighted() ? input_.weight(first->id) : 0;
+    }
+    if (last != points.end()) ++last;
+    window.size = static_cast<std::uint64_t>(last - first);
     std::vector<std::uint64_t> weights;
-    if (input_.weighted())
-      for (const Point& p : window) weights.push_back(input_.weight(p.id));
-    const auto place = cut_in_window(cut.goal, {before, weight_before, window.size()}, weights);
+    for (auto p = first; input_.weighted() && p != last; ++p) weights.push_back(input_.weight(p->id));
+    const auto place = cut_in_window(cut.goal, window, weights);
     if (!place) return false;
-    cut.left = before + place->left;
-    cut.pivot = window[place->left];
-    const T plane = cut_between(window[place->left - 1].x[cut.axis], cut.pivot.x[cut.axis]);
-    cut_cell(tree_, cut.cell, cut.axis, plane, cut.left, place->weight_left);
+    const auto right = first + static_cast<std::ptrdiff_t>(place->left);
+    cut.left = window.before + place->left;
+    cut.pivot = *right;
+    const T plane = cut_between((right - 1)->x[axis], right->x[axis]);
+    cut_cell(tree_, cut.cell, axis, plane, cut.left, place->weight_left);
     return true;
   }
 
@@ -294,6 +277,8 @@ class Bisection {
       for_ranges(piece.end - piece.begin, [&](std::uint64_t i) { moved_[piece.begin + i] = points_[piece.begin + i]; });
     std::swap(points_, moved_);
   }
+
+  static constexpr T kInfinity = std::numeric_limits<T>::infinity();
 
   const OrbInput<T, Dim>& input_;
   OrbResult<T, Dim>& result_;

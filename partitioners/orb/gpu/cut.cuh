@@ -140,13 +140,6 @@ struct Parting {
   }
 };
 
-/// Is the node's box known exactly, and is the axis that follows from it the one that was guessed? Only then can its
-/// bracket hold the cut.
-template <class AnyNode, class AnyGuess>
-__device__ inline bool guessed_right(const AnyNode& node, const AnyGuess& guess, double side_tolerance) {
-  return node.known != 0 && guess.inner != 0 && node.leaves >= 2 && cut_axis(node.box, side_tolerance) == guess.axis;
-}
-
 /// part: what a cut leaves of the box on its left (side 0) or right (side 1). It is passed by reference, because a box
 /// in a variable of the thread would lie in local memory: the axis that indexes it is not known at compile time.
 template <class T, int Dim>

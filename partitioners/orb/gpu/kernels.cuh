@@ -1,6 +1,6 @@
 #pragma once
 // Words and types of the multiway method on a GPU, and what its kernels share.
-// How it goes is told in gpu/first_round/first_round.hpp. A bracket that misses its cut costs its cell further work
+// How it goes is told in gpu/first_round/first_round.cuh. A bracket that misses its cut costs its cell further work
 // (gpu/levels.cuh), never the result.
 //
 // Words:

@@ -6,18 +6,6 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// A cell's parting, in registers.
-template <class T, int Dim>
-struct LevelCut {
-  Parting<T, Dim> parting;
-  int axis;
-
-  __device__ explicit LevelCut(const LevelCell<T, Dim>& cell) : parting(cell.parting), axis(cell.axis) {}
-  __device__ bool left(const T* __restrict__ point, std::uint32_t position) const {
-    return parting.left(point_at<T, Dim>(point, position), axis);
-  }
-};
-
 /// One block a tile: how many of its points go left, and the cells' coordinates beside their cuts.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
@@ -28,14 +16,15 @@ __global__ void __launch_bounds__(kLevelThreads)
   __shared__ std::uint32_t counts[kWarps];
   __shared__ Key lasts[kWarps], firsts[kWarps];
   const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
-  const LevelCut<T, Dim> cut(cell);
+  const Parting<T, Dim> parting = cell.parting;  // in registers
+  const int axis = cell.axis;
   std::uint32_t count = 0;
   Key last = 0;         // of the left
   Key below_first = 0;  // complement of the right's first, so that both are maxima
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const T* const point = points + (begin + i) * Dim;
-    const Key key = ordered_bits(point[cut.axis]);
-    if (cut.left(point, offset + i)) {
+    const Key key = ordered_bits(point[axis]);
+    if (parting.left(point_at<T, Dim>(point, offset + i), axis)) {
       ++count;
       last = key > last ? key : last;
     } else {
@@ -84,7 +73,8 @@ __global__ void __launch_bounds__(kLevelThreads)
   constexpr unsigned kStretch = 32 * kLevelItems;  // of a warp
   __shared__ std::uint32_t counts[kWarps];
   const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
-  const LevelCut<T, Dim> cut(cell);
+  const Parting<T, Dim> parting = cell.parting;  // in registers
+  const int axis = cell.axis;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
   std::uint32_t ballots[kLevelItems];
@@ -92,7 +82,7 @@ __global__ void __launch_bounds__(kLevelThreads)
 #pragma unroll
   for (unsigned j = 0; j < kLevelItems; ++j) {
     const std::uint32_t i = warp * kStretch + j * 32 + lane;
-    const bool left = i < n && cut.left(a.points + (begin + i) * Dim, offset + i);
+    const bool left = i < n && parting.left(point_at<T, Dim>(a.points + (begin + i) * Dim, offset + i), axis);
     ballots[j] = __ballot_sync(kFull, left);
     mine += static_cast<unsigned>(__popc(ballots[j]));
   }

@@ -75,44 +75,41 @@ __device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, u
 constexpr unsigned kCountThreads = 128;
 static_assert(kCountThreads >= kSlots);
 
-struct TileCounts {
-  std::uint32_t counts[kCountThreads / 32][kSlots];
-
-  /// All threads call; a barrier follows before add().
-  __device__ void clear() {
-    for (unsigned k = threadIdx.x; k < kCountThreads / 32 * kSlots; k += kCountThreads)
-      counts[k / kSlots][k % kSlots] = 0;
-  }
-  __device__ void add(std::uint32_t slot) { atomicAdd(&counts[threadIdx.x / 32][slot], 1U); }
-  [[nodiscard]] __device__ std::uint32_t sum(unsigned slot) const {
-    std::uint32_t all = 0;
-#pragma unroll
-    for (unsigned w = 0; w < kCountThreads / 32; ++w) all += counts[w][slot];
-    return all;
-  }
+/// What a move works on.
+template <class T>
+struct MoveArguments {
+  const T* points;
+  T* moved;
+  const std::uint32_t* ids_in;  ///< may be null: a point's id is its position
+  std::uint32_t* ids_out;       ///< may be null
+  const Cell* cells;
+  std::uint32_t n_cells;
+  std::uint32_t points_in_all;
+  std::uint32_t* table;        ///< of the tiles' counts, then of their sums
+  std::uint32_t first, shift;  ///< codes of two bytes: the slot is the digit above `shift` of code - first
+  std::uint8_t* digits_out;    ///< may be null: what remains of codes of two bytes below the shift
 };
 
 /// One block a tile: its points of each slot, at table[64 * cell's first tile + slot * cell's tiles + tile in cell]. A
-/// code of one byte is the slot. With codes of two bytes (gpu/first_round/brackets.cuh) all points are one cell, and
-/// the slot is the digit above `shift` of code - first_code; slot_of_code: null, or what a code's own slot is, which
-/// then replaces it. codes: aligned to 16 bytes, with room for a multiple of 16 bytes.
+/// code of one byte is the slot. With codes of two bytes (gpu/first_round/brackets.cuh) all points are one cell;
+/// slot_of_code: null, or what a code's own slot is, which then replaces it. codes: aligned to 16 bytes, with room for
+/// a multiple of 16 bytes.
 template <class T, int Dim, class Code>
 __global__ void __launch_bounds__(kCountThreads)
-    tile_counts_kernel(Code* __restrict__ codes, const Cell* cells, std::uint32_t n_cells, std::uint32_t points,
-                       std::uint32_t first_code, unsigned shift, const std::uint16_t* __restrict__ slot_of_code,
-                       std::uint32_t* __restrict__ table) {
+    tile_counts_kernel(Code* __restrict__ codes, const std::uint16_t* __restrict__ slot_of_code,
+                       const MoveArguments<T> a) {
   constexpr bool kTwoBytes = sizeof(Code) == 2;
   constexpr unsigned kEach = 16 / sizeof(Code);  // codes that a thread loads together
   constexpr unsigned kBits = 8 * sizeof(Code), kInPart = 4 / sizeof(Code);
   constexpr unsigned kMore = kTwoBytes ? kCountThreads - 1 : kCountThreads;  // a tile may begin within 16 bytes
   constexpr unsigned kWords = (kTile<T, Dim> / kEach + kMore) / kCountThreads;
-  __shared__ TileCounts counts;
-  Cell cell{0, points, 0, gridDim.x};
+  __shared__ std::uint32_t counts[kCountThreads / 32][kSlots];
+  Cell cell{0, a.points_in_all, 0, gridDim.x};
   if constexpr (!kTwoBytes) {
     __shared__ std::uint32_t shared_cell;
-    find_cell_of_tile(cells, n_cells, blockIdx.x, &shared_cell);
+    find_cell_of_tile(a.cells, a.n_cells, blockIdx.x, &shared_cell);
     __syncthreads();
-    cell = cells[shared_cell];
+    cell = a.cells[shared_cell];
   }
   const std::uint32_t tile = blockIdx.x - cell.first_tile;
   const std::uint32_t offset = tile * kTile<T, Dim>;
@@ -126,7 +123,8 @@ __global__ void __launch_bounds__(kCountThreads)
     const std::uint32_t k = w * kCountThreads + threadIdx.x;
     word[w] = kEach * k < skip + n ? words[k] : make_uint4(0, 0, 0, 0);
   }
-  counts.clear();
+  for (unsigned k = threadIdx.x; k < kCountThreads / 32 * kSlots; k += kCountThreads)
+    counts[k / kSlots][k % kSlots] = 0;
   __syncthreads();
 #pragma unroll
   for (unsigned w = 0; w < kWords; ++w) {
@@ -141,12 +139,12 @@ __global__ void __launch_bounds__(kCountThreads)
       std::uint32_t code = (parts[c / kInPart] >> bit) & kMask;
       if constexpr (kTwoBytes) {
         if (slot_of_code != nullptr) {
-          code = first_code + slot_of_code[code];
+          code = a.first + slot_of_code[code];
           parts[c / kInPart] = (parts[c / kInPart] & ~(kMask << bit)) | code << bit;
         }
-        code = (code - first_code) >> shift;
+        code = (code - a.first) >> a.shift;
       }
-      counts.add(code);
+      atomicAdd(&counts[threadIdx.x / 32][code], 1U);
     }
     if constexpr (kTwoBytes) {
       const bool changed =
@@ -155,24 +153,12 @@ __global__ void __launch_bounds__(kCountThreads)
     }
   }
   __syncthreads();
-  if (threadIdx.x < kSlots)
-    table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] =
-        counts.sum(threadIdx.x);
+  if (threadIdx.x >= kSlots) return;
+  std::uint32_t sum = 0;
+#pragma unroll
+  for (unsigned w = 0; w < kCountThreads / 32; ++w) sum += counts[w][threadIdx.x];
+  a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile] = sum;
 }
-
-/// What move_kernel works on.
-template <class T>
-struct MoveArguments {
-  const T* points;
-  T* moved;
-  const std::uint32_t* ids_in;  ///< may be null: a point's id is its position
-  std::uint32_t* ids_out;       ///< may be null
-  const Cell* cells;
-  std::uint32_t n_cells;
-  const std::uint32_t* table;  ///< scanned
-  std::uint32_t first, shift;  ///< of codes of two bytes, as tile_counts_kernel has them
-  std::uint8_t* digits_out;    ///< may be null: what remains of codes of two bytes below the shift
-};
 
 /// Values of a tile's points in shared memory: its points begin at most 15 bytes behind a multiple of 16.
 template <class T, int Dim>
@@ -305,17 +291,14 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   write_tile<T, Dim>(a, raw, items, ids, way, n, begin);
 }
 
-/// Lets it have the shared memory that it wants.
-template <class T, int Dim>
-void allow_move_shared() {
-  allow_shared(move_kernel<T, Dim, std::uint8_t>, move_shared<T, Dim>(true));
-  allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true));
-}
-
+/// Counts, adds up and moves: points by one digit of their codes. slot_of_code: as tile_counts_kernel has it.
 template <class T, int Dim, class Code>
-void launch_move(std::uint32_t tiles, cudaStream_t stream, const MoveArguments<T>& arguments, const Code* codes) {
-  move_kernel<T, Dim, Code>
-      <<<tiles, kThreads, move_shared<T, Dim>(arguments.ids_in != nullptr), stream>>>(arguments, codes);
+void move_by_digit(Code* codes, const std::uint16_t* slot_of_code, const MoveArguments<T>& a, std::uint32_t tiles,
+                   support::DeviceBuffer<unsigned char>& temporary, const support::CudaStream& stream) {
+  tile_counts_kernel<T, Dim><<<tiles, kCountThreads, 0, stream.get()>>>(codes, slot_of_code, a);
+  cuda_check_launch("tile_counts_kernel");
+  sums_before(a.table, a.table, std::size_t{tiles} * kSlots, temporary, stream);
+  move_kernel<T, Dim><<<tiles, kThreads, move_shared<T, Dim>(a.ids_in != nullptr), stream.get()>>>(a, codes);
   cuda_check_launch("move_kernel");
 }
 

@@ -110,16 +110,7 @@ struct SmallWork {
   const SmallCell<T, Dim>& cell;
   const T* points;  ///< the cell's
   std::uint32_t n;
-  SmallCut<T>* cuts;
-
-  __device__ SmallWork(Shared& shared, const SmallArguments<T>& arguments, const SmallCell<T, Dim>& c,
-                       SmallCut<T>* all_cuts)
-      : s(shared),
-        a(arguments),
-        cell(c),
-        points(arguments.points + std::uint64_t{c.begin} * Dim),
-        n(c.count),
-        cuts(all_cuts + c.cuts_begin) {}
+  SmallCut<T>* cuts;  ///< the cell's
 
   [[nodiscard]] __device__ T coordinate(std::uint32_t i, int axis) const { return points[i * Dim + axis]; }
   [[nodiscard]] __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
@@ -231,12 +222,8 @@ struct SmallWork {
     }
     if (threadIdx.x == 0) {
       s.boxes[0][0] = cell.box;
-      s.nodes[0][0] = {0,
-                       static_cast<std::uint16_t>(n),
-                       static_cast<std::uint16_t>(cell.leaves),
-                       0,
-                       0,
-                       static_cast<std::uint16_t>(cut_axis(cell.box, a.side_tolerance))};
+      const auto axis = static_cast<std::uint16_t>(cut_axis(cell.box, a.side_tolerance));
+      s.nodes[0][0] = {0, static_cast<std::uint16_t>(n), static_cast<std::uint16_t>(cell.leaves), 0, 0, axis};
     }
     __syncthreads();
   }
@@ -402,8 +389,12 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
     small_kernel(const SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells, SmallCut<T>* cuts) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted>*>(memory);
-  for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x)
-    SmallWork<T, Dim, Weighted>(shared, a, cells[c], cuts).run();
+  for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x) {
+    const SmallCell<T, Dim>& cell = cells[c];
+    SmallWork<T, Dim, Weighted>{
+        shared, a, cell, a.points + std::uint64_t{cell.begin} * Dim, cell.count, cuts + cell.cuts_begin}
+        .run();
+  }
 }
 
 }  // namespace amrbench::partitioners::gpu

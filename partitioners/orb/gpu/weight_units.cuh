@@ -1,5 +1,6 @@
 #pragma once
 // Weights on a GPU as integers, by the rules of weights.hpp, so that sums do not depend on order. Internal to OrbGpu.
+// Kernels are templates because several translation units have them; weights are doubles.
 #include <algorithm>
 #include <bit>
 #include <cfloat>
@@ -22,8 +23,9 @@ inline unsigned weights_grid(std::uint64_t n) {
 }
 
 /// The largest weight, whose bits have the order of the weights; the first that is none.
+template <class Weight>
 __global__ void __launch_bounds__(kWeightThreads)
-    largest_weight_kernel(const double* __restrict__ weights, std::uint64_t n, unsigned long long* largest,
+    largest_weight_kernel(const Weight* __restrict__ weights, std::uint64_t n, unsigned long long* largest,
                           unsigned long long* bad) {
   const std::uint64_t step = std::uint64_t{gridDim.x} * blockDim.x;
   unsigned long long mine = 0;
@@ -41,8 +43,9 @@ __global__ void __launch_bounds__(kWeightThreads)
 }
 
 /// round(w * 2^exponent), ties to even, as to_fixed_point(); and sums of groups. A warp a group at a time.
+template <class Weight>
 __global__ void __launch_bounds__(kWeightThreads)
-    weight_units_kernel(const double* __restrict__ weights, std::uint64_t n, int exponent,
+    weight_units_kernel(const Weight* __restrict__ weights, std::uint64_t n, int exponent,
                         std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
                         unsigned long long* total) {
   constexpr int kMine = kWeightGroup / 32;

@@ -1,5 +1,5 @@
 #pragma once
-// The kernel of gpu/first_round/first_round.cu that walks points by their coordinates: with weights all of them at
+// The kernel of gpu/first_round/first_round.cuh that walks points by their coordinates: with weights all of them at
 // first; and those of some cells once more, after new guesses for these cells. It reads all codes to find those points,
 // and only their coordinates and weights.
 #include "partitioners/orb/gpu/first_round/brackets.cuh"

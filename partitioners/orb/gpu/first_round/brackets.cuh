@@ -1,5 +1,5 @@
 #pragma once
-// Types of the first round on a GPU (gpu/first_round/first_round.hpp), and how points in brackets are listed. Words as
+// Types of the first round on a GPU (gpu/first_round/first_round.cuh), and how points in brackets are listed. Words as
 // in gpu/kernels.cuh, but:
 //
 //   node, code  nodes are one heap with root 1; a point's code is the node at which its walk ended: one of the last
@@ -221,12 +221,11 @@ struct ListPlaces {
   std::uint32_t* base;   ///< shared, [kFirstLevels]
 
   __device__ std::uint32_t take(std::uint32_t v) { return atomicAdd(&taken[level_of(v)], 1U); }
-  /// sizes: those of levels are `apart` words from each other.
-  __device__ void reserve(std::uint32_t* sizes, std::uint32_t apart) {
+  __device__ void reserve(std::uint32_t* sizes) {
     __syncthreads();
     if (threadIdx.x < kFirstLevels) {
       const std::uint32_t n = taken[threadIdx.x];
-      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * apart], n) : 0;
+      base[threadIdx.x] = n > 0 ? atomicAdd(&sizes[threadIdx.x * kSizesApart], n) : 0;
       taken[threadIdx.x] = 0;
     }
     __syncthreads();

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of gpu/first_round/first_round.cu that resolve the brackets exactly, level by level. Words as in
+// Kernels of gpu/first_round/first_round.cuh that resolve the brackets exactly, level by level. Words as in
 // gpu/kernels.cuh and gpu/first_round/brackets.cuh.
 //
 // In:  the lists and histograms of all levels, the number and weight of points by code.
@@ -44,7 +44,10 @@ __global__ void __launch_bounds__(kCutThreads)
   __shared__ CutBins found;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
-  if (node.resolved != 0 || !guessed_right(node, guesses[v], side_tolerance)) return;
+  // Only where the node's box is known exactly, and the axis that follows from it was guessed, can its bracket hold the
+  // cut.
+  if (node.resolved != 0 || node.known == 0 || node.leaves < 2) return;
+  if (guesses[v].inner == 0 || cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
   CountAndWeight below{0, 0};  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);
   for (std::uint32_t begin = 2 * v, count = 1; begin < end_of_nodes; begin *= 2, count *= 2)
@@ -229,7 +232,7 @@ __device__ inline void route_end(const BracketEntries<T, Dim>& lists, const Rout
     entry[j] = k < queued ? s.queue[k] : make_uint2(0, 0);
     place[j] = entry[j].y != 0 ? places.take(entry[j].y) : 0;
   }
-  places.reserve(lists.sizes, kSizesApart);
+  places.reserve(lists.sizes);
 #pragma unroll
   for (int j = 0; j < kMine; ++j) {
     if (entry[j].y == 0) continue;
@@ -378,7 +381,7 @@ __global__ void __launch_bounds__(kCutThreads)
       if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
       if (to < first) place = room.take(to);
     }
-    room.reserve(lists.sizes, kSizesApart);
+    room.reserve(lists.sizes);
     if (to < first) list_again<Weighted>(lists, lists.table, level, all.places[i], to, room.at(to, place));
   }
 }

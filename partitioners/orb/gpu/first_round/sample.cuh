@@ -44,6 +44,48 @@ inline std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
+/// Which of n points stands for the i-th of m equal parts of the total weight, which is not 0: one at random, each with
+/// a probability in proportion to its weight; a heavy point may stand for more than one part. So all points of the
+/// sample stand for the same weight, and a cut by weight of the input is a cut by number of the sample.
+__device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::uint64_t n, std::uint32_t m,
+                                                          const UnitWeights& weights) {
+  const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
+  const std::uint64_t total = weights.ends[groups - 1];
+  const double share = (i + static_cast<double>(support::splitmix64(i) >> 40U) * 0x1p-24) / m;
+  std::uint64_t rest = min(static_cast<std::uint64_t>(share * static_cast<double>(total)), total - 1);
+  std::uint32_t low = 0;  // the first group that ends behind it
+  std::uint32_t high = groups - 1;
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (weights.ends[middle] <= rest)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low > 0) rest -= weights.ends[low - 1];
+  std::uint64_t at = std::uint64_t{low} * kWeightGroup;
+  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.units[at] <= rest; ++at)
+    rest -= weights.units[at];
+  return at;
+}
+
+/// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
+/// have codes already, what `start` says of the code, and points of node 0 are left out.
+template <class T, int Dim>
+__global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
+                                   std::uint32_t m, const std::uint16_t* __restrict__ codes,
+                                   const std::uint16_t* __restrict__ start, float* __restrict__ sample,
+                                   std::uint16_t* __restrict__ node) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= m) return;
+  const std::uint64_t at =
+      weights.units != nullptr ? sample_position_by_weight(i, n, m, weights) : sample_position(i, n, m);
+  const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
+  node[i] = v;
+  if (v == 0) return;
+  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
+}
+
 template <class T, int Dim>
 class CutSample {
  public:

@@ -90,48 +90,6 @@ __global__ void restart_sample_kernel(const std::uint16_t* __restrict__ start, d
   }
 }
 
-/// Which of n points stands for the i-th of m equal parts of the total weight, which is not 0: one at random, each with
-/// a probability in proportion to its weight; a heavy point may stand for more than one part. So all points of the
-/// sample stand for the same weight, and a cut by weight of the input is a cut by number of the sample.
-__device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::uint64_t n, std::uint32_t m,
-                                                          const UnitWeights& weights) {
-  const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
-  const std::uint64_t total = weights.ends[groups - 1];
-  const double share = (i + static_cast<double>(support::splitmix64(i) >> 40U) * 0x1p-24) / m;
-  std::uint64_t rest = min(static_cast<std::uint64_t>(share * static_cast<double>(total)), total - 1);
-  std::uint32_t low = 0;  // the first group that ends behind it
-  std::uint32_t high = groups - 1;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (weights.ends[middle] <= rest)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low > 0) rest -= weights.ends[low - 1];
-  std::uint64_t at = std::uint64_t{low} * kWeightGroup;
-  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.units[at] <= rest; ++at)
-    rest -= weights.units[at];
-  return at;
-}
-
-/// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
-/// have codes already, what `start` says of the code, and points of node 0 are left out.
-template <class T, int Dim>
-__global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
-                                   std::uint32_t m, const std::uint16_t* __restrict__ codes,
-                                   const std::uint16_t* __restrict__ start, float* __restrict__ sample,
-                                   std::uint16_t* __restrict__ node) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= m) return;
-  const std::uint64_t at =
-      weights.units != nullptr ? sample_position_by_weight(i, n, m, weights) : sample_position(i, n, m);
-  const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
-  node[i] = v;
-  if (v == 0) return;
-  for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
-}
-
 /// Four points of the sample at a level, whose first node is `first`, and their nodes.
 template <int Dim>
 struct FourAtLevel {
@@ -167,28 +125,8 @@ struct FourAtLevel {
   }
 };
 
-/// Counts four points of the sample in the histograms of the level's nodes, by add(bin) for each, and writes their
-/// nodes. Bytes a point of the sample: 4 Dim + 4.
-template <int Dim, class Add>
-__device__ inline void count_four(const float* __restrict__ sample, std::uint32_t four, int level,
-                                  const SampleSplit* __restrict__ splits, std::uint16_t* node, const Add& add) {
-  const std::uint32_t first = 1U << static_cast<unsigned>(level), n = guess_bins(level);
-  FourAtLevel<Dim> p;
-  if (!p.read(sample, node, four, first, splits)) return;
-  const auto last = static_cast<float>(n - 1U);
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    if (p.v[j] - first >= first) continue;
-    const SampleSplit split = splits[p.v[j]];
-    if ((split.state & SampleSplit::kCounted) == 0U) continue;
-    const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
-    add((p.v[j] - first) * n +
-        static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last));
-  }
-  reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
-}
-
-/// Four points of the sample a thread at a time. sample and node have room for a multiple of 4; nodes of what is no
+/// Counts the sample's points in the histograms of the level's nodes and writes their nodes, four points a thread at a
+/// time. Bytes a point of the sample: 4 Dim + 4. sample and node have room for a multiple of 4; nodes of what is no
 /// point are 0. Upper: for one of the upper levels, by blocks that stay, each of which counts in its shared memory
 /// first; else each point is counted where the histogram lies.
 template <int Dim, bool Upper>
@@ -198,13 +136,27 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
                         std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr unsigned kBlock = kCountSampleThreads<Upper>;
+  const std::uint32_t first = 1U << static_cast<unsigned>(level), n = guess_bins(level);
+  const auto last = static_cast<float>(n - 1U);
   std::uint32_t* const mine = Upper ? reinterpret_cast<std::uint32_t*>(memory) : bins;
   if constexpr (Upper) {
     for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock) mine[b] = 0;
     __syncthreads();
   }
-  for (std::uint32_t four = blockIdx.x * kBlock + threadIdx.x; four < fours; four += gridDim.x * kBlock)
-    count_four<Dim>(sample, four, level, splits, node, [&](std::uint32_t bin) { atomicAdd(&mine[bin], 1U); });
+  for (std::uint32_t four = blockIdx.x * kBlock + threadIdx.x; four < fours; four += gridDim.x * kBlock) {
+    FourAtLevel<Dim> p;
+    if (!p.read(sample, node, four, first, splits)) continue;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if (p.v[j] - first >= first) continue;
+      const SampleSplit split = splits[p.v[j]];
+      if ((split.state & SampleSplit::kCounted) == 0U) continue;
+      const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
+      const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
+      atomicAdd(&mine[(p.v[j] - first) * n + bin], 1U);
+    }
+    reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
+  }
   if constexpr (Upper) {
     __syncthreads();
     for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock)

@@ -1,5 +1,5 @@
 #pragma once
-// The kernel of gpu/first_round/first_round.cu that walks all points down the guessed tree.
+// The kernel of gpu/first_round/first_round.cuh that walks all points down the guessed tree.
 //
 // In:  the points; brackets and the tables of gpu/first_round/places.cuh, all in shared memory.
 // Out: the code of each point outside brackets, the number of points by code, the lists of points in brackets.

@@ -1,4 +1,7 @@
-// First the first round (gpu/first_round/first_round.hpp), where there are points enough, then whatever that leaves by
+#pragma once
+// OrbGpu's members; orb_gpu_float.cu and orb_gpu_double.cu instantiate them, so that two compilers share the work.
+//
+// First the first round (gpu/first_round/first_round.cuh), where there are points enough, then whatever that leaves by
 // gpu/levels.cuh. The document's methods have no first round.
 #include <thrust/iterator/constant_iterator.h>
 
@@ -6,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioners/orb/gpu/first_round/first_round.hpp"
+#include "partitioners/orb/gpu/first_round/first_round.cuh"
 #include "partitioners/orb/gpu/levels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
@@ -144,10 +147,5 @@ template <class T, int Dim>
 const std::uint32_t* OrbGpu<T, Dim>::labels() const {
   return impl_->labels.data();
 }
-
-template class OrbGpu<float, 2>;
-template class OrbGpu<float, 3>;
-template class OrbGpu<double, 2>;
-template class OrbGpu<double, 3>;
 
 }  // namespace amrbench::partitioners

@@ -1,0 +1,377 @@
+#pragma once
+// The first round of the multiway method on a GPU: up to 12 levels below the root in one pass over the points. Internal
+// to OrbGpu.
+//
+// In:  n points on the device, their weights where there are any, the root's box and leaves.
+// Out: the cuts below the root; the cells that could not be cut; then, when asked for, labels or reordered points.
+// How it is done, and in which files of this folder:
+// 1. sample (sample.cuh): guess all 4095 cuts level by level from histograms of a sample. The brackets of all of them
+//    fit into a multiprocessor's shared memory, which is why one pass suffices. Where the sample says that too many
+//    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
+//    instead of coordinates (quantiles.cuh);
+// 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
+//    brackets are listed with their coordinates. With weights by their coordinates at once (again.cuh), for sums of
+//    weights take the room of the walk's tables;
+// 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists, and what the
+//    codes of the listed points become;
+// 4. again (again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
+//    alone;
+// 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
+//    the code each.
+// Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb.md.
+#include <algorithm>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "partitioners/orb/gpu/first_round/again.cuh"
+#include "partitioners/orb/gpu/first_round/end.cuh"
+#include "partitioners/orb/gpu/first_round/resolve.cuh"
+#include "partitioners/orb/gpu/first_round/sample.cuh"
+#include "partitioners/orb/gpu/first_round/walk.cuh"
+#include "partitioners/orb/gpu/orb_gpu.hpp"
+#include "partitioners/orb/gpu/stopwatch.hpp"
+#include "partitioners/orb/tree.hpp"
+#include "support/cuda.hpp"
+
+namespace amrbench::partitioners::gpu {
+
+/// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
+/// holes.
+constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 1) + 2;
+/// How often, at most, cells that were not cut are guessed and walked once more.
+constexpr int kAgain = 6;
+/// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
+/// are for cells whose axis was guessed wrong, for which width does not matter.
+constexpr float kAgainWider = 1.25F;
+constexpr int kTimesWider = 2;
+/// Each time must leave at most this part of the points and of the levels below them.
+constexpr double kStuck = 0.9;
+/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
+/// further round.
+constexpr std::uint64_t kFewLeft = 50;
+
+/// How coordinates of the box become places.
+template <class T, int Dim>
+PlaceScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
+  PlaceScale<Dim> scale{};
+  for (std::size_t a = 0; a < Dim; ++a) {
+    const auto low = static_cast<float>(box.lower[a]);
+    const float inverse = 1.0F / (static_cast<float>(box.upper[a]) - low);
+    if (!(inverse > 0.0F && inverse < 1e30F)) continue;  // all have the same place
+    scale.axis[a].scale = inverse;
+    scale.axis[a].offset = -low * inverse;
+  }
+  return scale;
+}
+
+template <class T, int Dim>
+class FirstRound {
+ public:
+  /// Only where first_round_suits().
+  FirstRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
+      : n_(n),
+        options_(options),
+        stream_(stream),
+        levels_(first_round_levels(options.leaves)),
+        first_(1U << static_cast<unsigned>(levels_)),
+        sample_(n, options, stream),
+        quantiles_(stream),
+        moves_(n, levels_, stream),
+        host_nodes_(kFirstNodes),
+        host_density_(std::size_t{Dim} * kDenseBins) {
+    codes_.resize_discard((n + 7) / 8 * 8);
+    cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
+               "cudaMemsetAsync");
+    nodes_.resize_discard(kFirstNodes);
+    middles_.resize_discard(first_);
+    limits_.resize_discard(first_);
+    grid_.resize_discard(kGridCells);
+    start_.resize_discard(kFirstNodes);
+    bins_.resize_discard(bracket_bins_begin(levels_));
+    if (options.weighted) {
+      bin_weights_.resize_discard(bins_.size());
+      code_weights_.resize_discard(kFirstNodes);
+    }
+    size_lists();
+    allow_kernels();
+  }
+
+  /// Cuts the tree's root and what is below it. False: nothing was cut (a missed bracket, or very many points in
+  /// brackets), and the tree is as it was. points: aligned to 16 bytes. room: taken for fractions where they are
+  /// needed. weights: where options.weighted says so.
+  bool cut(const T* points, const UnitWeights& weights, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree,
+           Stopwatch& watch, OrbGpuTimes& times) {
+    weights_ = weights;
+    exact_ = nullptr;
+    lists_.gaps = nullptr;
+    if (cut_by(points, tree, watch, times)) return true;
+    room.resize_discard(n_ * Dim);
+    const std::uint64_t weight = options_.weighted ? tree.cells[1].weight : 0;
+    quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box, weights.units, weight));
+    watch.mark(&times.sample_s);
+    times.quantiles = true;
+    exact_ = points;
+    lists_.gaps = sample_.gaps();
+    return cut_by(room.data(), tree, watch, times);
+  }
+
+  /// Cells that are no leaves and were not cut.
+  [[nodiscard]] const std::vector<std::size_t>& left() const { return left_; }
+  /// Leaves of points; of those in cells that are left: anything.
+  void label(std::uint32_t* labels) { moves_.label(codes_.data(), labels); }
+  /// Brings the points, and their numbers unless ids is null, into the order of the cells. Buffers of two; returns the
+  /// one that has the result.
+  int move(const T* points, support::DeviceBuffer<T>* moved, support::DeviceBuffer<std::uint32_t>* ids) {
+    return moves_.move(codes_.data(), points, moved, ids);
+  }
+
+ private:
+  void size_lists() {
+    list_state_.resize_discard(kListState);
+    const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
+    for (int level = 0; level < levels_; ++level) {
+      const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
+      const double holes = 2.0 * kListChunk * (kAgainThreads / 32) * multiprocessors();
+      const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
+      lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kListChunk * kListChunk;
+      listed_[level].resize_discard(lists_.capacity[level]);
+      listed_nodes_[level].resize_discard(lists_.capacity[level]);
+      lists_.points[level] = listed_[level].data();
+      lists_.nodes[level] = listed_nodes_[level].data();
+      if (options_.weighted) listed_weights_[level].resize_discard(lists_.capacity[level]);
+      lists_.weights[level] = listed_weights_[level].data();
+    }
+    candidates_.resize_discard(*std::max_element(lists_.capacity, lists_.capacity + levels_));
+    lists_.sizes = list_state_.data();
+    lists_.candidates = list_state_.data() + std::size_t{kFirstLevels} * kSizesApart;
+    lists_.overflow = list_state_.data() + kListState - 2;
+    lists_.holes = list_state_.data() + kListState - 1;
+    lists_.bins = bins_.data();
+    lists_.bin_weights = bin_weights_.data();
+    lists_.table = sample_.table();
+  }
+
+  void allow_kernels() {
+    allow_shared(classify_kernel<T, Dim>, sizeof(WalkMemory));
+    allow_shared(walk_again_kernel<T, Dim, false>, sizeof(AgainMemory<false>));
+    allow_shared(walk_again_kernel<T, Dim, true>, sizeof(AgainMemory<true>));
+    allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
+    allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
+  }
+
+  /// points: these or their fractions.
+  bool cut_by(const T* points, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
+    OrbBox<T, Dim> range = tree.cells[1].box;
+    if (exact_ != nullptr) {
+      range.lower.fill(0);
+      range.upper.fill(1);
+    }
+    left_.clear();
+    std::vector<std::size_t> cells{1};
+    int first_level = 0;
+    double before = 2.0 * static_cast<double>(n_) * levels_;  // twice: the first time may leave all points
+    auto sigmas = static_cast<float>(options_.tuning.sigmas);
+    for (int k = 0;; ++k) {
+      if (k == 0)
+        sample(points, range, tree);
+      else
+        restart(points, cells);
+      sample_.guess(first_level, sigmas);
+      watch.mark(&times.sample_s);
+      if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
+      classify(points, range, k > 0);
+      watch.mark(&times.classify_s);
+      for (int level = first_level; level < levels_; ++level)
+        options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
+      const bool good = read_cuts(tree, cells, times);
+      watch.mark(&times.resolve_s);
+      if (k == 0 && !good) return false;
+      times.again = k;
+      cells = cells_to_cut_again(tree);
+      double left = 0;  // points and levels
+      for (const std::size_t v : cells)
+        left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
+      const bool stuck = left > kStuck * std::exchange(before, left);
+      if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
+      first_level = kFirstLevels;
+      for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
+      if (k < kTimesWider) sigmas *= kAgainWider;
+    }
+    if (tree.cells[1].axis < 0) return false;
+    moves_.make_slots(tree);
+    watch.mark(&times.resolve_s);
+    return true;
+  }
+
+  /// Of the cells that are left, those that are better walked once more than cut in a further round; in ascending
+  /// order.
+  std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
+    std::vector<std::size_t> cells;
+    std::uint64_t points = 0;
+    for (const std::size_t v : left_) {
+      points += tree.cells[v].count;
+      // Cells too small for a sample, and those below the last level, take further rounds.
+      const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
+      if (v < first_ && size >= 2 * kLeastSample) cells.push_back(v);
+    }
+    // A further round works on those cells' points alone, but needs all points moved, and their numbers too where
+    // labels are wanted.
+    const bool moves = options_.permutation || (options_.points && !options_.labels);
+    if (moves && points < n_ / kFewLeft) cells.clear();
+    std::sort(cells.begin(), cells.end());
+    return cells;
+  }
+
+  /// Clears what a run counts in, sets the root, and takes the sample.
+  void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
+    clear(nodes_, kFirstNodes, stream_);
+    clear(code_counts_, kFirstNodes, stream_);
+    if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
+    Node<T, Dim>& root = host_nodes_[1] = {};
+    root.box = tree.cells[1].box;
+    root.count = static_cast<std::uint32_t>(n_);
+    root.weight = options_.weighted ? tree.cells[1].weight : 0;
+    root.leaves = tree.leaves;
+    root.known = 1;
+    copy_to_device(nodes_.data() + 1, &root, 1, stream_);
+    sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{},
+                  root.weight > 0 ? weights_ : UnitWeights{});
+    if (exact_ == nullptr) sample_.take(points);  // else it came with the fractions
+    if (options_.weighted) return;                // the walk needs no places
+    clear(density_, Dim * kDenseBins, stream_);
+    density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
+        sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());
+    cuda_check_launch("density_kernel");
+    copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
+    density_came_.record(stream_);
+  }
+
+  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start.
+  void set_start(const std::vector<std::size_t>& cells) {
+    std::vector<std::uint16_t> start(kFirstNodes, 0);
+    for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
+    copy_to_device(start_.data(), start.data(), start.size(), stream_);
+    stream_.synchronize();  // start is about to go
+  }
+
+  /// Takes back what was guessed below cells that were not cut.
+  void restart(const T* points, const std::vector<std::size_t>& cells) {
+    set_start(cells);
+    restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
+        start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
+        sample_.table(), sums());
+    cuda_check_launch("restart_sample_kernel");
+    sample_.restart(points, codes_.data(), start_.data());
+  }
+
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
+    const cudaStream_t stream = stream_.get();
+    clear(list_state_, kListState, stream_);
+    clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
+    clear(bins_, bracket_bins_begin(levels_), stream_);
+    if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
+    const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
+    const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), lists_};
+    if (again || options_.weighted) return walk_by_coordinates(walk, !again);
+    PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
+    density_came_.synchronize();  // long ago: the guesses are under way
+    for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
+    place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
+                                                                         places.scale, middles_.data(), limits_.data());
+    cuda_check_launch("place_tables_kernel");
+    place_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
+    cuda_check_launch("place_grid_kernel");
+    classify_kernel<T, Dim><<<blocks, kWalkThreads, sizeof(WalkMemory), stream>>>(walk, places);
+    cuda_check_launch("classify_kernel");
+  }
+
+  /// fresh: from the root, else from the cells that start_ names.
+  void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh) {
+    if (fresh) set_start({1});
+    const auto kernel = options_.weighted ? walk_again_kernel<T, Dim, true> : walk_again_kernel<T, Dim, false>;
+    const std::size_t shared = options_.weighted ? sizeof(AgainMemory<true>) : sizeof(AgainMemory<false>);
+    const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
+    kernel<<<blocks, kAgainThreads, shared, stream_.get()>>>(walk, start_.data(), fresh);
+    cuda_check_launch("walk_again_kernel");
+  }
+
+  template <bool Weighted>
+  void resolve_level(int level) {
+    const cudaStream_t stream = stream_.get();
+    const unsigned level_nodes = 1U << static_cast<unsigned>(level);
+    const bool last = level + 1 == levels_;
+    prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
+        level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
+    cuda_check_launch("prepare_kernel");
+    const auto route = last ? route_kernel<T, Dim, true, Weighted> : route_kernel<T, Dim, false, Weighted>;
+    route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
+        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
+    cuda_check_launch("route_kernel");
+    select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
+        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
+    cuda_check_launch("select_kernel");
+  }
+
+  /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
+  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
+    std::uint32_t state[kListState] = {};
+    copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
+    copy_to_host(state, list_state_.data(), kListState, stream_);
+    stream_.synchronize();
+    if (state[kListState - 2] != 0) return false;
+    for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
+    times.stopped -= state[kListState - 1];
+    // Others stay left.
+    std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
+    const Node<T, Dim>* nodes = host_nodes_.data();
+    std::vector<std::size_t> walk = cells;
+    while (!walk.empty()) {
+      const std::size_t v = walk.back();
+      walk.pop_back();
+      if (v < first_ && nodes[v].resolved != 0) {
+        const Node<T, Dim>& child = nodes[2 * v];
+        const std::uint64_t count_left = child.count;
+        cut_cell(tree, v, nodes[v].axis, nodes[v].cut, count_left, options_.weighted ? child.weight : count_left);
+        walk.push_back(2 * v + 1);
+        walk.push_back(2 * v);
+      } else if (tree.cells[v].leaves > 1) {
+        left_.push_back(v);
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
+
+  std::uint64_t n_;
+  OrbGpuOptions options_;
+  const support::CudaStream& stream_;
+  int levels_;
+  std::uint32_t first_;  ///< node of the last level
+  UnitWeights weights_;
+  const T* exact_ = nullptr;  ///< the points, where what is walked are fractions
+  std::vector<std::size_t> left_;
+
+  support::DeviceBuffer<std::uint16_t> codes_;
+  CutSample<T, Dim> sample_;
+  Quantiles<T, Dim> quantiles_;
+  CodeMoves<T, Dim> moves_;
+  support::DeviceBuffer<Node<T, Dim>> nodes_;
+  support::DeviceBuffer<BracketCut> cuts_;
+  support::DeviceBuffer<std::uint32_t> code_counts_, bins_, list_state_, candidates_;
+  support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
+  support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
+  support::DeviceBuffer<uint4> limits_;
+  support::DeviceBuffer<std::uint16_t> grid_, start_;
+  support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
+  support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
+  support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];
+  support::PinnedBuffer<Node<T, Dim>> host_nodes_;
+  support::DeviceBuffer<std::uint32_t> density_;
+  support::PinnedBuffer<std::uint32_t> host_density_;
+  support::CudaEvent density_came_;
+  BracketEntries<T, Dim> lists_{};
+};
+
+}  // namespace amrbench::partitioners::gpu
