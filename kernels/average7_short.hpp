@@ -6,6 +6,7 @@
 // its neighbours along x are shifted out of these registers. Results of rows that are not whole vectors are stored row
 // over row in a strip in the first-level cache, each over the rest of the row before, and go to the block as whole
 // vectors a strip later: by then they can be loaded.
+#include <algorithm>
 #include <array>
 
 #include "kernels/average.hpp"
@@ -24,7 +25,7 @@ class RowEnds {
   static constexpr bool kRepeats = Length % Lanes == 0;  ///< a vector is a cell over and over: no matter which part
 
   RowEnds(const FlatRows& rows, int rest) : rest_(rest) {
-    const auto from = [&](int n) { return n < kFlatLength ? rows.behind[n] : LaneMask{}; };
+    const auto from = [&](int n) { return n < kFlatLength ? rows.behind[std::max(n, 0)] : LaneMask{}; };
     before_ = from(kFlatLength - Lanes);
     last_ = from(rest) & ~from(rest + Lanes);
     behind_ = ~from(rest + Lanes - kFlatLength);
