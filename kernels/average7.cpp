@@ -13,13 +13,13 @@ constexpr bool kStreams = kStreamLength > 0;
 }  // namespace
 
 namespace detail {
-/// The kernels that go row by row, where they are quicker (average7_rows.cpp); else false.
-bool select_average7_rows(const BlockLayout& layout, Average7Kernel& kernel);
+/// The kernels for short rows, where they are quicker (average7_short.cpp); else false.
+bool select_average7_short(const BlockLayout& layout, Average7Kernel& kernel);
 }  // namespace detail
 
 Average7Kernel select_average7(const BlockLayout& layout) {
   Average7Kernel kernel;
-  if (detail::select_average7_rows(layout, kernel)) return kernel;
+  if (detail::select_average7_short(layout, kernel)) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
     kernel = {{detail::average7_flat<lanes, false, false>, detail::average7_flat<lanes, false, kStreams>},
               {detail::average7_flat<lanes, true, false>, detail::average7_flat<lanes, true, kStreams>},

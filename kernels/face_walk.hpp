@@ -12,7 +12,7 @@ class FaceWalk {
  public:
   FaceWalk(const ChunkInput& input, const BlockLayout& l) {
     const std::size_t row = Lanes * std::size_t(l.cells[0]), plane = row * l.cells[1];
-    const std::array<std::size_t, 3> packed{plane / l.cells[0] * l.cells[2], row * l.cells[2], plane};
+    const std::array<std::size_t, 3> packed{Lanes * std::size_t(l.cells[1]) * l.cells[2], row * l.cells[2], plane};
     for (int f = 0; f < 6; ++f) {
       const FaceView& face = input.faces[f];
       chunk_start_[f] = face.values;

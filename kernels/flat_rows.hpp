@@ -56,6 +56,15 @@ inline SimdDouble<8> load_where(const LaneMask& mask, const double* p, const Sim
 #endif
 }
 
+/// a where the mask is set, b elsewhere.
+inline SimdDouble<8> select(const LaneMask& mask, const SimdDouble<8>& a, const SimdDouble<8>& b) {
+#if defined(__AVX512F__)
+  return _mm512_mask_mov_pd(b, mask, a);
+#else
+  return (SimdDouble<8>)(((SimdBits<8>)a & mask) | ((SimdBits<8>)b & ~mask));
+#endif
+}
+
 /// p's values where the mask is set, q's elsewhere; reads those only.
 inline SimdDouble<8> load_either(const LaneMask& mask, const double* p, const double* q) {
 #if defined(__AVX512F__)

@@ -106,6 +106,28 @@ template <int Begin>
 inline SimdDouble<8> shifted(const SimdDouble<8>& a, const SimdDouble<8>& b) {
   return shifted<Begin, 8>(a, b, std::make_index_sequence<8>{});
 }
+template <int Begin>
+inline SimdDouble<4> shifted(const SimdDouble<4>& a, const SimdDouble<4>& b) {
+  return shifted<Begin, 4>(a, b, std::make_index_sequence<4>{});
+}
+
+/// A vector of p's first `Period` values over and over. Compilers build most such vectors value by value in memory.
+template <int N, int Period>
+inline SimdDouble<N> repeated(const double* p) {
+  static_assert(N % Period == 0);
+  const double x = *p;
+  if constexpr (N == Period) return load<N>(p);
+  if constexpr (N == 8 && Period == 1) return SimdDouble<N>{x, x, x, x, x, x, x, x};
+  if constexpr (N == 4 && Period == 1) return SimdDouble<N>{x, x, x, x};
+#if defined(__AVX512F__)
+  if constexpr (N == 8 && Period == 2)
+    return _mm512_castps_pd(_mm512_maskz_broadcast_f32x4(0xffff, _mm_castpd_ps(_mm_loadu_pd(p))));
+  if constexpr (N == 8 && Period == 4) return _mm512_maskz_broadcast_f64x4(0xff, _mm256_loadu_pd(p));
+#endif
+  SimdDouble<N> v;
+  for (int k = 0; k < N; ++k) v[k] = p[k % Period];
+  return v;
+}
 
 /// Value j of vector k becomes value k of vector j.
 inline void transpose(std::array<SimdDouble<4>, 4>& v) {
@@ -119,11 +141,11 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Asks for n >= 1 values to be in the second-level cache. See kernels/surroundings.cpp before you call it from a
-/// function that does nothing else.
+/// Asks for n >= 1 values to be in the second-level cache.
 inline void prefetch_values(const double* p, std::size_t n) {
   for (std::size_t k = 0; k + 1 < n; k += 8) __builtin_prefetch(p + k, 0, 2);
   __builtin_prefetch(p + n - 1, 0, 2);  // they need not begin with a line
+  asm volatile("");                     // else GCC takes this for a function without effect, and drops calls of it
 }
 
 inline void stream_fence() {

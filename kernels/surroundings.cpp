@@ -142,16 +142,10 @@ class PlaneSequence {
   GatherPlane plane_{};
 };
 
-/// prefetch_values() in functions that only fetch: GCC takes those for functions without effect, and drops their calls.
-inline void fetch_values(const double* from, std::size_t n) {
-  prefetch_values(from, n);
-  asm volatile("");
-}
-
 /// Asks for n cells.
 inline void fetch_cells(const double* from, std::size_t step, int n, std::size_t lanes) {
-  if (step == lanes) return fetch_values(from, n * lanes);
-  for (int k = 0; k < n; ++k, from += step) fetch_values(from, lanes);
+  if (step == lanes) return prefetch_values(from, n * lanes);
+  for (int k = 0; k < n; ++k, from += step) prefetch_values(from, lanes);
 }
 
 /// Copies one plane's cells of a box, in rows along axis `Along`, 0 or 1, and asks for those of `ahead` (null: none),
@@ -224,7 +218,7 @@ void prefetch_beside(const BlockLayout& block, const Surroundings& around, int c
       const Piece& piece = around.pieces[9 * (dz + 1) + k];
       const double* from = piece.at(0, dy == 0 ? y : 0, z) + chunk * piece.steps->chunk;
       const std::size_t values = k % 3 == 1 ? block.row_values() : block.lanes;
-      for (int row = 0; row < (dy == 0 ? count : 1); ++row, from += piece.steps->cell[1]) fetch_values(from, values);
+      for (int row = 0; row < (dy == 0 ? count : 1); ++row, from += piece.steps->cell[1]) prefetch_values(from, values);
     }
   };
   for (int r = begin; r < end;) {

@@ -152,7 +152,7 @@ class MultiwayRound {
   /// where they do not tell.
   std::optional<Point> cut(std::size_t v, int axis, Entries& entries) {
     const std::size_t i = cell_.heap(v);
-    const detail::EntryCutter<T, Dim, Source> cutter(walk_.source(), {input_.weights}, axis);
+    detail::EntryCutter<T, Dim, Source> cutter(walk_.source(), {input_.weights}, axis, v == 1 ? threads_ : 1);
     const auto cut =
         cutter.cut(goal_of(tree_, i, input_.weighted()), cell_.passed[2 * v], cell_.passed_weight[2 * v], entries);
     if (!cut) return {};

@@ -22,9 +22,9 @@ using checks::RandomBlock;
 constexpr std::uint64_t kSeed = 20240917;
 
 // In the last two strips end within planes.
-const std::vector<std::array<int, 3>> kShapes{{4, 4, 4},  {8, 8, 8},  {16, 16, 16}, {2, 4, 6},  {6, 2, 10},
-                                              {32, 2, 2}, {2, 2, 32}, {4, 2, 6},    {8, 2, 4},  {16, 4, 2},
-                                              {2, 2, 2},  {10, 6, 4}, {30, 30, 2},  {22, 14, 4}};
+const std::vector<std::array<int, 3>> kShapes{
+    {4, 4, 4}, {8, 8, 8},  {16, 16, 16}, {2, 4, 6},  {6, 2, 10},  {32, 2, 2},  {2, 2, 32}, {4, 2, 6},
+    {8, 2, 4}, {16, 4, 2}, {2, 2, 2},    {10, 6, 4}, {30, 30, 2}, {22, 14, 4}, {12, 4, 6}, {14, 6, 2}};
 
 /// Every lane count and shape, with one to three chunks and with padding lanes.
 template <class Check>

@@ -1,0 +1,188 @@
+#pragma once
+// The walk of average7 over short rows, compiled for `Lanes` lanes and rows of `Vectors` vectors of `Length` values,
+// the last of which may have a rest only (Whole = false). Included by average7*.cpp only.
+//
+// A row is loaded into registers, with the cells before and behind it straight from the blocks or faces that have them;
+// its neighbours along x are shifted out of these registers. Results of rows that are not whole vectors are stored row
+// over row in a strip in the first-level cache, each over the rest of the row before, and go to the block as whole
+// vectors a strip later: by then they can be loaded.
+#include <algorithm>
+#include <array>
+
+#include "kernels/average.hpp"
+#include "kernels/average7.hpp"
+#include "kernels/face_walk.hpp"
+#include "kernels/flat_rows.hpp"
+#include "kernels/vector_sum.hpp"
+
+namespace amrbench::kernels::detail {
+
+/// The cells beside a row as parts of vectors; reads those only. `rest`: values of the row's last vector.
+template <int Lanes, int Length>
+class RowEnds {
+ public:
+  using Vector = SimdDouble<Length>;
+  static constexpr bool kRepeats = Length % Lanes == 0;  ///< a vector is a cell over and over: no matter which part
+
+  RowEnds(const FlatRows& rows, int rest) : rest_(rest) {
+    const auto from = [&](int n) { return n < kFlatLength ? rows.behind[std::max(n, 0)] : LaneMask{}; };
+    before_ = from(kFlatLength - Lanes);
+    last_ = from(rest) & ~from(rest + Lanes);
+    behind_ = ~from(rest + Lanes - kFlatLength);
+  }
+  /// Ends with the cell.
+  [[nodiscard]] Vector before(const double* cell) const {
+    if constexpr (kRepeats)
+      return repeated<Length, Lanes>(cell);
+    else
+      return load_where(before_, cell + Lanes - Length, Vector{});
+  }
+  /// The row's last vector, the cell behind its rest as far as it has room.
+  [[nodiscard]] Vector last(const Vector& v, const double* cell) const {
+    if constexpr (kRepeats)
+      return select(last_, repeated<Length, Lanes>(cell), v);
+    else
+      return load_where(last_, cell - rest_, v);
+  }
+  /// The vector behind that one.
+  [[nodiscard]] Vector behind(const double* cell) const {
+    if constexpr (kRepeats)
+      return repeated<Length, Lanes>(cell);
+    else
+      return load_where(behind_, cell + Length - rest_, Vector{});
+  }
+
+ private:
+  int rest_;
+  LaneMask before_, last_, behind_;
+};
+
+/// The seven rows that one row of results needs; xm, xp: the cells before and behind it.
+struct ShortRow {
+  const double *row, *xm, *xp, *ym, *yp, *zm, *zp;
+  const double* fetch;  ///< row to fetch meanwhile
+};
+
+template <int Lanes, int Length, int Vectors, bool Whole, bool Sum, bool Stream>
+class ShortChunk {
+  using Vector = SimdDouble<Length>;
+  using Ends = RowEnds<Lanes, Length>;
+
+ public:
+  static constexpr int kPatterns = pattern_count(Lanes, Length);
+  using Sums = std::array<VectorSum<Length>, kPatterns>;
+
+  ShortChunk(const FlatRows& rows, const SumMagic& magic)
+      : l_(rows.layout),
+        row_(l_.row_values()),
+        plane_(l_.plane_values()),
+        ends_(rows, static_cast<int>(row_) - Length * (Vectors - 1)),
+        magic_(magic) {}
+
+  /// `now`, `ahead`: at the chunk at `in` and at the one, `to_next` values further, that is fetched.
+  void run(const double* in, FaceWalk<Lanes> now, std::ptrdiff_t to_next, FaceWalk<Lanes> ahead, double* out,
+           Sums& sums) {
+    const int ny = l_.cells[1], nz = l_.cells[2];
+    int fetched = 0;  // rows of faces 4 and 5
+    for (int z = 0; z < nz; ++z, in += plane_) {
+      double* const to = Whole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_;
+      plane(in, z, now, to_next, ahead, to, sums);
+      for (; fetched * nz < (z + 1) * ny; ++fetched) {
+        prefetch_values(ahead.at(4) + fetched * row_, row_);
+        prefetch_values(ahead.at(5) + fetched * row_, row_);
+      }
+      now.next_plane();
+      ahead.next_plane();
+      if constexpr (Whole) {
+        out += plane_;
+      } else if (z % 2 == 1) {
+        if (z > 1) out = give(strips_[(z / 2 + 1) % 2].data(), out, sums);
+        if (z + 1 == nz) give(strips_[z / 2 % 2].data(), out, sums);
+      }
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void plane(const double* in, int z, const FaceWalk<Lanes>& now, std::ptrdiff_t to_next,
+                                    const FaceWalk<Lanes>& ahead, double* out, Sums& sums) const {
+    const int ny = l_.cells[1];
+    const double *xm = now.at(0), *xp = now.at(1), *next_xm = ahead.at(0), *next_xp = ahead.at(1);
+    const std::ptrdiff_t zm = z > 0 ? -static_cast<std::ptrdiff_t>(plane_) : now.at(4) - in;
+    const std::ptrdiff_t zp = z + 1 < l_.cells[2] ? static_cast<std::ptrdiff_t>(plane_) : now.at(5) - in;
+    const auto one = [&](const double* ym, const double* yp) __attribute__((always_inline)) {
+      prefetch_values(next_xm, Lanes);
+      prefetch_values(next_xp, Lanes);
+      row({in, xm, xp, ym, yp, in + zm, in + zp, in + to_next}, out, sums);
+      in += row_;
+      out += row_;
+      xm += now.step_y(0);
+      xp += now.step_y(1);
+      next_xm += ahead.step_y(0);
+      next_xp += ahead.step_y(1);
+    };
+    prefetch_values(ahead.at(2), row_);
+    prefetch_values(ahead.at(3), row_);
+    one(now.at(2), in + row_);
+    for (int y = 2; y < ny; ++y) one(in - row_, in + row_);
+    one(in - row_, now.at(3));
+  }
+
+  [[gnu::always_inline]] void row(const ShortRow& r, double* out, Sums& sums) const {
+    std::array<Vector, Vectors + 1> at;
+#pragma GCC unroll 8
+    for (int k = 0; k < Vectors; ++k) at[k] = load<Length>(r.row + Length * k);
+    if constexpr (!Whole) at[Vectors - 1] = ends_.last(at[Vectors - 1], r.xp);
+    at[Vectors] = Whole || !Ends::kRepeats ? ends_.behind(r.xp) : at[Vectors - 1];
+    Vector before = ends_.before(r.xm);
+#pragma GCC unroll 8
+    for (int k = 0; k < Vectors; ++k) {
+      const int o = Length * k;
+      __builtin_prefetch(r.fetch + o, 0, 2);
+      const Vector v =
+          average7<Vector>(shifted<Length - Lanes>(before, at[k]), load<Length>(r.ym + o), load<Length>(r.zm + o),
+                           at[k], load<Length>(r.zp + o), load<Length>(r.yp + o), shifted<Lanes>(at[k], at[k + 1]));
+      Whole ? put(out + o, v, sums[k % kPatterns]) : store<Length>(out + o, v);
+      before = at[k];
+    }
+  }
+
+  [[gnu::always_inline]] void put(double* out, const Vector& v, VectorSum<Length>& sum) const {
+    Stream ? stream<Length>(out, v) : store<Length>(out, v);
+    if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
+  }
+
+  /// A pair of planes, which is whole periods of sums.
+  double* give(const double* strip, double* out, Sums& sums) const {
+    for (const double* const end = strip + 2 * plane_; strip < end;) {
+#pragma GCC unroll 8
+      for (int p = 0; p < kPatterns; ++p, strip += Length, out += Length) put(out, load<Length>(strip), sums[p]);
+    }
+    return out;
+  }
+
+  BlockLayout l_;
+  std::size_t row_, plane_;
+  Ends ends_;
+  SumMagic magic_;
+  /// Results of two planes each, and room for what a row stores beyond its end.
+  alignas(64) std::array<std::array<double, Whole ? 8 : 2 * kMaxBlockEdge * Length * Vectors + 8>, 2> strips_;
+};
+
+/// A run of chunks of a block.
+template <int Lanes, int Length, int Vectors, bool Whole, bool Sum, bool Stream>
+void average7_short(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
+  using Chunk = ShortChunk<Lanes, Length, Vectors, Whole, Sum, Stream>;
+  FaceWalk<Lanes> now(args.input, rows.layout), ahead(args.next, rows.layout);
+  const std::size_t values = rows.layout.chunk_values();
+  Chunk chunk(rows, magic);
+  for (int c = 0; c < args.chunks; ++c) {
+    now.start_chunk();
+    ahead.start_chunk();
+    typename Chunk::Sums sums{};
+    if constexpr (Sum) load_sums(sums, raw + c * Chunk::kPatterns);
+    chunk.run(args.input.in + c * values, now, args.next.in - args.input.in, ahead, args.out + c * values, sums);
+    if constexpr (Sum) store_sums(sums, raw + c * Chunk::kPatterns);
+  }
+}
+
+}  // namespace amrbench::kernels::detail
