@@ -97,7 +97,7 @@ class SharedLevels {
         below.push_back(cells_[k]);
         continue;
       }
-      parts.push_back({code, 1, searches.front().axis, searches.front().pivot});
+      parts.push_back({code, 1, searches.front().axis, *searches.front().first_right});
       below.push_back(2 * cells_[k]);
       below.push_back(2 * cells_[k] + 1);
       searches = searches.subspan(1);

@@ -153,17 +153,17 @@ class HostPoints {
   /// What a search asks of each point.
   struct Probe {
     const Search* search;
-    const Window* window;    ///< the last
+    const Window* window;
     Key low, span;           ///< its keys: low .. low + span
     int along, axis, shift;  ///< the axis that gives keys, Dim: numbers do; of the search; of the bins
     bool by_key;             ///< which tells whether a point is inside
   };
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-  /// listed: lists are those of the last windows already.
+  /// listed: lists are those of the windows already.
   [[nodiscard]] static std::vector<Probe> make_probes(std::span<const Search* const> searches, bool listed) {
     std::vector<Probe> probes;
     for (const Search* const search : searches) {
-      const Window& w = search->windows.back();
+      const Window& w = search->window;
       const int along = w.phase == 0 ? search->axis : w.phase - 1;
       probes.push_back({search, &w, static_cast<Key>(w.low), static_cast<Key>(w.high - w.low), along, search->axis,
                         shift_of(w, kBinBits), w.phase == 0 || (listed && search->listed)});
@@ -171,7 +171,7 @@ class HostPoints {
     return probes;
   }
 
-  /// Calls f(s, i, key) for a thread's points i inside the last window of search s.
+  /// Calls f(s, i, key) for a thread's points i inside the window of search s.
   template <class F>
   void for_inside(int thread, const std::vector<Probe>& probes, F&& f) const {
     const auto look = [&f, x = input_.coordinates, this](std::size_t s, const Probe& probe, std::uint64_t i) {

@@ -1,16 +1,17 @@
 #pragma once
 // The cuts of several cells at once, over ranks: what a level of orb_distributed() does.
 //
-// Each search keeps windows of the order of rule 1, each inside the one before, the last of which is believed to hold
-// the cut. The first is the whole cell. A pass divides every window by 2048, one reduction of counts and weights
-// for all cells, until few points are left in each; those go to all ranks, which order them.
+// Each search looks for one point of its cell by the order of rule 1: the last of the first k that a limit asks for
+// (weight_search.hpp). Its window, at first the whole cell, holds that point. A pass divides every window by 2048, one
+// reduction of counts and weights for all cells, until few points are left in each; those go to all ranks, which order
+// them. Mostly they hold the cut, and the points on both sides of it. Else another search looks for what is missing.
 // Collectives of a level: 1 a pass, mostly one to three; 2 to order what is left, mostly once.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "partitioners/orb/distributed_types.hpp"
@@ -31,18 +32,20 @@ class CutSearcher {
   CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, Local& local, bool weighted, std::uint64_t few)
       : comm_(comm), tree_(tree), local_(local), weighted_(weighted), few_together_(few) {}
 
-  /// Cuts the cells of all searches, at least one, which have no windows yet and are the same on every rank.
-  /// Collective. RunError on every rank where passes do not end, which is an error of the local's.
+  /// Cuts the cells of all searches, at least one, new and the same on every rank. Collective. RunError on every rank
+  /// where passes do not end, which is an error of the local's.
   void run(std::vector<Search>& searches) {
     few_ = std::clamp<std::uint64_t>(few_together_ / searches.size(), 64, 8192);
     for (Search& search : searches) {
-      Window all{.count = search.goal.count};
-      start_phase(search, all);
-      search.windows.push_back(all);
+      if (search.goal.weight == 0) search.place = CutPlace{search.goal.unit(), weighted_ ? 0 : search.goal.unit()};
+      start(search, first_search(search.goal));
     }
-    do {
+    for (int round = 0;; ++round) {
       narrow(searches);
-    } while (settle(searches));
+      const Search* const open = settle(searches);
+      if (open == nullptr) return;
+      if (round == kMostSearches) throw endless(*open);
+    }
   }
 
   [[nodiscard]] int passes() const { return passes_; }
@@ -53,14 +56,23 @@ class CutSearcher {
 
   /// More passes than a cut can need: each of up to 5 phases narrows 64 bits by 10 a pass at least.
   static constexpr int kMostPasses = 5 * (64 / 10 + 1);
+  /// By weight twice, then for a point on either side.
+  static constexpr int kMostSearches = 4;
 
-  [[nodiscard]] static std::string endless(const std::vector<Search*>& active) {
-    const Search& search = *active.front();
-    const Window& w = search.windows.back();
-    return fmt::format(
-        "orthogonal bisection over ranks: {} passes did not find the cut of {} cells; the first is cell {}, axis {}, "
-        "phase {}, keys {} to {}, {} points before and {} inside",
-        kMostPasses, active.size(), search.cell, search.axis, w.phase, w.low, w.high, w.before, w.count);
+  [[nodiscard]] static support::RunError endless(const Search& search) {
+    const Window& w = search.window;
+    return support::RunError(fmt::format(
+        "orthogonal bisection over ranks does not find the cut of cell {} across axis {}: phase {}, keys {} to {}, {} "
+        "points before and {} inside",
+        search.cell, search.axis, w.phase, w.low, w.high, w.before, w.count));
+  }
+
+  /// Looks for a point, in the whole cell.
+  void start(Search& search, const LimitSearch<std::uint64_t>& limit) const {
+    search.limit = limit;
+    search.listed = false;
+    search.window = {.count = search.goal.count};
+    start_phase(search, search.window);
   }
 
   /// The keys that a cell's points can have in the window's phase.
@@ -91,9 +103,9 @@ class CutSearcher {
     for (int passes = 0;; ++passes) {
       std::vector<Search*> active;
       for (Search& search : searches)
-        if (!search.settled && !search.stepped_back && search.windows.back().count > few_) active.push_back(&search);
+        if (!search.settled && search.window.count > few_) active.push_back(&search);
       if (active.empty()) return;
-      if (passes == kMostPasses) throw support::RunError(endless(active));
+      if (passes == kMostPasses) throw endless(*active.front());
       std::vector<std::uint64_t> sums(active.size() * width, 0);
       local_.count(active, weighted_, sums);
       support::all_sum(comm_, std::span(sums));
@@ -108,52 +120,38 @@ class CutSearcher {
     }
   }
 
-  /// The bins around the first point of the right become the window: as many as hold few points, or the one, and its
-  /// neighbour where the cut may lie between the two. Is a list of its points worth while?
+  /// The bin of the point becomes the window, and those around it as far as they hold few points together. Is a list of
+  /// its points worth while?
   bool choose(Search& search, std::span<const std::uint64_t> sums) const {
     const auto weight_of = [&](std::size_t bin) { return weighted_ ? sums[kBins + bin] : 0; };
-    const auto limit = first_search(search.goal);
-    const Window& w = search.windows.back();
+    const Window w = search.window;
     Window inner = w;
     std::size_t first = 0;
     while (first + 1 < kBins &&
-           (sums[first] == 0 || !limit.reached(inner.before + sums[first], inner.weight_before + weight_of(first)))) {
+           !search.limit.reached(inner.before + sums[first], inner.weight_before + weight_of(first))) {
       inner.before += sums[first];
       inner.weight_before += weight_of(first);
       ++first;
     }
     std::size_t last = first;
     inner.count = sums[first];
-    bool begins = search.goal.weight == 0 && inner.before == search.goal.unit();
-    bool ends = search.goal.weight > 0 && inner.weight_before + weight_of(first) == limit.weight;
-    for (bool grown = true; grown;) {
-      grown = false;
-      if (first > 0 && (begins || inner.count + sums[first - 1] <= few_)) {
-        --first;
-        inner.count += sums[first];
-        inner.before -= sums[first];
-        inner.weight_before -= weight_of(first);
-        begins = begins && sums[first] == 0;
-        grown = true;
-      }
-      if (last + 1 < kBins && (ends || inner.count + sums[last + 1] <= few_)) {
-        inner.count += sums[++last];
-        ends = ends && sums[last] == 0;
-        grown = true;
-      }
+    for (; first > 0 && inner.count + sums[first - 1] <= few_; inner.count += sums[first]) {
+      --first;
+      inner.before -= sums[first];
+      inner.weight_before -= weight_of(first);
     }
+    while (last + 1 < kBins && inner.count + sums[last + 1] <= few_) inner.count += sums[++last];
     const int shift = shift_of(w, kBinBits);
     inner.low = w.low + (std::uint64_t{first} << shift);
     const std::uint64_t reach = (std::uint64_t{last - first + 1} << shift) - 1;  // 2^64 - 1 when all 64 bits are in use
     inner.high = reach < w.high - inner.low ? inner.low + reach : w.high;
     if (inner.count > few_) end_phases(search, inner);
-    const bool fewer = search.listed ? inner.count < w.count : inner.count <= search.goal.count / 4 * 3;
-    search.windows.push_back(inner);
-    return fewer;
+    search.window = inner;
+    return search.listed ? inner.count < w.count : inner.count <= search.goal.count / 4 * 3;
   }
 
-  /// Orders the windows that are not settled on every rank; true when some were too narrow, and must be tried again.
-  bool settle(std::vector<Search>& searches) {
+  /// Orders the windows that are not settled on every rank; a search that goes on, if one does.
+  const Search* settle(std::vector<Search>& searches) {
     std::vector<Candidate> mine;
     local_.collect(searches, mine);
     std::vector<Candidate> all = support::all_gather_v<Candidate>(comm_, mine);
@@ -162,34 +160,47 @@ class CutSearcher {
       if (a.search != b.search) return a.search < b.search;
       return orb_before(a.point, b.point, searches[a.search].axis);
     });
-    bool again = false;
+    const Search* open = nullptr;
     for (std::size_t first = 0; first < all.size();) {
       std::size_t last = first;
       while (last < all.size() && all[last].search == all[first].search) ++last;
-      again |= !cut(searches[all[first].search], std::span(all).subspan(first, last - first));
+      Search& search = searches[all[first].search];
+      if (!cut(search, std::span(all).subspan(first, last - first))) open = &search;
       first = last;
     }
-    return again;
+    return open;
   }
 
-  /// Cuts in the last window, whose points are given in order; false when it must be tried again with another, which
-  /// the whole cell never must.
+  /// Reads from the window, whose points are given in order, where the cut lies and what stands beside it; false when
+  /// it does not tell all, and another search has started.
   bool cut(Search& search, std::span<const Candidate> points) {
-    std::vector<std::uint64_t> weights;
-    for (std::size_t k = 0; weighted_ && k < points.size(); ++k) weights.push_back(points[k].weight);
-    const Window& w = search.windows.back();
-    const auto place = cut_in_window(search.goal, {w.before, w.weight_before, points.size()}, weights);
-    search.settled = place.has_value();
-    if (place) {
-      search.pivot = points[place->left].point;
-      const T plane = cut_between(points[place->left - 1].point.x[search.axis], search.pivot.x[search.axis]);
-      cut_cell(tree_, search.cell, search.axis, plane, w.before + place->left, place->weight_left);
-    } else {
-      search.windows.pop_back();
-      search.listed = false;
-      search.stepped_back = true;
+    const Window& w = search.window;
+    if (!search.place) {
+      std::vector<std::uint64_t> weights;
+      for (const Candidate& candidate : points) weights.push_back(candidate.weight);
+      const auto verdict = decide_cut<std::uint64_t>(search.goal, search.limit, w.before, w.weight_before,
+                                                     points.size(), weights.data());
+      if (verdict.kind != VerdictKind::cut) {  // never `outside`: the window holds the point
+        start(search, verdict.search);
+        return false;
+      }
+      search.place = CutPlace{w.before + verdict.left, verdict.weight_left};
     }
+    const std::uint64_t left = search.place->left - w.before;
+    if (left < points.size()) search.first_right = points[left].point;
+    if (left > 0) search.last_left = points[left - 1].point.x[search.axis];
+    search.settled = search.first_right && search.last_left;
+    if (search.settled)
+      cut_cell(tree_, search.cell, search.axis, cut_between(*search.last_left, search.first_right->x[search.axis]),
+               search.place->left, search.place->weight_left);
+    else
+      start(search, by_number(search.place->left - (search.first_right ? 1 : 0)));
     return search.settled;
+  }
+
+  /// Asks for the point that so many stand before.
+  [[nodiscard]] static LimitSearch<std::uint64_t> by_number(std::uint64_t before) {
+    return {SearchPhase::right, 0, before + 1, std::numeric_limits<std::uint64_t>::max()};
   }
 
   const support::Communicator& comm_;

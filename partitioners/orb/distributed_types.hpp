@@ -5,13 +5,13 @@
 // The cells reached are numbered from left to right. A point's code is the number of its cell; at first all points are
 // in cell 0. The second side is called "local" below, a class with these members, none of which communicates:
 //   void count(span<CutSearch* const>, bool weighted, span<uint64_t>)
-//                                       adds the bins of last windows' points, of each search counts, then weights
-//   void keep(span<CutSearch* const>)   lists the points in last windows; `listed` is still that of the windows before
+//                                       adds the bins of windows' points, of each search counts, then weights
+//   void keep(span<CutSearch* const>)   lists the points in windows; `listed` is still that of the windows before
 //   void collect(span<const CutSearch>, vector<CutCandidate>&)
-//                                       appends the points in last windows of searches that are not settled
+//                                       appends the points in windows of searches that are not settled
 //   void part(span<const CellPart>)     gives the points of each cell reached their next codes
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "partitioners/orb/distributed_window.hpp"
 #include "partitioners/orb/weight_search.hpp"
@@ -30,11 +30,13 @@ struct CutSearch {
   std::uint32_t code = 0;  ///< of the cell's points
   int axis = 0;
   OrbGoal goal{};
-  std::vector<Window> windows;  ///< the whole cell, then each inside the one before
-  bool listed = false;          ///< the local has a list of the last window's points; else it goes by codes
-  bool stepped_back = false;    ///< narrowed too far once: windows only grow from here
-  bool settled = false;
-  OrbPoint<T, Dim> pivot{};  ///< settled: the first point of the right
+  LimitSearch<std::uint64_t> limit{};  ///< of the first k points; asks for the last of them
+  Window window;                       ///< holds that point
+  bool listed = false;                 ///< the local has a list of the window's points; else it goes by codes
+  std::optional<CutPlace> place;       ///< of the whole cell, once it is known
+  std::optional<OrbPoint<T, Dim>> first_right;
+  std::optional<T> last_left;  ///< its coordinate
+  bool settled = false;        ///< all three are known
 };
 
 /// A point that all ranks order.

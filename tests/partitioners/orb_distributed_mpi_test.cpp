@@ -153,6 +153,32 @@ TEST(OrbDistributed, ManyPointsWithWeights) {
   }
 }
 
+// Cuts between two coordinates that very many points have; weights of zero from a cut to far away.
+TEST(OrbDistributed, ManyPointsBesideACut) {
+  const Communicator comm = Communicator::world();
+  const std::size_t n = 60000;
+  const auto ranks = static_cast<std::uint32_t>(comm.size());
+  for (const std::uint32_t leaves : {ranks, 2 * ranks, 101U}) {
+    SCOPED_TRACE("leaves " + std::to_string(leaves));
+    std::vector<double> points(2 * n), weights(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      points[2 * i] = i % 2 == 0 ? -1 : 1;
+      points[2 * i + 1] = i % 4 < 2 ? 0 : 0.5;
+      weights[i] = i < n / 8 || i > n - n / 8 ? 1 : 0;
+    }
+    compare<double, 2>(comm, points, {}, leaves, Spread::even);
+    compare<double, 2>(comm, points, weights, leaves, Spread::even);
+    for (std::size_t i = 0; i < n; ++i) weights[i] = points[2 * i] < 0 ? 3 : 0;
+    compare<double, 2>(comm, points, weights, leaves, Spread::odd_empty);
+    for (std::size_t i = 0; i < n; ++i) points[2 * i] = static_cast<double>(i);  // along a line
+    for (std::size_t i = 0; i < n; ++i) weights[i] = i < n / 8 || i > n - n / 8 ? 1 : 0;
+    compare<double, 2>(comm, points, weights, leaves, Spread::even);
+    for (std::size_t i = 0; i < n; ++i) weights[i] = i < n / 8 || i > n - n / 16 ? 1 : 0;
+    compare<double, 2>(comm, points, weights, leaves, Spread::even);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Ranks that hold slabs of the domain: few of them have points near a cut.
 TEST(OrbDistributed, SortedInput) {
   const Communicator comm = Communicator::world();

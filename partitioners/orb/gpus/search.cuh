@@ -191,7 +191,7 @@ auto GpuPoints<T, Dim>::batches(std::span<const Search* const> searches, int mos
     const Search& search = *searches[s];
     SearchGroup& group = made.back().group;
     made.back().which[group.size] = s;
-    const detail::Window& window = search.windows.back();
+    const detail::Window& window = search.window;
     group.cells[group.size++] = {code, search.axis, detail::shift_of(window, detail::kBinBits), window};
   };
   for (std::size_t s = 0; s < searches.size(); ++s) {
@@ -269,7 +269,7 @@ void GpuPoints<T, Dim>::keep(std::span<Search* const> searches) {
       lists.counts.resize_discard(2);
       lists.current = search.listed ? 1 - lists.current : 0;
       support::DeviceBuffer<std::uint32_t>& list = lists.kept[lists.current];
-      list.resize_discard(std::min(batch.entries.most, search.windows.back().count));
+      list.resize_discard(std::min(batch.entries.most, search.window.count));
       out.cells[k].positions = list.data();
       out.cells[k].count = lists.counts.data() + lists.current;
       out.cells[k].capacity = static_cast<std::uint32_t>(list.size());
@@ -290,7 +290,7 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
     for (int k = 0; k < batch.group.size; ++k) {
       const std::size_t s = batch.which[k];
       begin[s] = total;
-      room[s] = std::min(batch.entries.most, open[s]->windows.back().count);
+      room[s] = std::min(batch.entries.most, open[s]->window.count);
       total += room[s];
     }
   if (total == 0) return;
