@@ -39,16 +39,37 @@ class SharedLevels {
                bool weighted, std::uint64_t few)
       : options_(options),
         tree_(tree),
-        local_(local),
         weighted_(weighted),
         owners_{tree.leaves, static_cast<std::uint64_t>(comm.size())},
         searcher_(comm, tree, local, weighted, few) {}
 
   /// Collective; collectives as of CutSearcher a level.
   void run() {
-    for (std::vector<Search> searches = start_level(); !searches.empty(); searches = start_level()) {
-      searcher_.run(searches);
-      end_level(searches);
+    for (;;) {
+      std::vector<CutSearch<T, Dim>> searches;
+      std::vector<std::uint32_t> next;  // codes
+      std::vector<std::size_t> below;   // cells that were cut give way to their children
+      for (const std::size_t c : cells_) {
+        const OrbCell<T, Dim>& cell = tree_.cells[c];
+        const auto code = static_cast<std::uint32_t>(next.size());
+        next.push_back(static_cast<std::uint32_t>(below.size()));
+        if (!owners_.shared(cell)) {
+          below.push_back(c);
+          continue;
+        }
+        below.insert(below.end(), {2 * c, 2 * c + 1});
+        CutSearch<T, Dim> search;
+        search.number = searches.size();
+        search.cell = c;
+        search.code = code;
+        search.axis = cut_axis(cell.box, options_.side_tolerance);
+        search.goal = goal_of(tree_, c, weighted_);
+        searches.push_back(std::move(search));
+      }
+      if (searches.empty()) return;
+      next.push_back(static_cast<std::uint32_t>(below.size()));
+      searcher_.run(searches, std::move(next));
+      cells_ = std::move(below);
     }
   }
 
@@ -68,47 +89,8 @@ class SharedLevels {
   [[nodiscard]] int collectives() const { return searcher_.collectives(); }
 
  private:
-  using Search = CutSearch<T, Dim>;
-
-  [[nodiscard]] std::vector<Search> start_level() const {
-    std::vector<Search> searches;
-    for (std::size_t k = 0; k < cells_.size(); ++k) {
-      const OrbCell<T, Dim>& cell = tree_.cells[cells_[k]];
-      if (!owners_.shared(cell)) continue;
-      Search search;
-      search.number = searches.size();
-      search.cell = cells_[k];
-      search.code = static_cast<std::uint32_t>(k);
-      search.axis = cut_axis(cell.box, options_.side_tolerance);
-      search.goal = goal_of(tree_, cells_[k], weighted_);
-      searches.push_back(std::move(search));
-    }
-    return searches;
-  }
-
-  /// Cells that were cut give way to their children.
-  void end_level(std::span<const Search> searches) {
-    std::vector<CellPart<T, Dim>> parts;
-    std::vector<std::size_t> below;
-    for (std::size_t k = 0; k < cells_.size(); ++k) {
-      const auto code = static_cast<std::uint32_t>(below.size());
-      if (searches.empty() || searches.front().code != k) {
-        parts.push_back({code, 0, 0, {}});
-        below.push_back(cells_[k]);
-        continue;
-      }
-      parts.push_back({code, 1, searches.front().axis, *searches.front().first_right});
-      below.push_back(2 * cells_[k]);
-      below.push_back(2 * cells_[k] + 1);
-      searches = searches.subspan(1);
-    }
-    cells_ = std::move(below);
-    local_.part(parts);
-  }
-
   const OrbOptions& options_;
   OrbTree<T, Dim>& tree_;
-  Local& local_;
   bool weighted_;
   LeafOwners owners_;
   CutSearcher<T, Dim, Local> searcher_;

@@ -4,8 +4,8 @@
 // Each thread has a stretch of the points, with its own lists and counts.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "partitioners/orb/distributed_types.hpp"
@@ -39,87 +39,80 @@ class HostPoints {
         codes_(memory.labels),
         lists_(static_cast<std::size_t>(threads)) {
     codes_.grow(input.count);
-    for (int t = 0; t < threads; ++t) counts_.push_back(begin_of(t + 1) - begin_of(t));
   }
 
   void count(std::span<Search* const> searches, bool weighted, std::span<std::uint64_t> sums) {
-    const std::vector<Probe> probes = make_probes(searches, true);
+    const Probes probes = probes_of(searches);
     const std::size_t width = weighted ? 2 * kBins : kBins;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
       std::vector<std::uint64_t> mine(sums.size(), 0);
-      for_inside(t, probes, [&, out = mine.data()](std::size_t s, std::uint64_t i, Key key) {
-        const std::size_t bin = s * width + ((key - probes[s].low) >> probes[s].shift);
-        ++out[bin];
-        if (weighted) out[bin + kBins] += weights_[input_.first_id + static_cast<std::uint32_t>(i)];
+      for_all(t, probes, [&, out = mine.data()](const Probe& probe, std::uint64_t i) {
+        const std::size_t bin = bin_of(probe, i);
+        if (bin == kBins) return;
+        ++out[probe.s * width + bin];
+        if (weighted) out[probe.s * width + kBins + bin] += weights_[input_.first_id + static_cast<std::uint32_t>(i)];
       });
 #pragma omp critical(orb_distributed_bins)
       std::transform(mine.begin(), mine.end(), sums.begin(), sums.begin(), std::plus<>());
     }
   }
 
-  void keep(std::span<Search* const> searches) {
-    const std::vector<Probe> probes = make_probes(searches, false);
+  void split(std::span<Search* const> searches, std::span<const std::uint32_t> next) {
+    const Probes probes = probes_of(searches, next);
     for (auto& lists : lists_)
       if (lists.size() <= searches.back()->number) lists.resize(searches.back()->number + 1);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
       std::vector<std::vector<std::uint32_t>> kept(searches.size());
-      for_inside(t, probes, [&](std::size_t s, std::uint64_t i, Key /*key*/) {
-        kept[s].push_back(static_cast<std::uint32_t>(i));
+      for_all(t, probes, [&, codes = codes_.data()](const Probe& probe, std::uint64_t i) {
+        const int side = side_of(probe, i);
+        codes[i] = probe.next + (side < 0 ? 0 : 1);
+        if (side == 0) kept[probe.s].push_back(static_cast<std::uint32_t>(i));
       });
       for (std::size_t s = 0; s < searches.size(); ++s)
         lists_[static_cast<std::size_t>(t)][searches[s]->number] = std::move(kept[s]);
     }
+    if (!probes.by_code.empty()) cells_ = next.back();
   }
 
   void collect(std::span<const Search> searches, std::vector<Candidate>& all) {
     std::vector<const Search*> open;
     for (const Search& search : searches)
       if (!search.settled) open.push_back(&search);
-    const std::vector<Probe> probes = make_probes(open, true);
+    const Probes probes = probes_of(open);
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
       std::vector<Candidate> mine;
-      for_inside(t, probes, [&](std::size_t s, std::uint64_t i, Key /*key*/) {
+      for_all(t, probes, [&](const Probe& probe, std::uint64_t i) {
+        if (side_of(probe, i) != 0) return;
         const Point p = input_.point(i);
-        mine.push_back({p, static_cast<std::uint32_t>(open[s]->number), weights_[p.id]});
+        mine.push_back({p, static_cast<std::uint32_t>(probe.search->number), weights_[p.id]});
       });
 #pragma omp critical(orb_distributed_candidates)
       all.insert(all.end(), mine.begin(), mine.end());
     }
   }
 
-  void part(std::span<const CellPart<T, Dim>> parts) {
-    cells_ = parts.back().code + static_cast<std::size_t>(parts.back().cut) + 1;
-    counts_.assign(cells_ * static_cast<std::size_t>(threads_), 0);
-#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
-    for (int t = 0; t < threads_; ++t) {
-      std::vector<std::uint64_t> counts[2];  // in turn, so that equal neighbours do not wait for each other
-      for (auto& some : counts) some.assign(cells_, 0);
-      for (std::uint64_t i = begin_of(t), end = begin_of(t + 1); i < end; ++i) {
-        const CellPart<T, Dim>& part = parts[code(i)];
-        std::uint32_t next = part.code;
-        if (part.cut != 0) next += orb_before(input_.point(i), part.pivot, part.axis) ? 0 : 1;
-        codes_[i] = next;
-        ++counts[i % 2][next];
-      }
-      std::transform(counts[0].begin(), counts[0].end(), counts[1].begin(), counts_of(t), std::plus<>());
-    }
-    parted_ = true;
-  }
-
   /// Brings all points into the order of their codes, those of a cell in the order of numbers. Returns how many each
   /// cell has.
   std::vector<std::uint64_t> move() {
     fit(items_, input_.count);
-    std::vector<std::uint64_t> all(cells_, 0), places(counts_.size());
+    std::vector<std::uint64_t> all(cells_, 0), places(cells_ * static_cast<std::size_t>(threads_));  // [thread][cell]
+#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
+    for (int t = 0; t < threads_; ++t) {
+      std::vector<std::uint64_t> counts[2];  // in turn, so that equal neighbours do not wait for each other
+      for (auto& some : counts) some.assign(cells_, 0);
+      for (std::uint64_t i = begin_of(t), end = begin_of(t + 1); i < end; ++i) ++counts[i % 2][code(i)];
+      std::transform(counts[0].begin(), counts[0].end(), counts[1].begin(),
+                     places.begin() + static_cast<std::ptrdiff_t>(cells_) * t, std::plus<>());
+    }
     std::uint64_t next = 0;
     for (std::size_t cell = 0; cell < cells_; ++cell)
-      for (std::size_t at = cell; at < counts_.size(); at += cells_) {
-        places[at] = next;
-        next += counts_[at];
-        all[cell] += counts_[at];
+      for (std::size_t at = cell; at < places.size(); at += cells_) {
+        const std::uint64_t count = std::exchange(places[at], next);
+        next += count;
+        all[cell] += count;
       }
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
@@ -142,60 +135,83 @@ class HostPoints {
     return input_.count * static_cast<std::uint64_t>(thread) / static_cast<std::uint64_t>(threads_);
   }
   [[nodiscard]] std::uint32_t code(std::uint64_t i) const {
-    return parted_ ? codes_[i] : 0;
-  }
-  /// A thread's points in each cell.
-  [[nodiscard]] std::vector<std::uint64_t>::iterator counts_of(int thread) {
-    return counts_.begin() + static_cast<std::ptrdiff_t>(cells_) * thread;
+    return cells_ > 1 ? codes_[i] : 0;
   }
 
-  using Key = decltype(ordered_bits(T{}));  ///< holds numbers, too
-  /// What a search asks of each point.
+  using Key = decltype(ordered_bits(T{}));
+  static constexpr Key kNoKey = std::numeric_limits<Key>::max();
+  /// What a search asks of each point; as it is here, all points stand before its window.
   struct Probe {
-    const Search* search;
-    const Window* window;
-    Key low, span;           ///< its keys: low .. low + span
-    int along, axis, shift;  ///< the axis that gives keys, Dim: numbers do; of the search; of the bins
-    bool by_key;             ///< which tells whether a point is inside
+    const Search* search = nullptr;
+    std::size_t s = 0;  ///< of the searches at hand
+    int along = 0;      ///< the axis that alone tells a side; -1: all of the window does
+    Key low = kNoKey, high = kNoKey;
+    int shift = 0;  ///< of the bins
+    T lower = 0, scale = 0;
+    std::uint32_t next = 0;  ///< code of points before the window
   };
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-  /// listed: lists are those of the windows already.
-  [[nodiscard]] static std::vector<Probe> make_probes(std::span<const Search* const> searches, bool listed) {
-    std::vector<Probe> probes;
-    for (const Search* const search : searches) {
-      const Window& w = search->window;
-      const int along = w.phase == 0 ? search->axis : w.phase - 1;
-      probes.push_back({search, &w, static_cast<Key>(w.low), static_cast<Key>(w.high - w.low), along, search->axis,
-                        shift_of(w, kBinBits), w.phase == 0 || (listed && search->listed)});
+  /// Of searches that have lists, and of each code where one has none.
+  struct Probes {
+    std::vector<Probe> listed, by_code;
+  };
+  [[nodiscard]] Probes probes_of(std::span<const Search* const> searches,
+                                 std::span<const std::uint32_t> next = {}) const {
+    Probes made;
+    for (std::size_t s = 0; s < searches.size(); ++s) {
+      const Search& search = *searches[s];
+      const Window& w = search.window;
+      Probe probe{&search,
+                  s,
+                  w.phase == 0 ? search.axis : -1,
+                  static_cast<Key>(w.low),
+                  static_cast<Key>(w.high),
+                  shift_of(w, kBinBits),
+                  search.lower,
+                  search.scale,
+                  search.code};
+      if (search.listed) {
+        made.listed.push_back(probe);
+        continue;
+      }
+      if (made.by_code.empty()) made.by_code.resize(cells_);
+      std::fill_n(made.by_code.begin() + search.code, search.codes, probe);
     }
-    return probes;
+    for (std::size_t c = 0; c < made.by_code.size() && !next.empty(); ++c)
+      made.by_code[c].next = next[made.by_code[c].search != nullptr ? made.by_code[c].next : c];
+    return made;
   }
 
-  /// Calls f(s, i, key) for a thread's points i inside the window of search s.
-  template <class F>
-  void for_inside(int thread, const std::vector<Probe>& probes, F&& f) const {
-    const auto look = [&f, x = input_.coordinates, this](std::size_t s, const Probe& probe, std::uint64_t i) {
-      const Key key = probe.along < Dim ? ordered_bits(x[i * Dim + static_cast<unsigned>(probe.along)])
-                                        : static_cast<Key>(input_.first_id + i);
-      if (key - probe.low <= probe.span && (probe.by_key || in_window(input_.point(i), *probe.window, probe.axis)))
-        f(s, i, key);
-    };
-    const std::uint64_t begin = begin_of(thread), end = begin_of(thread + 1);
-    std::vector<std::uint32_t> search_of(cells_, kNone);
-    std::size_t by_code = 0;
-    for (std::size_t s = 0; s < probes.size(); ++s) {
-      const Probe probe = probes[s];  // a copy, which stores through f cannot change
-      if (probe.search->listed) {
-        for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][probe.search->number]) look(s, probe, i);
-      } else if (cells_ == 1) {
-        for (std::uint64_t i = begin; i < end; ++i) look(s, probe, i);
-      } else {
-        search_of[probe.search->code] = static_cast<std::uint32_t>(s);
-        ++by_code;
-      }
+  [[nodiscard]] int side_of(const Probe& probe, std::uint64_t i) const {
+    if (probe.along < 0) return side(input_.point(i), probe.search->window, probe.search->axis);
+    const Key key = ordered_bits(input_.coordinates[i * Dim + static_cast<unsigned>(probe.along)]);
+    return key < probe.low ? -1 : key > probe.high ? 1 : 0;
+  }
+  /// Of the window; kBins: the point is not inside.
+  [[nodiscard]] std::size_t bin_of(const Probe& probe, std::uint64_t i) const {
+    if (probe.along < 0) {
+      const Window& w = probe.search->window;
+      const Point p = input_.point(i);
+      const int axis = probe.search->axis;
+      return side(p, w, axis) == 0 ? (key(p, w.phase, axis) - w.low) >> probe.shift : kBins;
     }
-    for (std::uint64_t i = begin; by_code > 0 && i < end; ++i)
-      if (const std::uint32_t s = search_of[codes_[i]]; s != kNone) look(s, probes[s], i);
+    const T x = input_.coordinates[i * Dim + static_cast<unsigned>(probe.along)];
+    if (probe.scale > 0) return value_bin(x, probe.lower, probe.scale);
+    const Key key = ordered_bits(x) - probe.low;
+    return key <= probe.high - probe.low ? key >> probe.shift : kBins;
+  }
+
+  /// Calls f(probe, i) for a thread's points i in lists and, where a search goes by codes, for all.
+  template <class F>
+  void for_all(int thread, const Probes& probes, F&& f) const {
+    for (const Probe& probe : probes.listed)
+      for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][probe.search->number]) f(probe, i);
+    const std::uint64_t begin = begin_of(thread), end = begin_of(thread + 1);
+    if (probes.by_code.size() == 1) {
+      const Probe probe = probes.by_code[0];  // a copy, which stores through f cannot change
+      for (std::uint64_t i = begin; i < end; ++i) f(probe, i);
+    } else if (!probes.by_code.empty()) {
+      for (std::uint64_t i = begin; i < end; ++i) f(probes.by_code[codes_[i]], i);
+    }
   }
 
   InputSource<T, Dim> input_;
@@ -203,9 +219,7 @@ class HostPoints {
   int threads_;
   support::PageBuffer<Point>& items_;
   support::PageBuffer<std::uint32_t>& codes_;                   ///< in memory that has labels later
-  bool parted_ = false;                                         ///< codes are set; else all are 0
-  std::size_t cells_ = 1;                                       ///< reached
-  std::vector<std::uint64_t> counts_;                           ///< [thread][cell]: points
+  std::size_t cells_ = 1;                                       ///< reached; while it is 1, codes are not set
   std::vector<std::vector<std::vector<std::uint32_t>>> lists_;  ///< [thread][number of the search]: points
 };
 

@@ -5,12 +5,16 @@
 // (weight_search.hpp). Its window, at first the whole cell, holds that point. A pass divides every window by 2048, one
 // reduction of counts and weights for all cells, until few points are left in each; those go to all ranks, which order
 // them. Mostly they hold the cut, and the points on both sides of it. Else another search looks for what is missing.
+// All points read so are read twice a level: to be counted, and to be told whether they stand before the window, which
+// gives all of them but those inside their next codes. Later passes go by lists of the points inside; so does the last,
+// which compares them with the first point of the right.
 // Collectives of a level: 1 a pass, mostly one to three; 2 to order what is left, mostly once.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -32,9 +36,10 @@ class CutSearcher {
   CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, Local& local, bool weighted, std::uint64_t few)
       : comm_(comm), tree_(tree), local_(local), weighted_(weighted), few_together_(few) {}
 
-  /// Cuts the cells of all searches, at least one, new and the same on every rank. Collective. RunError on every rank
-  /// where passes do not end, which is an error of the local's.
-  void run(std::vector<Search>& searches) {
+  /// Cuts the cells of all searches, at least one, new and the same on every rank, and gives all points their next
+  /// codes. Collective. RunError on every rank where passes do not end, which is an error of the local's.
+  void run(std::vector<Search>& searches, std::vector<std::uint32_t> next) {
+    next_ = std::move(next);
     few_ = std::clamp<std::uint64_t>(few_together_ / searches.size(), 64, 8192);
     for (Search& search : searches) {
       if (search.goal.weight == 0) search.place = CutPlace{search.goal.unit(), weighted_ ? 0 : search.goal.unit()};
@@ -43,9 +48,15 @@ class CutSearcher {
     for (int round = 0;; ++round) {
       narrow(searches);
       const Search* const open = settle(searches);
-      if (open == nullptr) return;
+      if (open == nullptr) break;
       if (round == kMostSearches) throw endless(*open);
     }
+    std::vector<Search*> all;
+    for (Search& search : searches) {
+      search.window = window_of(*search.first_right, search.axis);
+      all.push_back(&search);
+    }
+    split(all, searches);
   }
 
   [[nodiscard]] int passes() const { return passes_; }
@@ -73,6 +84,13 @@ class CutSearcher {
     search.listed = false;
     search.window = {.count = search.goal.count};
     start_phase(search, search.window);
+    const OrbBox<T, Dim>& box = tree_.cells[search.cell].box;
+    const auto a = static_cast<std::size_t>(search.axis);
+    constexpr T kMost = std::numeric_limits<T>::max();
+    const T width = box.upper[a] - box.lower[a];
+    const T scale = width > 0 && width <= kMost ? static_cast<T>(kBins) / width : 0;
+    search.lower = box.lower[a];
+    search.scale = search.window.phase == 0 && scale <= kMost ? scale : 0;
   }
 
   /// The keys that a cell's points can have in the window's phase.
@@ -114,10 +132,20 @@ class CutSearcher {
       std::vector<Search*> narrowed;
       for (std::size_t s = 0; s < active.size(); ++s)
         if (choose(*active[s], std::span(sums).subspan(s * width, width))) narrowed.push_back(active[s]);
-      if (narrowed.empty()) continue;
-      local_.keep(narrowed);
-      for (Search* const search : narrowed) search->listed = true;
+      if (!narrowed.empty()) split(narrowed, searches);
     }
+  }
+
+  /// At the windows of some of a level's searches.
+  void split(std::span<Search* const> some, std::vector<Search>& all) {
+    local_.split(some, next_);
+    for (Search* const search : some) search->listed = true;
+    for (Search& search : all) {
+      search.code = next_[search.code];
+      search.codes = 2;
+    }
+    next_.resize(std::size_t{next_.back()} + 1);
+    std::iota(next_.begin(), next_.end(), 0U);
   }
 
   /// The bin of the point becomes the window, and those around it as far as they hold few points together. Is a list of
@@ -141,13 +169,31 @@ class CutSearcher {
       inner.weight_before -= weight_of(first);
     }
     while (last + 1 < kBins && inner.count + sums[last + 1] <= few_) inner.count += sums[++last];
-    const int shift = shift_of(w, kBinBits);
-    inner.low = w.low + (std::uint64_t{first} << shift);
-    const std::uint64_t reach = (std::uint64_t{last - first + 1} << shift) - 1;  // 2^64 - 1 when all 64 bits are in use
-    inner.high = reach < w.high - inner.low ? inner.low + reach : w.high;
+    inner.low = first_key(search, first);
+    inner.high = first_key(search, last + 1) - 1;
+    search.scale = 0;
     if (inner.count > few_) end_phases(search, inner);
     search.window = inner;
     return search.listed ? inner.count < w.count : inner.count <= search.goal.count / 4 * 3;
+  }
+
+  /// The window's first key that falls into a bin from this one on; one more than its last where none does. Keys of
+  /// finite numbers, and numbers, are below 2^64 - 1.
+  [[nodiscard]] static std::uint64_t first_key(const Search& search, std::size_t bin) {
+    using Key = decltype(ordered_bits(T{}));
+    const Window& w = search.window;
+    std::uint64_t low = w.low, high = w.high + 1;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      const std::uint64_t of_middle =
+          search.scale > 0 ? value_bin(from_ordered_bits(static_cast<Key>(middle)), search.lower, search.scale)
+                           : (middle - w.low) >> shift_of(w, kBinBits);
+      if (of_middle < bin)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low;
   }
 
   /// Orders the windows that are not settled on every rank; a search that goes on, if one does.
@@ -209,6 +255,7 @@ class CutSearcher {
   bool weighted_;
   std::uint64_t few_together_;
   std::uint64_t few_ = 0;
+  std::vector<std::uint32_t> next_;  ///< of the local's split()
   int passes_ = 0;
   int collectives_ = 0;
 };

@@ -6,10 +6,15 @@
 // in cell 0. The second side is called "local" below, a class with these members, none of which communicates:
 //   void count(span<CutSearch* const>, bool weighted, span<uint64_t>)
 //                                       adds the bins of windows' points, of each search counts, then weights
-//   void keep(span<CutSearch* const>)   lists the points in windows; `listed` is still that of the windows before
+//   void split(span<CutSearch* const>, span<const uint32_t> next)
+//                                       gives the points of these searches' cells, before a window the code of the left
+//                                       child, else of the right one, and lists those inside. Where a search goes by
+//                                       codes, all other points take theirs from `next`; a search with a list leaves
+//                                       all points that are not in it alone
 //   void collect(span<const CutSearch>, vector<CutCandidate>&)
 //                                       appends the points in windows of searches that are not settled
-//   void part(span<const CellPart>)     gives the points of each cell reached their next codes
+// next[code] is the left child's code, or what the code becomes; at its end stands the number of codes from then on. A
+// level's first split goes by codes. From then on a search's cell has two codes, and next[code] is the code.
 #include <cstdint>
 #include <optional>
 
@@ -22,17 +27,25 @@ namespace amrbench::partitioners::detail {
 constexpr int kBinBits = 11;
 constexpr std::size_t kBins = std::size_t{1} << kBinBits;
 
+/// The bin of a coordinate, by the distance from `lower`: never falls as x rises.
+template <class T>
+AMRBENCH_HD inline unsigned value_bin(T x, T lower, T scale) {
+  const auto bin = static_cast<unsigned>((x - lower) * scale);
+  return bin < kBins ? bin : static_cast<unsigned>(kBins - 1);
+}
+
 /// The search for a cell's cut.
 template <class T, int Dim>
 struct CutSearch {
-  std::size_t number = 0;  ///< of the searches of a level
-  std::size_t cell = 0;    ///< of the tree
-  std::uint32_t code = 0;  ///< of the cell's points
+  std::size_t number = 0;             ///< of the searches of a level
+  std::size_t cell = 0;               ///< of the tree
+  std::uint32_t code = 0, codes = 1;  ///< of the cell's points: code .. code + codes - 1
   int axis = 0;
   OrbGoal goal{};
   LimitSearch<std::uint64_t> limit{};  ///< of the first k points; asks for the last of them
   Window window;                       ///< holds that point
-  bool listed = false;                 ///< the local has a list of the window's points; else it goes by codes
+  T lower = 0, scale = 0;              ///< above 0: the window is the cell, bins are value_bin(); else of keys
+  bool listed = false;                 ///< the local has a list with the window's points; else it goes by codes
   std::optional<CutPlace> place;       ///< of the whole cell, once it is known
   std::optional<OrbPoint<T, Dim>> first_right;
   std::optional<T> last_left;  ///< its coordinate
@@ -45,15 +58,6 @@ struct CutCandidate {
   OrbPoint<T, Dim> point;
   std::uint32_t search;
   std::uint64_t weight;
-};
-
-/// What becomes of a cell's points after a level.
-template <class T, int Dim>
-struct CellPart {
-  std::uint32_t code = 0;  ///< from now on; of the points right of a cut, one more
-  std::int32_t cut = 0;    ///< 1: the cell was cut
-  std::int32_t axis = 0;
-  OrbPoint<T, Dim> pivot{};  ///< the first point of the right
 };
 
 }  // namespace amrbench::partitioners::detail

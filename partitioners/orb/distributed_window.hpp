@@ -15,22 +15,40 @@ struct Window {
   std::uint64_t before = 0, weight_before = 0, count = 0;
 };
 
-/// What a phase orders points by. Without an index that a GPU's registers do not have.
+/// Without an index that a GPU's registers do not have.
+template <class T, int Dim>
+AMRBENCH_HD inline T coordinate(const OrbPoint<T, Dim>& p, int along) {
+  T x = p.x[0];
+  for (int a = 1; a < Dim; ++a) {
+    const T other = p.x[a];  // loaded in any case: else one load would have a choice of addresses
+    x = along == a ? other : x;
+  }
+  return x;
+}
+/// What a phase orders points by.
 template <class T, int Dim>
 AMRBENCH_HD inline std::uint64_t key(const OrbPoint<T, Dim>& p, int phase, int axis) {
   if (phase > Dim) return p.id;
-  const int along = phase == 0 ? axis : phase - 1;
-  T x = p.x[0];
-  for (int a = 1; a < Dim; ++a) x = along == a ? p.x[a] : x;
-  return ordered_bits(x);
+  return ordered_bits(coordinate(p, phase == 0 ? axis : phase - 1));
 }
 
+/// -1: the point stands before the window; 0: inside; 1: behind it.
 template <class T, int Dim>
-AMRBENCH_HD inline bool in_window(const OrbPoint<T, Dim>& p, const Window& w, int axis) {
-  for (int phase = 0; phase < w.phase; ++phase)
-    if (key(p, phase, axis) != w.fixed[phase]) return false;
+AMRBENCH_HD inline int side(const OrbPoint<T, Dim>& p, const Window& w, int axis) {
+  for (int phase = 0; phase < w.phase; ++phase) {
+    const std::uint64_t k = key(p, phase, axis);
+    if (k != w.fixed[phase]) return k < w.fixed[phase] ? -1 : 1;
+  }
   const std::uint64_t k = key(p, w.phase, axis);
-  return k >= w.low && k <= w.high;
+  return k < w.low ? -1 : k > w.high ? 1 : 0;
+}
+
+/// Of this point alone.
+template <class T, int Dim>
+Window window_of(const OrbPoint<T, Dim>& p, int axis) {
+  Window w{.phase = Dim + 1, .low = p.id, .high = p.id, .count = 1};
+  for (int phase = 0; phase <= Dim; ++phase) w.fixed[phase] = key(p, phase, axis);
+  return w;
 }
 
 /// A window's keys fall into at most 2^bin_bits bins of 2^shift.

@@ -13,11 +13,12 @@ template <class T, int Dim>
 GpuPoints<T, Dim>::GpuPoints(const support::CudaStream& stream)
     : stream_(stream), multiprocessors_(multiprocessors()) {}
 
-/// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most.
+/// Blocks for a loop over n things, `a_thread` of them a thread and pass; as many as the GPU runs at once, at most,
+/// `resident` a multiprocessor.
 template <class T, int Dim>
-unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread) const {
+unsigned GpuPoints<T, Dim>::grid(std::uint64_t n, std::uint64_t a_thread, unsigned resident) const {
   const std::uint64_t wanted = n / (kLocalThreads * a_thread) + 1;
-  return static_cast<unsigned>(std::min(wanted, std::uint64_t{8} * multiprocessors_));
+  return static_cast<unsigned>(std::min(wanted, std::uint64_t{resident} * multiprocessors_));
 }
 
 template <class T, int Dim>

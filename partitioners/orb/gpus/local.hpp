@@ -2,15 +2,14 @@
 // What OrbGpus does with a rank's own points, on its GPU: a local in the sense of distributed_types.hpp. Internal.
 //
 // The host decides together with the other ranks, from small numbers: sums of bins, the last few points beside a cut.
-// Everything that goes over points is done here: add up histograms for the ranks' sums, list the points near cuts, give
-// points their codes by the cuts, pack them for the ranks that own them. Files: gpus/kernels.cuh (checks, loads),
+// Everything that goes over points is done here: add up histograms for the ranks' sums, give points their codes by the
+// cuts and list those near them, pack them for the ranks that own them. Files: gpus/kernels.cuh (checks, loads),
 // gpus/search.cuh (cuts and codes), gpus/pack.cuh (the move).
 //
-// Bytes a point of 12, a level: a histogram 12, a list of the points near the cuts 12, codes 12 + 2, and 2 more each
-// where codes are read, which is not at the first level. Pack 2, then 14 + 12, 4 more where numbers go with the points.
+// Bytes a point of 12, a level: a histogram 12, codes and lists 12 + 2, and 2 more each where codes are read, which is
+// not at the first level. Pack 2, then 14 + 12, 4 more where numbers go with the points.
 // Weights add 8 to each: once to be added up, in a level's histogram, and in the pack with what is read and what is
 // written.
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -84,20 +83,12 @@ struct Entries {
 };
 
 constexpr unsigned kLocalBins = detail::kBins;
-/// Searches that a kernel works on together, where it weighs kWeightedGroup at most: their bins fit into the 48 KiB of
-/// shared memory that every kernel may have.
-constexpr int kGroup = 4, kWeightedGroup = 2;
-struct SearchGroup {
-  struct Cell {
-    std::uint32_t code;
-    int axis, shift;  ///< of the window's bins
-    detail::Window window;
-  };
-  Cell cells[kGroup];
-  int size = 0;
-};
+/// Searches whose bins a kernel adds up together, where points have weights fewer: a word a bin of shared memory, three
+/// with weights.
+constexpr std::size_t kGroup = 4, kWeightedGroup = 2;
+constexpr std::uint32_t kNoBins = 0xffffffffU;
 
-/// Where inside_kernel puts what it finds; each but the count may be null.
+/// Where split_kernel puts the points inside a window; each but the count may be null.
 template <class T, int Dim>
 struct Inside {
   std::uint32_t* positions = nullptr;
@@ -106,9 +97,16 @@ struct Inside {
   std::uint32_t* count = nullptr;
   std::uint32_t capacity = 0;
 };
+
+/// What a kernel does with the points of a code; as it is here, they stand before the window and have no bins.
 template <class T, int Dim>
-struct InsideGroup {
-  Inside<T, Dim> cells[kGroup];
+struct CodeEntry {
+  int axis = 0, shift = 0;       ///< shift: of the window's bins
+  std::uint32_t next = 0;        ///< code of the points before the window; of others one more
+  std::uint32_t bins = kNoBins;  ///< place of the first
+  T lower = 0, scale = 0;        ///< as of CutSearch
+  detail::Window window{.low = ~std::uint64_t{0}, .high = ~std::uint64_t{0}};
+  Inside<T, Dim> out;
 };
 
 /// The box of points; the first that has a coordinate which is NaN or infinite, the first of their weights, if there
@@ -137,9 +135,8 @@ class GpuPoints {
   [[nodiscard]] std::uint64_t total_weight();
 
   void count(std::span<Search* const> searches, bool weighted, std::span<std::uint64_t> sums);
-  void keep(std::span<Search* const> searches);
+  void split(std::span<Search* const> searches, std::span<const std::uint32_t> next);
   void collect(std::span<const Search> searches, std::vector<detail::CutCandidate<T, Dim>>& mine);
-  void part(std::span<const detail::CellPart<T, Dim>> parts);
 
   /// Of each part of the points, in their order, and each cell reached, the points in this part and those before,
   /// [part][cell]. Waits.
@@ -160,15 +157,17 @@ class GpuPoints {
   /// What a kernel works on.
   struct Batch {
     Entries<T, Dim> entries;
-    SearchGroup group;
-    std::array<std::size_t, kGroup> which;  ///< of the searches
+    std::vector<CodeEntry<T, Dim>> table;  ///< by code
+    std::vector<std::size_t> which;        ///< of the searches
   };
 
-  [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread) const;
+  [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread, unsigned resident = 8) const;
   [[nodiscard]] bool weighted() const { return input_weights_ != nullptr; }
   [[nodiscard]] Entries<T, Dim> all_entries() const;
-  [[nodiscard]] std::vector<Batch> batches(std::span<const Search* const> searches, int most) const;
-  void find_inside(const Batch& batch, const InsideGroup<T, Dim>& lists);
+  template <class Out>
+  [[nodiscard]] std::vector<Batch> batches(std::span<const Search* const> searches, std::size_t most, Out&& out) const;
+  void upload(const Batch& batch);
+  void launch_split(const Batch& batch, PointCode* codes);
   [[nodiscard]] std::vector<PackShape> pack_groups() const;
   void reserve_gathered(std::uint64_t n);
   void fetch_gathered(std::uint64_t n);
@@ -190,7 +189,7 @@ class GpuPoints {
   ColumnBuffers<T, Dim> items_;
   support::DeviceBuffer<PointCode> codes_;
   std::vector<Lists> lists_;
-  support::DeviceBuffer<detail::CellPart<T, Dim>> cell_parts_;
+  support::DeviceBuffer<CodeEntry<T, Dim>> code_table_;
   support::DeviceBuffer<std::uint32_t> counts_, table_;
   support::DeviceBuffer<std::uint64_t> weight_sums_, gathered_weights_;
   support::DeviceBuffer<Point> gathered_;

@@ -58,30 +58,78 @@ __device__ inline std::uint64_t size_of(const Entries<T, Dim>& entries) {
   return entries.positions != nullptr ? min(std::uint64_t{*entries.count}, entries.most) : entries.most;
 }
 
-/// Adds to bins[cell of the group][kLocalBins] the points in each 2^shift keys of its window; where Weighted what they
-/// weigh to weights, which has the same shape. Shared memory: a word a bin; where Weighted three.
+/// Of what the table says of a code, the part that most points need.
+template <class T>
+struct alignas(16) BinTest {
+  T lower, scale;
+  int axis;
+  std::uint32_t bins;
+};
+template <class T, int Dim>
+__device__ inline BinTest<T> make_test(const CodeEntry<T, Dim>& entry, BinTest<T>*) {
+  return {entry.lower, entry.scale, entry.axis, entry.bins};
+}
+template <class T>
+struct alignas(16) SideTest {
+  OrderKey<T> low, high;
+  int axis;  ///< -1: one key does not tell the side
+  std::uint32_t next;
+};
+template <class T, int Dim>
+__device__ inline SideTest<T> make_test(const CodeEntry<T, Dim>& entry, SideTest<T>*) {
+  const detail::Window& w = entry.window;
+  return {static_cast<OrderKey<T>>(w.low), static_cast<OrderKey<T>>(w.high), w.phase == 0 ? entry.axis : -1,
+          entry.next};
+}
+
+/// Those of the first codes are in shared memory.
+constexpr std::uint32_t kSharedCodes = 32;
+template <class Test, class Entry>
+__device__ inline void share_tests(const Entry* table, std::uint32_t codes, Test* tests) {
+  if (threadIdx.x < min(codes, kSharedCodes)) tests[threadIdx.x] = make_test(table[threadIdx.x], tests);
+  __syncthreads();
+}
+template <class Test, class Entry>
+__device__ inline Test test_of(const Entry* table, const Test* tests, std::uint32_t code) {
+  if (code < kSharedCodes) return tests[code];
+  return make_test(table[code], static_cast<Test*>(nullptr));
+}
+
+/// The place of a point's bin; kNoBins: there is none.
+template <class T, int Dim>
+__device__ inline std::uint32_t bin_of(const OrbPoint<T, Dim>& p, std::uint32_t code, const CodeEntry<T, Dim>* table,
+                                       const BinTest<T>* tests) {
+  if (code == kNoCode) return kNoBins;
+  const BinTest<T> test = test_of(table, tests, code);
+  if (test.scale > 0) return test.bins + detail::value_bin(detail::coordinate(p, test.axis), test.lower, test.scale);
+  if (test.bins == kNoBins) return kNoBins;
+  const detail::Window& w = table[code].window;
+  if (detail::side(p, w, test.axis) != 0) return kNoBins;
+  return test.bins + static_cast<std::uint32_t>((detail::key(p, w.phase, test.axis) - w.low) >> table[code].shift);
+}
+
+/// Adds to bins, n_bins of them, the points in each of a window; where Weighted what they weigh to weights, which has
+/// the same shape. table: of so many codes. Shared memory: a word a bin; where Weighted three.
 template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kLocalThreads)
-    bins_kernel(const Entries<T, Dim> entries, const SearchGroup group, std::uint32_t* bins, std::uint64_t* weights) {
+    bins_kernel(const Entries<T, Dim> entries, const CodeEntry<T, Dim>* __restrict__ table, std::uint32_t codes,
+                std::uint32_t n_bins, std::uint32_t* bins, std::uint64_t* weights) {
   extern __shared__ std::uint32_t counts[];
-  const unsigned n_bins = static_cast<unsigned>(group.size) * kLocalBins;
+  __shared__ BinTest<T> tests[kSharedCodes];
   std::uint32_t* const low = counts + n_bins;  // the two words of a weight
   std::uint32_t* const high = low + n_bins;
   for (unsigned b = threadIdx.x; b < (Weighted ? 3 : 1) * n_bins; b += kLocalThreads) counts[b] = 0;
-  __syncthreads();
+  share_tests(table, codes, tests);
   const std::uint64_t n = size_of(entries);
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
   for (std::uint64_t quad = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; 4 * quad < n; quad += stride) {
     OrbPoint<T, Dim> p[4];
     std::uint32_t code[4];
     load_entries(entries, 4 * quad, n, p, code);
-    for (int k = 0; k < group.size; ++k) {
-      const SearchGroup::Cell& cell = group.cells[k];
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if (code[j] != cell.code || !detail::in_window(p[j], cell.window, cell.axis)) continue;
-        const std::uint64_t bin = (detail::key(p[j], cell.window.phase, cell.axis) - cell.window.low) >> cell.shift;
-        const unsigned b = static_cast<unsigned>(k) * kLocalBins + static_cast<unsigned>(bin);
+    for (int j = 0; j < 4; ++j) {
+      const std::uint32_t b = bin_of(p[j], code[j], table, tests);
+      if (b != kNoBins) {
         atomicAdd(&counts[b], 1U);
         if constexpr (Weighted)
           add_in_two_words(&low[b], &high[b], load_weight(entries.source, p[j].id - entries.source.first));
@@ -96,81 +144,90 @@ __global__ void __launch_bounds__(kLocalThreads)
   }
 }
 
-/// Appends the points inside each cell's window to its lists. One atomic a warp, cell, and 128 points.
+/// Appends those of four points that have a bit in `inside` where the table says for their codes. All lanes call. One
+/// atomic a warp and code.
+template <class T, int Dim>
+__device__ inline void append(const DeviceSource<T, Dim>& source, const CodeEntry<T, Dim>* table,
+                              const OrbPoint<T, Dim> (&p)[4], const std::uint32_t (&code)[4], unsigned inside) {
+  while (const unsigned lanes = __ballot_sync(kFull, inside != 0U)) {
+    std::uint32_t first = code[3];
+#pragma unroll
+    for (int j = 2; j >= 0; --j) first = (inside >> j & 1U) != 0U ? code[j] : first;
+    first = __shfl_sync(kFull, first, __ffs(static_cast<int>(lanes)) - 1);
+    unsigned same = 0;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) same |= (inside >> j & 1U) != 0U && code[j] == first ? 1U << j : 0U;
+    inside ^= same;
+    const Inside<T, Dim>& out = table[first].out;
+    const auto mine = static_cast<std::uint32_t>(__popc(same));
+    const std::uint32_t up_to = warp_sum_up_to(mine);
+    std::uint32_t base = 0;
+    if ((threadIdx.x & 31U) == 31U) base = atomicAdd(out.count, up_to);
+    std::uint32_t place = __shfl_sync(kFull, base, 31) + up_to - mine;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      if ((same >> j & 1U) != 0U && place < out.capacity) {
+        const std::uint32_t position = p[j].id - source.first;
+        if (out.positions != nullptr) out.positions[place] = position;
+        if (out.points != nullptr) out.points[place] = p[j];
+        if (out.weights != nullptr) out.weights[place] = load_weight(source, position);
+      }
+      place += same >> j & 1U;
+    }
+  }
+}
+
+/// Gives points their next codes, unless next is null, by the sides of windows that they stand on, and appends those
+/// inside to lists. table: of so many codes. next: may be entries.codes.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLocalThreads)
-    inside_kernel(const Entries<T, Dim> entries, const SearchGroup group, const InsideGroup<T, Dim> lists) {
+    split_kernel(const Entries<T, Dim> entries, const CodeEntry<T, Dim>* __restrict__ table, std::uint32_t codes,
+                 PointCode* next) {
+  __shared__ SideTest<T> tests[kSharedCodes];
+  share_tests(table, codes, tests);
   const std::uint64_t n = size_of(entries);
   const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
   for (std::uint64_t block = std::uint64_t{blockIdx.x} * kLocalThreads; 4 * block < n; block += stride) {
+    const std::uint64_t first = 4 * (block + threadIdx.x);
     OrbPoint<T, Dim> p[4];
-    std::uint32_t code[4];
-    load_entries(entries, 4 * (block + threadIdx.x), n, p, code);
-    for (int k = 0; k < group.size; ++k) {
-      const SearchGroup::Cell& cell = group.cells[k];
-      unsigned inside = 0;  // a bit a point
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (code[j] == cell.code && detail::in_window(p[j], cell.window, cell.axis)) inside |= 1U << j;
-      if (__any_sync(kFull, inside != 0U) == 0) continue;
-      const Inside<T, Dim>& out = lists.cells[k];
-      const auto mine = static_cast<std::uint32_t>(__popc(inside));
-      const std::uint32_t up_to = warp_sum_up_to(mine);
-      std::uint32_t base = 0;
-      if ((threadIdx.x & 31U) == 31U) base = atomicAdd(out.count, up_to);
-      std::uint32_t place = __shfl_sync(kFull, base, 31) + up_to - mine;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        if ((inside >> j & 1U) == 0U) continue;
-        const std::uint32_t position = p[j].id - entries.source.first;
-        if (place < out.capacity) {
-          if (out.positions != nullptr) out.positions[place] = position;
-          if (out.points != nullptr) out.points[place] = p[j];
-          if (out.weights != nullptr) out.weights[place] = load_weight(entries.source, position);
-        }
-        ++place;
-      }
-    }
-  }
-}
-
-/// orb_before(), without an index that registers do not have.
-template <class T, int Dim>
-__device__ inline bool stands_before(const OrbPoint<T, Dim>& p, const OrbPoint<T, Dim>& q, int axis) {
-  const std::uint64_t mine = detail::key(p, 0, axis), other = detail::key(q, 0, axis);
-  if (mine != other) return mine < other;
-#pragma unroll
-  for (int a = 0; a < Dim; ++a)
-    if (p.x[a] != q.x[a]) return p.x[a] < q.x[a];
-  return p.id < q.id;
-}
-
-/// Gives all points their next codes, parts[code] being what becomes of a cell. next: may be entries.codes.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kLocalThreads)
-    part_kernel(const Entries<T, Dim> entries, const detail::CellPart<T, Dim>* __restrict__ parts, PointCode* next) {
-  const std::uint64_t n = entries.most;
-  const std::uint64_t stride = std::uint64_t{gridDim.x} * kLocalThreads;
-  for (std::uint64_t quad = std::uint64_t{blockIdx.x} * kLocalThreads + threadIdx.x; 4 * quad < n; quad += stride) {
-    const std::uint64_t first = 4 * quad;
-    OrbPoint<T, Dim> p[4];
-    std::uint32_t code[4];
+    std::uint32_t code[4], to[4];
     load_entries(entries, first, n, p, code);
+    unsigned inside = 0;  // a bit a point
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (code[j] == kNoCode) continue;
-      const detail::CellPart<T, Dim>& part = parts[code[j]];
-      const bool right = part.cut != 0 && !stands_before(p[j], part.pivot, part.axis);
-      code[j] = part.code + (right ? 1U : 0U);
+      to[j] = 0;
+      if (code[j] != kNoCode) {
+        const SideTest<T> test = test_of(table, tests, code[j]);
+        int side = 0;
+        if (test.axis >= 0) {
+          const OrderKey<T> key = ordered_bits(detail::coordinate(p[j], test.axis));
+          side = key < test.low ? -1 : key > test.high ? 1 : 0;
+        } else {
+          side = detail::side(p[j], table[code[j]].window, table[code[j]].axis);
+        }
+        to[j] = test.next + (side < 0 ? 0U : 1U);
+        inside |= side == 0 ? 1U << j : 0U;
+      }
     }
-    if (first + 4 <= n) {
-      *reinterpret_cast<uint2*>(next + first) = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
-    } else {
+    if (next != nullptr && entries.positions == nullptr && first + 4 <= n) {
+      *reinterpret_cast<uint2*>(next + first) = make_uint2(to[0] | to[1] << 16U, to[2] | to[3] << 16U);
+    } else if (next != nullptr) {
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        if (first + j < n) next[first + j] = static_cast<PointCode>(code[j]);
+        if (code[j] != kNoCode) next[p[j].id - entries.source.first] = static_cast<PointCode>(to[j]);
     }
+    append(entries.source, table, p, code, inside);
   }
+}
+
+/// Lets a kernel have so much shared memory. Blocks of it that a multiprocessor runs at once.
+template <class... Arguments>
+unsigned resident_blocks(void (*kernel)(Arguments...), std::size_t shared) {
+  allow_shared(kernel, shared);
+  int blocks = 0;
+  cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kLocalThreads, shared),
+             "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return static_cast<unsigned>(blocks);
 }
 
 // ---- Members of GpuPoints -----------------------------------------------------------------------------------
@@ -183,50 +240,71 @@ Entries<T, Dim> GpuPoints<T, Dim>::all_entries() const {
       {input_, input_weights_, first_, exponent_, aligned}, parted_ ? codes_.data() : nullptr, nullptr, nullptr, n_};
 }
 
-/// What kernels do for these searches: up to `most` of those that go by codes together, the others alone.
+/// What kernels do for these searches: up to `most` of those that go by codes together, the others alone. out(s, n): of
+/// search s, which goes by n points.
 template <class T, int Dim>
-auto GpuPoints<T, Dim>::batches(std::span<const Search* const> searches, int most) const -> std::vector<Batch> {
+template <class Out>
+auto GpuPoints<T, Dim>::batches(std::span<const Search* const> searches, std::size_t most, Out&& out) const
+    -> std::vector<Batch> {
   std::vector<Batch> made;
-  const auto add = [&](std::size_t s, std::uint32_t code) {
+  const auto add = [&](std::size_t s, std::uint32_t code, std::uint32_t codes) {
     const Search& search = *searches[s];
-    SearchGroup& group = made.back().group;
-    made.back().which[group.size] = s;
-    const detail::Window& window = search.window;
-    group.cells[group.size++] = {code, search.axis, detail::shift_of(window, detail::kBinBits), window};
+    const detail::Window& w = search.window;
+    Batch& batch = made.back();
+    const CodeEntry<T, Dim> entry{search.axis,
+                                  detail::shift_of(w, detail::kBinBits),
+                                  search.code,
+                                  static_cast<std::uint32_t>(batch.which.size()) * kLocalBins,
+                                  search.lower,
+                                  search.scale,
+                                  w,
+                                  out(s, batch.entries.most)};
+    std::fill_n(batch.table.begin() + code, codes, entry);
+    batch.which.push_back(s);
   };
   for (std::size_t s = 0; s < searches.size(); ++s) {
     if (searches[s]->listed) continue;
-    if (made.empty() || made.back().group.size == most) made.push_back({all_entries(), {}, {}});
-    add(s, searches[s]->code);
+    if (made.empty() || made.back().which.size() == most)
+      made.push_back({all_entries(), std::vector<CodeEntry<T, Dim>>(cells_), {}});
+    add(s, searches[s]->code, searches[s]->codes);
   }
   for (std::size_t s = 0; s < searches.size(); ++s) {
     if (!searches[s]->listed) continue;
     const Lists& lists = lists_[searches[s]->number];
     const auto& list = lists.kept[lists.current];
-    made.push_back({all_entries(), {}, {}});
+    made.push_back({all_entries(), std::vector<CodeEntry<T, Dim>>(1), {}});
     Entries<T, Dim>& entries = made.back().entries;
     entries.positions = list.data();
     entries.count = lists.counts.data() + lists.current;
     entries.most = list.size();
-    add(s, 0);
+    add(s, 0, 1);
   }
   return made;
 }
 
 template <class T, int Dim>
+void GpuPoints<T, Dim>::upload(const Batch& batch) {
+  code_table_.resize_discard(batch.table.size());
+  copy_to_device(code_table_.data(), batch.table.data(), batch.table.size(), stream_);
+}
+
+template <class T, int Dim>
 void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_search, std::span<std::uint64_t> sums) {
-  const std::vector<Batch> made = batches(searches, weighted() ? kWeightedGroup : kGroup);
+  const std::vector<Batch> made =
+      batches(searches, weighted() ? kWeightedGroup : kGroup, [](auto...) { return Inside<T, Dim>{}; });
   const std::size_t size = searches.size() * kLocalBins;
   clear(counts_, size, stream_);
   if (weighted()) clear(weight_sums_, size, stream_);
   std::size_t at = 0;
   for (const Batch& batch : made) {
-    const std::size_t bins = static_cast<std::size_t>(batch.group.size) * kLocalBins;
+    const std::size_t bins = batch.which.size() * kLocalBins;
     if (batch.entries.most > 0) {
+      upload(batch);
       auto* const kernel = weighted() ? bins_kernel<T, Dim, true> : bins_kernel<T, Dim, false>;
       const std::size_t shared = bins * (weighted() ? 3 : 1) * sizeof(std::uint32_t);
-      kernel<<<grid(batch.entries.most, 4), kLocalThreads, shared, stream_.get()>>>(
-          batch.entries, batch.group, counts_.data() + at, weighted() ? weight_sums_.data() + at : nullptr);
+      kernel<<<grid(batch.entries.most, 4, resident_blocks(kernel, shared)), kLocalThreads, shared, stream_.get()>>>(
+          batch.entries, code_table_.data(), static_cast<std::uint32_t>(batch.table.size()),
+          static_cast<std::uint32_t>(bins), counts_.data() + at, weighted() ? weight_sums_.data() + at : nullptr);
       cuda_check_launch("bins_kernel");
     }
     at += bins;
@@ -238,8 +316,8 @@ void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_s
   stream_.synchronize();
   at = 0;
   for (const Batch& batch : made)
-    for (int k = 0; k < batch.group.size; ++k) {
-      std::uint64_t* const of_search = sums.data() + batch.which[k] * (weighted_search ? 2 * kLocalBins : kLocalBins);
+    for (const std::size_t s : batch.which) {
+      std::uint64_t* const of_search = sums.data() + s * (weighted_search ? 2 * kLocalBins : kLocalBins);
       for (std::size_t bin = 0; bin < kLocalBins; ++bin, ++at) {
         of_search[bin] += host_counts_[at];
         if (weighted()) of_search[kLocalBins + bin] += host_weight_sums_[at];
@@ -247,34 +325,44 @@ void GpuPoints<T, Dim>::count(std::span<Search* const> searches, bool weighted_s
     }
 }
 
-/// Appends what a batch goes by and is inside its windows, to lists whose counts are set to 0 before.
+/// codes: what points get; may be null.
 template <class T, int Dim>
-void GpuPoints<T, Dim>::find_inside(const Batch& batch, const InsideGroup<T, Dim>& lists) {
-  for (int k = 0; k < batch.group.size; ++k)
-    cuda_check(cudaMemsetAsync(lists.cells[k].count, 0, sizeof(std::uint32_t), stream_.get()), "cudaMemsetAsync");
+void GpuPoints<T, Dim>::launch_split(const Batch& batch, PointCode* codes) {
   if (batch.entries.most == 0) return;
-  inside_kernel<T, Dim>
-      <<<grid(batch.entries.most, 4), kLocalThreads, 0, stream_.get()>>>(batch.entries, batch.group, lists);
-  cuda_check_launch("inside_kernel");
+  upload(batch);
+  auto* const kernel = split_kernel<T, Dim>;
+  kernel<<<grid(batch.entries.most, 4, resident_blocks(kernel, 0)), kLocalThreads, 0, stream_.get()>>>(
+      batch.entries, code_table_.data(), static_cast<std::uint32_t>(batch.table.size()), codes);
+  cuda_check_launch("split_kernel");
 }
 
 template <class T, int Dim>
-void GpuPoints<T, Dim>::keep(std::span<Search* const> searches) {
-  for (const Batch& batch : batches(searches, kGroup)) {
-    InsideGroup<T, Dim> out{};
-    for (int k = 0; k < batch.group.size; ++k) {
-      const Search& search = *searches[batch.which[k]];
-      if (lists_.size() <= search.number) lists_.resize(search.number + 1);
-      Lists& lists = lists_[search.number];
-      lists.counts.resize_discard(2);
-      lists.current = search.listed ? 1 - lists.current : 0;
-      support::DeviceBuffer<std::uint32_t>& list = lists.kept[lists.current];
-      list.resize_discard(std::min(batch.entries.most, search.window.count));
-      out.cells[k].positions = list.data();
-      out.cells[k].count = lists.counts.data() + lists.current;
-      out.cells[k].capacity = static_cast<std::uint32_t>(list.size());
+void GpuPoints<T, Dim>::split(std::span<Search* const> searches, std::span<const std::uint32_t> next) {
+  constexpr std::uint32_t kMostCells = std::uint32_t{1} << (8 * sizeof(PointCode));
+  if (next.back() > kMostCells)
+    throw support::RunError("orthogonal bisection over GPUs: ranks part the points into " +
+                            std::to_string(next.back()) + " cells, more than " + std::to_string(kMostCells));
+  lists_.resize(std::max(lists_.size(), searches.back()->number + 1));
+  std::vector<Batch> made = batches(searches, searches.size(), [&](std::size_t s, std::uint64_t n) {
+    const Search& search = *searches[s];
+    Lists& lists = lists_[search.number];
+    lists.counts.resize_discard(2);
+    lists.current = search.listed ? 1 - lists.current : 0;
+    support::DeviceBuffer<std::uint32_t>& list = lists.kept[lists.current];
+    list.resize_discard(std::min(n, search.window.count));
+    std::uint32_t* const count = lists.counts.data() + lists.current;
+    cuda_check(cudaMemsetAsync(count, 0, sizeof(*count), stream_.get()), "cudaMemsetAsync");
+    return Inside<T, Dim>{list.data(), nullptr, nullptr, count, static_cast<std::uint32_t>(list.size())};
+  });
+  for (Batch& batch : made) {
+    const bool by_codes = batch.entries.positions == nullptr;
+    for (std::uint32_t c = 0; by_codes && c < cells_; ++c) {
+      CodeEntry<T, Dim>& entry = batch.table[c];
+      entry.next = next[entry.bins == kNoBins ? c : entry.next];
     }
-    find_inside(batch, out);
+    launch_split(batch, codes_.data());
+    if (by_codes) cells_ = next.back();
+    parted_ = true;
   }
 }
 
@@ -283,27 +371,25 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
   std::vector<const Search*> open;
   for (const Search& search : searches)
     if (!search.settled) open.push_back(&search);
-  const std::vector<Batch> made = batches(open, kGroup);
   std::vector<std::uint64_t> begin(open.size()), room(open.size());
   std::uint64_t total = 0;
-  for (const Batch& batch : made)
-    for (int k = 0; k < batch.group.size; ++k) {
-      const std::size_t s = batch.which[k];
-      begin[s] = total;
-      room[s] = std::min(batch.entries.most, open[s]->window.count);
-      total += room[s];
-    }
+  std::vector<Batch> made = batches(open, open.size(), [&](std::size_t s, std::uint64_t n) {
+    begin[s] = total;
+    room[s] = std::min(n, open[s]->window.count);
+    total += room[s];
+    return Inside<T, Dim>{};
+  });
   if (total == 0) return;
   reserve_gathered(total);
-  counts_.resize_discard(open.size());
-  for (const Batch& batch : made) {
-    InsideGroup<T, Dim> out{};
-    for (int k = 0; k < batch.group.size; ++k) {
-      const std::size_t s = batch.which[k];
-      out.cells[k] = {nullptr, gathered_.data() + begin[s], weighted() ? gathered_weights_.data() + begin[s] : nullptr,
-                      counts_.data() + s, static_cast<std::uint32_t>(room[s])};
+  clear(counts_, open.size(), stream_);
+  for (Batch& batch : made) {
+    for (CodeEntry<T, Dim>& entry : batch.table) {
+      if (entry.bins == kNoBins) continue;
+      const std::size_t s = batch.which[entry.bins / kLocalBins];
+      entry.out = {nullptr, gathered_.data() + begin[s], weighted() ? gathered_weights_.data() + begin[s] : nullptr,
+                   counts_.data() + s, static_cast<std::uint32_t>(room[s])};
     }
-    find_inside(batch, out);
+    launch_split(batch, nullptr);
   }
   host_counts_.resize_discard(open.size());
   copy_to_host(host_counts_.data(), counts_.data(), open.size(), stream_);
@@ -311,23 +397,6 @@ void GpuPoints<T, Dim>::collect(std::span<const Search> searches, std::vector<de
   for (std::size_t s = 0; s < open.size(); ++s)
     for (std::uint64_t i = begin[s]; i < begin[s] + std::min<std::uint64_t>(host_counts_[s], room[s]); ++i)
       mine.push_back({host_points_[i], static_cast<std::uint32_t>(open[s]->number), host_weight(i)});
-}
-
-template <class T, int Dim>
-void GpuPoints<T, Dim>::part(std::span<const detail::CellPart<T, Dim>> parts) {
-  cells_ = parts.back().code + static_cast<std::uint32_t>(parts.back().cut) + 1;
-  constexpr std::uint32_t kMostCells = std::uint32_t{1} << (8 * sizeof(PointCode));
-  if (cells_ > kMostCells)
-    throw support::RunError("orthogonal bisection over GPUs: ranks part the points into " + std::to_string(cells_) +
-                            " cells, more than " + std::to_string(kMostCells));
-  if (n_ > 0) {
-    cell_parts_.resize_discard(parts.size());
-    copy_to_device(cell_parts_.data(), parts.data(), parts.size(), stream_);
-    part_kernel<T, Dim>
-        <<<grid(n_, 4), kLocalThreads, 0, stream_.get()>>>(all_entries(), cell_parts_.data(), codes_.data());
-    cuda_check_launch("part_kernel");
-  }
-  parted_ = true;
 }
 
 }  // namespace amrbench::partitioners::gpu
