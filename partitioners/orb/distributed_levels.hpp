@@ -51,7 +51,6 @@ class SharedLevels {
       std::vector<std::size_t> below;   // cells that were cut give way to their children
       for (const std::size_t c : cells_) {
         const OrbCell<T, Dim>& cell = tree_.cells[c];
-        const auto code = static_cast<std::uint32_t>(next.size());
         next.push_back(static_cast<std::uint32_t>(below.size()));
         if (!owners_.shared(cell)) {
           below.push_back(c);
@@ -61,7 +60,7 @@ class SharedLevels {
         CutSearch<T, Dim> search;
         search.number = searches.size();
         search.cell = c;
-        search.code = code;
+        search.code = static_cast<std::uint32_t>(next.size() - 1);
         search.axis = cut_axis(cell.box, options_.side_tolerance);
         search.goal = goal_of(tree_, c, weighted_);
         searches.push_back(std::move(search));

@@ -3,7 +3,6 @@
 //
 // Each thread has a stretch of the points, with its own lists and counts.
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -42,16 +41,17 @@ class HostPoints {
   }
 
   void count(std::span<Search* const> searches, bool weighted, std::span<std::uint64_t> sums) {
-    const Probes probes = probes_of(searches);
+    const std::vector<Entry> table = table_of<Entry>(searches, cells_);
     const std::size_t width = weighted ? 2 * kBins : kBins;
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
       std::vector<std::uint64_t> mine(sums.size(), 0);
-      for_all(t, probes, [&, out = mine.data()](const Probe& probe, std::uint64_t i) {
-        const std::size_t bin = bin_of(probe, i);
+      for_all(t, searches, table, [&, out = mine.data()](const Entry& entry, std::uint64_t i) {
+        const unsigned bin = bin_of(input_.point(i), entry.test, entry.window);
         if (bin == kBins) return;
-        ++out[probe.s * width + bin];
-        if (weighted) out[probe.s * width + kBins + bin] += weights_[input_.first_id + static_cast<std::uint32_t>(i)];
+        std::uint64_t* const sum = out + entry.test.s * width + bin;
+        ++*sum;
+        if (weighted) sum[kBins] += weights_[input_.first_id + static_cast<std::uint32_t>(i)];
       });
 #pragma omp critical(orb_distributed_bins)
       std::transform(mine.begin(), mine.end(), sums.begin(), sums.begin(), std::plus<>());
@@ -59,39 +59,29 @@ class HostPoints {
   }
 
   void split(std::span<Search* const> searches, std::span<const std::uint32_t> next) {
-    const Probes probes = probes_of(searches, next);
-    for (auto& lists : lists_)
-      if (lists.size() <= searches.back()->number) lists.resize(searches.back()->number + 1);
+    const std::vector<Entry> table = table_of<Entry>(searches, cells_, next);
+    for (auto& lists : lists_) lists.resize(std::max(lists.size(), next.size()));  // no fewer than searches
 #pragma omp parallel for num_threads(threads_) schedule(static) if (many())
     for (int t = 0; t < threads_; ++t) {
       std::vector<std::vector<std::uint32_t>> kept(searches.size());
-      for_all(t, probes, [&, codes = codes_.data()](const Probe& probe, std::uint64_t i) {
-        const int side = side_of(probe, i);
-        codes[i] = probe.next + (side < 0 ? 0 : 1);
-        if (side == 0) kept[probe.s].push_back(static_cast<std::uint32_t>(i));
+      for_all(t, searches, table, [&, codes = codes_.data()](const Entry& entry, std::uint64_t i) {
+        const int side = side_of(input_.point(i), entry.test, entry.window);
+        codes[i] = entry.test.next + (side < 0 ? 0 : 1);
+        if (side == 0) kept[entry.test.s].push_back(static_cast<std::uint32_t>(i));
       });
       for (std::size_t s = 0; s < searches.size(); ++s)
         lists_[static_cast<std::size_t>(t)][searches[s]->number] = std::move(kept[s]);
     }
-    if (!probes.by_code.empty()) cells_ = next.back();
+    if (!table.empty()) cells_ = next.back();
   }
 
-  void collect(std::span<const Search> searches, std::vector<Candidate>& all) {
-    std::vector<const Search*> open;
+  void collect(std::span<const Search> searches, std::vector<Candidate>& all) const {
     for (const Search& search : searches)
-      if (!search.settled) open.push_back(&search);
-    const Probes probes = probes_of(open);
-#pragma omp parallel for num_threads(threads_) schedule(static) if (many())
-    for (int t = 0; t < threads_; ++t) {
-      std::vector<Candidate> mine;
-      for_all(t, probes, [&](const Probe& probe, std::uint64_t i) {
-        if (side_of(probe, i) != 0) return;
-        const Point p = input_.point(i);
-        mine.push_back({p, static_cast<std::uint32_t>(probe.search->number), weights_[p.id]});
-      });
-#pragma omp critical(orb_distributed_candidates)
-      all.insert(all.end(), mine.begin(), mine.end());
-    }
+      for (std::size_t t = 0; t < lists_.size() && !search.settled; ++t)
+        for (const std::uint32_t i : lists_[t][search.number]) {
+          const Point p = input_.point(i);
+          all.push_back({p, static_cast<std::uint32_t>(search.number), weights_[p.id]});
+        }
   }
 
   /// Brings all points into the order of their codes, those of a cell in the order of numbers. Returns how many each
@@ -138,79 +128,22 @@ class HostPoints {
     return cells_ > 1 ? codes_[i] : 0;
   }
 
-  using Key = decltype(ordered_bits(T{}));
-  static constexpr Key kNoKey = std::numeric_limits<Key>::max();
-  /// What a search asks of each point; as it is here, all points stand before its window.
-  struct Probe {
-    const Search* search = nullptr;
-    std::size_t s = 0;  ///< of the searches at hand
-    int along = 0;      ///< the axis that alone tells a side; -1: all of the window does
-    Key low = kNoKey, high = kNoKey;
-    int shift = 0;  ///< of the bins
-    T lower = 0, scale = 0;
-    std::uint32_t next = 0;  ///< code of points before the window
-  };
-  /// Of searches that have lists, and of each code where one has none.
-  struct Probes {
-    std::vector<Probe> listed, by_code;
-  };
-  [[nodiscard]] Probes probes_of(std::span<const Search* const> searches,
-                                 std::span<const std::uint32_t> next = {}) const {
-    Probes made;
-    for (std::size_t s = 0; s < searches.size(); ++s) {
-      const Search& search = *searches[s];
-      const Window& w = search.window;
-      Probe probe{&search,
-                  s,
-                  w.phase == 0 ? search.axis : -1,
-                  static_cast<Key>(w.low),
-                  static_cast<Key>(w.high),
-                  shift_of(w, kBinBits),
-                  search.lower,
-                  search.scale,
-                  search.code};
-      if (search.listed) {
-        made.listed.push_back(probe);
-        continue;
-      }
-      if (made.by_code.empty()) made.by_code.resize(cells_);
-      std::fill_n(made.by_code.begin() + search.code, search.codes, probe);
-    }
-    for (std::size_t c = 0; c < made.by_code.size() && !next.empty(); ++c)
-      made.by_code[c].next = next[made.by_code[c].search != nullptr ? made.by_code[c].next : c];
-    return made;
-  }
+  using Entry = CodeEntry<T, Dim>;
 
-  [[nodiscard]] int side_of(const Probe& probe, std::uint64_t i) const {
-    if (probe.along < 0) return side(input_.point(i), probe.search->window, probe.search->axis);
-    const Key key = ordered_bits(input_.coordinates[i * Dim + static_cast<unsigned>(probe.along)]);
-    return key < probe.low ? -1 : key > probe.high ? 1 : 0;
-  }
-  /// Of the window; kBins: the point is not inside.
-  [[nodiscard]] std::size_t bin_of(const Probe& probe, std::uint64_t i) const {
-    if (probe.along < 0) {
-      const Window& w = probe.search->window;
-      const Point p = input_.point(i);
-      const int axis = probe.search->axis;
-      return side(p, w, axis) == 0 ? (key(p, w.phase, axis) - w.low) >> probe.shift : kBins;
-    }
-    const T x = input_.coordinates[i * Dim + static_cast<unsigned>(probe.along)];
-    if (probe.scale > 0) return value_bin(x, probe.lower, probe.scale);
-    const Key key = ordered_bits(x) - probe.low;
-    return key <= probe.high - probe.low ? key >> probe.shift : kBins;
-  }
-
-  /// Calls f(probe, i) for a thread's points i in lists and, where a search goes by codes, for all.
+  /// Calls f(entry, i) for a thread's points i in lists and, where a search goes by codes, for all.
   template <class F>
-  void for_all(int thread, const Probes& probes, F&& f) const {
-    for (const Probe& probe : probes.listed)
-      for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][probe.search->number]) f(probe, i);
+  void for_all(int thread, std::span<Search* const> searches, const std::vector<Entry>& table, F&& f) const {
+    for (std::size_t s = 0; s < searches.size(); ++s) {
+      if (!searches[s]->listed) continue;
+      const Entry entry(*searches[s], s, searches[s]->code);
+      for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][searches[s]->number]) f(entry, i);
+    }
     const std::uint64_t begin = begin_of(thread), end = begin_of(thread + 1);
-    if (probes.by_code.size() == 1) {
-      const Probe probe = probes.by_code[0];  // a copy, which stores through f cannot change
-      for (std::uint64_t i = begin; i < end; ++i) f(probe, i);
-    } else if (!probes.by_code.empty()) {
-      for (std::uint64_t i = begin; i < end; ++i) f(probes.by_code[codes_[i]], i);
+    if (table.size() == 1) {
+      const Entry entry = table[0];  // a copy, which stores through f cannot change
+      for (std::uint64_t i = begin; i < end; ++i) f(entry, i);
+    } else if (!table.empty()) {
+      for (std::uint64_t i = begin; i < end; ++i) f(table[codes_[i]], i);
     }
   }
 

@@ -5,10 +5,9 @@
 // (weight_search.hpp). Its window, at first the whole cell, holds that point. A pass divides every window by 2048, one
 // reduction of counts and weights for all cells, until few points are left in each; those go to all ranks, which order
 // them. Mostly they hold the cut, and the points on both sides of it. Else another search looks for what is missing.
-// All points read so are read twice a level: to be counted, and to be told whether they stand before the window, which
-// gives all of them but those inside their next codes. Later passes go by lists of the points inside; so does the last,
-// which compares them with the first point of the right.
-// Collectives of a level: 1 a pass, mostly one to three; 2 to order what is left, mostly once.
+// A level reads all points twice: to count them, and to give those beside the windows their next codes. The rest goes
+// by lists of those inside. Collectives of a level: 1 a pass, mostly one to three; 2 to order what is left, mostly
+// once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +30,6 @@ template <class T, int Dim, class Local>
 class CutSearcher {
  public:
   using Search = CutSearch<T, Dim>;
-  using Point = OrbPoint<T, Dim>;
 
   CutSearcher(const support::Communicator& comm, OrbTree<T, Dim>& tree, Local& local, bool weighted, std::uint64_t few)
       : comm_(comm), tree_(tree), local_(local), weighted_(weighted), few_together_(few) {}
@@ -72,10 +70,9 @@ class CutSearcher {
 
   [[nodiscard]] static support::RunError endless(const Search& search) {
     const Window& w = search.window;
-    return support::RunError(fmt::format(
-        "orthogonal bisection over ranks does not find the cut of cell {} across axis {}: phase {}, keys {} to {}, {} "
-        "points before and {} inside",
-        search.cell, search.axis, w.phase, w.low, w.high, w.before, w.count));
+    return support::RunError(
+        fmt::format("bisection over ranks does not find the cut of cell {}: phase {}, keys {} to {}", search.cell,
+                    w.phase, w.low, w.high));
   }
 
   /// Looks for a point, in the whole cell.
@@ -87,10 +84,8 @@ class CutSearcher {
     const OrbBox<T, Dim>& box = tree_.cells[search.cell].box;
     const auto a = static_cast<std::size_t>(search.axis);
     constexpr T kMost = std::numeric_limits<T>::max();
-    const T width = box.upper[a] - box.lower[a];
-    const T scale = width > 0 && width <= kMost ? static_cast<T>(kBins) / width : 0;
-    search.lower = box.lower[a];
-    search.scale = search.window.phase == 0 && scale <= kMost ? scale : 0;
+    const T width = box.upper[a] - box.lower[a], scale = static_cast<T>(kBins) / width;
+    search.scale = width <= kMost && scale <= kMost ? scale : 0;
   }
 
   /// The keys that a cell's points can have in the window's phase.
@@ -115,14 +110,12 @@ class CutSearcher {
     start_phase(search, w);
   }
 
-  /// Passes until every window has few points.
+  /// Passes until every window has few points, which are in lists then.
   void narrow(std::vector<Search>& searches) {
     const std::size_t width = weighted_ ? 2 * kBins : kBins;
-    for (int passes = 0;; ++passes) {
-      std::vector<Search*> active;
-      for (Search& search : searches)
-        if (!search.settled && search.window.count > few_) active.push_back(&search);
-      if (active.empty()) return;
+    const auto many = [&](const Search& search) { return search.window.count > few_; };
+    std::vector<Search*> active = unsettled(searches, many);
+    for (int passes = 0; !active.empty(); active = unsettled(searches, many), ++passes) {
       if (passes == kMostPasses) throw endless(*active.front());
       std::vector<std::uint64_t> sums(active.size() * width, 0);
       local_.count(active, weighted_, sums);
@@ -132,12 +125,24 @@ class CutSearcher {
       std::vector<Search*> narrowed;
       for (std::size_t s = 0; s < active.size(); ++s)
         if (choose(*active[s], std::span(sums).subspan(s * width, width))) narrowed.push_back(active[s]);
-      if (!narrowed.empty()) split(narrowed, searches);
+      split(narrowed, searches);
     }
+    split(unsettled(searches, [](const Search& search) { return !search.listed; }), searches);
+  }
+
+  /// Searches that are not settled and wanted, in the order that the local wants.
+  template <class Wanted>
+  [[nodiscard]] static std::vector<Search*> unsettled(std::vector<Search>& searches, Wanted&& wanted) {
+    std::vector<Search*> some;
+    for (const bool listed : {false, true})
+      for (Search& search : searches)
+        if (!search.settled && search.listed == listed && wanted(search)) some.push_back(&search);
+    return some;
   }
 
   /// At the windows of some of a level's searches.
   void split(std::span<Search* const> some, std::vector<Search>& all) {
+    if (some.empty()) return;
     local_.split(some, next_);
     for (Search* const search : some) search->listed = true;
     for (Search& search : all) {
@@ -180,14 +185,13 @@ class CutSearcher {
   /// The window's first key that falls into a bin from this one on; one more than its last where none does. Keys of
   /// finite numbers, and numbers, are below 2^64 - 1.
   [[nodiscard]] static std::uint64_t first_key(const Search& search, std::size_t bin) {
-    using Key = decltype(ordered_bits(T{}));
+    const auto value = [](std::uint64_t k) { return from_ordered_bits(static_cast<decltype(ordered_bits(T{}))>(k)); };
     const Window& w = search.window;
     std::uint64_t low = w.low, high = w.high + 1;
     while (low < high) {
       const std::uint64_t middle = low + (high - low) / 2;
-      const std::uint64_t of_middle =
-          search.scale > 0 ? value_bin(from_ordered_bits(static_cast<Key>(middle)), search.lower, search.scale)
-                           : (middle - w.low) >> shift_of(w, kBinBits);
+      const std::uint64_t of_middle = search.scale > 0 ? value_bin(value(middle), value(w.low), search.scale)
+                                                       : (middle - w.low) >> shift_of(w, kBinBits);
       if (of_middle < bin)
         low = middle + 1;
       else

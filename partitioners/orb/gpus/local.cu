@@ -43,7 +43,6 @@ void GpuPoints<T, Dim>::start(const T* points, const double* weights, int expone
   exponent_ = exponent;
   n_ = n;
   first_ = first;
-  parted_ = false;
   cells_ = 1;
   codes_.resize_discard((n + 7) / 8 * 8);
 }
@@ -61,23 +60,6 @@ std::uint64_t GpuPoints<T, Dim>::total_weight() {
   return host_weight_sums_[0];
 }
 
-/// Room for so many points on their way to the host.
-template <class T, int Dim>
-void GpuPoints<T, Dim>::reserve_gathered(std::uint64_t n) {
-  gathered_.resize_discard(n);
-  host_points_.resize_discard(n);
-  gathered_weights_.resize_discard(weighted() ? n : 0);
-  host_weights_.resize_discard(weighted() ? n : 0);
-}
-
-/// Brings them there. Waits for all in the stream.
-template <class T, int Dim>
-void GpuPoints<T, Dim>::fetch_gathered(std::uint64_t n) {
-  copy_to_host(host_points_.data(), gathered_.data(), n, stream_);
-  if (weighted()) copy_to_host(host_weights_.data(), gathered_weights_.data(), n, stream_);
-  stream_.synchronize();
-}
-
 /// Counts the points of each cell in each tile into table_, and scans that: all of cell 0, then those of cell 1 ...
 template <class T, int Dim>
 std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
@@ -85,7 +67,7 @@ std::vector<std::uint64_t> GpuPoints<T, Dim>::count_parts(std::size_t parts) {
   std::vector<std::uint64_t> ready(parts * cells_, 0);
   shape_ = {n_, static_cast<std::uint32_t>((n_ + kPackTile<T> - 1) / kPackTile<T>), 0, cells_};
   if (n_ == 0) return ready;
-  if (!parted_)
+  if (cells_ == 1)
     cuda_check(cudaMemsetAsync(codes_.data(), 0, codes_.size() * sizeof(PointCode), stream_.get()), "cudaMemsetAsync");
   const std::size_t places = std::size_t{cells_} * shape_.tiles;
   table_.resize_discard(places);

@@ -83,30 +83,18 @@ struct Entries {
 };
 
 constexpr unsigned kLocalBins = detail::kBins;
-/// Searches whose bins a kernel adds up together, where points have weights fewer: a word a bin of shared memory, three
-/// with weights.
+/// Searches whose bins, of a word of shared memory each, with weights three, a kernel adds up together.
 constexpr std::size_t kGroup = 4, kWeightedGroup = 2;
-constexpr std::uint32_t kNoBins = 0xffffffffU;
 
-/// Where split_kernel puts the points inside a window; each but the count may be null.
-template <class T, int Dim>
-struct Inside {
+/// Positions of points inside a window.
+struct KeptList {
   std::uint32_t* positions = nullptr;
-  OrbPoint<T, Dim>* points = nullptr;
-  std::uint64_t* weights = nullptr;
   std::uint32_t* count = nullptr;
   std::uint32_t capacity = 0;
 };
-
-/// What a kernel does with the points of a code; as it is here, they stand before the window and have no bins.
 template <class T, int Dim>
-struct CodeEntry {
-  int axis = 0, shift = 0;       ///< shift: of the window's bins
-  std::uint32_t next = 0;        ///< code of the points before the window; of others one more
-  std::uint32_t bins = kNoBins;  ///< place of the first
-  T lower = 0, scale = 0;        ///< as of CutSearch
-  detail::Window window{.low = ~std::uint64_t{0}, .high = ~std::uint64_t{0}};
-  Inside<T, Dim> out;
+struct CodeRow : detail::CodeEntry<T, Dim> {
+  KeptList kept;
 };
 
 /// The box of points; the first that has a coordinate which is NaN or infinite, the first of their weights, if there
@@ -154,24 +142,19 @@ class GpuPoints {
     support::DeviceBuffer<std::uint32_t> kept[2], counts;
     int current = 0;
   };
-  /// What a kernel works on.
-  struct Batch {
-    Entries<T, Dim> entries;
-    std::vector<CodeEntry<T, Dim>> table;  ///< by code
-    std::vector<std::size_t> which;        ///< of the searches
-  };
+  using Row = CodeRow<T, Dim>;
 
   [[nodiscard]] unsigned grid(std::uint64_t n, std::uint64_t a_thread, unsigned resident = 8) const;
   [[nodiscard]] bool weighted() const { return input_weights_ != nullptr; }
   [[nodiscard]] Entries<T, Dim> all_entries() const;
-  template <class Out>
-  [[nodiscard]] std::vector<Batch> batches(std::span<const Search* const> searches, std::size_t most, Out&& out) const;
-  void upload(const Batch& batch);
-  void launch_split(const Batch& batch, PointCode* codes);
+  [[nodiscard]] Entries<T, Dim> entries(const Search& search) const;
+  template <class F>
+  void for_groups(std::span<Search* const> searches, std::size_t most, std::span<const std::uint32_t> next, F&& f);
+  template <class... Parameters, class... Arguments>
+  void launch(const char* name, void (*kernel)(Parameters...), std::size_t shared, const Entries<T, Dim>& from,
+              const std::vector<Row>& table, Arguments... more);
+  [[nodiscard]] KeptList next_list(const Search& search);
   [[nodiscard]] std::vector<PackShape> pack_groups() const;
-  void reserve_gathered(std::uint64_t n);
-  void fetch_gathered(std::uint64_t n);
-  [[nodiscard]] std::uint64_t host_weight(std::uint64_t i) { return weighted() ? host_weights_[i] : 1; }
 
   const support::CudaStream& stream_;
   unsigned multiprocessors_ = 1;
@@ -181,15 +164,14 @@ class GpuPoints {
   int exponent_ = 0;
   std::uint64_t n_ = 0;
   std::uint32_t first_ = 0;
-  bool parted_ = false;      ///< codes are set; else all are 0
-  std::uint32_t cells_ = 1;  ///< reached
+  std::uint32_t cells_ = 1;  ///< reached; while it is 1, codes are not set
   PackShape shape_;          ///< and parts of the points, from count_parts() on
   std::uint32_t parts_ = 1;
 
   ColumnBuffers<T, Dim> items_;
   support::DeviceBuffer<PointCode> codes_;
   std::vector<Lists> lists_;
-  support::DeviceBuffer<CodeEntry<T, Dim>> code_table_;
+  support::DeviceBuffer<Row> code_table_;
   support::DeviceBuffer<std::uint32_t> counts_, table_;
   support::DeviceBuffer<std::uint64_t> weight_sums_, gathered_weights_;
   support::DeviceBuffer<Point> gathered_;
