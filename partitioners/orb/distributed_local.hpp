@@ -132,13 +132,13 @@ class HostPoints {
 
   /// Calls f(entry, i) for a thread's points i in lists and, where a search goes by codes, for all.
   template <class F>
-  void for_all(int thread, std::span<Search* const> searches, const std::vector<Entry>& table, F&& f) const {
+  [[gnu::flatten]] void for_all(int t, std::span<Search* const> searches, std::span<const Entry> table, F&& f) const {
     for (std::size_t s = 0; s < searches.size(); ++s) {
       if (!searches[s]->listed) continue;
       const Entry entry(*searches[s], s, searches[s]->code);
-      for (const std::uint32_t i : lists_[static_cast<std::size_t>(thread)][searches[s]->number]) f(entry, i);
+      for (const std::uint32_t i : lists_[static_cast<std::size_t>(t)][searches[s]->number]) f(entry, i);
     }
-    const std::uint64_t begin = begin_of(thread), end = begin_of(thread + 1);
+    const std::uint64_t begin = begin_of(t), end = begin_of(t + 1);
     if (table.size() == 1) {
       const Entry entry = table[0];  // a copy, which stores through f cannot change
       for (std::uint64_t i = begin; i < end; ++i) f(entry, i);

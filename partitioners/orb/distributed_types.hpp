@@ -75,8 +75,7 @@ struct alignas(16) PointTest {
 /// With the window, for what is rarely asked. As it is here, all points stand before the window.
 template <class T, int Dim>
 struct CodeEntry {
-  static constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  PointTest<T> test{kInfinity, kInfinity, 0, 0, 0, 0};
+  PointTest<T> test{std::numeric_limits<T>::infinity(), std::numeric_limits<T>::infinity(), 0, 0, 0, 0};
   Window window;
 
   CodeEntry() = default;
@@ -107,7 +106,8 @@ std::vector<Row> table_of(std::span<CutSearch<T, Dim>* const> searches, std::siz
 template <class T, int Dim>
 AMRBENCH_HD inline int side_of(const OrbPoint<T, Dim>& p, const PointTest<T>& test, const Window& w) {
   const T x = coordinate(p, test.axis);
-  return x < test.low ? -1 : x >= test.above ? 1 : w.phase > 0 ? side(p, w, test.axis) : 0;
+  const int by_one = int{x >= test.low} + int{x >= test.above} - 1;  // no branch that is hard to foretell
+  return by_one != 0 || w.phase == 0 ? by_one : side(p, w, test.axis);
 }
 /// The window's bin of a point; kBins where it is not inside.
 template <class T, int Dim>
