@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -10,34 +11,36 @@
 
 namespace amrbench::amr {
 
-/// What is known of a block before its chunks are computed: pointers at chunk 0, and which faces must be made.
+/// What a pass over a block reads and writes.
 struct FaceStage::Task {
-  std::int32_t block = 0;
-  const double* in = nullptr;
+  kernels::ChunkInput input;
   double* out = nullptr;
-  std::array<kernels::FaceView, 6> faces;  ///< values null: crosses a level, made pass by pass
+  std::int32_t block = 0;
+  unsigned crossing = 0;  ///< a bit a face: it crosses a level, and is made when the block is computed
 };
 
-/// A thread's buffers: the chunks of a pass of six faces, the tasks of a group, and its sums while a summing stage
-/// runs.
+/// A thread's buffers: the chunks of a pass of six faces, the tasks of the next few blocks, and its sums while a
+/// summing stage runs.
 struct FaceStage::Scratch {
-  Scratch(const std::array<std::size_t, 3>& face_chunk, int chunks) {
+  Scratch(const std::array<std::size_t, 3>& face_chunk, const StagePasses& passes)
+      : ring(std::bit_ceil(passes.ahead + 1)) {
     std::size_t values = 0;
     for (int face = 0; face < 6; ++face) {
       offset[face] = values;
-      values += (face_chunk[face / 2] * chunks + kernels::kPadding + 7) / 8 * 8;
+      values += (face_chunk[face / 2] * passes.chunks + kernels::kPadding + 7) / 8 * 8;
     }
     buffer.grow(values);
   }
   support::PageBuffer<double> buffer;
   std::array<std::size_t, 6> offset{};
-  std::vector<Task> tasks;
+  std::vector<Task> ring;
   std::optional<kernels::StageSum> sum;
 };
 
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
     : layout_(layout), options_(options), rows_(layout), kernel_(kernels::select_average7(layout)), passes_(layout) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
+  for (int face = 0; face < 6; ++face) face_begin_[face] = kernels::face_offset(layout, face / 2, face % 2);
 }
 
 FaceStage::~FaceStage() = default;
@@ -52,35 +55,42 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   streaming_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), options_.stores);
 }
 
-FaceStage::Task FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const {
-  Task task;
+/// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
+void FaceStage::make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i, std::size_t chunk,
+                          Task& task) const {
+  const std::size_t begin = chunk * layout_.chunk_values();
+  const double* const in = fields.block(i) + begin;
   task.block = i;
-  task.in = fields.block(i);
-  task.out = fields.output(i);
-  const auto& links = mesh.settled_links(i);
+  task.crossing = 0;
+  task.out = fields.output(i) + begin;
+  task.input.in = in;
+  const auto links = mesh.settled_links(i);
   for (int face = 0; face < 6; ++face) {
-    const std::int32_t j = links.index[face][0];
-    if (links.kind[face] == FaceKind::boundary) {  // the domain's face copies the cell inside
-      task.faces[face] = kernels::in_place_face(layout_, task.in, face / 2, face % 2);
-    } else if (links.kind[face] == FaceKind::same) {
-      task.faces[face] = j < mesh.size() ? kernels::in_place_face(layout_, fields.block(j), face / 2, 1 - face % 2)
-                                         : kernels::FaceView{halo_.received(i, face, 0), true};
+    const std::int32_t j = links.index.first(face);
+    kernels::FaceView& view = task.input.faces[face];
+    if (links.kind[face] == FaceKind::same) {
+      view = j < mesh.size() ? kernels::FaceView{fields.block(j) + begin + face_begin_[face ^ 1], false}
+                             : kernels::FaceView{halo_.received(i, face, 0) + chunk * face_chunk_[face / 2], true};
+    } else if (links.kind[face] == FaceKind::boundary) {  // the domain's face copies the cell inside
+      view = {in + face_begin_[face], false};
+    } else {
+      view = {in, true};
+      task.crossing |= 1U << face;
     }
   }
-  return task;
 }
 
-void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk,
+void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face, std::size_t chunk,
                           int chunks, double* out) const {
-  const auto& links = mesh.settled_links(task.block);
+  const auto links = mesh.settled_links(i);
   const int axis = face / 2, other = face ^ 1;
   const std::size_t quarter = chunk * (face_chunk_[axis] / 4), whole = chunk * layout_.chunk_values();
   if (links.kind[face] == FaceKind::coarse) {
     const std::int32_t j = links.index[face][0];
     if (j >= mesh.size()) {
-      kernels::expand_quarter(layout_, halo_.received(task.block, face, 0) + quarter, axis, chunks, out);
+      kernels::expand_quarter(layout_, halo_.received(i, face, 0) + quarter, axis, chunks, out);
     } else {
-      const auto& c = mesh.coord(task.block);
+      const auto& c = mesh.coord(i);
       const auto qa = static_cast<int>(c[layout_.face_axis_a(axis)] & 1);
       const auto qb = static_cast<int>(c[layout_.face_axis_b(axis)] & 1);
       kernels::prolong_face(layout_, fields.block(j) + whole, other, qa, qb, chunks, out);
@@ -90,25 +100,11 @@ void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, const T
   for (int part = 0; part < 4; ++part) {
     const std::int32_t j = links.index[face][part];
     if (j >= mesh.size()) {
-      kernels::insert_quarter(layout_, halo_.received(task.block, face, part) + quarter, axis, part & 1, part >> 1,
-                              chunks, out);
+      kernels::insert_quarter(layout_, halo_.received(i, face, part) + quarter, axis, part & 1, part >> 1, chunks, out);
     } else {
       kernels::restrict_face(layout_, fields.block(j) + whole, other, part & 1, part >> 1, chunks, out);
     }
   }
-}
-
-/// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
-kernels::ChunkInput FaceStage::chunk_input(const Task& task, int chunk) const {
-  kernels::ChunkInput input;
-  input.in = task.in + chunk * layout_.chunk_values();
-  for (int face = 0; face < 6; ++face) {
-    const kernels::FaceView& view = task.faces[face];
-    const std::size_t step = view.packed ? face_chunk_[face / 2] : layout_.chunk_values();
-    input.faces[face] = view.values == nullptr ? kernels::FaceView{input.in, true}
-                                               : kernels::FaceView{view.values + chunk * step, view.packed};
-  }
-  return input;
 }
 
 void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
@@ -116,33 +112,30 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
   const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
   kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
   if (summing) sum->reserve(blocks.size() * layout_.block_cells());
-  scratch.tasks.clear();
-  for (const std::int32_t i : blocks) scratch.tasks.push_back(make_task(mesh, fields, i));
-  const std::size_t chunk_values = layout_.chunk_values();
-  for (int chunk = 0; chunk < layout_.chunks; chunk += passes_.chunks) {
+  // Tasks from that which is computed to that which is fetched. Behind the last block of a group comes its first again,
+  // one pass further.
+  std::vector<Task>& ring = scratch.ring;
+  std::size_t far = 0, far_block = 0, far_chunk = 0, at = 0;
+  const auto chunks = static_cast<std::size_t>(layout_.chunks), mask = ring.size() - 1;
+  for (std::size_t chunk = 0; chunk < chunks; chunk += passes_.chunks) {
     kernels::RawSum* const raw = summing ? sum->raw(chunk) : nullptr;
     const kernels::SumMagic magic = summing ? sum->magic() : kernels::SumMagic{};
-    kernels::ChunkArgs args;
-    args.chunks = std::min(passes_.chunks, layout_.chunks - chunk);
-    // Behind the last block of a group comes its first again, one pass further.
-    const bool more = chunk + 2 * passes_.chunks <= layout_.chunks;
-    for (std::size_t k = 0; k < scratch.tasks.size(); ++k) {
-      const Task& task = scratch.tasks[k];
-      args.input = chunk_input(task, chunk);
-      args.out = task.out + chunk * chunk_values;
-      for (int face = 0; face < 6; ++face) {
-        if (task.faces[face].values != nullptr) continue;
-        double* const out = scratch.buffer.data() + scratch.offset[face];
-        make_face(mesh, fields, task, face, chunk, args.chunks, out);
-        args.input.faces[face] = {out, true};
+    for (std::size_t k = 0; k < blocks.size(); ++k, ++at) {
+      for (; far_chunk < chunks && far <= at + passes_.ahead; ++far) {
+        make_task(mesh, fields, blocks[far_block], far_chunk, ring[far & mask]);
+        if (++far_block < blocks.size()) continue;
+        far_block = 0;
+        far_chunk += passes_.chunks;
       }
-      const std::size_t ahead = k + passes_.ahead;
-      if (ahead < scratch.tasks.size())
-        args.next = chunk_input(scratch.tasks[ahead], chunk);
-      else
-        args.next =
-            more ? chunk_input(scratch.tasks[ahead % scratch.tasks.size()], chunk + passes_.chunks) : args.input;
-      kernel(rows_, args, raw, magic);
+      Task& task = ring[at & mask];
+      const int count = static_cast<int>(std::min<std::size_t>(passes_.chunks, chunks - chunk));
+      for (int face = 0; task.crossing != 0; ++face, task.crossing >>= 1U) {
+        if ((task.crossing & 1U) == 0) continue;
+        double* const out = scratch.buffer.data() + scratch.offset[face];
+        make_face(mesh, fields, task.block, face, chunk, count, out);
+        task.input.faces[face] = {out, true};
+      }
+      kernel(rows_, {&task.input, task.out, count, &ring[(far - 1) & mask].input}, raw, magic);
     }
   }
 }
@@ -177,7 +170,7 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   FieldStore& fields = host_fields(fields_of_run);
   const bool summing = scale != nullptr;
   while (scratch_.size() < std::size_t(omp_get_max_threads()))
-    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, passes_.chunks));
+    scratch_.push_back(std::make_unique<Scratch>(face_chunk_, passes_));
   if (summing) {
     for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernel_.vector_length, kernel_.patterns, *scale);
   }

@@ -39,9 +39,8 @@ class FaceStage final : public Stage<3> {
   void run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing);
   void run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
-  Task make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i) const;
-  kernels::ChunkInput chunk_input(const Task& task, int chunk) const;
-  void make_face(const Mesh<3>& mesh, const FieldStore& fields, const Task& task, int face, int chunk, int chunks,
+  void make_task(const Mesh<3>& mesh, FieldStore& fields, std::int32_t i, std::size_t chunk, Task& task) const;
+  void make_face(const Mesh<3>& mesh, const FieldStore& fields, std::int32_t i, int face, std::size_t chunk, int chunks,
                  double* out) const;
 
   kernels::BlockLayout layout_;
@@ -50,6 +49,7 @@ class FaceStage final : public Stage<3> {
   kernels::Average7Kernel kernel_;
   Halo halo_;
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
+  std::array<std::size_t, 6> face_begin_{};  ///< doubles from a chunk's begin to its face, in place
   StagePasses passes_;
   bool streaming_ = false;  ///< stores of results go past the caches
   std::vector<std::int32_t> all_;

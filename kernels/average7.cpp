@@ -31,7 +31,7 @@ Average7Kernel select_average7(const BlockLayout& layout) {
 
 void run_block(Average7 kernel, const FlatRows& rows, const BlockArgs& args, StageSum* sum) {
   const ChunkInput input{args.in, args.faces};
-  kernel(rows, {input, args.out, rows.layout.chunks, input}, sum ? sum->raw(0) : nullptr,
+  kernel(rows, {&input, args.out, rows.layout.chunks, &input}, sum ? sum->raw(0) : nullptr,
          sum ? sum->magic() : SumMagic{});
 }
 

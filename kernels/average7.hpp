@@ -26,10 +26,10 @@ struct ChunkInput {
 /// Neighbouring chunks of one block. While they are computed, what `next` names (as many chunks of another block, or
 /// these again) is fetched into the second-level cache, faces included.
 struct ChunkArgs {
-  ChunkInput input;
+  const ChunkInput* input = nullptr;
   double* out = nullptr;
   int chunks = 1;
-  ChunkInput next;
+  const ChunkInput* next = nullptr;
 };
 
 /// Runs the stencil on the chunks of args; a summing kernel also adds every new value to `sums`, which are

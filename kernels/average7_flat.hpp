@@ -276,14 +276,14 @@ class FlatChunk {
 template <int Lanes, bool Sum, bool Stream>
 void average7_flat(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
   using Chunk = FlatChunk<Lanes, Sum, Stream>;
-  FaceWalk<Lanes> now(args.input, rows.layout), ahead(args.next, rows.layout);
+  FaceWalk<Lanes> now(*args.input, rows.layout), ahead(*args.next, rows.layout);
   const std::size_t values = rows.layout.chunk_values();
   for (int chunk = 0; chunk < args.chunks; ++chunk) {
     now.start_chunk();
     ahead.start_chunk();
     typename Chunk::Sums sums{};
     if constexpr (Sum) load_sums(sums, raw + chunk * Chunk::kPatterns);
-    Chunk(rows, args.input.in + chunk * values, now, args.next.in + chunk * values, ahead, args.out + chunk * values,
+    Chunk(rows, args.input->in + chunk * values, now, args.next->in + chunk * values, ahead, args.out + chunk * values,
           magic)
         .run(sums);
     if constexpr (Sum) store_sums(sums, raw + chunk * Chunk::kPatterns);

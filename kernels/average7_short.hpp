@@ -1,6 +1,6 @@
 #pragma once
-// The walk of average7 over short rows, compiled for `Lanes` lanes and rows of `Vectors` vectors of `Length` values,
-// the last of which may have a rest only (Whole = false). Included by average7*.cpp only.
+// The walk of average7 over short rows, compiled for `Lanes` lanes and rows of `Cells` cells, and for cubes of so many:
+// of small blocks, loops and strides take as many instructions as cells do. Included by average7*.cpp only.
 //
 // A row is loaded into registers, with the cells before and behind it straight from the blocks or faces that have them;
 // its neighbours along x are shifted out of these registers. Results of rows that are not whole vectors are stored row
@@ -63,8 +63,20 @@ struct ShortRow {
   const double* fetch;  ///< row to fetch meanwhile
 };
 
-template <int Lanes, int Length, int Vectors, bool Whole, bool Sum, bool Stream>
+/// How a row is cut into vectors, the last of which may have a rest only (kWhole = false).
+template <int Lanes, int Cells>
+struct ShortCut {
+  static constexpr int kRow = Lanes * Cells;
+  static constexpr int kLength = kRow % 8 != 0 && kRow % 4 == 0 && kRow < 16 && 4 % Lanes == 0 ? 4 : kFlatLength;
+  static constexpr int kVectors = (kRow + kLength - 1) / kLength;
+  static constexpr bool kWhole = kRow % kLength == 0;
+};
+
+template <int Lanes, int Cells, bool Cube, bool Sum, bool Stream>
 class ShortChunk {
+  using Cut = ShortCut<Lanes, Cells>;
+  static constexpr int kRow = Cut::kRow, Length = Cut::kLength, Vectors = Cut::kVectors;
+  static constexpr bool Whole = Cut::kWhole;
   using Vector = SimdDouble<Length>;
   using Ends = RowEnds<Lanes, Length>;
 
@@ -73,28 +85,24 @@ class ShortChunk {
   using Sums = std::array<VectorSum<Length>, kPatterns>;
 
   ShortChunk(const FlatRows& rows, const SumMagic& magic)
-      : l_(rows.layout),
-        row_(l_.row_values()),
-        plane_(l_.plane_values()),
-        ends_(rows, static_cast<int>(row_) - Length * (Vectors - 1)),
-        magic_(magic) {}
+      : cells_(rows.layout.cells), ends_(rows, kRow - Length * (Vectors - 1)), magic_(magic) {}
 
   /// `now`, `ahead`: at the chunk at `in` and at the one, `to_next` values further, that is fetched.
-  void run(const double* in, FaceWalk<Lanes> now, std::ptrdiff_t to_next, FaceWalk<Lanes> ahead, double* out,
-           Sums& sums) {
-    const int ny = l_.cells[1], nz = l_.cells[2];
+  [[gnu::always_inline]] void run(const double* in, FaceWalk<Lanes> now, std::ptrdiff_t to_next, FaceWalk<Lanes> ahead,
+                                  double* out, Sums& sums) {
+    const int ny = edge(1), nz = edge(2);
     int fetched = 0;  // rows of faces 4 and 5
-    for (int z = 0; z < nz; ++z, in += plane_) {
-      double* const to = Whole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_;
+    for (int z = 0; z < nz; ++z, in += plane_values()) {
+      double* const to = Whole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_values();
       plane(in, z, now, to_next, ahead, to, sums);
       for (; fetched * nz < (z + 1) * ny; ++fetched) {
-        prefetch_values(ahead.at(4) + fetched * row_, row_);
-        prefetch_values(ahead.at(5) + fetched * row_, row_);
+        fetch<kRow>(ahead.at(4) + fetched * kRow);
+        fetch<kRow>(ahead.at(5) + fetched * kRow);
       }
       now.next_plane();
       ahead.next_plane();
       if constexpr (Whole) {
-        out += plane_;
+        out += plane_values();
       } else if (z % 2 == 1) {
         if (z > 1) out = give(strips_[(z / 2 + 1) % 2].data(), out, sums);
         if (z + 1 == nz) give(strips_[z / 2 % 2].data(), out, sums);
@@ -103,28 +111,37 @@ class ShortChunk {
   }
 
  private:
+  [[nodiscard]] int edge(int axis) const { return Cube ? Cells : cells_[axis]; }
+  [[nodiscard]] std::ptrdiff_t plane_values() const { return std::ptrdiff_t{kRow} * edge(1); }
+  /// Asks for N values that lie as rows or cells of a block do: few of them are in one line.
+  template <int N>
+  static void fetch(const double* p) {
+    8 % N == 0 ? __builtin_prefetch(p, 0, 2) : prefetch_values(p, N);
+  }
+
   [[gnu::always_inline]] void plane(const double* in, int z, const FaceWalk<Lanes>& now, std::ptrdiff_t to_next,
                                     const FaceWalk<Lanes>& ahead, double* out, Sums& sums) const {
-    const int ny = l_.cells[1];
+    const int ny = edge(1);
+    const std::ptrdiff_t plane = plane_values();
     const double *xm = now.at(0), *xp = now.at(1), *next_xm = ahead.at(0), *next_xp = ahead.at(1);
-    const std::ptrdiff_t zm = z > 0 ? -static_cast<std::ptrdiff_t>(plane_) : now.at(4) - in;
-    const std::ptrdiff_t zp = z + 1 < l_.cells[2] ? static_cast<std::ptrdiff_t>(plane_) : now.at(5) - in;
+    const std::ptrdiff_t zm = z > 0 ? -plane : now.at(4) - in;
+    const std::ptrdiff_t zp = z + 1 < edge(2) ? plane : now.at(5) - in;
     const auto one = [&](const double* ym, const double* yp) __attribute__((always_inline)) {
-      prefetch_values(next_xm, Lanes);
-      prefetch_values(next_xp, Lanes);
+      fetch<Lanes>(next_xm);
+      fetch<Lanes>(next_xp);
       row({in, xm, xp, ym, yp, in + zm, in + zp, in + to_next}, out, sums);
-      in += row_;
-      out += row_;
+      in += kRow;
+      out += kRow;
       xm += now.step_y(0);
       xp += now.step_y(1);
       next_xm += ahead.step_y(0);
       next_xp += ahead.step_y(1);
     };
-    prefetch_values(ahead.at(2), row_);
-    prefetch_values(ahead.at(3), row_);
-    one(now.at(2), in + row_);
-    for (int y = 2; y < ny; ++y) one(in - row_, in + row_);
-    one(in - row_, now.at(3));
+    fetch<kRow>(ahead.at(2));
+    fetch<kRow>(ahead.at(3));
+    one(now.at(2), in + kRow);
+    for (int y = 2; y < ny; ++y) one(in - kRow, in + kRow);
+    one(in - kRow, now.at(3));
   }
 
   [[gnu::always_inline]] void row(const ShortRow& r, double* out, Sums& sums) const {
@@ -137,7 +154,7 @@ class ShortChunk {
 #pragma GCC unroll 8
     for (int k = 0; k < Vectors; ++k) {
       const int o = Length * k;
-      __builtin_prefetch(r.fetch + o, 0, 2);
+      if (o % 8 == 0) __builtin_prefetch(r.fetch + o, 0, 2);
       const Vector v =
           average7<Vector>(shifted<Length - Lanes>(before, at[k]), load<Length>(r.ym + o), load<Length>(r.zm + o),
                            at[k], load<Length>(r.zp + o), load<Length>(r.yp + o), shifted<Lanes>(at[k], at[k + 1]));
@@ -153,15 +170,14 @@ class ShortChunk {
 
   /// A pair of planes, which is whole periods of sums.
   double* give(const double* strip, double* out, Sums& sums) const {
-    for (const double* const end = strip + 2 * plane_; strip < end;) {
+    for (const double* const end = strip + 2 * plane_values(); strip < end;) {
 #pragma GCC unroll 8
       for (int p = 0; p < kPatterns; ++p, strip += Length, out += Length) put(out, load<Length>(strip), sums[p]);
     }
     return out;
   }
 
-  BlockLayout l_;
-  std::size_t row_, plane_;
+  std::array<int, 3> cells_;
   Ends ends_;
   SumMagic magic_;
   /// Results of two planes each, and room for what a row stores beyond its end.
@@ -169,18 +185,22 @@ class ShortChunk {
 };
 
 /// A run of chunks of a block.
-template <int Lanes, int Length, int Vectors, bool Whole, bool Sum, bool Stream>
+template <int Lanes, int Cells, bool Cube, bool Sum, bool Stream>
 void average7_short(const FlatRows& rows, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
-  using Chunk = ShortChunk<Lanes, Length, Vectors, Whole, Sum, Stream>;
-  FaceWalk<Lanes> now(args.input, rows.layout), ahead(args.next, rows.layout);
-  const std::size_t values = rows.layout.chunk_values();
+  using Chunk = ShortChunk<Lanes, Cells, Cube, Sum, Stream>;
+  BlockLayout l = rows.layout;
+  if (Cube) l.cells = {Cells, Cells, Cells};
+  l.cells[0] = Cells;
+  l.lanes = Lanes;
+  FaceWalk<Lanes> now(*args.input, l), ahead(*args.next, l);
+  const std::size_t values = l.chunk_values();
   Chunk chunk(rows, magic);
   for (int c = 0; c < args.chunks; ++c) {
     now.start_chunk();
     ahead.start_chunk();
     typename Chunk::Sums sums{};
     if constexpr (Sum) load_sums(sums, raw + c * Chunk::kPatterns);
-    chunk.run(args.input.in + c * values, now, args.next.in - args.input.in, ahead, args.out + c * values, sums);
+    chunk.run(args.input->in + c * values, now, args.next->in - args.input->in, ahead, args.out + c * values, sums);
     if constexpr (Sum) store_sums(sums, raw + c * Chunk::kPatterns);
   }
 }

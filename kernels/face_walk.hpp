@@ -10,35 +10,32 @@ namespace amrbench::kernels::detail {
 template <int Lanes>
 class FaceWalk {
  public:
-  FaceWalk(const ChunkInput& input, const BlockLayout& l) {
-    const std::size_t row = Lanes * std::size_t(l.cells[0]), plane = row * l.cells[1];
-    const std::array<std::size_t, 3> packed{Lanes * std::size_t(l.cells[1]) * l.cells[2], row * l.cells[2], plane};
+  FaceWalk(const ChunkInput& input, const BlockLayout& l) : ny_(l.cells[1]), nz_(l.cells[2]) {
+    const std::size_t row = Lanes * std::size_t(l.cells[0]), plane = row * ny_;
+    const std::array<std::size_t, 3> packed{Lanes, row, plane}, in_place{row, plane, plane * nz_};
     for (int f = 0; f < 6; ++f) {
-      const FaceView& face = input.faces[f];
-      chunk_start_[f] = face.values;
-      step_chunk_[f] = face.packed ? packed[f / 2] : plane * l.cells[2];
-      if (f < 4) step_z_[f] = !face.packed ? plane : f < 2 ? std::size_t(Lanes) * l.cells[1] : row;
-      if (f < 2) step_y_[f] = face.packed ? Lanes : row;
+      chunk_start_[f] = input.faces[f].values;
+      step_[f] = input.faces[f].packed ? packed[f / 2] : in_place[f / 2];
     }
   }
   void start_chunk() {
     for (int f = 0; f < 6; ++f) at_[f] = chunk_start_[f];
-    for (int f = 0; f < 6; ++f) chunk_start_[f] += step_chunk_[f];
+    for (int f = 0; f < 6; ++f) chunk_start_[f] += step_[f] * (f < 2 ? ny_ * nz_ : f < 4 ? nz_ : 1);
   }
   /// In the present plane: the first cell of face f (0, 1), the row of face f (2, 3). At any time the first row of face
   /// 4, 5.
   [[nodiscard]] const double* at(int f) const { return at_[f]; }
   /// From a cell of face f (0, 1) to that of the next row.
-  [[nodiscard]] std::size_t step_y(int f) const { return step_y_[f]; }
+  [[nodiscard]] std::size_t step_y(int f) const { return step_[f]; }
   void next_plane() {
-    for (int f = 0; f < 4; ++f) at_[f] += step_z_[f];
+    for (int f = 0; f < 4; ++f) at_[f] += step_[f] * (f < 2 ? ny_ : 1);
   }
 
  private:
+  std::size_t ny_, nz_;
   std::array<const double*, 6> chunk_start_{}, at_{};
-  std::array<std::size_t, 2> step_y_{};
-  std::array<std::size_t, 4> step_z_{};
-  std::array<std::size_t, 6> step_chunk_{};
+  std::array<std::size_t, 6>
+      step_{};  ///< across x from row to row, across y from plane to plane, across z from chunk to chunk
 };
 
 }  // namespace amrbench::kernels::detail

@@ -73,12 +73,17 @@ struct FaceView {
   bool packed = false;
 };
 
-/// The view of block `block`'s own cells of layer 0 (side 0) or the last one (side 1) along `axis`, in place.
-[[nodiscard]] inline FaceView in_place_face(const BlockLayout& layout, const double* block, int axis, int side) {
+/// Doubles from a block's first value to that of its layer 0 (side 0) or the last one (side 1) along `axis`.
+[[nodiscard]] inline std::size_t face_offset(const BlockLayout& layout, int axis, int side) {
   const std::size_t stride = axis == 0   ? std::size_t(layout.lanes)
                              : axis == 1 ? layout.row_values()
                                          : layout.plane_values();
-  return {block + (side ? std::size_t(layout.cells[axis] - 1) * stride : 0), false};
+  return side ? std::size_t(layout.cells[axis] - 1) * stride : 0;
+}
+
+/// The view of block `block`'s own cells there, in place.
+[[nodiscard]] inline FaceView in_place_face(const BlockLayout& layout, const double* block, int axis, int side) {
+  return {block + face_offset(layout, axis, side), false};
 }
 
 }  // namespace amrbench::kernels

@@ -75,13 +75,18 @@ class PlaneWalk {
       }
     }
   }
-  template <class F, class G>
-  void replace(double* u, F f, G g) const {
-    double* const w = work_;
-    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_)
-      each_value(first, length(), [=](std::ptrdiff_t c) { w[c] = f(c); });
-    each_cell(u, [=](std::ptrdiff_t c) { return g(w[c]); });
+  template <class F>
+  void replace(double* u, F f) const {
+    const double* const w = work_;
+    make(f);
+    each_cell(u, [=](std::ptrdiff_t c) { return w[c]; });
   }
+  template <class F>
+  void replace(double* u, F f, const detail::Range& range) const {
+    make(f);
+    into_range(u, work_, range);
+  }
+  void into_range(double* u, const detail::Range& range) const { into_range(u, u, range); }
 
  private:
   /// f(first), f(first + 1) ... in whole vectors. Known to be of 8, they need no loop for a rest.
@@ -90,6 +95,28 @@ class PlaneWalk {
     for (std::ptrdiff_t v = first; v < first + length; v += 8) {
 #pragma omp simd simdlen(8) safelen(8)
       for (std::ptrdiff_t k = 0; k < 8; ++k) f(v + k);
+    }
+  }
+  template <class F>
+  void make(F f) const {
+    double* const w = work_;
+    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_)
+      each_value(first, length(), [=](std::ptrdiff_t c) { w[c] = f(c); });
+  }
+  /// u(c) = w(c) in range. Planes whose cells are all below 1 need no division.
+  void into_range(double* u, const double* w, const detail::Range& range) const {
+    const double* const inside = inside_;
+    for (std::ptrdiff_t first = 0; first < cells_[2] * plane_; first += plane_) {
+      std::int64_t large = 0;
+#pragma omp simd reduction(| : large)
+      for (std::ptrdiff_t k = 0; k < length(); ++k) large |= inside[k] * std::fabs(w[first + k]) >= 1.0 ? 1 : 0;
+      const auto store = [=, this](auto ranged) {
+        each_value(first, length(), [=](std::ptrdiff_t c) {
+          const double value = ranged(w[c]);
+          u[c] = inside[c - first] != 0.0 ? value : u[c];
+        });
+      };
+      large != 0 ? store(range) : store([=](double value) { return range.below_one(value); });
     }
   }
   [[nodiscard]] std::ptrdiff_t length() const {

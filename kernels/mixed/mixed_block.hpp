@@ -19,7 +19,9 @@ inline double sum_at(const std::array<const double*, 27>& p, std::ptrdiff_t c, s
 /// One block's stage. A cell is an offset from the value of cell (0, 0, 0). `Walk` says how cells are walked:
 ///   each_cell(u, f)        u(c) = f(c) for every cell, in any order; f reads that cell only
 ///   each_line<Axis>(u, f)  u(c) = f(c) for every cell, ascending along Axis
-///   replace(u, f, g)       u(c) = g(f(c)) for every cell, every f from the values before
+///   replace(u, f)          u(c) = f(c) for every cell, every f from the values before
+///   replace(u, f, range)   the same, brought into range
+///   into_range(u, range)   u(c) brought into range, for every cell
 /// One after the other, each sees what the one before wrote. Ascending order along an axis gives each cell what
 /// miniAMR's order (x outermost) gives it: a dependency along one axis only sees the order along that axis.
 template <class Walk>
@@ -50,10 +52,7 @@ class MixedBlock {
   void limit(double* u, const double* driver, double coefficient, const double* first, const double* second) const;
   void couple7(int v) const;
   void couple27(int v) const;
-  /// Brings a value back into range.
-  [[nodiscard]] auto range() const {
-    return [a1 = a1_, first = a0_[0]](double value) { return in_range(value, a1, first); };
-  }
+  [[nodiscard]] Range range() const { return {a1_, a0_[0]}; }
 
   Walk walk_;
   double a1_;
@@ -67,12 +66,9 @@ template <class Walk>
 void MixedBlock<Walk>::average(int v) const {
   double* const u = var(v);
   const std::ptrdiff_t dx = dx_, dy = dy_, dz = dz_;
-  walk_.replace(
-      u,
-      [=](std::ptrdiff_t c) {
-        return average7<double>(u[c - dx], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + dx]);
-      },
-      [](double value) { return value; });
+  walk_.replace(u, [=](std::ptrdiff_t c) {
+    return average7<double>(u[c - dx], u[c - dy], u[c - dz], u[c], u[c + dz], u[c + dy], u[c + dx]);
+  });
 }
 
 template <class Walk>
@@ -131,8 +127,7 @@ void MixedBlock<Walk>::limit(double* u, const double* driver, double coefficient
       return limited(w, triple(driver, c), p1[c]) / weight23(w, a, first[c], second[c]);
     });
   }
-  const auto range = this->range();
-  walk_.each_cell(u, [=](std::ptrdiff_t c) { return range(u[c]); });
+  walk_.into_range(u, range());
 }
 
 template <class Walk>

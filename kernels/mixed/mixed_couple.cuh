@@ -72,7 +72,7 @@ class CoupleWalk {
     for (int s = 0; s < kBrought; ++s) {
       if (!Kept || !brings(s)) continue;
       const Around from = block.column<2>(x_of(s) - 1, y_of(s) - 1, 0);
-      brought_[s] = {from.at, static_cast<int>(from.chunk), from.row};
+      brought_[s] = {from.at, from.chunk, from.row};
     }
   }
 
@@ -156,10 +156,10 @@ class CoupleWalk {
     double* const own = shared_ + (Group * Ring + (z + 1) % Ring) * plane_ + centre_;
     if constexpr (!Wide) before_[Group] = *own;
     *own = value;
-    if (!is_first) *to = value;  // that was done by first_variables
+    if (!is_first) *to = value;  // that was done by only_first
   }
   [[nodiscard]] __device__ double ranged(double value) const {
-    return in_range(value, p_.constants[0], p_.constants[1]);
+    return Range{p_.constants[0], p_.constants[1]}(value);
   }
 
   /// A cell that differs along k axes comes from the group k groups on.

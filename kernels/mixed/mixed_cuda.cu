@@ -15,6 +15,8 @@ namespace {
 using namespace detail;
 
 constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
+/// Kinds 0 to 3: old values of the cells that a thread block has at a time, which the first-level cache is to hold.
+constexpr int kWalkBytes = 64 << 10;
 /// Kinds 4 and 5: up to so many cells one thread block does all groups of a block.
 constexpr std::size_t kWholeCells = 512;
 
@@ -22,55 +24,44 @@ __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
 }
 
-/// In stages of kinds 4 and 5, and where there are no groups, all variables that have none. A thread a column along z.
-__global__ void __launch_bounds__(kThreads) first_variables(const __grid_constant__ MixedParameters p) {
+/// In stages of kinds 4 and 5, and where there are no groups, all variables that have none. A thread a cell.
+__global__ void __launch_bounds__(kThreads) only_first(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
   const BlockView block(p, block_number(p), pieces);
   const int k = static_cast<int>(blockIdx.x) % p.parts * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
-  if (k >= block.cells(0) * block.cells(1)) return;
-  FirstVariables<2> first(p, block, k % block.cells(0), k / block.cells(0), 0);
-  for (int z = 0; z < block.cells(2); ++z) static_cast<void>(first.next());
+  const int nx = block.cells(0), row = k / nx, y = row % block.cells(1), z = row / block.cells(1);
+  if (z < block.cells(2)) static_cast<void>(first_variables(p, block, k % nx, y, z));
 }
 
-/// All threads of the block meet here, whichever way each came.
-__device__ void meet() {
-  asm volatile("barrier.sync 0;" ::: "memory");
-}
-
-/// Kinds 0 to 3. For each cell of a thread block's columns, its first `leads` threads find variables 0 and 1, a thread
-/// a column, and the others the groups, a thread a column and place; what is read for the one is still at hand for the
-/// other.
+/// Kinds 0 to 3, some cells of all columns at a time: all threads find their variables 0 and 1, a thread a cell; then
+/// the groups follow, a thread a column and place. What was read for the one is still at hand for the other.
 template <int Axis, class Walk>
 __global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
-  __shared__ double first[2][2][kThreads];
+  __shared__ double2 first[2][kThreads];  // in turn: [cell of a column][column]
   const BlockView block(p, block_number(p), pieces);
   const Columns<Axis> all(p, block);
-  const int n = block.cells(Axis), across = all.na * all.nb, thread = static_cast<int>(threadIdx.x);
-  const auto there = [&](int column) { return column < across ? column : all.first_column; };
-  if (thread < p.leads) {
-    const bool is_there = thread < all.columns && all.first_column + thread < across;
-    const int column = there(all.first_column + thread);
-    FirstVariables<Axis> leader(p, block, all.x(column), all.y(column), all.z(column));
-    for (int c = 0; c < n; ++c) {
-      if (is_there) {
-        const auto values = leader.next();
-        first[c % 2][0][thread] = values.first;
-        first[c % 2][1][thread] = values.second;
-      }
-      meet();
+  const int n = block.cells(Axis), here = min(all.columns, all.na * all.nb - all.first_column);
+  const int thread = static_cast<int>(threadIdx.x), number = min(thread / all.places, here - 1);
+  const int column = all.first_column + number, place = all.first_place + thread % all.places;
+  const bool is_there = thread / all.places < here && place < p.m;
+  Walk walk(p, block, is_there ? place : 0, all.x(column), all.y(column), all.z(column));
+  for (int from = 0, turn = 0; from < n; from += p.depth, turn ^= 1) {
+    const int depth = min(p.depth, n - from);
+    if (thread < here * depth) {
+      const int c = Axis == 0 ? thread % depth : thread / here, k = Axis == 0 ? thread / depth : thread % here;
+      const int beside = all.first_column + k;
+      first[turn][c * here + k] =
+          first_variables(p, block, Axis == 0 ? from + c : all.x(beside), Axis == 1 ? from + c : all.y(beside),
+                          Axis == 2 ? from + c : all.z(beside));
     }
-  } else {
-    const int number = (thread - p.leads) / all.places, place = all.first_place + (thread - p.leads) % all.places;
-    const bool is_there = number < all.columns && all.first_column + number < across && place < p.m;
-    const int column = there(all.first_column + number);
-    Walk walk(p, block, is_there ? place : 0, all.x(column), all.y(column), all.z(column));
-    for (int c = 0; c < n; ++c) {
-      meet();
-      if (is_there) walk.next(first[c % 2][0][number], first[c % 2][1][number]);
+    __syncthreads();
+    for (int c = 0; is_there && c < depth; ++c) {
+      const double2 values = first[turn][c * here + number];
+      walk.next(values.x, values.y);
     }
-    if (is_there) walk.finish();
   }
+  if (is_there) walk.finish();
 }
 
 /// The variables at one place of the four groups as those of `group` see them: partner k is that of the k-th group on,
@@ -121,7 +112,7 @@ __device__ void couple7(const Partners& from, int x, int y, double a1, double a0
     const double behind = z + 1 < n ? next * pz[(z + 1) * step] : last;
     const auto product = [&](int k) { return u[k][z * beside[k]] * q[k][z * beside[k]]; };
     const double sum = product(0) + product(2) + before + centre * centre + behind + product(3) + product(1);
-    to[z * step] = in_range(seventh(sum) * (a1 + centre), a1, a0_first);
+    to[z * step] = Range{a1, a0_first}(seventh(sum) * (a1 + centre));
     before = here, here = behind, centre = next;
   }
 }
@@ -155,7 +146,7 @@ __device__ void couple27(const Partners& from, int x, int y, double a1, double a
       level[k] += beside[k];
       below[k] = here[k], here[k] = above[k];
     }
-    *to = in_range(divisor.divide(sum), a1, a0_first);
+    *to = Range{a1, a0_first}(divisor.divide(sum));
     to += step;
   };
 #pragma unroll 1
@@ -189,7 +180,7 @@ __global__ void __launch_bounds__(kCoupleThreads)
     for (int k = part * threads + static_cast<int>(threadIdx.x); k < p.m * nx * block.cells(1);
          k += p.parts * threads) {
       const int place = k % p.m, x = k / p.m % nx, y = k / p.m / nx;
-      if (group == 0 && place == 0) continue;  // done by first_variables
+      if (group == 0 && place == 0) continue;  // done by only_first
       const Partners from(block, p.m, group, place);
       Wide ? couple27(from, x, y, a1, a0_first) : couple7(from, x, y, a1, a0_first);
     }
@@ -232,16 +223,17 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   };
   const auto across = [&](int axis) { return static_cast<int>(layout_.face_cells(axis)); };
   const auto parts_of = [](int all, int of_part) { return (all + of_part - 1) / of_part; };
-  // A thread a column and place, in all thread blocks of a block.
+  const auto in_warps = [&](int threads) { return parts_of(threads, 32) * 32; };
+  // A thread a column and place, in all thread blocks of a block, which have about as many columns each.
   const auto walk = [&](auto kernel, int axis) {
     const int place_parts = parts_of(m_, kMostPlaces);
     p.places = parts_of(m_, place_parts);
-    p.columns = 0;
-    for (int leads = 32; leads < kThreads; leads += 32) {
-      const int columns = std::min(leads, (kThreads - leads) / p.places);
-      if (columns > p.columns) p.columns = columns, p.leads = leads;
-    }
-    go(kernel, place_parts * parts_of(across(axis), p.columns), kThreads);
+    const int column_parts = parts_of(across(axis), kThreads / p.places);
+    p.columns = parts_of(across(axis), column_parts);
+    const int threads = in_warps(p.places * p.columns);
+    const auto cell_bytes = static_cast<int>(sizeof(double)) * layout_.variables;
+    p.depth = std::max(1, std::min(threads, kWalkBytes / cell_bytes) / p.columns);
+    go(kernel, place_parts * column_parts, threads);
   };
   if (m_ > 0) {
     if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
@@ -250,8 +242,8 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
     if (p.kind == 3) walk(walk_columns<2, Transport<2>>, 2);
     if (p.kind < 4) return launches;
   }
-  const int threads = std::min(kThreads, parts_of(across(2), 32) * 32);
-  go(first_variables, parts_of(across(2), threads), threads);
+  const int threads = std::min(kThreads, in_warps(static_cast<int>(layout_.block_cells())));
+  go(only_first, parts_of(static_cast<int>(layout_.block_cells()), threads), threads);
   if (m_ == 0) return launches;
   const bool whole = layout_.block_cells() <= kWholeCells;
   const CoupleShape shape = couple_shape(layout_, m_, shared_);
@@ -263,7 +255,7 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   }
   // Small blocks, whose neighbours the first-level cache holds: a thread block does all groups, one after the other.
   // Planes that shared memory does not hold: a launch each.
-  const int columns = m_ * across(2), most = std::min(kCoupleThreads, parts_of(columns, 32) * 32);
+  const int columns = m_ * across(2), most = std::min(kCoupleThreads, in_warps(columns));
   const int together = whole ? kGroups : 1;
   for (int first = 0; first < kGroups; first += together)
     go(p.kind == 4 ? couple<false> : couple<true>, whole ? 1 : parts_of(columns, most), most, first,

@@ -5,9 +5,9 @@
 // Out: the new values [chunk][z][y][x][lane], those of block i in slot i of a buffer.
 //
 // The variables depend on one another, but only at the same place of the four groups, and on the first two. In stages
-// of kinds 0 to 3 a thread block walks along columns of cells: some of its threads find variables 0 and 1 and those
-// behind the groups, the others, a thread a column and place, follow with the groups; in kinds 1 to 3 columns lie along
-// the axis of transport, and groups 2 and 3 are a cell behind group 1. In kinds 4 and 5 a first launch does the
+// of kinds 0 to 3 a thread block finds variables 0 and 1 of its columns of cells, and those behind the groups, a thread
+// a cell; then the groups follow, a thread a column and place; in kinds 1 to 3 columns lie along the axis of transport,
+// and groups 2 and 3 are a cell behind group 1. In kinds 4 and 5 a first launch does the
 // variables that have no group, a second one all groups by planes in shared memory (mixed_couple.cuh); small blocks of
 // kind 4, and planes that do not fit, are done group after group. Neighbours in a warp have neighbours in memory:
 // places that are lanes of a chunk, then cells. The bits are the CPU's: same formulas, same order of operations.

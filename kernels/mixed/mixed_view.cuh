@@ -16,15 +16,14 @@ struct MixedParameters {
   int kind;                 ///< stage % 6
   int parts;                ///< thread blocks a block
   int places, columns;      ///< of a thread block in stages of kinds 0 to 3
-  int leads;                ///< its threads that find variables 0 and 1
+  int depth;                ///< cells of a column at a time
   support::DeviceSlots out;
 };
 
 /// One of the 27 pieces around a block: its first cell in chunk 0, and its steps.
 struct Around {
   const double* at;
-  std::int64_t chunk;
-  int row, plane;
+  int chunk, row, plane;
 };
 
 /// Where a variable lies in a block.
@@ -45,7 +44,7 @@ class BlockView {
     if (t < kPieces) {
       const PieceSource source = p.around.sources[std::int64_t{block} * kPieces + t];
       const DeviceSurroundings::Steps& steps = p.around.steps[source.kind];
-      pieces[t] = {p.around.piece(source), steps.chunk, steps.row, steps.plane};
+      pieces[t] = {p.around.piece(source), static_cast<int>(steps.chunk), steps.row, steps.plane};
     }
     out_ = p.out.at(block);
     __syncthreads();

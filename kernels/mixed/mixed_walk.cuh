@@ -62,7 +62,7 @@ class Reaction {
     for (int g = 0; g < kGroups; ++g) u_[g] = __ldg(from_ + column_.group[g]);
   }
   [[nodiscard]] __device__ double ranged(double value) const {
-    return in_range(value, a1_, a0_first_);
+    return Range{a1_, a0_first_}(value);
   }
   double a1_, a0_first_, a0_;
   bool has_first_, is_second_;
@@ -162,7 +162,7 @@ class Transport {
     at[column_.group[3]] = ranged(v3);
   }
   [[nodiscard]] __device__ double ranged(double value) const {
-    return in_range(value, a1_, a0_first_);
+    return Range{a1_, a0_first_}(value);
   }
 
   double a1_, a0_first_, a0_;
