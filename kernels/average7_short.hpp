@@ -75,17 +75,17 @@ struct ShortCut {
 template <int Lanes, int Cells, bool Cube, bool Sum, bool Stream>
 class ShortChunk {
   using Cut = ShortCut<Lanes, Cells>;
-  static constexpr int kRow = Cut::kRow, Length = Cut::kLength, Vectors = Cut::kVectors;
-  static constexpr bool Whole = Cut::kWhole;
-  using Vector = SimdDouble<Length>;
-  using Ends = RowEnds<Lanes, Length>;
+  static constexpr int kRow = Cut::kRow, kLength = Cut::kLength, kVectors = Cut::kVectors;
+  static constexpr bool kWhole = Cut::kWhole;
+  using Vector = SimdDouble<kLength>;
+  using Ends = RowEnds<Lanes, kLength>;
 
  public:
-  static constexpr int kPatterns = pattern_count(Lanes, Length);
-  using Sums = std::array<VectorSum<Length>, kPatterns>;
+  static constexpr int kPatterns = pattern_count(Lanes, kLength);
+  using Sums = std::array<VectorSum<kLength>, kPatterns>;
 
   ShortChunk(const FlatRows& rows, const SumMagic& magic)
-      : cells_(rows.layout.cells), ends_(rows, kRow - Length * (Vectors - 1)), magic_(magic) {}
+      : cells_(rows.layout.cells), ends_(rows, kRow - kLength * (kVectors - 1)), magic_(magic) {}
 
   /// `now`, `ahead`: at the chunk at `in` and at the one, `to_next` values further, that is fetched.
   [[gnu::always_inline]] void run(const double* in, FaceWalk<Lanes> now, std::ptrdiff_t to_next, FaceWalk<Lanes> ahead,
@@ -93,7 +93,7 @@ class ShortChunk {
     const int ny = edge(1), nz = edge(2);
     int fetched = 0;  // rows of faces 4 and 5
     for (int z = 0; z < nz; ++z, in += plane_values()) {
-      double* const to = Whole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_values();
+      double* const to = kWhole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_values();
       plane(in, z, now, to_next, ahead, to, sums);
       for (; fetched * nz < (z + 1) * ny; ++fetched) {
         fetch<kRow>(ahead.at(4) + fetched * kRow);
@@ -101,7 +101,7 @@ class ShortChunk {
       }
       now.next_plane();
       ahead.next_plane();
-      if constexpr (Whole) {
+      if constexpr (kWhole) {
         out += plane_values();
       } else if (z % 2 == 1) {
         if (z > 1) out = give(strips_[(z / 2 + 1) % 2].data(), out, sums);
@@ -113,9 +113,11 @@ class ShortChunk {
  private:
   [[nodiscard]] int edge(int axis) const { return Cube ? Cells : cells_[axis]; }
   [[nodiscard]] std::ptrdiff_t plane_values() const { return std::ptrdiff_t{kRow} * edge(1); }
-  /// Asks for N values that lie as rows or cells of a block do: few of them are in one line.
+  /// Asks for N values that lie as rows or cells of a block do: few of them are in one line. The empty statement is an
+  /// effect (prefetch_values() says why).
   template <int N>
-  static void fetch(const double* p) {
+  [[gnu::always_inline]] static void fetch(const double* p) {
+    asm volatile("");
     8 % N == 0 ? __builtin_prefetch(p, 0, 2) : prefetch_values(p, N);
   }
 
@@ -145,26 +147,26 @@ class ShortChunk {
   }
 
   [[gnu::always_inline]] void row(const ShortRow& r, double* out, Sums& sums) const {
-    std::array<Vector, Vectors + 1> at;
+    std::array<Vector, kVectors + 1> at;
 #pragma GCC unroll 8
-    for (int k = 0; k < Vectors; ++k) at[k] = load<Length>(r.row + Length * k);
-    if constexpr (!Whole) at[Vectors - 1] = ends_.last(at[Vectors - 1], r.xp);
-    at[Vectors] = Whole || !Ends::kRepeats ? ends_.behind(r.xp) : at[Vectors - 1];
+    for (int k = 0; k < kVectors; ++k) at[k] = load<kLength>(r.row + kLength * k);
+    if constexpr (!kWhole) at[kVectors - 1] = ends_.last(at[kVectors - 1], r.xp);
+    at[kVectors] = kWhole || !Ends::kRepeats ? ends_.behind(r.xp) : at[kVectors - 1];
     Vector before = ends_.before(r.xm);
 #pragma GCC unroll 8
-    for (int k = 0; k < Vectors; ++k) {
-      const int o = Length * k;
+    for (int k = 0; k < kVectors; ++k) {
+      const int o = kLength * k;
       if (o % 8 == 0) __builtin_prefetch(r.fetch + o, 0, 2);
       const Vector v =
-          average7<Vector>(shifted<Length - Lanes>(before, at[k]), load<Length>(r.ym + o), load<Length>(r.zm + o),
-                           at[k], load<Length>(r.zp + o), load<Length>(r.yp + o), shifted<Lanes>(at[k], at[k + 1]));
-      Whole ? put(out + o, v, sums[k % kPatterns]) : store<Length>(out + o, v);
+          average7<Vector>(shifted<kLength - Lanes>(before, at[k]), load<kLength>(r.ym + o), load<kLength>(r.zm + o),
+                           at[k], load<kLength>(r.zp + o), load<kLength>(r.yp + o), shifted<Lanes>(at[k], at[k + 1]));
+      kWhole ? put(out + o, v, sums[k % kPatterns]) : store<kLength>(out + o, v);
       before = at[k];
     }
   }
 
-  [[gnu::always_inline]] void put(double* out, const Vector& v, VectorSum<Length>& sum) const {
-    Stream ? stream<Length>(out, v) : store<Length>(out, v);
+  [[gnu::always_inline]] void put(double* out, const Vector& v, VectorSum<kLength>& sum) const {
+    Stream ? stream<kLength>(out, v) : store<kLength>(out, v);
     if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
   }
 
@@ -172,7 +174,7 @@ class ShortChunk {
   double* give(const double* strip, double* out, Sums& sums) const {
     for (const double* const end = strip + 2 * plane_values(); strip < end;) {
 #pragma GCC unroll 8
-      for (int p = 0; p < kPatterns; ++p, strip += Length, out += Length) put(out, load<Length>(strip), sums[p]);
+      for (int p = 0; p < kPatterns; ++p, strip += kLength, out += kLength) put(out, load<kLength>(strip), sums[p]);
     }
     return out;
   }
@@ -181,7 +183,7 @@ class ShortChunk {
   Ends ends_;
   SumMagic magic_;
   /// Results of two planes each, and room for what a row stores beyond its end.
-  alignas(64) std::array<std::array<double, Whole ? 8 : 2 * kMaxBlockEdge * Length * Vectors + 8>, 2> strips_;
+  alignas(64) std::array<std::array<double, kWhole ? 8 : 2 * kMaxBlockEdge * kLength * kVectors + 8>, 2> strips_;
 };
 
 /// A run of chunks of a block.
