@@ -34,8 +34,8 @@ class FaceWalk {
  private:
   std::size_t ny_, nz_;
   std::array<const double*, 6> chunk_start_{}, at_{};
-  std::array<std::size_t, 6>
-      step_{};  ///< across x from row to row, across y from plane to plane, across z from chunk to chunk
+  /// Across x from row to row, across y from plane to plane, across z from chunk to chunk.
+  std::array<std::size_t, 6> step_{};
 };
 
 }  // namespace amrbench::kernels::detail

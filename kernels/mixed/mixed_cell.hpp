@@ -65,8 +65,8 @@ class Divisor {
   double value_, inverse_;
 };
 
-/// Brings values back into range. Few are 1 or more but in reactions (16^3 x 30: half there, 5 to 11 in a hundred in
-/// transport, else less than 1 in ten thousand), so where no value of a warp or a plane is, none is divided.
+/// Brings values back into range. Except in reactions few are 1 or more, so where no value of a warp or a plane is,
+/// none is divided.
 struct Range {
   double a1, a0_first;
 
