@@ -8,8 +8,13 @@
 
 namespace amrbench::amr {
 
+kernels::BlockLayout block_layout(const Config& config) {
+  const bool is_mixed_on_gpu = config.device.backend == "cuda" && config.run.stencil == "mixed";
+  return kernels::make_layout(config.mesh.block, config.fields.variables, is_mixed_on_gpu ? 1 : kernels::kMaxLanes);
+}
+
 Backend<3> make_backend(const Config& config, [[maybe_unused]] const support::Communicator& comm) {
-  const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
+  const kernels::BlockLayout layout = block_layout(config);
 #if defined(AMRBENCH_CUDA)
   if (config.device.backend == "cuda") return make_cuda_backend(config, layout, comm);
 #else

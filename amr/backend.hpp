@@ -9,6 +9,10 @@
 
 namespace amrbench::amr {
 
+/// How the blocks of a run lie in memory. Mixed work looks at variables one by one: on a GPU each has its cells beside
+/// one another.
+[[nodiscard]] kernels::BlockLayout block_layout(const Config& config);
+
 /// A stage may refer to its fields' device: it goes first.
 template <int Dim>
 struct Backend {

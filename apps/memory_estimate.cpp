@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/layout.hpp"
+#include "amr/backend.hpp"
 
 namespace amrbench::apps {
 
@@ -26,7 +26,7 @@ MemoryEstimate estimate_memory(const Config& config, int ranks) {
   for (std::size_t d = 0; d < 3; ++d) {
     estimate.initial_blocks *= config.mesh.root[d];
   }
-  const kernels::BlockLayout layout = kernels::make_layout(config.mesh.block, config.fields.variables);
+  const kernels::BlockLayout layout = amr::block_layout(config);
   estimate.variables_padded = layout.lanes * layout.chunks;
   estimate.block_bytes = static_cast<double>(layout.block_values() * value_bytes(config)) * kBuffers;
   estimate.bound_blocks = std::ldexp(estimate.initial_blocks, config.mesh.dim * config.mesh.max_level);

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace amrbench::kernels {
 
-BlockLayout make_layout(const std::array<int, 3>& cells, int variables) {
+BlockLayout make_layout(const std::array<int, 3>& cells, int variables, int most_lanes) {
   if (cells[2] == 1) return {cells, variables, 1, variables};
   BlockLayout layout;
   layout.cells = cells;
   layout.variables = variables;
-  int waste = kMaxLanes;
-  for (int lanes = kMaxLanes; lanes >= 1; --lanes) {
+  int waste = std::numeric_limits<int>::max();
+  for (int lanes = most_lanes; lanes >= 1; --lanes) {
     const int chunks = (variables + lanes - 1) / lanes;
     // Few lanes mean many short rows: below 4 lanes a little padding is the smaller loss.
     const int cost = chunks * lanes - variables + (lanes < 4 && variables >= 4 ? 1 : 0) * (variables / 8 + 1);
@@ -22,6 +23,15 @@ BlockLayout make_layout(const std::array<int, 3>& cells, int variables) {
     }
   }
   return layout;
+}
+
+void change_layout(const BlockLayout& from, const double* values, const BlockLayout& to, double* out) {
+  for (int v = 0; v < to.lanes * to.chunks; ++v) {
+    double* const cells = out + std::size_t(v / to.lanes) * to.chunk_values() + std::size_t(v % to.lanes);
+    const double* const old = values + from.offset(std::min(v, from.variables - 1), 0, 0, 0);
+    for (std::size_t cell = 0; cell < to.block_cells(); ++cell)
+      cells[cell * std::size_t(to.lanes)] = v < from.variables ? old[cell * std::size_t(from.lanes)] : 0.0;
+  }
 }
 
 std::size_t result_skew(const BlockLayout& layout) {

@@ -53,9 +53,13 @@ struct BlockLayout {
   }
 };
 
-/// The layout for `variables` variables: the widest lanes (at most 8) among those that waste the fewest padding lanes.
-/// Measured choice: docs/decisions/0001-lanes.md. In 2-D each variable is a plane of its own.
-[[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables);
+/// The layout for `variables` variables: the widest lanes (at most `most_lanes`) among those that waste the fewest
+/// padding lanes. Measured choice: docs/decisions/0001-lanes.md. In 2-D each variable is a plane of its own.
+[[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables, int most_lanes = kMaxLanes);
+
+/// The values of a block of layout `from` as one of layout `to`, which has the same cells and variables, holds them.
+/// Padding lanes become 0.
+void change_layout(const BlockLayout& from, const double* values, const BlockLayout& to, double* out);
 
 /// Doubles of a page. A load waits for stores before it whose addresses agree with its own in these bits, for
 /// processors compare no more at first: an array that is read where results are stored must not lie as they do.

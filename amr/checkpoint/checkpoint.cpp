@@ -164,11 +164,9 @@ void Checkpoint::read_parts(const Json& manifest) {
   for (std::size_t d = 0; d < 3; ++d)
     cells[d] = static_cast<int>(whole_number(layout.at("cells").at(d), 1, kernels::kMaxBlockEdge));
   const auto variables = static_cast<int>(whole_number(layout.at("variables"), 1, kMostVariables));
-  layout_ = kernels::make_layout(cells, variables);
-  const std::int64_t lanes = whole_number(layout.at("lanes"));
-  if (layout_.lanes != lanes || layout_.chunks != whole_number(layout.at("chunks")))
-    throw support::InputError(fmt::format("checkpoint {}: values lie in lanes of {}, in this version of {}",
-                                          slot_.string(), lanes, layout_.lanes));
+  const auto lanes = static_cast<int>(whole_number(layout.at("lanes"), 1, kernels::kMaxLanes));
+  layout_ = {cells, variables, lanes, (variables + lanes - 1) / lanes};
+  if (layout_.chunks != whole_number(layout.at("chunks"))) throw std::runtime_error("values of other chunks");
   for (const Json& part : manifest.at("parts")) {
     parts_.push_back(part_from(part));
     std::int64_t left = parts_.back().blocks, at = 0;
@@ -259,7 +257,8 @@ Restart Checkpoint::restart(const support::Communicator& comm, const sfc::KeySpa
 void Checkpoint::fill(Fields& fields, std::span<const Stretch> stretches, std::span<const std::int32_t> place) const {
   const std::size_t values = layout_.block_values();
   const std::int64_t batch = checkpoint_batch(layout_);
-  support::PageBuffer<double> buffer;
+  const kernels::BlockLayout& to = fields.layout();
+  support::PageBuffer<double> buffer, changed;
   std::size_t done = 0;
   for (const Stretch& stretch : stretches) {
     const PartReader part(part_file(slot_, std::int64_t(stretch.part)), parts_[stretch.part], layout_);
@@ -268,10 +267,17 @@ void Checkpoint::fill(Fields& fields, std::span<const Stretch> stretches, std::s
     for (std::int64_t i = stretch.first; i < end; i += batch) {
       const std::int64_t count = std::min(batch, end - i);
       part.read_values(i, count, buffer.data());
+      const double* blocks = buffer.data();
+      if (to.lanes != layout_.lanes) {  // written by another back end
+        changed.grow(std::size_t(count) * to.block_values());
+        for (std::size_t k = 0; k < std::size_t(count); ++k)
+          kernels::change_layout(layout_, buffer.data() + k * values, to, changed.data() + k * to.block_values());
+        blocks = changed.data();
+      }
       for (std::int64_t k = 0, run = 1; k < count; k += run, done += std::size_t(run)) {
         // Blocks that follow each other here and there.
         for (run = 1; k + run < count && place[done + std::size_t(run)] == place[done] + run;) ++run;
-        fields.write(place[done], static_cast<std::int32_t>(run), buffer.data() + std::size_t(k) * values);
+        fields.write(place[done], static_cast<std::int32_t>(run), blocks + std::size_t(k) * to.block_values());
       }
     }
   }

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/mixed/mixed_cell.hpp"
 #include "kernels/mixed/mixed_couple.cuh"
 #include "kernels/mixed/mixed_cuda.hpp"
 #include "kernels/mixed/mixed_first.cuh"
+#include "kernels/mixed/mixed_rows.cuh"
 #include "kernels/mixed/mixed_view.cuh"
 #include "kernels/mixed/mixed_walk.cuh"
 
@@ -18,7 +20,7 @@ constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
 /// Kinds 0 to 3: old values of the cells that a thread block has at a time, which the first-level cache is to hold.
 constexpr int kWalkBytes = 64 << 10;
 /// Kinds 4 and 5: up to so many cells one thread block does all groups of a block.
-constexpr std::size_t kWholeCells = 512;
+constexpr std::size_t kWholeCells = 64;
 
 __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
@@ -33,27 +35,31 @@ __global__ void __launch_bounds__(kThreads) only_first(const __grid_constant__ M
   if (z < block.cells(2)) static_cast<void>(first_variables(p, block, k % nx, y, z));
 }
 
-/// Kinds 0 to 3, some cells of all columns at a time: all threads find their variables 0 and 1, a thread a cell; then
-/// the groups follow, a thread a column and place. What was read for the one is still at hand for the other.
+/// Kinds 0, 2 and 3, some cells of all columns at a time: all threads find their variables 0 and 1, a thread a cell;
+/// then the groups follow, a thread a column and place. What was read for the one is still at hand for the other.
 template <int Axis, class Walk>
 __global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
   __shared__ double2 first[2][kThreads];  // in turn: [cell of a column][column]
   const BlockView block(p, block_number(p), pieces);
-  const Columns<Axis> all(p, block);
-  const int n = block.cells(Axis), here = min(all.columns, all.na * all.nb - all.first_column);
-  const int thread = static_cast<int>(threadIdx.x), number = min(thread / all.places, here - 1);
-  const int column = all.first_column + number, place = all.first_place + thread % all.places;
-  const bool is_there = thread / all.places < here && place < p.m;
-  Walk walk(p, block, is_there ? place : 0, all.x(column), all.y(column), all.z(column));
+  const int part = static_cast<int>(blockIdx.x) % p.parts, place_parts = (p.m + p.places - 1) / p.places;
+  const int first_column = part / place_parts * p.columns, nx = block.cells(0), n = block.cells(Axis);
+  const int here = min(p.columns, nx * block.cells(3 - Axis) - first_column);
+  // Cells are beside one another in memory, so columns go first.
+  const int thread = static_cast<int>(threadIdx.x), number = min(thread % p.columns, here - 1);
+  const int of_part = thread / p.columns, place = part % place_parts * p.places + of_part;
+  const bool is_there = thread % p.columns < here && of_part < p.places && place < p.m;
+  const auto x = [&](int column) { return (first_column + column) % nx; };
+  const auto y = [&](int column, int along) { return Axis == 1 ? along : (first_column + column) / nx; };
+  const auto z = [&](int column, int along) { return Axis == 2 ? along : (first_column + column) / nx; };
+  const int own = is_there ? place : 0;
+  Walk walk(p, block, own, own_column<Axis>(block, p.m, own, x(number), y(number, 0), z(number, 0)), x(number),
+            y(number, 0), z(number, 0));
   for (int from = 0, turn = 0; from < n; from += p.depth, turn ^= 1) {
     const int depth = min(p.depth, n - from);
     if (thread < here * depth) {
-      const int c = Axis == 0 ? thread % depth : thread / here, k = Axis == 0 ? thread / depth : thread % here;
-      const int beside = all.first_column + k;
-      first[turn][c * here + k] =
-          first_variables(p, block, Axis == 0 ? from + c : all.x(beside), Axis == 1 ? from + c : all.y(beside),
-                          Axis == 2 ? from + c : all.z(beside));
+      const int c = thread / here, k = thread % here;
+      first[turn][thread] = first_variables(p, block, x(k), y(k, from + c), z(k, from + c));
     }
     __syncthreads();
     for (int c = 0; is_there && c < depth; ++c) {
@@ -68,14 +74,14 @@ __global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constan
 /// its values in the block new where that group comes before.
 struct Partners {
   const BlockView& block;
-  Place variables[kGroups];
+  int variables[kGroups];
   bool fresh[kGroups];
 
   __device__ Partners(const BlockView& of, int m, int group, int place) : block(of) {
 #pragma unroll
     for (int k = 0; k < kGroups; ++k) {
       const int other = (group + k) % kGroups;
-      variables[k] = block.place(other * m + place);
+      variables[k] = other * m + place;
       fresh[k] = other < group;
     }
   }
@@ -179,7 +185,7 @@ __global__ void __launch_bounds__(kCoupleThreads)
     if (group > first) __syncthreads();
     for (int k = part * threads + static_cast<int>(threadIdx.x); k < p.m * nx * block.cells(1);
          k += p.parts * threads) {
-      const int place = k % p.m, x = k / p.m % nx, y = k / p.m / nx;
+      const int x = k % nx, y = k / nx % block.cells(1), place = k / nx / block.cells(1);
       if (group == 0 && place == 0) continue;  // done by only_first
       const Partners from(block, p.m, group, place);
       Wide ? couple27(from, x, y, a1, a0_first) : couple7(from, x, y, a1, a0_first);
@@ -193,6 +199,7 @@ DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& s
     : layout_(layout),
       m_(layout.variables / kGroups),
       shared_(std::min(most_shared, support::current_device_shape().shared_bytes)) {
+  if (layout.lanes != 1) throw std::logic_error("mixed work on a GPU is for layouts of one lane");
   const MixedConstants constants = mixed_constants(layout.variables);
   std::vector<double> numbers{constants.a1};
   numbers.insert(numbers.end(), constants.a0.begin(), constants.a0.end());
@@ -228,8 +235,10 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   const auto walk = [&](auto kernel, int axis) {
     const int place_parts = parts_of(m_, kMostPlaces);
     p.places = parts_of(m_, place_parts);
-    const int column_parts = parts_of(across(axis), kThreads / p.places);
-    p.columns = parts_of(across(axis), column_parts);
+    // As many columns as begin with whole sectors of memory.
+    constexpr int kSector = 4;
+    const int column_parts = parts_of(across(axis), kThreads / p.places / kSector * kSector);
+    p.columns = parts_of(parts_of(across(axis), column_parts), kSector) * kSector;
     const int threads = in_warps(p.places * p.columns);
     const auto cell_bytes = static_cast<int>(sizeof(double)) * layout_.variables;
     p.depth = std::max(1, std::min(threads, kWalkBytes / cell_bytes) / p.columns);
@@ -237,7 +246,11 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   };
   if (m_ > 0) {
     if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
-    if (p.kind == 1) walk(walk_columns<0, Transport<0>>, 0);
+    if (p.kind == 1) {
+      launch_walk_rows(p, shared_, count, stream);
+      support::cuda_check_launch("mixed");
+      ++launches;
+    }
     if (p.kind == 2) walk(walk_columns<1, Transport<1>>, 1);
     if (p.kind == 3) walk(walk_columns<2, Transport<2>>, 2);
     if (p.kind < 4) return launches;

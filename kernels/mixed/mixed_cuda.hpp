@@ -2,15 +2,16 @@
 // miniAMR's mixed work on a GPU (the twin of kernels/mixed/mixed.hpp).
 //
 // In:  blocks where they lie, and what lies around them (kernels/device_surroundings.hpp), all ghosts filled.
-// Out: the new values [chunk][z][y][x][lane], those of block i in slot i of a buffer.
+// Out: the new values, those of block i in slot i of a buffer. Layouts are of one lane: [variable][z][y][x].
 //
 // The variables depend on one another, but only at the same place of the four groups, and on the first two. In stages
-// of kinds 0 to 3 a thread block finds variables 0 and 1 of its columns of cells, and those behind the groups, a thread
-// a cell; then the groups follow, a thread a column and place; in kinds 1 to 3 columns lie along the axis of transport,
-// and groups 2 and 3 are a cell behind group 1. In kinds 4 and 5 a first launch does the
-// variables that have no group, a second one all groups by planes in shared memory (mixed_couple.cuh); small blocks of
-// kind 4, and planes that do not fit, are done group after group. Neighbours in a warp have neighbours in memory:
-// places that are lanes of a chunk, then cells. The bits are the CPU's: same formulas, same order of operations.
+// of kinds 0 to 3 a thread block finds variables 0 and 1 of its cells, and those behind the groups, a thread a cell;
+// then the groups follow, a thread a column and place. In kinds 1 to 3 columns lie along the axis of transport, and
+// groups 2 and 3 are a cell behind group 1; rows along x go through shared memory (mixed_rows.cuh). In kinds 4 and 5 a
+// first launch does the variables that have no group, a second one all groups by planes in shared memory
+// (mixed_couple.cuh); the smallest blocks of kind 4, and planes that do not fit, are done group after group. Neighbours
+// in a warp are cells beside one another, of which a sector of memory has four. The bits are the CPU's: same formulas,
+// same order of operations.
 //
 // Bytes: every value is read and written once, but for what lies around the columns and planes of a thread block.
 // All pointers are device memory. Errors: RunError when a launch fails. Asynchronous.

@@ -12,15 +12,12 @@ __device__ inline double second_variable(const MixedParameters& p, const BlockVi
   constexpr int kAtOnce = 4;  // asked for before any is waited for
   const double a1 = p.constants[0];
   const bool is_own = p.kind == 0 && p.m == 1;  // of one group only, variable 1 is the one that is added, too
-  Place q = block.place(p.kind == 0 ? p.m : 2);
-  double u = __ldg(own + block.offset(block.place(1)));
+  const double* const summed = own + block.offset(p.kind == 0 ? p.m : 2);
+  double u = __ldg(own + block.offset(1));
   for (int from = 0; from < p.m; from += kAtOnce) {
     double added[kAtOnce];
 #pragma unroll
-    for (int j = 0; j < kAtOnce; ++j) {
-      added[j] = from + j < p.m ? __ldg(own + block.offset(q)) : 0.0;
-      if (++q.lane == p.layout.lanes) q = {q.chunk + 1, 0};
-    }
+    for (int j = 0; j < kAtOnce; ++j) added[j] = from + j < p.m ? __ldg(summed + block.offset(from + j)) : 0.0;
 #pragma unroll
     for (int j = 0; j < kAtOnce; ++j)
       if (from + j < p.m) u = u + (is_own ? u : added[j]) * first;
@@ -34,27 +31,25 @@ __device__ inline double second_variable(const MixedParameters& p, const BlockVi
 __device__ inline double2 first_variables(const MixedParameters& p, const BlockView& block, int x, int y, int z) {
   constexpr int kSides = 6;
   const int behind = max(1, kGroups * p.m), averages = 1 + p.layout.variables - behind;
-  const double* const own = block.old({0, 0}, x, y, z);
-  double* const to = block.fresh({0, 0}, x, y, z);
+  const double* const own = block.old(0, x, y, z);
+  double* const to = block.fresh(0, x, y, z);
   const Around beside[kSides] = {block.column<2>(x - 1, y, z), block.column<2>(x, y - 1, z),
                                  block.column<2>(x, y, z - 1), block.column<2>(x, y, z + 1),
                                  block.column<2>(x, y + 1, z), block.column<2>(x + 1, y, z)};
   double2 values{0.0, 0.0};
 #pragma unroll 1
   for (int k = 0; k < averages; ++k) {
-    const Place v = block.place(k == 0 ? 0 : behind + k - 1);
-    const int offset = block.offset(v);
+    const int v = k == 0 ? 0 : behind + k - 1, offset = block.offset(v);
     double side[kSides];
 #pragma unroll
-    for (int s = 0; s < kSides; ++s) side[s] = __ldg(beside[s].at + v.chunk * beside[s].chunk + v.lane);
+    for (int s = 0; s < kSides; ++s) side[s] = __ldg(beside[s].at + v * beside[s].chunk);
     const double value = average7<double>(side[0], side[1], side[2], __ldg(own + offset), side[3], side[4], side[5]);
     to[offset] = value;
     if (k == 0) values.x = value;
   }
-  for (int v = p.layout.variables; v < p.layout.chunks * p.layout.lanes; ++v) to[block.offset(block.place(v))] = 0.0;
   if (p.kind < 4 && p.m > 0) {
     values.y = second_variable(p, block, own, values.x);
-    to[block.offset(block.place(1))] = values.y;
+    to[block.offset(1)] = values.y;
   }
   return values;
 }

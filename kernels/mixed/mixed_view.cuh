@@ -15,8 +15,8 @@ struct MixedParameters {
   int m;                    ///< variables of a group
   int kind;                 ///< stage % 6
   int parts;                ///< thread blocks a block
-  int places, columns;      ///< of a thread block in stages of kinds 0 to 3
-  int depth;                ///< cells of a column at a time
+  int places, columns;      ///< of a thread block: places, and columns of cells, rows or threads a place
+  int depth;                ///< cells of a column at a time in stages of kinds 0, 2 and 3
   support::DeviceSlots out;
 };
 
@@ -26,18 +26,12 @@ struct Around {
   int chunk, row, plane;
 };
 
-/// Where a variable lies in a block.
-struct Place {
-  int chunk, lane;
-};
-
-/// The block of a thread block: old values, its own and those around it, and its new ones.
+/// The block of a thread block: old values, its own and those around it, and its new ones. A variable is a chunk.
 class BlockView {
  public:
   /// All threads call. `pieces`: shared memory.
   __device__ BlockView(const MixedParameters& p, int number, Around* pieces)
       : n_{p.layout.cells[0], p.layout.cells[1], p.layout.cells[2]},
-        lanes_(p.layout.lanes),
         chunk_(static_cast<std::int64_t>(p.layout.chunk_values())),
         pieces_(pieces) {
     const int block = p.blocks == nullptr ? number : p.blocks[number], t = static_cast<int>(threadIdx.x);
@@ -49,22 +43,21 @@ class BlockView {
     out_ = p.out.at(block);
     __syncthreads();
   }
-  [[nodiscard]] __device__ Place place(int variable) const { return {variable / lanes_, variable % lanes_}; }
   /// An old value; coordinates -1 .. n.
-  [[nodiscard]] __device__ const double* old(Place v, int x, int y, int z) const {
+  [[nodiscard]] __device__ const double* old(int variable, int x, int y, int z) const {
     const Around& piece = pieces_[Surroundings::index(side<0>(x), side<1>(y), side<2>(z))];
-    return piece.at + v.chunk * piece.chunk + v.lane + (side<0>(x) == 0 ? x * lanes_ : 0) +
-           (side<1>(y) == 0 ? y * piece.row : 0) + (side<2>(z) == 0 ? z * piece.plane : 0);
+    return piece.at + variable * piece.chunk + (side<0>(x) == 0 ? x : 0) + (side<1>(y) == 0 ? y * piece.row : 0) +
+           (side<2>(z) == 0 ? z * piece.plane : 0);
   }
   /// A new value of the block.
-  [[nodiscard]] __device__ double* fresh(Place v, int x, int y, int z) const {
-    return out_ + v.chunk * chunk_ + v.lane + ((z * n_[1] + y) * n_[0] + x) * lanes_;
+  [[nodiscard]] __device__ double* fresh(int variable, int x, int y, int z) const {
+    return out_ + variable * chunk_ + (z * n_[1] + y) * n_[0] + x;
   }
-  /// Old values from cell (x, y, z) on along an axis, which may lie beside the block: of chunk 0, lane 0.
+  /// Old values from cell (x, y, z) on along an axis, which may lie beside the block: of variable 0.
   template <int Axis>
   [[nodiscard]] __device__ Around column(int x, int y, int z) const {
     const Around& piece = pieces_[Surroundings::index(side<0>(x), side<1>(y), side<2>(z))];
-    return {old({0, 0}, x, y, z), piece.chunk, Axis == 0 ? lanes_ : Axis == 1 ? piece.row : piece.plane, 0};
+    return {old(0, x, y, z), piece.chunk, Axis == 0 ? 1 : Axis == 1 ? piece.row : piece.plane, 0};
   }
   /// From one plane to the next of old values at (x, y), which may lie beside the block.
   [[nodiscard]] __device__ int plane_step(int x, int y) const {
@@ -74,11 +67,11 @@ class BlockView {
   /// From a cell of the block to the next.
   template <int Axis>
   [[nodiscard]] __device__ int step() const {
-    return Axis == 0 ? lanes_ : Axis == 1 ? n_[0] * lanes_ : n_[1] * n_[0] * lanes_;
+    return Axis == 0 ? 1 : Axis == 1 ? n_[0] : n_[1] * n_[0];
   }
   [[nodiscard]] __device__ int cells(int axis) const { return n_[axis]; }
   /// Of a variable from variable 0, in the block.
-  [[nodiscard]] __device__ int offset(Place v) const { return v.chunk * static_cast<int>(chunk_) + v.lane; }
+  [[nodiscard]] __device__ int offset(int variable) const { return variable * static_cast<int>(chunk_); }
 
  private:
   template <int Axis>
@@ -86,25 +79,21 @@ class BlockView {
     return DeviceSurroundings::side(c, n_[Axis]);
   }
   int n_[3];
-  int lanes_;
   std::int64_t chunk_;
   const Around* pieces_;
   double* out_;
 };
 
-/// A column in its block: places of the variables in old values and in new ones are the same.
+/// A column of cells of a place: old and new values of its variable of group 0, and from there to the next group and to
+/// the next cell.
 struct OwnColumn {
   const double* old;
   double* fresh;
-  int first, second, group[kGroups];  ///< offsets: variables 0 and 1, and the one of each group
-
-  __device__ OwnColumn(const BlockView& block, int m, int place, int x, int y, int z)
-      : old(block.old({0, 0}, x, y, z)), fresh(block.fresh({0, 0}, x, y, z)) {
-    first = block.offset(block.place(0));
-    second = block.offset(block.place(1));
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) group[g] = block.offset(block.place(g * m + place));
-  }
+  int group, cell;
 };
+template <int Axis>
+__device__ OwnColumn own_column(const BlockView& block, int m, int place, int x, int y, int z) {
+  return {block.old(place, x, y, z), block.fresh(place, x, y, z), block.offset(m), block.step<Axis>()};
+}
 
 }  // namespace amrbench::kernels::detail

@@ -67,6 +67,35 @@ TEST(BlockLayout, OffsetsNumberEveryValueOnce) {
   }
 }
 
+TEST(ChangeLayout, KeepsEveryValueAndClearsPaddingLanes) {
+  constexpr std::array<int, 3> kCells{4, 2, 6};
+  for (const int variables : {1, 3, 7, 9, 30}) {
+    for (const auto& [from, to] : {std::pair{8, 1}, {1, 8}, {3, 5}, {4, 4}}) {
+      const BlockLayout a = make_layout(kCells, variables, from), b = make_layout(kCells, variables, to);
+      std::vector<double> values(a.block_values(), 0.0), changed(b.block_values(), -1.0);
+      for (int v = 0; v < variables; ++v)
+        for (int k = 0; k < 4 * 2 * 6; ++k) values.at(a.offset(v, k % 4, k / 4 % 2, k / 8)) = 100.0 * v + k + 1.0;
+      change_layout(a, values.data(), b, changed.data());
+      double total = 0.0;
+      for (const double value : changed) total += value;
+      for (int v = 0; v < variables; ++v) {
+        for (int k = 0; k < 4 * 2 * 6; ++k) {
+          const double value = changed.at(b.offset(v, k % 4, k / 4 % 2, k / 8));
+          ASSERT_EQ(value, 100.0 * v + k + 1.0) << variables << " variables, lanes of " << from << " to " << to;
+          total -= value;
+        }
+      }
+      EXPECT_EQ(total, 0.0) << "padding lanes";
+    }
+  }
+}
+
+TEST(MakeLayout, OfOneLaneHasAChunkAVariable) {
+  const BlockLayout l = make_layout({8, 8, 8}, 30, 1);
+  EXPECT_EQ(l.lanes, 1);
+  EXPECT_EQ(l.chunks, 30);
+}
+
 TEST(BlockLayout, InPlaceFacesStartAtTheirFirstCell) {
   const BlockLayout l = checks::layout_of({2, 4, 6}, 3, 2);
   const std::vector<double> block(l.block_values());

@@ -21,10 +21,11 @@ namespace {
 constexpr unsigned kSeeds = 30;
 constexpr int kBlocks = 7;
 
-BlockLayout random_layout(std::mt19937_64& random, int least_variables, int most_edge = 10) {
+BlockLayout random_layout(std::mt19937_64& random, int least_variables, int most_edge = 10,
+                          int most_lanes = kMaxLanes) {
   std::array<int, 3> cells{};
   for (int& n : cells) n = 2 * static_cast<int>(1 + random() % (most_edge / 2));
-  return make_layout(cells, least_variables + static_cast<int>(random() % 12));
+  return make_layout(cells, least_variables + static_cast<int>(random() % 12), most_lanes);
 }
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
@@ -162,7 +163,7 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     std::mt19937_64 random(seed);
     // From no groups of variables at all to groups of several chunks; small blocks and such whose groups are apart.
-    const BlockLayout l = random_layout(random, seed % 2 == 0 ? 2 : 32, 12);
+    const BlockLayout l = random_layout(random, seed % 2 == 0 ? 2 : 32, 12, 1);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + checks::name_of(l));
     expect_mixed_bits(random, l, seed);
   }
@@ -173,9 +174,9 @@ TEST(MixedCuda, PlanesOfAllSizesGiveTheCpusBits) {
   std::mt19937_64 random(11);
   // A thread block of 256, 512 and 1024 threads a plane; planes that just fit into shared memory; more places in a
   // group than a thread block takes.
-  const std::vector<BlockLayout> layouts{make_layout({16, 16, 6}, 30), make_layout({20, 22, 4}, 9),
-                                         make_layout({24, 26, 4}, 13), make_layout({32, 32, 4}, 8),
-                                         make_layout({30, 32, 2}, 11), make_layout({4, 4, 2}, 300)};
+  const std::vector<BlockLayout> layouts{make_layout({16, 16, 6}, 30, 1), make_layout({20, 22, 4}, 9, 1),
+                                         make_layout({24, 26, 4}, 13, 1), make_layout({32, 32, 4}, 8, 1),
+                                         make_layout({30, 32, 2}, 11, 1), make_layout({4, 4, 2}, 300, 1)};
   for (const BlockLayout& l : layouts) {
     SCOPED_TRACE(checks::name_of(l));
     expect_mixed_bits(random, l, 5);
