@@ -15,6 +15,7 @@
 #include <string>
 
 #include "amr/checkpoint/checkpoint.hpp"
+#include "amr/field_store.hpp"
 #include "amr/random_runs.hpp"
 #include "support/error.hpp"
 #include "tests/temporary_folder.hpp"
@@ -180,6 +181,36 @@ struct Started {
   support::Metrics metrics;
   Simulation<3> simulation;
 };
+
+TEST_F(Checkpoints, ValuesComeIntoBlocksOfAnotherLayout) {
+  const Communicator world = Communicator::world();
+  const tests::TemporaryFolder folder(world);
+  const std::string path = folder.path("c");
+  Started started(world);
+  Simulation<3>& simulation = started.simulation;
+  CheckpointWriter(world, path).save(simulation.mesh(), simulation.fields(), simulation.state(), Json::object());
+  const Checkpoint checkpoint(world, slot_folder(path, 1));
+  const Restart restart =
+      checkpoint.restart(world, loadbalance::make_key_space<3>(started.config.mesh, started.config.partition));
+  const FieldStore& saved = host_fields(simulation.fields());
+  const auto& [nx, ny, nz] = saved.layout().cells;
+  for (const int most_lanes : {1, 2, kernels::kMaxLanes}) {
+    FieldStore taken(kernels::make_layout(saved.layout().cells, saved.layout().variables, most_lanes));
+    taken.reset(saved.size());
+    restart.fill(taken);
+    std::int64_t differ = 0, compared = 0;
+    for (std::int32_t i = 0; i < saved.size(); ++i)
+      for (int v = 0; v < saved.layout().variables; ++v)
+        for (int k = 0; k < nx * ny * nz; ++k, ++compared) {
+          const int x = k % nx, y = k / nx % ny, z = k / nx / ny;
+          differ +=
+              saved.block(i)[saved.layout().offset(v, x, y, z)] != taken.block(i)[taken.layout().offset(v, x, y, z)];
+        }
+    EXPECT_EQ(differ, 0) << "lanes " << taken.layout().lanes;
+    EXPECT_EQ(compared, std::int64_t{saved.size()} * nx * ny * nz * saved.layout().variables);
+    EXPECT_GT(support::all_sum(world, compared), 0);
+  }
+}
 
 TEST_F(Checkpoints, TwoSlotsAreKeptAndThePointerNamesTheNewest) {
   const Communicator world = Communicator::world();
