@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "amr/stage_passes.hpp"
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
@@ -25,6 +26,7 @@ WideHalo::WideHalo(const kernels::BlockLayout& layout)
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
   sources_.rebuild(mesh);
+  fetches_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), "auto");
   size_ = {};
   places_.resize(std::size_t(mesh.size()));
   first_place_[PieceSource::kBlock] = 0;
@@ -80,7 +82,7 @@ void WideHalo::find_around_job(const WideFaceJob& job, kernels::Surroundings& ar
 template <class Work>
 void WideHalo::run(const Axis& axis, std::span<const WideFaceJob> jobs, const Work& work) {
   const std::size_t lines = axis.faces.extended().values() / layout_.lanes;  // a line a cell, at most
-  const std::size_t ahead = std::min(kLinesAhead / lines, kJobsAhead);
+  const std::size_t ahead = fetches_ ? std::min(kLinesAhead / lines, kJobsAhead) : 0;
 #pragma omp parallel
   {
     const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
@@ -88,10 +90,9 @@ void WideHalo::run(const Axis& axis, std::span<const WideFaceJob> jobs, const Wo
     std::array<kernels::Surroundings, kJobsAhead + 1> ring;
     std::size_t coming = jobs.size() * me / threads;
     for (std::size_t k = coming; k < end; ++k) {
-      if (k + 2 * kJobsAhead < end) {
+      if (fetches_ && k + 2 * kJobsAhead < end) {
         const PieceSource* const sources = sources_.sources().data() + std::size_t(jobs[k + 2 * kJobsAhead].block) * 27;
-        __builtin_prefetch(sources + 9);
-        __builtin_prefetch(sources + 17);
+        for (const int piece : {9, 17}) __builtin_prefetch(sources + piece);  // what a job looks at lies between
       }
       for (; coming < end && coming <= k + ahead; ++coming) {
         kernels::Surroundings& around = ring[coming % ring.size()];

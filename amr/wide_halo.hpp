@@ -85,6 +85,7 @@ class WideHalo {
   const support::DistGraph* graph_ = nullptr;
   support::PageBuffer<double> send_buffer_, receive_buffer_;  ///< of one axis at a time
   std::vector<std::vector<double>> scratch_;                  ///< one a thread
+  bool fetches_ = false;                                      ///< are there more blocks than caches keep?
   HaloSize size_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
