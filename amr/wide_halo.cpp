@@ -57,6 +57,7 @@ void WideHalo::find_around(std::int32_t i, int first, int last, const BlockRange
     const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
     around.far |= (is_near ? 0U : 1U) << k;
   }
+  if (!fetches_) around.far = 0;
 }
 
 void WideHalo::find_around(const Octets::Sources& sources, const BlockRange& near, kernels::Octet& octet) const {
@@ -67,6 +68,7 @@ void WideHalo::find_around(const Octets::Sources& sources, const BlockRange& nea
     const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
     octet.far |= std::uint64_t{is_near ? 0U : 1U} << k;
   }
+  if (!fetches_) octet.far = 0;
 }
 
 /// What a job looks at: the pieces beside its block in the plane of its face.

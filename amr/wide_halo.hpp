@@ -39,7 +39,8 @@ class WideHalo {
     std::int32_t begin = 0, end = 0;
   };
   /// What lies around block i, of the fields last exchanged and good until they change. Pieces [first, last) only; far
-  /// are those that are no part of the blocks in `near`. Made where it is kept: a copy would load what was just stored.
+  /// are those that are no part of the blocks in `near`, none where all stay in the caches. Made where it is kept: a
+  /// copy would load what was just stored.
   void find_around(std::int32_t i, int first, int last, const BlockRange& near, kernels::Surroundings& around) const;
   [[nodiscard]] kernels::Surroundings around(std::int32_t i) const {
     kernels::Surroundings around;
