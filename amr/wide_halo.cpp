@@ -4,12 +4,18 @@
 
 #include <algorithm>
 
+#include "amr/stage_passes.hpp"
 #include "support/metrics.hpp"
 
 namespace amrbench::amr {
 
 using kernels::PieceSource;
 using kernels::WideFaceJob;
+
+namespace {
+/// So many lines are asked for ahead at most, in so many jobs at most: more would leave the cache before their turn.
+constexpr std::size_t kLinesAhead = 2048, kJobsAhead = 8;
+}  // namespace
 
 WideHalo::WideHalo(const kernels::BlockLayout& layout)
     : layout_(layout), axes_{Axis(layout, 0), Axis(layout, 1), Axis(layout, 2)}, sources_(layout) {
@@ -20,6 +26,7 @@ WideHalo::WideHalo(const kernels::BlockLayout& layout)
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
   sources_.rebuild(mesh);
+  fetches_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), "auto");
   size_ = {};
   places_.resize(std::size_t(mesh.size()));
   first_place_[PieceSource::kBlock] = 0;
@@ -40,8 +47,8 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
   }
 }
 
-kernels::Surroundings WideHalo::around(std::int32_t i, int first, int last, const BlockRange& near) const {
-  kernels::Surroundings around;
+void WideHalo::find_around(std::int32_t i, int first, int last, const BlockRange& near,
+                           kernels::Surroundings& around) const {
   around.far = 0;
   const PieceSource* const sources = sources_.sources().data() + std::size_t(i) * 27;
   for (int k = first; k < last; ++k) {
@@ -50,35 +57,60 @@ kernels::Surroundings WideHalo::around(std::int32_t i, int first, int last, cons
     const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
     around.far |= (is_near ? 0U : 1U) << k;
   }
-  return around;
+  if (!fetches_) around.far = 0;
 }
 
-kernels::Octet WideHalo::around(const Octets::Sources& sources, const BlockRange& near) const {
-  kernels::Octet octet;
+void WideHalo::find_around(const Octets::Sources& sources, const BlockRange& near, kernels::Octet& octet) const {
+  octet.far = 0;
   for (std::size_t k = 0; k < 64; ++k) {
     const PieceSource s = sources[k];
     octet.pieces[k] = piece(s);
     const bool is_near = s.kind == PieceSource::kBlock && s.index >= near.begin && s.index < near.end;
     octet.far |= std::uint64_t{is_near ? 0U : 1U} << k;
   }
-  return octet;
+  if (!fetches_) octet.far = 0;
 }
 
 /// What a job looks at: the pieces beside its block in the plane of its face.
-kernels::Surroundings WideHalo::around_job(const WideFaceJob& job) const {
+void WideHalo::find_around_job(const WideFaceJob& job, kernels::Surroundings& around) const {
   constexpr std::array<int, 3> kReach{0, 1, 4};  // ghosts lie across the axes before: 1, 3 or 9 pieces
   constexpr int kCentre = kernels::Surroundings::index(0, 0, 0);
   const int reach = kReach[job.face / 2];
-  return around(job.block, kCentre - reach, kCentre + reach + 1, {});
+  find_around(job.block, kCentre - reach, kCentre + reach + 1, {}, around);
+}
+
+/// work(job, what lies around its block, scratch) for all jobs. What the next ones read is asked for meanwhile: faces
+/// lie in many places, and nothing but a job tells where.
+template <class Work>
+void WideHalo::run(const Axis& axis, std::span<const WideFaceJob> jobs, const Work& work) {
+  const std::size_t lines = axis.faces.extended().values() / layout_.lanes;  // a line a cell, at most
+  const std::size_t ahead = fetches_ ? std::min(kLinesAhead / lines, kJobsAhead) : 0;
+#pragma omp parallel
+  {
+    const std::size_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+    const std::size_t end = jobs.size() * (me + 1) / threads;
+    std::array<kernels::Surroundings, kJobsAhead + 1> ring;
+    std::size_t coming = jobs.size() * me / threads;
+    for (std::size_t k = coming; k < end; ++k) {
+      if (fetches_ && k + 2 * kJobsAhead < end) {
+        const PieceSource* const sources = sources_.sources().data() + std::size_t(jobs[k + 2 * kJobsAhead].block) * 27;
+        for (const int piece : {9, 17}) __builtin_prefetch(sources + piece);  // what a job looks at lies between
+      }
+      for (; coming < end && coming <= k + ahead; ++coming) {
+        kernels::Surroundings& around = ring[coming % ring.size()];
+        find_around_job(jobs[coming], around);
+        if (coming > k) axis.faces.fetch(jobs[coming], around);
+      }
+      work(jobs[k], ring[k % ring.size()], scratch_[me].data());
+    }
+  }
 }
 
 void WideHalo::start(Axis& axis) {
   double* const buffer = send_buffer_.data();
-#pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < axis.jobs.packs.size(); ++k) {
-    const WideFaceJob& job = axis.jobs.packs[k];
-    axis.faces.pack(job, around_job(job), buffer + job.at, scratch_[omp_get_thread_num()].data());
-  }
+  run(axis, axis.jobs.packs, [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
+    axis.faces.pack(job, around, buffer + job.at, scratch);
+  });
   const MessageCounts &out = axis.sends, &in = axis.receives;
   support::mpi_check(MPI_Ineighbor_alltoallv(buffer, out.counts.data(), out.starts.data(), MPI_DOUBLE,
                                              receive_buffer_.data(), in.counts.data(), in.starts.data(), MPI_DOUBLE,
@@ -99,11 +131,9 @@ double WideHalo::finish(Axis& axis) {
 
 /// Reads blocks and faces across the axes before, writes faces across this one: faces do not disturb each other.
 void WideHalo::fill_local(Axis& axis) {
-#pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < axis.jobs.local.size(); ++k) {
-    const WideFaceJob& job = axis.jobs.local[k];
-    axis.faces.fill(job, around_job(job), axis.target(job), scratch_[omp_get_thread_num()].data());
-  }
+  run(axis, axis.jobs.local, [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
+    axis.faces.fill(job, around, axis.target(job), scratch);
+  });
 }
 
 double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap) {

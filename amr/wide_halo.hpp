@@ -39,12 +39,16 @@ class WideHalo {
     std::int32_t begin = 0, end = 0;
   };
   /// What lies around block i, of the fields last exchanged and good until they change. Pieces [first, last) only; far
-  /// are those that are no part of the blocks in `near`.
-  [[nodiscard]] kernels::Surroundings around(std::int32_t i, int first, int last, const BlockRange& near) const;
-  [[nodiscard]] kernels::Surroundings around(std::int32_t i) const { return around(i, 0, 27, {}); }
-
+  /// are those that are no part of the blocks in `near`, none where all stay in the caches. Made where it is kept: a
+  /// copy would load what was just stored.
+  void find_around(std::int32_t i, int first, int last, const BlockRange& near, kernels::Surroundings& around) const;
+  [[nodiscard]] kernels::Surroundings around(std::int32_t i) const {
+    kernels::Surroundings around;
+    find_around(i, 0, 27, {}, around);
+    return around;
+  }
   /// The same of an octet.
-  [[nodiscard]] kernels::Octet around(const Octets::Sources& sources, const BlockRange& near) const;
+  void find_around(const Octets::Sources& sources, const BlockRange& near, kernels::Octet& octet) const;
   [[nodiscard]] const WideSources& sources() const { return sources_; }
 
   /// Per exchange, all axes together.
@@ -66,7 +70,9 @@ class WideHalo {
   [[nodiscard]] kernels::Piece piece(const kernels::PieceSource& s) const {
     return {places_[first_place_[s.kind] + std::size_t(s.index)] + s.offset, &steps_[s.kind]};
   }
-  [[nodiscard]] kernels::Surroundings around_job(const kernels::WideFaceJob& job) const;
+  void find_around_job(const kernels::WideFaceJob& job, kernels::Surroundings& around) const;
+  template <class Work>
+  void run(const Axis& axis, std::span<const kernels::WideFaceJob> jobs, const Work& work);
   void start(Axis& axis);
   double finish(Axis& axis);
   void fill_local(Axis& axis);
@@ -80,6 +86,7 @@ class WideHalo {
   const support::DistGraph* graph_ = nullptr;
   support::PageBuffer<double> send_buffer_, receive_buffer_;  ///< of one axis at a time
   std::vector<std::vector<double>> scratch_;                  ///< one a thread
+  bool fetches_ = false;                                      ///< are there more blocks than caches keep?
   HaloSize size_;
   MPI_Request request_ = MPI_REQUEST_NULL;
 };

@@ -82,13 +82,17 @@ void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summ
   const std::span<const std::int32_t> octets = scratch.octets;
   const kernels::BlockLayout& l = rows_.layout;
   const auto kernel = (summing ? octet_kernel_.summing : octet_kernel_.plain)[streaming_ ? 1 : 0];
-  const auto around = [&](std::size_t k) { return halo_.around(octets_.sources(octets[k]), {group, octets[k] + 8}); };
+  std::array<kernels::Octet, 2> ring;
+  const auto find = [&](std::size_t k) {
+    halo_.find_around(octets_.sources(octets[k]), {group, octets[k] + 8}, ring[k % 2]);
+  };
   for (int chunk = 0; chunk < l.chunks; chunk += passes_.chunks) {
-    kernels::Octet now, next = around(0);
+    find(0);
     for (std::size_t k = 0; k < octets.size(); ++k) {
-      now = next;
-      if (k + 1 < octets.size()) next = around(k + 1);
-      kernels::Average27OctetArgs args{&now, &next, {}, chunk, std::min(chunk + passes_.chunks, l.chunks)};
+      const bool more = k + 1 < octets.size();
+      if (more) find(k + 1);
+      kernels::Average27OctetArgs args{
+          &ring[k % 2], &ring[(more ? k + 1 : k) % 2], {}, chunk, std::min(chunk + passes_.chunks, l.chunks)};
       const Octets::Sources& sources = octets_.sources(octets[k]);
       for (int b = 0; b < 8; ++b)
         args.out[b] = fields.output(sources[kernels::Octet::index(1 + b % 2, 1 + b / 2 % 2, 1 + b / 4)].index);
@@ -114,8 +118,8 @@ void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool sum
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
         // Blocks before it in the group are in the cache, the next few will be when it is computed.
-        ring[far % ring.size()] =
-            halo_.around(blocks[far], 0, 27, {group, blocks[far] + static_cast<std::int32_t>(passes_.ahead)});
+        halo_.find_around(blocks[far], 0, 27, {group, blocks[far] + static_cast<std::int32_t>(passes_.ahead)},
+                          ring[far % ring.size()]);
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);

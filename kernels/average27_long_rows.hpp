@@ -161,7 +161,7 @@ class LongRowChunk {
         for (std::size_t p = 0; p < kPatterns; ++p) {
           const std::size_t t = (first + k + p) * kFlatLength;
           const EdgeMasks& mask = masks[k + p];
-          __builtin_prefetch(next + t, 0, 2);
+          prefetch_line(next + t);
           SimdDouble<kFlatLength> before, behind;
           if (mask.any) {
             before = load_either(mask.first, low + t, mid + t - Lanes);

@@ -30,9 +30,9 @@ struct RowRange {
   int begin, count, ny;
 };
 
-/// How a plane's rows in a range and the two beside it are found.
+/// How a plane's rows in a range and the two beside it are found. Inlined, lest it go through memory.
 struct RowWalk {
-  RowWalk(const PlaneRows& p, const RowRange& range)
+  [[gnu::always_inline]] RowWalk(const PlaneRows& p, const RowRange& range)
       : first(p.first + range.begin * p.step),
         before(range.begin > 0 ? first - p.step : p.before),
         behind(range.begin + range.count < range.ny ? first + range.count * p.step : p.behind),
@@ -86,7 +86,7 @@ inline void finish_rows(const FlatRows& rows, const double* p, std::size_t pitch
   auto left = static_cast<std::ptrdiff_t>(row);  // of the row, from p on
   Sums sums = kept;
   const auto put = [&](std::size_t t, const Vector& total, VectorSum<kFlatLength>& sum) {
-    __builtin_prefetch(next + t, 0, 2);
+    prefetch_line(next + t);
     const Vector v = twenty_seventh<Vector>(total);
     Stream ? stream<8>(out + t, v) : store<8>(out + t, v);
     if constexpr (Sum) sum.add(v, magic.hi, magic.lo);

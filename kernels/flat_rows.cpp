@@ -58,7 +58,9 @@ FlatRows::FlatRows(const BlockLayout& l) : layout(l), rows(l.cells[1] * l.cells[
   // A pair of planes where it fits: all strips are alike then, and a processor foresees what is done for each.
   const int pair = std::min(2 * l.cells[1], rows);
   const auto fitting = static_cast<int>(kMostStripValues / 2 / row);
-  strip = pair <= fitting ? pair : std::clamp(fitting / unit * unit, unit, rows);
+  // Else the fewest planes that are whole vectors: cut ones are walked in pieces of few rows. A little more may do.
+  const int whole = l.plane_values() % kFlatLength == 0 ? l.cells[1] : pair;
+  strip = pair <= fitting ? pair : whole < 2 * fitting ? whole : std::clamp(fitting / unit * unit, unit, rows);
   const auto wanted = static_cast<int>((kLeadValues + l.plane_values()) / row) + 1;
   lead = rows - std::max(0, rows - wanted) / strip * strip;
   // Close together, unless a vector has cells of several rows.

@@ -68,7 +68,7 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
                   int lanes, double* to, const Surroundings* next = nullptr, const PieceSet* wanted = nullptr);
 
 /// Asks for the far pieces beside rows [begin, end) of a chunk of a block, counted through its planes, edges and
-/// corners included, to be in the second-level cache when they are wanted.
+/// corners included, to be in the caches when they are wanted.
 void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
 
 /// Extended faces across an axis (kernels/tile.hpp says what they hold): one layer of cells [chunk][z][y][x][lane],

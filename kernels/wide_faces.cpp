@@ -140,8 +140,10 @@ struct WideFaces::Work {
     return {extended_face + f.extended_.cell(at[0], at[1], at[2]), steps[f.a_], steps[f.b_], na, nb};
   }
 
-  /// The cells of a chunk of the sender's layer that are sent, packed in `to`.
-  [[nodiscard]] Plane<const double> gather(const Surroundings& around, int chunk, double* to) const {
+  /// The cells of a chunk of the sender's layer that are sent: each(the part of them in a piece, its offset where they
+  /// are packed). How many there are along a and b.
+  template <class Each>
+  std::array<int, 2> for_parts(const Surroundings& around, int chunk, const Each& each) const {
     const WideFaces& f = faces;
     const int face = job.work == WideFaceWork::pack ? job.face : job.face ^ 1;
     const Range all_a = sent_range(transfer, f.na_, f.ea_, upper_a),
@@ -161,14 +163,30 @@ struct WideFaces::Work {
         at[f.a_] = da == 0 ? a.low : 0;
         const Piece& piece = around.piece(d[0], d[1], d[2]);
         const double* const from = piece.at(at[0], at[1], at[2]) + chunk * piece.steps->chunk;
-        double* const first = to + (b.low - all_b.low) * row + std::size_t(a.low - all_a.low) * Lanes;
-        copy_plane<Lanes>({from, piece.steps->cell[f.a_], piece.steps->cell[f.b_], a.count(), b.count()},
-                          {first, Lanes, row, a.count(), b.count()});
+        each(Plane<const double>{from, piece.steps->cell[f.a_], piece.steps->cell[f.b_], a.count(), b.count()},
+             (b.low - all_b.low) * row + std::size_t(a.low - all_a.low) * Lanes);
       }
     }
+    return {all_a.count(), all_b.count()};
+  }
+  /// Packs them in `to`.
+  [[nodiscard]] Plane<const double> gather(const Surroundings& around, int chunk, double* to) const {
+    const std::size_t row = std::size_t(sent_range(transfer, faces.na_, faces.ea_, upper_a).count()) * Lanes;
+    const auto [na, nb] = for_parts(around, chunk, [&](const Plane<const double>& from, std::size_t at) {
+      copy_plane<Lanes>(from, {to + at, Lanes, row, from.na, from.nb});
+    });
     if (transfer == TileTransfer::quarter)
-      for (std::size_t k = 0; k < row * all_b.count(); ++k) to[k] = face_quarter(to[k]);
-    return packed<const double>(to, all_a.count(), all_b.count());
+      for (std::size_t k = 0; k < row * nb; ++k) to[k] = face_quarter(to[k]);
+    return packed<const double>(to, na, nb);
+  }
+  void fetch(const Surroundings& around) const {
+    for (int chunk = 0; chunk < faces.layout_.chunks; ++chunk)
+      for_parts(around, chunk, [](const Plane<const double>& from, std::size_t) {
+        // Cells that follow in a line are asked for together.
+        const std::size_t cell = from.a < kMaxLanes ? from.na * from.a : Lanes;
+        for (int b = 0; b < from.nb; ++b)
+          for (int a = 0; a < (from.a < kMaxLanes ? 1 : from.na); ++a) prefetch_values(from.row(b) + a * from.a, cell);
+      });
   }
 
   void pack(const Surroundings& around, double* piece, double* scratch) const {
@@ -220,6 +238,10 @@ void WideFaces::pack(const WideFaceJob& job, const Surroundings& around, double*
 
 void WideFaces::fill(const WideFaceJob& job, const Surroundings& around, double* extended_face, double* scratch) const {
   with_lanes(layout_.lanes, [&](auto lanes) { Work<lanes>{*this, job}.fill(around, extended_face, scratch); });
+}
+
+void WideFaces::fetch(const WideFaceJob& job, const Surroundings& around) const {
+  with_lanes(layout_.lanes, [&](auto lanes) { Work<lanes>{*this, job}.fetch(around); });
 }
 
 void WideFaces::unpack(const WideFaceJob& job, const double* piece, double* extended_face) const {

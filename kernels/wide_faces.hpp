@@ -19,6 +19,8 @@ class WideFaces {
   void pack(const WideFaceJob& job, const Surroundings& around, double* piece, double* scratch) const;
   /// What a block of another level sends across job.face ^ 1, into an extended face of its neighbour.
   void fill(const WideFaceJob& job, const Surroundings& around, double* extended_face, double* scratch) const;
+  /// Asks for what pack or fill will read to be in the caches.
+  void fetch(const WideFaceJob& job, const Surroundings& around) const;
   /// A received piece into an extended face.
   void unpack(const WideFaceJob& job, const double* piece, double* extended_face) const;
 
