@@ -13,17 +13,14 @@ Average7Kernel short_kernel() {
   constexpr bool kStreams = kStreamLength > 0;
   return {{average7_short<Lanes, Cells, Cube, false, false>, average7_short<Lanes, Cells, Cube, false, kStreams>},
           {average7_short<Lanes, Cells, Cube, true, false>, average7_short<Lanes, Cells, Cube, true, kStreams>},
-          ShortCut<Lanes, Cells>::kLength,
-          pattern_count(Lanes, ShortCut<Lanes, Cells>::kLength)};
+          kFlatLength,
+          pattern_count(Lanes, kFlatLength)};
 }
 
 /// Longer rows belong to blocks so large that the next one is fetched too early: average7_flat.hpp fetches rows of the
 /// same block.
 constexpr int kMostCells = 16;
 constexpr int kMostValues = 80;
-
-/// Longer rows that are not whole vectors gain nothing over average7_flat.hpp, which does not store them twice.
-constexpr int kMostRest = 24;
 
 /// Cubes of 8 cells gained nothing that showed.
 constexpr int kMostCubeCells = 6;
@@ -33,8 +30,7 @@ template <int Lanes, int Cells = 2>
 bool select(const std::array<int, 3>& cells, Average7Kernel& kernel) {
   if constexpr (Cells <= kMostCells) {
     if (cells[0] != Cells) return select<Lanes, Cells + 2>(cells, kernel);
-    constexpr int kRow = Lanes * Cells;
-    if constexpr (kRow <= (kRow % kFlatLength == 0 ? kMostValues : kMostRest)) {
+    if constexpr (Lanes * Cells <= kMostValues && ShortCut<Lanes, Cells>::kFits) {
       kernel = short_kernel<Lanes, Cells, false>();
       if constexpr (Cells <= kMostCubeCells)
         if (cells[1] == Cells && cells[2] == Cells) kernel = short_kernel<Lanes, Cells, true>();

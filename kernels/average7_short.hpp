@@ -3,11 +3,14 @@
 // of small blocks, loops and strides take as many instructions as cells do. Included by average7*.cpp only.
 //
 // A row is loaded into registers, with the cells before and behind it straight from the blocks or faces that have them;
-// its neighbours along x are shifted out of these registers. Results of rows that are not whole vectors are stored row
-// over row in a strip in the first-level cache, each over the rest of the row before, and go to the block as whole
-// vectors a strip later: by then they can be loaded.
+// its neighbours along x are shifted out of these registers. Of rows that are not whole vectors the last vector ends
+// with the row and makes some results twice, for nothing beyond a row must be loaded; the results are put together in
+// registers across rows, and go to the block as whole vectors. From memory they could be loaded again only when all
+// stores before them are done, and stores past the caches take their time.
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <type_traits>
 
 #include "kernels/average.hpp"
 #include "kernels/average7.hpp"
@@ -17,44 +20,49 @@
 
 namespace amrbench::kernels::detail {
 
-/// The cells beside a row as parts of vectors; reads those only. `rest`: values of the row's last vector.
-template <int Lanes, int Length>
-class RowEnds {
- public:
-  using Vector = SimdDouble<Length>;
-  static constexpr bool kRepeats = Length % Lanes == 0;  ///< a vector is a cell over and over: no matter which part
+/// How a row is cut into vectors. The last one ends with the row and may overlap the one before; a row shorter than a
+/// vector is a part of one (kPart). Results are held back until they are whole vectors of 8.
+template <int Lanes, int Cells>
+struct ShortCut {
+  static constexpr int kRow = Lanes * Cells;
+  static constexpr int kLength = kRow % 8 != 0 && kRow % 4 == 0 && kRow < 16 && 4 % Lanes == 0 ? 4 : kFlatLength;
+  static constexpr int kVectors = (kRow + kLength - 1) / kLength;
+  static constexpr int kRest = kRow - kLength * (kVectors - 1);  ///< values of a row that its last vector adds
+  static constexpr bool kPart = kRow < kLength;
+  static constexpr int kPeriod = kFlatLength / std::gcd(kFlatLength, kRow);  ///< rows that are whole vectors together
+  /// Does every cell at a row's ends lie in one line? (Packed faces are read from line to line all the same.)
+  static constexpr bool kOneLine = [] {
+    for (int end = kRow; end <= kPeriod * kRow; end += kRow)
+      for (const int cell : {end - kRow, end - Lanes})
+        if (cell % kFlatLength + Lanes > kFlatLength) return false;
+    return true;
+  }();
+  /// The neighbours of the last vector must be of the row or one cell behind it.
+  static constexpr bool kFits = kRest == kLength || (kPart ? Lanes == 1 : kRow >= kLength + Lanes);
+};
 
-  RowEnds(const FlatRows& rows, int rest) : rest_(rest) {
-    const auto from = [&](int n) { return n < kFlatLength ? rows.behind[std::max(n, 0)] : LaneMask{}; };
-    before_ = from(kFlatLength - Lanes);
-    last_ = from(rest) & ~from(rest + Lanes);
-    behind_ = ~from(rest + Lanes - kFlatLength);
-  }
+/// The cells beside a row as parts of vectors; reads those only.
+template <int Lanes, int Length>
+struct RowEnds {
+  using Vector = SimdDouble<Length>;
+
   /// Ends with the cell.
-  [[nodiscard]] Vector before(const double* cell) const {
+  [[nodiscard]] static Vector before(const double* cell) {
     if constexpr (kRepeats)
       return repeated<Length, Lanes>(cell);
     else
-      return load_where(before_, cell + Lanes - Length, Vector{});
+      return placed<Lanes, Length - Lanes>(cell);
   }
-  /// The row's last vector, the cell behind its rest as far as it has room.
-  [[nodiscard]] Vector last(const Vector& v, const double* cell) const {
-    if constexpr (kRepeats)
-      return select(last_, repeated<Length, Lanes>(cell), v);
-    else
-      return load_where(last_, cell - rest_, v);
-  }
-  /// The vector behind that one.
-  [[nodiscard]] Vector behind(const double* cell) const {
+  /// Begins with the cell.
+  [[nodiscard]] static Vector behind(const double* cell) {
     if constexpr (kRepeats)
       return repeated<Length, Lanes>(cell);
     else
-      return load_where(behind_, cell + Length - rest_, Vector{});
+      return placed<Lanes, 0>(cell);
   }
 
  private:
-  int rest_;
-  LaneMask before_, last_, behind_;
+  static constexpr bool kRepeats = Length % Lanes == 0;  ///< a vector is a cell over and over: no matter which part
 };
 
 /// The seven rows that one row of results needs; xm, xp: the cells before and behind it.
@@ -63,75 +71,58 @@ struct ShortRow {
   const double* fetch;  ///< row to fetch meanwhile
 };
 
-/// How a row is cut into vectors, the last of which may have a rest only (kWhole = false).
-template <int Lanes, int Cells>
-struct ShortCut {
-  static constexpr int kRow = Lanes * Cells;
-  static constexpr int kLength = kRow % 8 != 0 && kRow % 4 == 0 && kRow < 16 && 4 % Lanes == 0 ? 4 : kFlatLength;
-  static constexpr int kVectors = (kRow + kLength - 1) / kLength;
-  static constexpr bool kWhole = kRow % kLength == 0;
-};
-
 template <int Lanes, int Cells, bool Cube, bool Sum, bool Stream>
 class ShortChunk {
   using Cut = ShortCut<Lanes, Cells>;
-  static constexpr int kRow = Cut::kRow, kLength = Cut::kLength, kVectors = Cut::kVectors;
-  static constexpr bool kWhole = Cut::kWhole;
+  static constexpr int kRow = Cut::kRow, kLength = Cut::kLength, kVectors = Cut::kVectors, kRest = Cut::kRest;
+  static_assert(Cut::kFits);
   using Vector = SimdDouble<kLength>;
   using Ends = RowEnds<Lanes, kLength>;
 
  public:
-  static constexpr int kPatterns = pattern_count(Lanes, kLength);
-  using Sums = std::array<VectorSum<kLength>, kPatterns>;
+  static constexpr int kPatterns = pattern_count(Lanes, kFlatLength);
+  using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
   ShortChunk(const FlatRows& rows, const SumMagic& magic)
-      : cells_(rows.layout.cells), ends_(rows, kRow - kLength * (kVectors - 1)), magic_(magic) {}
+      : cells_(rows.layout.cells), behind_part_(rows.behind[kRest % kFlatLength]), magic_(magic) {}
 
   /// `now`, `ahead`: at the chunk at `in` and at the one, `to_next` values further, that is fetched.
   [[gnu::always_inline]] void run(const double* in, FaceWalk<Lanes> now, std::ptrdiff_t to_next, FaceWalk<Lanes> ahead,
                                   double* out, Sums& sums) {
     const int ny = edge(1), nz = edge(2);
+    const std::ptrdiff_t plane_values = std::ptrdiff_t{kRow} * ny;
     int fetched = 0;  // rows of faces 4 and 5
-    for (int z = 0; z < nz; ++z, in += plane_values()) {
-      double* const to = kWhole ? out : strips_[z / 2 % 2].data() + z % 2 * plane_values();
-      plane(in, z, now, to_next, ahead, to, sums);
+    Vector held{};
+    for (int z = 0; z < nz; ++z, in += plane_values, out += plane_values) {
+      plane(in, z, now, to_next, ahead, out, held, sums);
       for (; fetched * nz < (z + 1) * ny; ++fetched) {
         fetch<kRow>(ahead.at(4) + fetched * kRow);
         fetch<kRow>(ahead.at(5) + fetched * kRow);
       }
       now.next_plane();
       ahead.next_plane();
-      if constexpr (kWhole) {
-        out += plane_values();
-      } else if (z % 2 == 1) {
-        if (z > 1) out = give(strips_[(z / 2 + 1) % 2].data(), out, sums);
-        if (z + 1 == nz) give(strips_[z / 2 % 2].data(), out, sums);
-      }
     }
   }
 
  private:
   [[nodiscard]] int edge(int axis) const { return Cube ? Cells : cells_[axis]; }
-  [[nodiscard]] std::ptrdiff_t plane_values() const { return std::ptrdiff_t{kRow} * edge(1); }
-  /// Asks for N values that lie as rows or cells of a block do: few of them are in one line. The empty statement is an
-  /// effect (prefetch_values() says why).
+  /// Asks for N values that lie as rows or cells of a block do: few of them are in one line.
   template <int N>
   [[gnu::always_inline]] static void fetch(const double* p) {
-    asm volatile("");
-    8 % N == 0 ? __builtin_prefetch(p, 0, 2) : prefetch_values(p, N);
+    8 % N == 0 || (N == Lanes && Cut::kOneLine) ? prefetch_line(p) : prefetch_values(p, N);
   }
 
   [[gnu::always_inline]] void plane(const double* in, int z, const FaceWalk<Lanes>& now, std::ptrdiff_t to_next,
-                                    const FaceWalk<Lanes>& ahead, double* out, Sums& sums) const {
+                                    const FaceWalk<Lanes>& ahead, double* out, Vector& held, Sums& sums) const {
     const int ny = edge(1);
-    const std::ptrdiff_t plane = plane_values();
+    const std::ptrdiff_t plane = std::ptrdiff_t{kRow} * ny;
     const double *xm = now.at(0), *xp = now.at(1), *next_xm = ahead.at(0), *next_xp = ahead.at(1);
     const std::ptrdiff_t zm = z > 0 ? -plane : now.at(4) - in;
     const std::ptrdiff_t zp = z + 1 < edge(2) ? plane : now.at(5) - in;
-    const auto one = [&](const double* ym, const double* yp) __attribute__((always_inline)) {
+    const auto one = [&](auto phase, const double* ym, const double* yp) __attribute__((always_inline)) {
       fetch<Lanes>(next_xm);
       fetch<Lanes>(next_xp);
-      row({in, xm, xp, ym, yp, in + zm, in + zp, in + to_next}, out, sums);
+      row<phase>({in, xm, xp, ym, yp, in + zm, in + zp, in + to_next}, out, held, sums);
       in += kRow;
       out += kRow;
       xm += now.step_y(0);
@@ -139,51 +130,86 @@ class ShortChunk {
       next_xm += ahead.step_y(0);
       next_xp += ahead.step_y(1);
     };
+    const auto pair = [&](auto phase, int y) __attribute__((always_inline)) {
+      one(phase, y > 0 ? in - kRow : now.at(2), in + kRow);
+      one(std::integral_constant<int, (phase + 1) % Cut::kPeriod>{}, in - kRow, y + 2 < ny ? in + kRow : now.at(3));
+    };
     fetch<kRow>(ahead.at(2));
     fetch<kRow>(ahead.at(3));
-    one(now.at(2), in + kRow);
-    for (int y = 2; y < ny; ++y) one(in - kRow, in + kRow);
-    one(in - kRow, now.at(3));
+    for (int y = 0; y < ny; y += 2) {
+      if (Cut::kPeriod == 4 && ((z * ny + y) & 2) != 0)
+        pair(std::integral_constant<int, 2 % Cut::kPeriod>{}, y);
+      else
+        pair(std::integral_constant<int, 0>{}, y);
+    }
   }
 
-  [[gnu::always_inline]] void row(const ShortRow& r, double* out, Sums& sums) const {
+  /// Row number Phase of a period; of the results of those before it, the last of `held` are not stored yet.
+  template <int Phase>
+  [[gnu::always_inline]] void row(const ShortRow& r, double* out, Vector& held, Sums& sums) const {
+    constexpr bool kOverlaps = kRest < kLength && !Cut::kPart;
     std::array<Vector, kVectors + 1> at;
-#pragma GCC unroll 8
-    for (int k = 0; k < kVectors; ++k) at[k] = load<kLength>(r.row + kLength * k);
-    if constexpr (!kWhole) at[kVectors - 1] = ends_.last(at[kVectors - 1], r.xp);
-    at[kVectors] = kWhole || !Ends::kRepeats ? ends_.behind(r.xp) : at[kVectors - 1];
-    Vector before = ends_.before(r.xm);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; ++k) at[k] = load<kLength>(r.row + begin(k));
+    at[kVectors] = Ends::behind(r.xp);
+    if constexpr (Cut::kPart) at[0] = select(behind_part_, at[1], at[0]);
+    Vector before = Ends::before(r.xm);
+#pragma GCC unroll 16
     for (int k = 0; k < kVectors; ++k) {
-      const int o = kLength * k;
-      if (o % 8 == 0) __builtin_prefetch(r.fetch + o, 0, 2);
-      const Vector v =
-          average7<Vector>(shifted<kLength - Lanes>(before, at[k]), load<kLength>(r.ym + o), load<kLength>(r.zm + o),
-                           at[k], load<kLength>(r.zp + o), load<kLength>(r.yp + o), shifted<Lanes>(at[k], at[k + 1]));
-      kWhole ? put(out + o, v, sums[k % kPatterns]) : store<kLength>(out + o, v);
+      const int o = begin(k);
+      const Vector xm =
+          kOverlaps && k + 1 == kVectors ? load<kLength>(r.row + o - Lanes) : shifted<kLength - Lanes>(before, at[k]);
+      constexpr int kBehind = Lanes - kRest;  // from the last vector to the neighbours of the one before
+      const Vector xp = !kOverlaps || k + 2 != kVectors ? shifted<Lanes>(at[k], at[k + 1])
+                        : kBehind < 0                   ? load<kLength>(r.row + o + Lanes)
+                                                        : shifted<std::max(kBehind, 0)>(at[k + 1], at[k + 2]);
+      const Vector v = average7<Vector>(xm, load<kLength>(r.ym + o), load<kLength>(r.zm + o), at[k],
+                                        load<kLength>(r.zp + o), load<kLength>(r.yp + o), xp);
+      give<Phase>(k, v, r.fetch, out, held, sums);
       before = at[k];
     }
   }
+  /// Where vector k of a row begins.
+  static constexpr int begin(int k) {
+    return !Cut::kPart && k + 1 == kVectors ? kRow - kLength : k * kLength;
+  }
 
-  [[gnu::always_inline]] void put(double* out, const Vector& v, VectorSum<kLength>& sum) const {
-    Stream ? stream<kLength>(out, v) : store<kLength>(out, v);
+  /// Vector k of a row: to the block as a whole vector that begins with what is held, its rest to `held`.
+  template <int Phase>
+  [[gnu::always_inline]] void give(int k, const Vector& v, const double* next, double* out, Vector& held,
+                                   Sums& sums) const {
+    constexpr int kHeld = Phase * kRow % kFlatLength, kNumber = Phase * kRow / kFlatLength;
+    const auto whole = [&](int at, const SimdDouble<kFlatLength>& values) __attribute__((always_inline)) {
+      put(out + (at - kHeld), next + (at - kHeld), values, sums[(kNumber + at / kFlatLength) % kPatterns]);
+    };
+    if constexpr (kLength < kFlatLength) {
+      const int at = kHeld + k * kLength;
+      if (at % kFlatLength != 0) whole(at - kLength, __builtin_shufflevector(held, v, 0, 1, 2, 3, 4, 5, 6, 7));
+      held = v;
+    } else if constexpr (Cut::kPart) {
+      if (kHeld + kRest >= kLength) whole(0, followed<kHeld, 0>(held, v));
+      held = shifted<kRest>(held, v);
+    } else if (kRest == kLength || k + 1 < kVectors) {
+      whole(k * kLength, followed<kHeld, 0>(held, v));
+      held = v;
+    } else if (kHeld + kRest >= kLength) {
+      whole(k * kLength, followed<kHeld, kLength - kRest>(held, v));
+      held = v;
+    } else {
+      held = followed<kLength - kRest, kLength - kRest>(held, v);
+    }
+  }
+
+  [[gnu::always_inline]] void put(double* out, const double* next, const SimdDouble<kFlatLength>& v,
+                                  VectorSum<kFlatLength>& sum) const {
+    prefetch_line(next);
+    Stream ? stream<kFlatLength>(out, v) : store<kFlatLength>(out, v);
     if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
   }
 
-  /// A pair of planes, which is whole periods of sums.
-  double* give(const double* strip, double* out, Sums& sums) const {
-    for (const double* const end = strip + 2 * plane_values(); strip < end;) {
-#pragma GCC unroll 8
-      for (int p = 0; p < kPatterns; ++p, strip += kLength, out += kLength) put(out, load<kLength>(strip), sums[p]);
-    }
-    return out;
-  }
-
   std::array<int, 3> cells_;
-  Ends ends_;
+  LaneMask behind_part_;  ///< of a row that is a part of a vector: what is behind it
   SumMagic magic_;
-  /// Results of two planes each, and room for what a row stores beyond its end.
-  alignas(64) std::array<std::array<double, kWhole ? 8 : 2 * kMaxBlockEdge * kLength * kVectors + 8>, 2> strips_;
 };
 
 /// A run of chunks of a block.

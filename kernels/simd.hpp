@@ -2,6 +2,7 @@
 // Vectors of doubles by the compilers' vector extension: one source for every instruction set, each operation rounded
 // as the scalar one is. Fused multiply-add and streaming stores are the two things the extension lacks.
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -52,14 +53,10 @@ inline SimdDouble<8> fused(const SimdDouble<8>& a, const SimdDouble<8>& b, const
 #if defined(__AVX512F__)
   return _mm512_fmadd_pd(a, b, c);
 #else
-  SimdDouble<4> x[2], y[2], z[2];
-  std::memcpy(x, &a, sizeof a);
-  std::memcpy(y, &b, sizeof b);
-  std::memcpy(z, &c, sizeof c);
-  for (int k = 0; k < 2; ++k) x[k] = _mm256_fmadd_pd(x[k], y[k], z[k]);
-  SimdDouble<8> r;
-  std::memcpy(&r, x, sizeof r);
-  return r;
+  const auto low = [](const SimdDouble<8>& v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); };
+  const auto high = [](const SimdDouble<8>& v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); };
+  return __builtin_shufflevector(_mm256_fmadd_pd(low(a), low(b), low(c)), _mm256_fmadd_pd(high(a), high(b), high(c)), 0,
+                                 1, 2, 3, 4, 5, 6, 7);
 #endif
 }
 #else
@@ -89,8 +86,8 @@ inline void stream(double* p, const SimdDouble<N>& v) {
   if constexpr (N == 4) return _mm256_stream_pd(p, v);
 #if !defined(__AVX512F__)
   if constexpr (N == 8) {
-    stream<4>(p, load<4>(reinterpret_cast<const double*>(&v)));
-    return stream<4>(p + 4, load<4>(reinterpret_cast<const double*>(&v) + 4));
+    stream<4>(p, __builtin_shufflevector(v, v, 0, 1, 2, 3));
+    return stream<4>(p + 4, __builtin_shufflevector(v, v, 4, 5, 6, 7));
   }
 #endif
 #endif
@@ -111,6 +108,16 @@ inline SimdDouble<4> shifted(const SimdDouble<4>& a, const SimdDouble<4>& b) {
   return shifted<Begin, 4>(a, b, std::make_index_sequence<4>{});
 }
 
+/// The last `Count` values of a, then those of b from `From` on.
+template <int Count, int From, std::size_t... K>
+inline SimdDouble<8> followed(const SimdDouble<8>& a, const SimdDouble<8>& b, std::index_sequence<K...>) {
+  return __builtin_shufflevector(a, b, (int(K) < Count ? 8 - Count + int(K) : (8 + From + int(K) - Count) % 16)...);
+}
+template <int Count, int From>
+inline SimdDouble<8> followed(const SimdDouble<8>& a, const SimdDouble<8>& b) {
+  return followed<Count, From>(a, b, std::make_index_sequence<8>{});
+}
+
 /// A vector of p's first `Period` values over and over. Compilers build most such vectors value by value in memory.
 template <int N, int Period>
 inline SimdDouble<N> repeated(const double* p) {
@@ -129,6 +136,23 @@ inline SimdDouble<N> repeated(const double* p) {
   return v;
 }
 
+/// p's first Count values, from element Begin on; reads those only, and without a mask: a processor waits for what a
+/// mask leaves out.
+template <int Count, int Begin, std::size_t... K>
+inline SimdDouble<8> placed(const double* p, std::index_sequence<K...>) {
+#if defined(__AVX512F__)
+  constexpr int kHalf = static_cast<int>(std::bit_floor(unsigned{Count}));
+  const auto from = [](int k) { return k < 0 || k >= Count ? 0 : k < kHalf ? k : 8 + k - (Count - kHalf); };
+  return __builtin_shufflevector(repeated<8, kHalf>(p), repeated<8, kHalf>(p + Count - kHalf), from(int(K) - Begin)...);
+#else
+  return SimdDouble<8>{(int(K) >= Begin && int(K) < Begin + Count ? p[int(K) - Begin] : 0.0)...};
+#endif
+}
+template <int Count, int Begin>
+inline SimdDouble<8> placed(const double* p) {
+  return placed<Count, Begin>(p, std::make_index_sequence<8>{});
+}
+
 /// Value j of vector k becomes value k of vector j.
 inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   const SimdDouble<4> a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6);
@@ -141,16 +165,16 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Asks for a line to be in all caches. Asked for into the second-level one alone, lines of scattered rows came late on
-/// an AMD EPYC. Not for the long streams of 7 points: there they push out of the first-level cache what is needed.
-inline void prefetch_line(const double* p) {
+/// Asks for a line to be in a core's caches, the first one included: what is asked for in the second alone comes late on an
+/// AMD Zen 5 where blocks are small.
+[[gnu::always_inline]] inline void prefetch_line(const double* p) {
   __builtin_prefetch(p, 0, 3);
+  asm volatile("");  // else GCC takes callers for functions without effect, and drops calls of them
 }
-/// The same of n >= 1 values.
+/// The same for n >= 1 values.
 inline void prefetch_values(const double* p, std::size_t n) {
   for (std::size_t k = 0; k + 1 < n; k += 8) prefetch_line(p + k);
   prefetch_line(p + n - 1);  // they need not begin with a line
-  asm volatile("");          // else GCC takes this for a function without effect, and drops calls of it
 }
 
 inline void stream_fence() {
