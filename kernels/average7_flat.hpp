@@ -57,7 +57,7 @@ struct FlatWalk {
 
   /// Results of the present vector, out of what lies across y and z; goes on to the next.
   [[gnu::always_inline]] void step(const Vector& ym, const Vector& yp, const Vector& zm, const Vector& zp) {
-    prefetch_line(strip.fetch + t);
+    __builtin_prefetch(strip.fetch + t, 0, 2);
     const Vector behind = load<8>(in + t + kFlatLength);
     Vector xm = shifted<kFlatLength - Lanes>(before, at), xp = shifted<Lanes>(at, behind);
     const EdgeMasks& mask = masks[k];
@@ -113,7 +113,7 @@ class FlatChunk {
         fetched_(first_fetched()) {}
 
   void run(Sums& sums) {
-    prefetch_line(next_ + rows_.layout.chunk_values());  // with its last vector the next one is loaded
+    __builtin_prefetch(next_ + rows_.layout.chunk_values(), 0, 2);  // with its last vector the next one is loaded
     fill();
     Walk walk(rows_, in_, out_, magic_, sums);
     FaceWalk<Lanes> faces = now_;

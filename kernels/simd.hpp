@@ -165,10 +165,17 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// Asks for a line to be in a core's caches, the first one included: what is asked for in the second alone comes late on an
-/// AMD Zen 5 where blocks are small.
+/// How near to a core lines are asked for: into its first-level cache (3) on AMD's processors, which are late with what
+/// waits in the second, else into the second (2): on an Intel Xeon what is asked for into the first is in the way there
+/// (docs/decisions/0003-stencil-schedule.md).
+#if defined(__SSE4A__)
+inline constexpr int kPrefetchLevel = 3;
+#else
+inline constexpr int kPrefetchLevel = 2;
+#endif
+/// Asks for a line.
 [[gnu::always_inline]] inline void prefetch_line(const double* p) {
-  __builtin_prefetch(p, 0, 3);
+  __builtin_prefetch(p, 0, kPrefetchLevel);
   asm volatile("");  // else GCC takes callers for functions without effect, and drops calls of them
 }
 /// The same for n >= 1 values.
