@@ -6,7 +6,9 @@
 // its neighbours along x are shifted out of these registers. Of rows that are not whole vectors the last vector ends
 // with the row and makes some results twice, for nothing beyond a row must be loaded; the results are put together in
 // registers across rows, and go to the block as whole vectors. From memory they could be loaded again only when all
-// stores before them are done, and stores past the caches take their time.
+// stores before them are done, and stores past the caches take their time. Rows shorter than a vector are many, and
+// take fewer instructions by way of a strip in the first-level cache all the same, each row stored over the rest of the
+// one before; a strip of two planes goes to the block when the next one is full.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -29,7 +31,8 @@ struct ShortCut {
   static constexpr int kVectors = (kRow + kLength - 1) / kLength;
   static constexpr int kRest = kRow - kLength * (kVectors - 1);  ///< values of a row that its last vector adds
   static constexpr bool kPart = kRow < kLength;
-  static constexpr int kPeriod = kFlatLength / std::gcd(kFlatLength, kRow);  ///< rows that are whole vectors together
+  /// Rows that are whole vectors together.
+  static constexpr int kPeriod = kPart ? 1 : kFlatLength / std::gcd(kFlatLength, kRow);
   /// Does every cell at a row's ends lie in one line? (Packed faces are read from line to line all the same.)
   static constexpr bool kOneLine = [] {
     for (int end = kRow; end <= kPeriod * kRow; end += kRow)
@@ -93,14 +96,21 @@ class ShortChunk {
     const std::ptrdiff_t plane_values = std::ptrdiff_t{kRow} * ny;
     int fetched = 0;  // rows of faces 4 and 5
     Vector held{};
-    for (int z = 0; z < nz; ++z, in += plane_values, out += plane_values) {
-      plane(in, z, now, to_next, ahead, out, held, sums);
+    for (int z = 0; z < nz; ++z, in += plane_values) {
+      double* const to = Cut::kPart ? strips_[z / 2 % 2].data() + z % 2 * plane_values : out;
+      plane(in, z, now, to_next, ahead, to, held, sums);
       for (; fetched * nz < (z + 1) * ny; ++fetched) {
         fetch<kRow>(ahead.at(4) + fetched * kRow);
         fetch<kRow>(ahead.at(5) + fetched * kRow);
       }
       now.next_plane();
       ahead.next_plane();
+      if constexpr (!Cut::kPart) {
+        out += plane_values;
+      } else if (z % 2 == 1) {
+        if (z > 1) out = give_strip(strips_[(z / 2 + 1) % 2].data(), out, 2 * plane_values, sums);
+        if (z + 1 == nz) give_strip(strips_[z / 2 % 2].data(), out, 2 * plane_values, sums);
+      }
     }
   }
 
@@ -165,7 +175,12 @@ class ShortChunk {
                                                         : shifted<std::max(kBehind, 0)>(at[k + 1], at[k + 2]);
       const Vector v = average7<Vector>(xm, load<kLength>(r.ym + o), load<kLength>(r.zm + o), at[k],
                                         load<kLength>(r.zp + o), load<kLength>(r.yp + o), xp);
-      give<Phase>(k, v, r.fetch, out, held, sums);
+      if constexpr (Cut::kPart) {
+        prefetch_line(r.fetch);
+        store<kLength>(out, v);
+      } else {
+        give<Phase>(k, v, r.fetch, out, held, sums);
+      }
       before = at[k];
     }
   }
@@ -180,15 +195,13 @@ class ShortChunk {
                                    Sums& sums) const {
     constexpr int kHeld = Phase * kRow % kFlatLength, kNumber = Phase * kRow / kFlatLength;
     const auto whole = [&](int at, const SimdDouble<kFlatLength>& values) __attribute__((always_inline)) {
-      put(out + (at - kHeld), next + (at - kHeld), values, sums[(kNumber + at / kFlatLength) % kPatterns]);
+      prefetch_line(next + (at - kHeld));
+      put(out + (at - kHeld), values, sums[(kNumber + at / kFlatLength) % kPatterns]);
     };
     if constexpr (kLength < kFlatLength) {
       const int at = kHeld + k * kLength;
       if (at % kFlatLength != 0) whole(at - kLength, __builtin_shufflevector(held, v, 0, 1, 2, 3, 4, 5, 6, 7));
       held = v;
-    } else if constexpr (Cut::kPart) {
-      if (kHeld + kRest >= kLength) whole(0, followed<kHeld, 0>(held, v));
-      held = shifted<kRest>(held, v);
     } else if (kRest == kLength || k + 1 < kVectors) {
       whole(k * kLength, followed<kHeld, 0>(held, v));
       held = v;
@@ -200,9 +213,14 @@ class ShortChunk {
     }
   }
 
-  [[gnu::always_inline]] void put(double* out, const double* next, const SimdDouble<kFlatLength>& v,
-                                  VectorSum<kFlatLength>& sum) const {
-    prefetch_line(next);
+  /// A strip of so many values. One lane: all vectors have one pattern.
+  double* give_strip(const double* strip, double* out, std::ptrdiff_t values, Sums& sums) const {
+    for (const double* const end = strip + values; strip < end; strip += kFlatLength, out += kFlatLength)
+      put(out, load<kFlatLength>(strip), sums[0]);
+    return out;
+  }
+
+  [[gnu::always_inline]] void put(double* out, const SimdDouble<kFlatLength>& v, VectorSum<kFlatLength>& sum) const {
     Stream ? stream<kFlatLength>(out, v) : store<kFlatLength>(out, v);
     if constexpr (Sum) sum.add(v, magic_.hi, magic_.lo);
   }
@@ -210,6 +228,8 @@ class ShortChunk {
   std::array<int, 3> cells_;
   LaneMask behind_part_;  ///< of a row that is a part of a vector: what is behind it
   SumMagic magic_;
+  /// Results of two planes each, and room for what a row stores beyond its end.
+  alignas(64) std::array<std::array<double, Cut::kPart ? 2 * kMaxBlockEdge * kRow + 8 : 8>, 2> strips_;
 };
 
 /// A run of chunks of a block.
