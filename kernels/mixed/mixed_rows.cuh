@@ -28,7 +28,7 @@ struct RowTile {
     return values + (place * rows + row) * (nx + 1) - group();
   }
   /// Calls f(place, cell of the `here` rows, offset in the tile) for each cell and each of `of_part` places.
-  /// Consecutive threads have consecutive cells.
+  /// Consecutive threads have consecutive cells. A thread block has a warp at least, a row no more cells than that.
   template <class F>
   __device__ void for_each(int of_part, int here, F&& f) const {
     const int thread = static_cast<int>(threadIdx.x), x = thread % nx, at_once = static_cast<int>(blockDim.x) / nx;
