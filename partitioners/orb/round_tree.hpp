@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "partitioners/orb/rules.hpp"
-#include "partitioners/orb/walk_avx512.hpp"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners {
@@ -99,14 +98,6 @@ class RoundTree {
   static constexpr int kBlock = 256;
   /// Codes of kBlock points by coordinates alone, a of point i at x[a * kBlock + i] (on_end()).
   void classify(const T* x, std::uint8_t* codes) const {
-#ifdef AMRBENCH_ORB_AVX512
-    detail::walk(detail::WalkTables<T>{low_, high_, axis_, common_axis_, levels_, kBlock, Dim}, x, kStopped, codes);
-#else
-    classify_portably(x, codes);
-#endif
-  }
-  /// classify() without instructions of one processor.
-  void classify_portably(const T* x, std::uint8_t* codes) const {
     std::int32_t at[kBlock];
     std::int32_t stop[kBlock];
     for (int i = 0; i < kBlock; ++i) {
