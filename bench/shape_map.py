@@ -7,6 +7,8 @@ RECORD is the output of bench/shapes, best with --map; of several programs the l
 of the record. Exit status: 0 done, 1 the picture could not be written, 2 bad input.
 """
 import argparse
+import importlib.util
+import os
 import re
 import sys
 
@@ -32,7 +34,7 @@ def read(lines):
 
 
 def draw(maps, path, title=""):
-    """Needs matplotlib (scripts/install-packages studies). Raises ImportError, OSError."""
+    """Needs matplotlib (scripts/install-packages studies). Raises ImportError, OSError, ValueError."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot
@@ -52,11 +54,18 @@ def draw(maps, path, title=""):
     figure.savefig(path, dpi=100)
 
 
+def check(path):
+    """Ends the program where no picture could be drawn there."""
+    if importlib.util.find_spec("matplotlib") is None:
+        fail(1, "matplotlib is missing, which draws the picture; scripts/install-packages studies brings it")
+    if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
+        fail(2, f"{path} could not be written: its folder is not there, or not to be written to")
+
+
 def draw_or_fail(maps, path, title=""):
+    check(path)
     try:
         draw(maps, path, title)
-    except ImportError:
-        fail(1, "matplotlib is missing, which draws the picture; scripts/install-packages studies brings it")
     except (OSError, ValueError) as error:
         fail(1, f"{path} could not be written: {error}")
 

@@ -90,22 +90,23 @@ __global__ void __launch_bounds__(kRowThreads) walk_rows(const __grid_constant__
   });
 }
 
+/// Shared memory of a row: variables 0 and 1, and its values of `places` places in groups 1 to 3.
+inline std::size_t row_bytes(int nx, int places) {
+  return sizeof(double2) * std::size_t(nx) + sizeof(double) * (kGroups - 1) * std::size_t(places) * std::size_t(nx + 1);
+}
+
 /// How thread blocks share out a block, as many of them on a multiprocessor as hide one another's waiting.
 inline MixedParameters row_shape(MixedParameters p, std::size_t shared) {
   constexpr std::size_t kResident = 6, kFixed = 2048;
   constexpr int kMostPlaces = 64;
   const int nx = p.layout.cells[0], rows = static_cast<int>(p.layout.face_cells(0));
   const auto parts_of = [](int all, int of_part) { return (all + of_part - 1) / of_part; };
-  const auto row_bytes = [&](int places) {
-    return sizeof(double2) * std::size_t(nx) +
-           sizeof(double) * (kGroups - 1) * std::size_t(places) * std::size_t(nx + 1);
-  };
   const std::size_t room = shared / kResident - kFixed;
   int most_places = kMostPlaces;
-  while (most_places > 1 && row_bytes(most_places) > room) --most_places;
+  while (most_places > 1 && row_bytes(nx, most_places) > room) --most_places;
   const int place_parts = parts_of(p.m, most_places);
   p.places = parts_of(p.m, place_parts);
-  const auto fit = static_cast<int>(room / row_bytes(p.places));
+  const auto fit = static_cast<int>(room / row_bytes(nx, p.places));
   const int row_parts = parts_of(rows, std::clamp(fit, 1, kRowThreads / p.places));
   p.columns = parts_of(rows, row_parts);
   p.parts = place_parts * row_parts;
@@ -115,9 +116,7 @@ inline MixedParameters row_shape(MixedParameters p, std::size_t shared) {
 inline void launch_walk_rows(const MixedParameters& parameters, std::size_t shared, int count,
                              const support::CudaStream& stream) {
   const MixedParameters p = row_shape(parameters, shared);
-  const std::size_t nx = std::size_t(p.layout.cells[0]), rows = std::size_t(p.columns);
-  const std::size_t bytes =
-      rows * (sizeof(double2) * nx + sizeof(double) * (kGroups - 1) * std::size_t(p.places) * (nx + 1));
+  const std::size_t bytes = std::size_t(p.columns) * row_bytes(p.layout.cells[0], p.places);
   support::cuda_check(
       cudaFuncSetAttribute(walk_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "shared memory of the mixed work");
