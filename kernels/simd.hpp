@@ -166,8 +166,8 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
 }
 
 /// How near to a core lines are asked for: into its first-level cache (3) on AMD's processors, which are late with what
-/// waits in the second, else into the second (2): on an Intel Xeon neither is ahead in all shapes, and long rows want the
-/// second (docs/decisions/0003-stencil-schedule.md).
+/// waits in the second, else into the second (2): on an Intel Xeon neither is ahead in all shapes, and long rows want
+/// the second (docs/decisions/0003-stencil-schedule.md).
 #if defined(__SSE4A__)
 inline constexpr int kPrefetchLevel = 3;
 #else
