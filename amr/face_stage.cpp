@@ -38,7 +38,7 @@ struct FaceStage::Scratch {
 };
 
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
-    : layout_(layout), options_(options), rows_(layout), kernel_(kernels::select_average7(layout)), passes_(layout) {
+    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)), passes_(layout) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
   for (int face = 0; face < 6; ++face) face_begin_[face] = kernels::face_offset(layout, face / 2, face % 2);
 }
@@ -109,7 +109,7 @@ void FaceStage::make_face(const Mesh<3>& mesh, const FieldStore& fields, std::in
 
 void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                           Scratch& scratch) const {
-  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
+  const auto kernel = summing ? kernel_.summing : kernel_.plain;
   kernels::StageSum* const sum = summing ? &*scratch.sum : nullptr;
   if (summing) sum->reserve(blocks.size() * layout_.block_cells());
   // Tasks from that which is computed to that which is fetched. Behind the last block of a group comes its first again,
@@ -135,7 +135,7 @@ void FaceStage::run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<con
         make_face(mesh, fields, task.block, face, chunk, count, out);
         task.input.faces[face] = {out, true};
       }
-      kernel(rows_, {&task.input, task.out, count, &ring[(far - 1) & mask].input}, raw, magic);
+      kernel(layout_, {&task.input, task.out, count, &ring[(far - 1) & mask].input, streaming_}, raw, magic);
     }
   }
 }

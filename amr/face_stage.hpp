@@ -45,7 +45,6 @@ class FaceStage final : public Stage<3> {
 
   kernels::BlockLayout layout_;
   StageOptions options_;
-  kernels::FlatRows rows_;
   kernels::Average7Kernel kernel_;
   Halo halo_;
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis

@@ -66,7 +66,6 @@ class Grid {
 
 void run(benchmark::State& state, const BlockLayout& layout, bool summing, bool streaming) {
   Grid grid(layout);
-  const FlatRows rows(layout);
   const Average7Kernel kernel = select_average7(layout);
   const FixedPointScale scale = FixedPointScale::for_bound(4.0);
   for (auto unused : state) {
@@ -78,9 +77,9 @@ void run(benchmark::State& state, const BlockLayout& layout, bool summing, bool 
       for (std::int64_t i = 0; i < grid.blocks(); ++i) {
         if (summing) {
           sum->reserve(layout.block_cells());
-          run_block(kernel.summing[streaming], rows, grid.args(i), &*sum);
+          run_block(kernel.summing, layout, grid.args(i), &*sum, streaming);
         } else {
-          run_block(kernel.plain[streaming], rows, grid.args(i), nullptr);
+          run_block(kernel.plain, layout, grid.args(i), nullptr, streaming);
         }
       }
       stream_fence();

@@ -51,12 +51,18 @@ inline void sum_rows(const PlaneRows* planes, RowRange range, std::size_t n, dou
   for (std::size_t t = 0; t < n; t += Length) {
     const std::size_t column = std::min(t, n - Length);
     const auto at = [column](const double* p) {
-      Values v;
-      std::memcpy(&v, p + column, sizeof v);
-      return v;
+      if constexpr (Length == 1)
+        return p[column];
+      else
+        return load<Length>(p + column);
     };
     double* result = to + column;
-    const auto put = [&result](const Values& v) { std::memcpy(result, &v, sizeof v); };
+    const auto put = [&result](const Values& v) {
+      if constexpr (Length == 1)
+        *result = v;
+      else
+        store<Length>(result, v);
+    };
     const double *p = x.first, *q = y.first, *r = z.first;
     Values a = at(p), b = at(q), c = at(r);
     // Of the last two rows, and of the last one alone.

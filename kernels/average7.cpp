@@ -1,37 +1,41 @@
 #include "kernels/average7.hpp"
 
-#include "kernels/average7_flat.hpp"
+#include "kernels/average7_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {
 
+namespace detail {
+
+/// The kernels for short rows (average7_short_rows.cpp); false for others.
+bool select_short_rows(const BlockLayout& layout, Average7Kernel& kernel);
+
 namespace {
 
-// Streaming stores need vectors of a length the processor streams.
-constexpr bool kStreams = kStreamLength > 0;
+/// Looks for rows whose last vector adds Last values, edges being even, and for two more each time.
+template <int Lanes, int Last = 2>
+Average7Kernel select_long_rows(int last) {
+  if constexpr (Last < kFlatLength)
+    if (last != Last) return select_long_rows<Lanes, Last + 2>(last);
+  if constexpr (Last % std::gcd(2 * Lanes, kFlatLength) == 0) return kernel_of<RowShape<Lanes, 0, Last>>();
+  return {};
+}
 
 }  // namespace
 
-namespace detail {
-/// The kernels for short rows, where they are quicker (average7_short.cpp); else false.
-bool select_average7_short(const BlockLayout& layout, Average7Kernel& kernel);
 }  // namespace detail
 
 Average7Kernel select_average7(const BlockLayout& layout) {
   Average7Kernel kernel;
-  if (detail::select_average7_short(layout, kernel)) return kernel;
-  with_lanes(layout.lanes, [&](auto lanes) {
-    kernel = {{detail::average7_flat<lanes, false, false>, detail::average7_flat<lanes, false, kStreams>},
-              {detail::average7_flat<lanes, true, false>, detail::average7_flat<lanes, true, kStreams>},
-              kFlatLength,
-              pattern_count(lanes, kFlatLength)};
-  });
+  if (detail::select_short_rows(layout, kernel)) return kernel;
+  const int last = (static_cast<int>(layout.row_values()) - 1) % kFlatLength + 1;
+  with_lanes(layout.lanes, [&](auto lanes) { kernel = detail::select_long_rows<lanes>(last); });
   return kernel;
 }
 
-void run_block(Average7 kernel, const FlatRows& rows, const BlockArgs& args, StageSum* sum) {
+void run_block(Average7 kernel, const BlockLayout& layout, const BlockArgs& args, StageSum* sum, bool streams) {
   const ChunkInput input{args.in, args.faces};
-  kernel(rows, {&input, args.out, rows.layout.chunks, &input}, sum ? sum->raw(0) : nullptr,
+  kernel(layout, {&input, args.out, layout.chunks, &input, streams}, sum ? sum->raw(0) : nullptr,
          sum ? sum->magic() : SumMagic{});
 }
 

@@ -2,7 +2,6 @@
 // The 7-point average over one block, faces read where they lie (docs/architecture.md; document 001, 5.3.3).
 #include <array>
 
-#include "kernels/flat_rows.hpp"
 #include "kernels/layout.hpp"
 #include "kernels/stage_sum.hpp"
 
@@ -30,17 +29,18 @@ struct ChunkArgs {
   double* out = nullptr;
   int chunks = 1;
   const ChunkInput* next = nullptr;
+  /// Stores past the caches: call stream_fence() before other threads read. Else through them.
+  bool streams = false;
 };
 
 /// Runs the stencil on the chunks of args; a summing kernel also adds every new value to `sums`, which are
 /// StageSum::raw() of the first chunk, by the two magic numbers of StageSum::magic(). Plain kernels ignore both.
-using Average7 = void (*)(const FlatRows&, const ChunkArgs&, RawSum* sums, SumMagic magic);
+using Average7 = void (*)(const BlockLayout&, const ChunkArgs&, RawSum* sums, SumMagic magic);
 
-/// The kernels for a layout, compiled for its lanes and any edges. Index 1 stores past the caches (call stream_fence()
-/// before other threads read), index 0 through them.
+/// The kernels for a layout, compiled for its lanes and, where rows are short, its edges.
 struct Average7Kernel {
-  std::array<Average7, 2> plain{};
-  std::array<Average7, 2> summing{};
+  Average7 plain = nullptr;
+  Average7 summing = nullptr;
   int vector_length = 1;  ///< of the raw sums
   int patterns = 1;       ///< raw sums a chunk
 };
@@ -48,7 +48,7 @@ struct Average7Kernel {
 
 /// All chunks of one block; with `sum` (StageSum::reserve first) by a summing kernel. For callers without a schedule of
 /// their own.
-void run_block(Average7 kernel, const FlatRows& rows, const BlockArgs& args, StageSum* sum);
+void run_block(Average7 kernel, const BlockLayout& layout, const BlockArgs& args, StageSum* sum, bool streams = false);
 
 /// Serial reference, one cell at a time in plain loops; the kernels must agree with it bit for bit.
 void average7_reference(const BlockLayout& layout, const BlockArgs& args);

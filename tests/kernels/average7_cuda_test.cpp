@@ -35,7 +35,7 @@ Expected on_cpu(const BlockLayout& layout, const RandomMesh& mesh, const support
   for (std::size_t i = 0; i < mesh.entries().size(); ++i) {
     checks::Buffer out(layout.block_values() + kPadding);
     sum.reserve(layout.block_cells());
-    run_block(kernel.summing[0], FlatRows(layout), mesh.args(i, out.data()), &sum);
+    run_block(kernel.summing, layout, mesh.args(i, out.data()), &sum);
     expected.blocks.emplace_back(out.data(), out.data() + layout.block_values());
   }
   expected.sums = sum.totals();

@@ -21,10 +21,9 @@ using checks::RandomBlock;
 
 constexpr std::uint64_t kSeed = 20240917;
 
-// In the last two strips end within planes.
 const std::vector<std::array<int, 3>> kShapes{
-    {4, 4, 4}, {8, 8, 8},  {16, 16, 16}, {2, 4, 6},  {6, 2, 10},  {32, 2, 2},  {2, 2, 32}, {4, 2, 6},
-    {8, 2, 4}, {16, 4, 2}, {2, 2, 2},    {10, 6, 4}, {30, 30, 2}, {22, 14, 4}, {12, 4, 6}, {14, 6, 2}};
+    {4, 4, 4}, {6, 6, 6},  {8, 8, 8}, {16, 16, 16}, {2, 4, 6},  {6, 2, 10},  {32, 2, 2},  {2, 2, 32}, {4, 2, 6},
+    {8, 2, 4}, {16, 4, 2}, {2, 2, 2}, {18, 18, 4},  {10, 6, 4}, {30, 30, 2}, {22, 14, 4}, {12, 4, 6}, {14, 6, 2}};
 
 /// Every lane count and shape, with one to three chunks and with padding lanes.
 template <class Check>
@@ -46,20 +45,39 @@ bool same_bits(const double* a, const double* b, std::size_t n) {
   return std::memcmp(a, b, n * sizeof(double)) == 0;
 }
 
+void expect_reference_bits(const BlockLayout& layout, const RandomBlock& block) {
+  Buffer expected(layout.block_values() + kPadding);
+  average7_reference(layout, block.args_into(expected.data()));
+  const Average7Kernel kernel = select_average7(layout);
+  StageSum sum(layout, kernel.vector_length, kernel.patterns, support::FixedPointScale::for_bound(64.0));
+  sum.reserve(4 * layout.block_cells());
+  for (const bool summing : {false, true})
+    for (const bool streams : {false, true}) {
+      std::memset(block.args().out, 0xff, layout.block_values() * sizeof(double));
+      run_block(summing ? kernel.summing : kernel.plain, layout, block.args(), summing ? &sum : nullptr, streams);
+      stream_fence();
+      EXPECT_TRUE(same_bits(block.out().data(), expected.data(), layout.block_values()))
+          << (summing ? "summing" : "plain") << (streams ? ", past the caches" : "");
+    }
+}
+
 TEST(Average7, EveryKernelGivesTheReferenceBits) {
   for_all_layouts([](const BlockLayout& layout, std::mt19937_64& random) {
-    for (int repeat = 0; repeat < 6; ++repeat) {
-      const RandomBlock block(random, layout);
-      Buffer expected(layout.block_values() + kPadding);
-      average7_reference(layout, block.args_into(expected.data()));
-      for (const Average7 kernel : select_average7(layout).plain) {
-        std::memset(block.args().out, 0xff, layout.block_values() * sizeof(double));
-        run_block(kernel, FlatRows(layout), block.args(), nullptr);
-        stream_fence();
-        EXPECT_TRUE(same_bits(block.out().data(), expected.data(), layout.block_values())) << "repeat " << repeat;
-      }
-    }
+    for (int repeat = 0; repeat < 4; ++repeat) expect_reference_bits(layout, RandomBlock(random, layout));
   });
+}
+
+// Every number of cells in a row, with planes of one strip and of several.
+TEST(Average7, EveryRowGivesTheReferenceBits) {
+  std::mt19937_64 random(kSeed);
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  const auto edge = [&](int most) { return 2 + 2 * static_cast<int>(random() % (most / 2U)); };
+  for (int lanes = 1; lanes <= kMaxLanes; ++lanes)
+    for (int nx = 2; nx <= kMaxBlockEdge; nx += 2) {
+      const BlockLayout layout = checks::layout_of({nx, edge(kMaxBlockEdge), edge(8)}, lanes, 1);
+      SCOPED_TRACE(checks::name_of(layout));
+      expect_reference_bits(layout, RandomBlock(random, layout));
+    }
 }
 
 TEST(Average7, ReferenceIsTheFormulaOfTheHeader) {
@@ -92,9 +110,9 @@ TEST(Average7, SummingGivesTheSameBitsAndTheExactSums) {
     for (int b = 0; b < kBlocks; ++b) {
       const RandomBlock block(random, layout);
       Buffer plain(layout.block_values() + kPadding);
-      run_block(kernel.plain[0], FlatRows(layout), block.args_into(plain.data()), nullptr);
+      run_block(kernel.plain, layout, block.args_into(plain.data()), nullptr);
       sum.reserve(layout.block_cells());
-      run_block(kernel.summing[b % 2], FlatRows(layout), block.args(), &sum);
+      run_block(kernel.summing, layout, block.args(), &sum, b % 2 != 0);
       stream_fence();
       ASSERT_TRUE(same_bits(block.out().data(), plain.data(), layout.block_values()));
       for (int v = 0; v < layout.variables; ++v) {
@@ -149,7 +167,7 @@ TEST(Average7, ConstantFieldStaysConstant) {
     args.in = in.data();
     args.out = out.data();
     for (int f = 0; f < 6; ++f) args.faces[f] = in_place_face(layout, in.data(), f / 2, f % 2);
-    run_block(select_average7(layout).plain[1], FlatRows(layout), args, nullptr);
+    run_block(select_average7(layout).plain, layout, args, nullptr, true);
     stream_fence();
     for (std::size_t i = 0; i < layout.block_values(); ++i) ASSERT_EQ(out[i], 3.0) << "value " << i;
   });

@@ -40,7 +40,7 @@ void check_flush(const BlockLayout& layout, int blocks, double sign) {
   support::FixedPointSum one(scale);
   for (int b = 0; b < blocks; ++b) {
     sum.reserve(layout.block_cells());
-    run_block(kernel.summing[0], FlatRows(layout), block.args, &sum);
+    run_block(kernel.summing, layout, block.args, &sum);
   }
   for (std::size_t i = 0; i < blocks * layout.block_cells(); ++i) one.add(block.out[0]);
   ASSERT_TRUE(one.valid());
@@ -68,7 +68,7 @@ TEST(StageSum, TotalsMayBeAskedForTwiceAndGoOn) {
     const checks::RandomBlock block(random, layout);
     for (StageSum* sum : {&whole, &parts}) {
       sum->reserve(layout.block_cells());
-      run_block(kernel.summing[0], FlatRows(layout), block.args(), sum);
+      run_block(kernel.summing, layout, block.args(), sum);
     }
     (void)parts.totals();
   }
@@ -99,7 +99,7 @@ TEST(StageSum, FlagsTheVariableThatLeftTheRangeAndNoOther) {
         block.in()[layout.offset(variable, at(0), at(1), at(2))] = value;
         StageSum sum(layout, kernel.vector_length, kernel.patterns, support::FixedPointScale(16));
         sum.reserve(layout.block_cells());
-        run_block(kernel.summing[0], FlatRows(layout), block.args(), &sum);
+        run_block(kernel.summing, layout, block.args(), &sum);
         for (int v = 0; v < layout.variables; ++v)
           EXPECT_EQ(sum.totals()[v].valid(), v != variable) << "variable " << v << ", value " << value;
       }
@@ -117,7 +117,7 @@ TEST(StageSum, PaddingLanesDoNotCount) {
       for (int x = 0; x < 4; ++x) block.in[layout.offset(7, x, y, z)] = 0x1p40;
   StageSum sum(layout, kernel.vector_length, kernel.patterns, support::FixedPointScale(4));
   sum.reserve(layout.block_cells());
-  run_block(kernel.summing[0], FlatRows(layout), block.args, &sum);
+  run_block(kernel.summing, layout, block.args, &sum);
   ASSERT_EQ(sum.totals().size(), 7U);
   for (const auto& total : sum.totals()) {
     EXPECT_TRUE(total.valid());
