@@ -98,8 +98,8 @@ class RowChunk {
       const int plane = row_ * cells_[1];
       if (kLong && !(Sum && plane % kFlatLength != 0)) {
         constexpr int kUnit = std::max(2, kPeriod);
-        const int strips = std::max(1, (plane + kStripValues / 2) / kStripValues);
-        strip_ = std::min(cells_[1], (cells_[1] + strips * kUnit - 1) / (strips * kUnit) * kUnit);
+        const int strips = std::max(1, (plane + 3 * kStripValues / 4) / kStripValues);
+        if (strips > 1) strip_ = std::max(1, (cells_[1] / strips + kUnit / 2) / kUnit) * kUnit;
       }
       lead_ = std::min(cells_[2], 2 + kRowLeadValues / (strip_ * row_));
     }
@@ -108,8 +108,8 @@ class RowChunk {
   /// `now`, `then`: at the chunk at `in` and at that at `next`, which is fetched when this one has been.
   [[gnu::always_inline]] void run(const double* in, const Faces& now, const double* next, const Faces& then,
                                   double* out, Sums& sums) {
-    for (int y = 0; y < ny(); y += strip()) {
-      const int end = std::min(y + strip(), ny());
+    for (int y = 0, end = 0; y < ny(); y = end) {
+      end = strip_end(y);
       const Place after = end < ny() ? Place{in, now, 0, end} : Place{next, then, 0, 0};
       Place here{in, now, 0, y}, ahead = lead() < nz() ? here : after;
       for (int z = 0; lead() < nz() && z < lead(); ++z) go_on(ahead);
@@ -122,7 +122,7 @@ class RowChunk {
         if constexpr (kLong && Sum) number_ = static_cast<int>(at / kFlatLength % kPatterns);
         plane(here, end, ahead, to, held, sums);
         if constexpr (kRagged)
-          if (strip() < ny()) leave(z, held, to + (end - y) * row(), at + (end - y) * row(), end == ny());
+          if (end - y < ny()) leave(z, held, to + (end - y) * row(), at + (end - y) * row(), end == ny());
         go_on(here);
         go_on(ahead);
         if (lead() < nz() && ahead.z == nz()) ahead = after;
@@ -145,7 +145,8 @@ class RowChunk {
 
   [[nodiscard]] int ny() const { return Shape::kEdge > 0 ? Shape::kEdge : cells_[1]; }
   [[nodiscard]] int nz() const { return Shape::kEdge > 0 ? Shape::kEdge : cells_[2]; }
-  [[nodiscard]] int strip() const { return kLong ? strip_ : ny(); }
+  /// Where the strip that begins with row y ends; the last one takes a short rest.
+  [[nodiscard]] int strip_end(int y) const { return kLong && ny() - y >= strip_ + strip_ / 2 ? y + strip_ : ny(); }
   [[nodiscard]] int lead() const { return Shape::kEdge > 0 ? nz() : lead_; }
   [[nodiscard]] std::ptrdiff_t row() const { return kLong ? row_ : Shape::kRow; }
   [[nodiscard]] std::ptrdiff_t plane_values() const { return row() * ny(); }
@@ -191,7 +192,8 @@ class RowChunk {
       fetch_row(then.at(5) + here.z * row());
     }
     fetch_row(next == 0 ? then.at(2) : fetch - row());
-    fetch_row(next + strip() >= ny() ? then.at(3) : fetch + strip() * row());
+    const int next_end = strip_end(next);
+    fetch_row(next_end == ny() ? then.at(3) : fetch + (next_end - next) * row());
     const auto one = [&](auto phase, const double* ym, const double* yp) __attribute__((always_inline)) {
       fetch_cell(next_xm);
       fetch_cell(next_xp);
