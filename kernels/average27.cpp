@@ -149,11 +149,10 @@ Average27Kernel select_average27(const FlatRows& rows) {
 
 Average27OctetKernel select_average27_octet(const FlatRows& rows) {
   Average27OctetKernel kernel;
-  // Measured (docs/kernels.md): longer rows, and whole vectors of larger blocks, do as well one by one.
-  constexpr std::size_t kMostValues = 32;
-  constexpr int kMostCells = 14;
+  // Measured (docs/kernels.md): longer rows do as well one by one, larger chunks better.
+  constexpr std::size_t kMostRow = 32, kMostChunk = 1536;
   const BlockLayout& l = rows.layout;
-  if (l.row_values() <= kMostValues && *std::ranges::max_element(l.cells) <= kMostCells)
+  if (l.row_values() <= kMostRow && l.chunk_values() <= kMostChunk)
     with_lanes(rows.layout.lanes, [&](auto lanes) { set_octet_kernel<lanes>(rows, kernel); });
   return kernel;
 }

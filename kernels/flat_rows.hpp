@@ -1,5 +1,5 @@
 #pragma once
-// A chunk walked as one array of whole vectors of 8 doubles.
+// The rows of a chunk as whole vectors of 8 doubles, for stencils that make sums of rows first.
 //
 // Edges are even, so any four rows of a chunk (and any one row of a multiple of 8 doubles) are whole vectors, aligned
 // as the chunk is, whatever the edge and the lanes. A neighbour along x is then the same array shifted by the lanes,

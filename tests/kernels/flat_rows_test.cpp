@@ -1,4 +1,4 @@
-// Masks of the flat walk, and loads by them: every value from where it should be, none read from elsewhere.
+// Masks where rows end, and loads by them: every value from where it should be, none read from elsewhere.
 #include "kernels/flat_rows.hpp"
 
 #include <gtest/gtest.h>
