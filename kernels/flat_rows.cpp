@@ -12,7 +12,7 @@ LaneMask mask_of(const std::array<bool, kFlatLength>& set) {
 #if defined(__AVX512F__)
     mask = static_cast<LaneMask>(mask | (set[k] ? 1 << k : 0));
 #else
-    (k < 4 ? mask.low[k] : mask.high[k - 4]) = set[k] ? ~std::uint64_t{0} : 0;
+    (k < 4 ? mask.low : mask.high)[k % 4] = set[k] ? ~std::uint64_t{0} : 0;
 #endif
   }
   return mask;
