@@ -224,7 +224,8 @@ inline SimdDouble<N> placed(const double* p) {
     return Begin == 0 ? __builtin_shufflevector(two, third, 0, 1, 4, 4)
                       : __builtin_shufflevector(two, third, 0, 0, 1, 4);
   } else if constexpr (Count < 4) {
-    const auto half = placed < 4, Count, Begin == 0 ? 0 : 4 - Count > (p);
+    constexpr int kBegin = Begin == 0 ? 0 : 4 - Count;
+    const SimdDouble<4> half = placed<4, Count, kBegin>(p);
     return {half, half};
   } else if constexpr (Begin == 0) {
     return {load<4>(p), placed<4, Count - 4, 0>(p + 4)};
