@@ -2,10 +2,11 @@
 // The walk of average7 over a chunk, row by row, compiled for a shape of rows. Included by average7*.cpp only.
 //
 // A row is loaded into registers, with the cells before and behind it straight from the blocks or faces that have them;
-// its neighbours along x are shifted out of these registers. Nothing beyond a row is loaded of which no value is used:
-// of rows that are not whole vectors the last vector ends with the row, and makes some results twice. (Rows shorter than
-// a vector are loaded with what follows them in the block.) Results are put together in registers across rows, and go to the block as whole vectors: from memory they could be loaded again only
-// when all stores before them are done, and stores past the caches take their time.
+// its neighbours along x are shifted out of these registers. Nothing beyond a row is loaded of which no value is used,
+// but behind rows shorter than a vector: of rows that are not whole vectors the last vector ends with the row, and
+// makes some results twice. Results are put together in registers across rows, and go to the block as whole vectors:
+// from memory they could be loaded again only when all stores before them are done, and stores past the caches take
+// their time.
 //
 // Large planes are walked in strips, each through all planes before the next begins: so what three planes have of a
 // strip stays in the first-level cache. What is needed some planes later is fetched meanwhile.
