@@ -37,9 +37,9 @@ int wide_conserved_variables(WideStencil stencil, const kernels::BlockLayout& la
 WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, const StageOptions& options)
     : stencil_(stencil),
       options_(options),
-      rows_(layout),
-      kernel_(kernels::select_average27(rows_)),
-      octet_kernel_(kernels::select_average27_octet(rows_)),
+      layout_(layout),
+      kernel_(kernels::select_average27(layout)),
+      octet_kernel_(kernels::select_average27_octet(layout)),
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout),
@@ -58,7 +58,7 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   if (stencil_ == WideStencil::average27 && octet_kernel_.scratch > 0) octets_.rebuild(mesh, halo_.sources().sources());
   rounds_ = work_rounds(mesh, options_.work);
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  streaming_ = streams_results(all_.size() * rows_.layout.block_values() * sizeof(double), options_.stores);
+  streaming_ = streams_results(all_.size() * layout_.block_values() * sizeof(double), options_.stores);
 }
 
 /// Do `blocks` begin with an octet?
@@ -80,8 +80,8 @@ std::size_t WideStage::group_size(std::span<const std::int32_t> blocks) const {
 /// scratch.octets, in the order of passes; the group begins with block `group`.
 void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const {
   const std::span<const std::int32_t> octets = scratch.octets;
-  const kernels::BlockLayout& l = rows_.layout;
-  const auto kernel = (summing ? octet_kernel_.summing : octet_kernel_.plain)[streaming_ ? 1 : 0];
+  const kernels::BlockLayout& l = layout_;
+  const auto kernel = summing ? octet_kernel_.summing : octet_kernel_.plain;
   std::array<kernels::Octet, 2> ring;
   const auto find = [&](std::size_t k) {
     halo_.find_around(octets_.sources(octets[k]), {group, octets[k] + 8}, ring[k % 2]);
@@ -92,11 +92,12 @@ void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summ
       const bool more = k + 1 < octets.size();
       if (more) find(k + 1);
       kernels::Average27OctetArgs args{
-          &ring[k % 2], &ring[(more ? k + 1 : k) % 2], {}, chunk, std::min(chunk + passes_.chunks, l.chunks)};
+          &ring[k % 2], &ring[(more ? k + 1 : k) % 2], {}, chunk, std::min(chunk + passes_.chunks, l.chunks),
+          streaming_};
       const Octets::Sources& sources = octets_.sources(octets[k]);
       for (int b = 0; b < 8; ++b)
         args.out[b] = fields.output(sources[kernels::Octet::index(1 + b % 2, 1 + b / 2 % 2, 1 + b / 4)].index);
-      kernel(rows_, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
+      kernel(l, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
              summing ? scratch.sum->magic() : kernels::SumMagic{});
     }
   }
@@ -105,8 +106,8 @@ void WideStage::average_octets(FieldStore& fields, std::int32_t group, bool summ
 /// scratch.singles, in the order of passes; the group begins with block `group`.
 void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool summing, Scratch& scratch) const {
   const std::span<const std::int32_t> blocks = scratch.singles;
-  const kernels::BlockLayout& l = rows_.layout;
-  const auto kernel = (summing ? kernel_.summing : kernel_.plain)[streaming_ ? 1 : 0];
+  const kernels::BlockLayout& l = layout_;
+  const auto kernel = summing ? kernel_.summing : kernel_.plain;
   // What lies around the blocks from that which is computed to that which is fetched.
   std::vector<kernels::Surroundings>& ring = scratch.ring;
   ring.resize(passes_.ahead + 1);
@@ -114,6 +115,7 @@ void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool sum
     kernels::Average27Args args;
     args.first = chunk;
     args.last = std::min(chunk + passes_.chunks, l.chunks);
+    args.streams = streaming_;
     std::size_t far = 0;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       for (; far < blocks.size() && far <= k + passes_.ahead; ++far)
@@ -123,7 +125,7 @@ void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool sum
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);
-      kernel(rows_, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
+      kernel(l, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
              summing ? scratch.sum->magic() : kernels::SumMagic{});
     }
   }
@@ -131,7 +133,7 @@ void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool sum
 
 void WideStage::average_group(FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                               Scratch& scratch) const {
-  if (summing) scratch.sum->reserve(blocks.size() * rows_.layout.block_cells());
+  if (summing) scratch.sum->reserve(blocks.size() * layout_.block_cells());
   scratch.octets.clear();
   scratch.singles.clear();
   for (std::size_t k = 0; k < blocks.size();) {
@@ -150,13 +152,12 @@ void WideStage::mix_block(FieldStore& fields, std::int64_t stage, std::int32_t i
   if (swapped) std::swap(layout.block.cells[0], layout.block.cells[1]);
   kernels::PieceSteps steps = kernels::piece_steps(layout);
   if (swapped) std::swap(steps.cell[0], steps.cell[1]);
-  kernels::CellBox all{{-1, -1, -1}, rows_.layout.cells};
+  kernels::CellBox all{{-1, -1, -1}, layout_.cells};
   for (int& high : all.high) ++high;
   double* const tile = scratch.tile.data();
-  kernels::gather_cells(rows_.layout, around, all, steps, layout.lanes, tile, &next,
-                        pieces_[std::size_t(stage % 6)].data());
-  if (!streaming_ && rows_.layout.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
-    for (std::size_t k = 0; k < rows_.layout.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
+  kernels::gather_cells(layout_, around, all, steps, layout.lanes, tile, &next, pieces_[std::size_t(stage % 6)].data());
+  if (!streaming_ && layout_.block_values() <= kMostFetched)  // stores that find their lines do not wait for them
+    for (std::size_t k = 0; k < layout_.block_values(); k += 8) __builtin_prefetch(fields.output(i) + k, 1, 2);
   kernels::advance_mixed(layout, constants_, stage, swapped, tile, scratch.values.data());
   kernels::store_tile(tile_, tile, steps, fields.output(i), streaming_ ? scratch.staging.data() : nullptr);
 }
@@ -171,7 +172,7 @@ void WideStage::run_group(FieldStore& fields, std::int64_t stage, std::span<cons
     kernels::Surroundings& next = scratch.ring[(k + 1) % 2];
     next = k + 1 < blocks.size() ? halo_.around(blocks[k + 1]) : around;
     mix_block(fields, stage, blocks[k], around, next, scratch);
-    if (summing) kernels::sum_block(rows_.layout, fields.output(blocks[k]), *scratch.sum);
+    if (summing) kernels::sum_block(layout_, fields.output(blocks[k]), *scratch.sum);
   }
 }
 
@@ -203,11 +204,11 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
         (mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
     if (!mixed) continue;
     scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
-    scratch_.back()->staging.grow(kernels::store_staging(rows_.layout));
+    scratch_.back()->staging.grow(kernels::store_staging(layout_));
   }
   if (summing) {
-    const int patterns = kernels::block_sum_patterns(rows_.layout.lanes);
-    for (auto& scratch : scratch_) scratch->sum.emplace(rows_.layout, kernels::kBlockSumLength, patterns, *scale);
+    const int patterns = kernels::block_sum_patterns(layout_.lanes);
+    for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernels::kBlockSumLength, patterns, *scale);
   }
   fields.prepare_output();
   {

@@ -45,7 +45,7 @@ class WideStage final : public Stage<3> {
   [[nodiscard]] HaloSize halo_size() const override;
   [[nodiscard]] std::size_t memory_bytes() const override;
   [[nodiscard]] int conserved_variables(bool mesh_is_uniform) const override {
-    return wide_conserved_variables(stencil_, rows_.layout, mesh_is_uniform);
+    return wide_conserved_variables(stencil_, layout_, mesh_is_uniform);
   }
 
  private:
@@ -63,7 +63,7 @@ class WideStage final : public Stage<3> {
 
   WideStencil stencil_;
   StageOptions options_;
-  kernels::FlatRows rows_;
+  kernels::BlockLayout layout_;
   kernels::Average27Kernel kernel_;
   kernels::Average27OctetKernel octet_kernel_;
   Octets octets_;

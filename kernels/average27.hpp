@@ -9,11 +9,11 @@
 // Conserves totals where all neighbours have one level: then every cell is counted 27 times, mirrored ghosts at the
 // domain's faces included. Across levels edge and corner ghosts have no such balance.
 //
-// The kernel reads the 27 pieces around a block where they lie: a strip of rows at a time, sums of nine go to the
-// first-level cache and results from there to the block. A row of a plane belongs to three sums along y and is loaded
-// once for them; long rows go another way (kernels/average27_long_rows.hpp), and so do small blocks
-// (kernels/average27_octet.hpp).
-#include "kernels/flat_rows.hpp"
+// The kernel reads the 27 pieces around a block where they lie, row by row (kernels/average27_rows.hpp). Small blocks
+// go another way, eight at once (kernels/average27_octet.cpp).
+#include <array>
+
+#include "kernels/layout.hpp"
 #include "kernels/stage_sum.hpp"
 #include "kernels/surroundings.hpp"
 
@@ -25,19 +25,19 @@ struct Average27Args {
   const Surroundings* next = nullptr;  ///< of a block that is computed soon: fetched meanwhile, the same chunks
   double* out = nullptr;
   int first = 0, last = 1;
+  bool streams = false;  ///< stores past the caches, else through them
 };
 
 /// Runs the stencil; a summing kernel also adds every new value to `sums`, which are StageSum::raw(0), in vectors of
 /// kFlatLength. Plain kernels ignore sums and magic.
-using Average27 = void (*)(const FlatRows&, const Average27Args&, double* scratch, RawSum* sums, SumMagic magic);
+using Average27 = void (*)(const BlockLayout&, const Average27Args&, double* scratch, RawSum* sums, SumMagic magic);
 
-/// Index 1 stores past the caches, index 0 through them.
 struct Average27Kernel {
-  std::array<Average27, 2> plain{};
-  std::array<Average27, 2> summing{};
+  Average27 plain = nullptr;
+  Average27 summing = nullptr;
   std::size_t scratch = 0;  ///< doubles that it needs, aligned to 64 bytes
 };
-[[nodiscard]] Average27Kernel select_average27(const FlatRows& rows);
+[[nodiscard]] Average27Kernel select_average27(const BlockLayout& layout);
 
 /// Of small blocks eight that make a cube are computed together: (x, y, z) is number x + 2 y + 4 z of `out`.
 struct Average27OctetArgs {
@@ -45,16 +45,17 @@ struct Average27OctetArgs {
   const Octet* next = nullptr;  ///< that which is computed next: chunk `first` is fetched meanwhile
   std::array<double*, 8> out{};
   int first = 0, last = 1;
+  bool streams = false;
 };
-using Average27Octet = void (*)(const FlatRows&, const Average27OctetArgs&, double* scratch, RawSum* sums,
+using Average27Octet = void (*)(const BlockLayout&, const Average27OctetArgs&, double* scratch, RawSum* sums,
                                 SumMagic magic);
 /// As Average27Kernel. Null pointers and no scratch where blocks are computed one by one.
 struct Average27OctetKernel {
-  std::array<Average27Octet, 2> plain{};
-  std::array<Average27Octet, 2> summing{};
+  Average27Octet plain = nullptr;
+  Average27Octet summing = nullptr;
   std::size_t scratch = 0;
 };
-[[nodiscard]] Average27OctetKernel select_average27_octet(const FlatRows& rows);
+[[nodiscard]] Average27OctetKernel select_average27_octet(const BlockLayout& layout);
 
 /// Serial reference: the average of a tile (lanes as the block's) with all ghosts, into a block.
 void average27_reference(const TileLayout& layout, const double* tile, double* out);

@@ -10,26 +10,15 @@ namespace detail {
 /// The kernels for short rows (average7_short_rows.cpp); false for others.
 bool select_short_rows(const BlockLayout& layout, Average7Kernel& kernel);
 
-namespace {
-
-/// Looks for rows whose last vector adds Last values, edges being even, and for two more each time.
-template <int Lanes, int Last = 2>
-Average7Kernel select_long_rows(int last) {
-  if constexpr (Last < kFlatLength)
-    if (last != Last) return select_long_rows<Lanes, Last + 2>(last);
-  if constexpr (Last % std::gcd(2 * Lanes, kFlatLength) == 0) return kernel_of<RowShape<Lanes, 0, Last>>();
-  return {};
-}
-
-}  // namespace
-
 }  // namespace detail
 
 Average7Kernel select_average7(const BlockLayout& layout) {
   Average7Kernel kernel;
   if (detail::select_short_rows(layout, kernel)) return kernel;
-  const int last = (static_cast<int>(layout.row_values()) - 1) % kFlatLength + 1;
-  with_lanes(layout.lanes, [&](auto lanes) { kernel = detail::select_long_rows<lanes>(last); });
+  with_lanes(layout.lanes, [&](auto lanes) {
+    kernel = detail::with_long_rows<lanes>(detail::last_values(layout),
+                                           [](auto shape) { return detail::kernel_of<decltype(shape)>(); });
+  });
   return kernel;
 }
 

@@ -72,7 +72,7 @@ inline SimdDouble<N> load(const double* p) {
   if constexpr (N == 8) return {load<4>(p), load<4>(p + 4)};
 #endif
   SimdDouble<N> v;
-  std::memcpy(&v, p, sizeof v);
+  std::memcpy(static_cast<void*>(&v), p, sizeof v);
   return v;
 }
 template <int N>

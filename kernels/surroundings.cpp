@@ -208,26 +208,24 @@ void gather_cells(const BlockLayout& block, const Surroundings& around, const Ce
   });
 }
 
-void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end) {
+void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int z, int begin, int end) {
   const auto& n = block.cells;
-  // Rows [y, y + count) of plane z, of the pieces there that are far.
-  const auto ask = [&](int dz, int z, int y, int count) {
-    for (std::uint32_t left = around.far >> (9 * (dz + 1)) & 0x1ffU; left != 0; left &= left - 1) {
+  // Of the pieces of a layer: all, those along y at the block's ends only.
+  const auto ask = [&](int dz, std::uint32_t wanted) {
+    wanted &= begin == 0 ? 0x1ffU : 0x1f8U;
+    wanted &= end == n[1] ? 0x1ffU : 0x03fU;
+    for (std::uint32_t left = around.far >> (9 * (dz + 1)) & wanted; left != 0; left &= left - 1) {
       const int k = std::countr_zero(left), dy = k / 3 - 1;
-      if ((dy < 0 && y > 0) || (dy > 0 && y + count < n[1])) continue;
       const Piece& piece = around.pieces[9 * (dz + 1) + k];
-      const double* from = piece.at(0, dy == 0 ? y : 0, z) + chunk * piece.steps->chunk;
+      const double* from = piece.at(0, dy == 0 ? begin : 0, dz == 0 ? z : 0) + chunk * piece.steps->chunk;
       const std::size_t values = k % 3 == 1 ? block.row_values() : block.lanes;
-      for (int row = 0; row < (dy == 0 ? count : 1); ++row, from += piece.steps->cell[1]) prefetch_values(from, values);
+      for (int row = 0; row < (dy == 0 ? end - begin : 1); ++row, from += piece.steps->cell[1])
+        prefetch_values(from, values);
     }
   };
-  for (int r = begin; r < end;) {
-    const int z = r / n[1], y = r % n[1], count = std::min(end - r, n[1] - y);
-    ask(0, z, y, count);
-    if (z == 0) ask(-1, 0, y, count);
-    if (z == n[2] - 1) ask(1, 0, y, count);
-    r += count;
-  }
+  ask(0, 0x1c7);
+  if (z == 0) ask(-1, 0x1ff);
+  if (z == n[2] - 1) ask(1, 0x1ff);
 }
 
 FaceLayout::FaceLayout(const BlockLayout& block, int axis) : lanes(block.lanes), chunks(block.chunks) {

@@ -67,9 +67,9 @@ inline constexpr PieceSet kAllPieces = 0x7ffffff, kOwnPiece = 1U << 13U;
 void gather_cells(const BlockLayout& block, const Surroundings& around, const CellBox& box, const PieceSteps& steps,
                   int lanes, double* to, const Surroundings* next = nullptr, const PieceSet* wanted = nullptr);
 
-/// Asks for the far pieces beside rows [begin, end) of a chunk of a block, counted through its planes, edges and
-/// corners included, to be in the caches when they are wanted.
-void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int begin, int end);
+/// Asks for the far pieces beside rows [begin, end) of plane z of a chunk of a block, edges and corners included but
+/// without the cells before and behind the rows themselves, to be in the caches when they are wanted.
+void prefetch_beside(const BlockLayout& block, const Surroundings& around, int chunk, int z, int begin, int end);
 
 /// Extended faces across an axis (kernels/tile.hpp says what they hold): one layer of cells [chunk][z][y][x][lane],
 /// with coordinates -1 to n along the axes before it, 0 to n - 1 along those behind it, and 0 across the face. Plain

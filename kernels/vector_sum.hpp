@@ -31,9 +31,9 @@ struct VectorSum {
 template <int N, std::size_t P>
 inline void load_sums(std::array<VectorSum<N>, P>& sums, const RawSum* raw) {
   for (std::size_t p = 0; p < P; ++p) {
-    std::memcpy(&sums[p].hi, raw[p].hi.data(), sizeof sums[p].hi);
-    std::memcpy(&sums[p].lo, raw[p].lo.data(), sizeof sums[p].lo);
-    std::memcpy(&sums[p].flags, raw[p].flags.data(), sizeof sums[p].flags);
+    std::memcpy(static_cast<void*>(&sums[p].hi), raw[p].hi.data(), sizeof sums[p].hi);
+    std::memcpy(static_cast<void*>(&sums[p].lo), raw[p].lo.data(), sizeof sums[p].lo);
+    std::memcpy(static_cast<void*>(&sums[p].flags), raw[p].flags.data(), sizeof sums[p].flags);
   }
 }
 template <int N, std::size_t P>
