@@ -125,8 +125,7 @@ void WideStage::average_singles(FieldStore& fields, std::int32_t group, bool sum
       args.around = &ring[k % ring.size()];
       args.next = &ring[(far - 1) % ring.size()];
       args.out = fields.output(blocks[k]);
-      kernel(l, args, scratch.values.data(), summing ? scratch.sum->raw(0) : nullptr,
-             summing ? scratch.sum->magic() : kernels::SumMagic{});
+      kernel(l, args, summing ? scratch.sum->raw(0) : nullptr, summing ? scratch.sum->magic() : kernels::SumMagic{});
     }
   }
 }
@@ -200,8 +199,7 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   const bool summing = scale != nullptr, mixed = stencil_ == WideStencil::mixed;
   while (scratch_.size() < std::size_t(omp_get_max_threads())) {
     scratch_.push_back(std::make_unique<Scratch>());
-    scratch_.back()->values.grow(
-        (mixed ? kernels::mixed_scratch(tile_) : std::max(kernel_.scratch, octet_kernel_.scratch)) + kernels::kPadding);
+    scratch_.back()->values.grow((mixed ? kernels::mixed_scratch(tile_) : octet_kernel_.scratch) + kernels::kPadding);
     if (!mixed) continue;
     scratch_.back()->tile.grow(tile_.values() + kernels::kPadding);
     scratch_.back()->staging.grow(kernels::store_staging(layout_));

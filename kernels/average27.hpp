@@ -30,12 +30,11 @@ struct Average27Args {
 
 /// Runs the stencil; a summing kernel also adds every new value to `sums`, which are StageSum::raw(0), in vectors of
 /// kFlatLength. Plain kernels ignore sums and magic.
-using Average27 = void (*)(const BlockLayout&, const Average27Args&, double* scratch, RawSum* sums, SumMagic magic);
+using Average27 = void (*)(const BlockLayout&, const Average27Args&, RawSum* sums, SumMagic magic);
 
 struct Average27Kernel {
   Average27 plain = nullptr;
   Average27 summing = nullptr;
-  std::size_t scratch = 0;  ///< doubles that it needs, aligned to 64 bytes
 };
 [[nodiscard]] Average27Kernel select_average27(const BlockLayout& layout);
 
@@ -53,7 +52,7 @@ using Average27Octet = void (*)(const BlockLayout&, const Average27OctetArgs&, d
 struct Average27OctetKernel {
   Average27Octet plain = nullptr;
   Average27Octet summing = nullptr;
-  std::size_t scratch = 0;
+  std::size_t scratch = 0;  ///< doubles that it needs, aligned to 64 bytes
 };
 [[nodiscard]] Average27OctetKernel select_average27_octet(const BlockLayout& layout);
 

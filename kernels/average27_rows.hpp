@@ -22,6 +22,7 @@ using Nine = std::array<const double*, 9>;
 inline void sum_nine(const Nine& p, std::size_t n, double* to) {
   for (std::size_t t = 0; t < n; t += kFlatLength) store<kFlatLength>(to + t, sum_of_nine(p, std::ptrdiff_t(t)));
 }
+
 /// The rows of a plane, or their cells before or behind the block: at y = -1, 0 and ny, and the step between those
 /// inside.
 struct PlaneRows {
@@ -97,8 +98,8 @@ class Average27Rows : private RowWalk<Shape, Sum> {
   using typename Walk::Sums;
   using Walk::kPatterns;
 
-  Average27Rows(const BlockLayout& layout, bool streams, const SumMagic& magic, double* scratch)
-      : Walk(layout, streams, magic), layout_(layout), ends_{scratch, scratch + kMaxBlockEdge * kLanes + kFlatLength} {}
+  Average27Rows(const BlockLayout& layout, bool streams, const SumMagic& magic)
+      : Walk(layout, streams, magic), layout_(layout) {}
 
   /// A chunk of a block to `out`; of `next` the same chunk is fetched when all of this one is.
   void run(const Surroundings& around, const Surroundings& next, int chunk, double* out, Sums& sums) {
@@ -176,8 +177,9 @@ class Average27Rows : private RowWalk<Shape, Sum> {
       prefetch_values(planes[3].before, row());
       prefetch_values(planes[3].behind, row());
     }
-    for (int side = 0; side < 2; ++side) sum_row_ends<kLanes>(planes_[2 * side].data() + z, y, stop, ny(), ends_[side]);
-    const double *xm = ends_[0], *xp = ends_[1];
+    for (int side = 0; side < 2; ++side)
+      sum_row_ends<kLanes>(planes_[2 * side].data() + z, y, stop, ny(), ends_[side].data());
+    const double *xm = ends_[0].data(), *xp = ends_[1].data();
     Nine rows{};
     for (int k = 0; k < 3; ++k) {
       const PlaneRows& p = planes[k];
@@ -205,16 +207,16 @@ class Average27Rows : private RowWalk<Shape, Sum> {
   }
 
   const BlockLayout& layout_;
-  std::array<double*, 2> ends_;     ///< sums before and behind the rows of a strip
-  std::array<Planes, 3> planes_{};  ///< before, in and behind the block
+  std::array<Planes, 3> planes_;  ///< before, in and behind the block
+  /// Sums before and behind the rows of a strip.
+  std::array<std::array<double, kMaxBlockEdge * kLanes + kFlatLength>, 2> ends_;
 };
 
 /// A run of chunks of a block.
 template <class Shape, bool Sum>
-void average27_rows(const BlockLayout& layout, const Average27Args& args, double* scratch, RawSum* raw,
-                    SumMagic magic) {
+void average27_rows(const BlockLayout& layout, const Average27Args& args, RawSum* raw, SumMagic magic) {
   using Chunk = Average27Rows<Shape, Sum>;
-  Chunk part(layout, args.streams, magic, scratch);
+  Chunk part(layout, args.streams, magic);
   for (int chunk = args.first; chunk < args.last; ++chunk) {
     typename Chunk::Sums sums{};
     if constexpr (Sum) load_sums(sums, raw + chunk * Chunk::kPatterns);
@@ -226,8 +228,7 @@ void average27_rows(const BlockLayout& layout, const Average27Args& args, double
 /// The kernels of a shape.
 template <class Shape>
 Average27Kernel average27_kernel() {
-  return {average27_rows<Shape, false>, average27_rows<Shape, true>,
-          2 * (kMaxBlockEdge * std::size_t{Shape::kLanes} + kFlatLength)};
+  return {average27_rows<Shape, false>, average27_rows<Shape, true>};
 }
 
 }  // namespace amrbench::kernels::detail
