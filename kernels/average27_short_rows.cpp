@@ -5,7 +5,7 @@
 namespace amrbench::kernels::detail {
 
 bool select_short_rows(const BlockLayout& layout, Average27Kernel& kernel) {
-  constexpr int kMostRow = 32;  // longer ones are walked as fast in loops
+  constexpr int kMostRow = 48;  // longer ones are walked as fast in loops
   if (layout.row_values() > kMostRow) return false;
   with_lanes(layout.lanes, [&](auto lanes) {
     with_rows<lanes, kMostRow>(layout, [&](auto shape) { kernel = average27_kernel<decltype(shape)>(); });
