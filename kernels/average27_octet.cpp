@@ -3,7 +3,10 @@
 // The cube's planes, with their ghosts, are copied one after the other to the first-level cache, in rows of whole
 // vectors. A block of 4^3 cells has 2.4 times as many ghosts as cells, the cube of eight 0.95 times; rows are twice as
 // long, and what lies around is found and asked for once.
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 
 #include "kernels/average27_rows.hpp"
 #include "kernels/lanes.hpp"
@@ -212,11 +215,11 @@ void average27_octet_chunks(const BlockLayout& layout, const Average27OctetArgs&
 
 Average27OctetKernel select_average27_octet(const BlockLayout& layout) {
   Average27OctetKernel kernel;
-  // Measured (docs/kernels.md): others do as well one by one.
-  constexpr std::size_t kMostChunk = 512, kMostRow = 10;
-  if (layout.chunk_values() > kMostChunk && layout.row_values() > kMostRow) return kernel;
+  // Measured (docs/kernels.md): others do as well one by one, or better.
+  constexpr int kMostRow = 16, kMostChunk = 512;
+  if (layout.row_values() > kMostRow || layout.chunk_values() > kMostChunk) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
-    detail::with_rows<lanes, 16>(layout, [&](auto shape) {
+    detail::with_rows<lanes, kMostRow>(layout, [&](auto shape) {
       using Shape = decltype(shape);
       kernel = {average27_octet_chunks<OctetChunk<Shape, false>>, average27_octet_chunks<OctetChunk<Shape, true>>,
                 OctetChunk<Shape, true>::scratch(layout)};

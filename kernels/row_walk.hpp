@@ -49,9 +49,11 @@ template <int Lanes, int Last = 2, class F>
 auto with_long_rows(int last, const F& f) {
   if constexpr (Last < kFlatLength)
     if (last != Last) return with_long_rows<Lanes, Last + 2>(last, f);
-  // Rows of these lanes that there are not: as well any.
-  return f(RowShape < Lanes, 0, Last % std::gcd(2 * Lanes, kFlatLength) == 0 ? Last : kFlatLength > {});
+  constexpr bool kExists = Last % std::gcd(2 * Lanes, kFlatLength) == 0;  // else never asked for
+  using Shape = RowShape<Lanes, 0, kExists ? Last : kFlatLength>;
+  return f(Shape{});
 }
+
 /// Values that the last vector of a row adds.
 inline int last_values(const BlockLayout& layout) {
   return (static_cast<int>(layout.row_values()) - 1) % kFlatLength + 1;
