@@ -193,7 +193,7 @@ class Multiway {
 
  private:
   /// From here on with all threads, and with memory that the result keeps.
-  static constexpr std::uint64_t kLargeInput = 1 << 16;
+  static constexpr std::uint64_t kLargeInput = 1 << 13;
 
   template <class Source>
   void start(const Source& source, std::uint32_t* labels) {
@@ -325,7 +325,6 @@ class Multiway {
     const std::uint64_t n = tree_.cells[cell].count;
     std::vector<Placed> points(n);
     for (std::uint64_t i = 0; i < n; ++i) points[i] = {source.point(i), static_cast<std::uint32_t>(i)};
-    std::vector<std::uint64_t> weights;
     const std::uint64_t base = tree_.cells[cell].begin;
     const std::function<void(std::size_t)> split = [&](std::size_t i) {
       const OrbCell<T, Dim> c = tree_.cells[i];
@@ -341,20 +340,48 @@ class Multiway {
       }
       const int axis = cut_axis(c.box, input_.options.side_tolerance);
       const auto order = [axis](const Placed& p, const Placed& q) { return orb_before(p.point, q.point, axis); };
-      weights.clear();
-      if (input_.weighted()) {
-        std::sort(first, last, order);
-        for (auto p = first; p != last; ++p) weights.push_back(input_.weight(p->point.id));
-      }
-      const CutPlace cut = cut_in_window(goal_of(tree_, i, input_.weighted()), {.size = c.count}, weights).value();
+      const OrbGoal goal = goal_of(tree_, i, input_.weighted());
+      const CutPlace cut = goal.weight > 0 ? cut_by_weight(std::span(first, last), goal, order)
+                                           : CutPlace{goal.unit(), input_.weighted() ? 0 : goal.unit()};
       const auto right = first + static_cast<std::ptrdiff_t>(cut.left);
-      if (!input_.weighted()) std::nth_element(first, right, last, order);
+      if (goal.weight == 0) std::nth_element(first, right, last, order);
       const auto before = std::max_element(first, right, order);
       cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), cut.left, cut.weight_left);
       split(2 * i);
       split(2 * i + 1);
     };
     split(cell);
+  }
+
+  /// The cut of a cell of these points, which are parted there afterwards: halves those among which the search ends until
+  /// few are left. Where points of weight zero reach beyond these, all are sorted.
+  template <class Placed, class Order>
+  [[nodiscard]] CutPlace cut_by_weight(std::span<Placed> all, const OrbGoal& goal, const Order& order) const {
+    constexpr std::size_t kFew = 32;
+    const auto weight = [this](const Placed& p) { return input_.weight(p.point.id); };
+    const auto search = first_search(goal);
+    std::span<Placed> window = all;
+    std::uint64_t before = 0, weight_before = 0;
+    while (window.size() > kFew) {
+      const std::size_t half = window.size() / 2;
+      std::nth_element(window.begin(), window.begin() + static_cast<std::ptrdiff_t>(half), window.end(), order);
+      std::uint64_t left = weight_before;
+      for (const Placed& p : window.first(half)) left += weight(p);
+      if (search.reached(before + half, left)) {
+        window = window.first(half);
+      } else {
+        window = window.subspan(half);
+        before += half;
+        weight_before = left;
+      }
+    }
+    for (;; window = all, before = weight_before = 0) {
+      std::sort(window.begin(), window.end(), order);
+      std::vector<std::uint64_t> weights(window.size());
+      std::transform(window.begin(), window.end(), weights.begin(), weight);
+      const auto verdict = decide_cut(goal, search, before, weight_before, std::uint64_t{window.size()}, weights.data());
+      if (verdict.kind == VerdictKind::cut) return {before + verdict.left, verdict.weight_left};
+    }
   }
 
   const OrbInput<T, Dim>& input_;

@@ -315,7 +315,7 @@ namespace detail {
 /// Sampled points of a round: the more there are, the fewer points meet brackets; both cost about the same at this
 /// size.
 inline std::size_t sample_size(std::uint64_t n) {
-  constexpr double kShare = 2.6;
+  constexpr double kShare = 1.3;
   const auto balanced = static_cast<std::uint64_t>(kShare * std::pow(static_cast<double>(n), 0.75));
   return static_cast<std::size_t>(std::min(n, balanced));
 }
