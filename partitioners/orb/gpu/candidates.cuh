@@ -23,6 +23,20 @@ struct FewCandidates {
   std::uint32_t size;
 };
 
+/// f(i, point) of each candidate, by a block; a thread has several under way. To tell where they lie costs a load, too.
+template <class T, int Dim, class Candidates, class F>
+__device__ inline void for_candidates(const Candidates& all, std::uint32_t n, const F& f) {
+  constexpr std::uint32_t kEach = 4;
+  for (std::uint32_t first = threadIdx.x; first < n; first += kEach * kCutThreads) {
+    OrbPoint<T, Dim> p[kEach];
+#pragma unroll
+    for (std::uint32_t j = 0; j < kEach; ++j) p[j] = all.point(min(first + j * kCutThreads, n - 1));
+#pragma unroll
+    for (std::uint32_t j = 0; j < kEach; ++j)
+      if (first + j * kCutThreads < n) f(first + j * kCutThreads, p[j]);
+  }
+}
+
 /// A cut, in shared memory.
 template <class T, int Dim>
 struct FoundCut {
@@ -71,17 +85,15 @@ struct CandidateWindow {
   __device__ void fit(const Candidates& all, std::uint32_t n, int axis) {
     Key below_low[kKeys] = {};  // complement, so that both are maxima
     Key most[kKeys] = {};
-#pragma unroll 4
-    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-      const OrbPoint<T, Dim> p = all.point(i);
-      if (!has(p, axis)) continue;
+    for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
+      if (!has(p, axis)) return;
 #pragma unroll
       for (int k = 0; k < kKeys; ++k) {
         const Key key = key_of(p, axis, k);
         below_low[k] = max(below_low[k], static_cast<Key>(~key));
         most[k] = max(most[k], key);
       }
-    }
+    });
 #pragma unroll
     for (int k = 0; k < kKeys; ++k) {
       const Key least = ~warp_max(below_low[k]);
@@ -104,11 +116,12 @@ struct CandidateWindow {
 /// Narrows a window, at first of all n candidates, to at most kFewCandidates around the place where the search ends.
 /// before: of the cell, what stands before the window. Both are shared. False: the search ends in none of them.
 template <class T, int Dim, class Candidates>
-__device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n, int axis, const WeightSearch& search,
-                                         CountAndWeight* before, CandidateWindow<T, Dim>& window) {
+__device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n, int axis, std::uint32_t unit,
+                                         const WeightSearch& search, CountAndWeight* before,
+                                         CandidateWindow<T, Dim>& window) {
   using Key = OrderKey<T>;
   static_assert(kCutThreads == 256, "a thread a value of 8 bits");
-  __shared__ std::uint32_t counts[kCutThreads];
+  __shared__ std::uint32_t counts[kCutThreads], lower[kCutThreads], upper[kCutThreads];
   __shared__ std::uint64_t weights[kCutThreads];
   for (;;) {
     window.fit(all, n, axis);
@@ -117,19 +130,18 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
     const Key low = window.low[k];
     const int bits = bit_width(static_cast<std::uint64_t>(window.high[k] - low));
     const unsigned shift = bits > 8 ? static_cast<unsigned>(bits - 8) : 0U;
-    counts[threadIdx.x] = 0;
-    weights[threadIdx.x] = 0;
+    counts[threadIdx.x] = lower[threadIdx.x] = upper[threadIdx.x] = 0;
     __syncthreads();
-#pragma unroll 4
-    for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-      const OrbPoint<T, Dim> p = all.point(i);
-      if (!window.has(p, axis)) continue;
+    for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
+      if (!window.has(p, axis)) return;
       const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low) >> shift);
       atomicAdd(&counts[bin], 1U);
-      if (const std::uint64_t weight = all.weight(i); weight != 0) add_weight(&weights[bin], weight);
-    }
+      if (const std::uint64_t weight = all.weight(i); weight != 0) add_in_two_words(&lower[bin], &upper[bin], weight);
+    });
     __syncthreads();
-    find_cut_bins({counts, weights}, kCutThreads, search, *before, kFewCandidates, &window.found);
+    weights[threadIdx.x] = (std::uint64_t{upper[threadIdx.x]} << 32U) | lower[threadIdx.x];
+    __syncthreads();
+    find_cut_bins({counts, weights}, kCutThreads, search, unit, *before, kFewCandidates, &window.found);
     const CutBins found = window.found;
     if (found.inside == 0) return false;
     __syncthreads();  // all have read what the next lines write
@@ -160,14 +172,13 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
   }
   __syncthreads();
   const bool narrowed = n > kFewCandidates;
-  if (narrowed && !narrow_candidates(all, n, axis, search, &window_before, window)) return;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = all.point(i);
-    if (narrowed && !window.has(p, axis)) continue;
+  if (narrowed && !narrow_candidates(all, n, axis, goal.unit(), search, &window_before, window)) return;
+  for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
+    if (narrowed && !window.has(p, axis)) return;
     const std::uint32_t at = atomicAdd(&few.size, 1U);
     few.points[at] = p;
     few.weights[at] = all.weight(i);
-  }
+  });
   __syncthreads();
   const std::uint32_t size = few.size;
   for (std::uint32_t i = threadIdx.x; i < size; i += kCutThreads) {
@@ -199,14 +210,13 @@ __device__ inline void find_plane(const Candidates& all, std::uint32_t n, int ax
   using Key = OrderKey<T>;
   if (!cut->found) return;
   Key last_left = 0, below_first = 0;
-  for (std::uint32_t i = threadIdx.x; i < n; i += kCutThreads) {
-    const OrbPoint<T, Dim> p = all.point(i);
+  for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
     const Key key = ordered_bits(p.x[axis]);
     if (cut->parting.left(p, axis))
       last_left = max(last_left, key);
     else
       below_first = max(below_first, static_cast<Key>(~key));
-  }
+  });
   last_left = warp_max(last_left);
   below_first = warp_max(below_first);
   if (threadIdx.x % 32 == 0) {

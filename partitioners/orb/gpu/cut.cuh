@@ -67,15 +67,14 @@ struct CutBins {
   std::uint32_t inside;   ///< points in them; 0: the search ends in none
 };
 
-/// Points on either side of the bin in which a search ends that are taken in, where there are so many: with weights the
-/// points beside the cut may be there, and points of weight zero. Without, one on the left may be missing.
-constexpr std::uint32_t kAside = 24;
-
 /// Finds the bin in which a search ends, of n (a multiple of kCutThreads), and takes in bins beside it, but no more
-/// than `most` points. before: of the cell, what stands before the bins. Called by a block of kCutThreads threads;
-/// `found` is in shared memory and valid for all of them afterwards.
+/// than `most` points: with weights one on either side, for the points beside the cut may be there, and as many as have
+/// no weight up to `unit`, the cut by number, for rule 5 goes there. Without weights one on the left may be missing.
+/// before: of the cell, what stands before the bins. Called by a block of kCutThreads threads; `found` is in shared
+/// memory and valid for all of them afterwards.
 __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const WeightSearch& search,
-                                     const CountAndWeight& before, std::uint32_t most, CutBins* found) {
+                                     std::uint32_t unit, const CountAndWeight& before, std::uint32_t most,
+                                     CutBins* found) {
   __shared__ CountAndWeight sums[kCutThreads / 32];
   __shared__ std::uint32_t stretches[kCutThreads];
   const std::uint32_t length = n / kCutThreads;
@@ -97,9 +96,10 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
     }
     std::uint32_t last = first;
     std::uint32_t inside = more.count;
+    std::uint32_t end = at.count + inside;
     const bool weighted = bins.weights != nullptr;
-    const std::uint32_t left = weighted ? kAside : at.count + 1 == search.most ? 1 : 0;
-    for (std::uint32_t b = first, taken = 0; b > 0 && taken < left;) {
+    bool wanted = weighted || at.count + 1 == search.most;
+    for (std::uint32_t b = first; b > 0 && wanted;) {
       if (b % length == 0 && stretches[b / length - 1] == 0) {  // past a stretch without points
         b -= length;
         continue;
@@ -109,20 +109,22 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
       if (inside + more.count > most) break;
       first = b;
       at -= more;
-      taken += more.count;
       inside += more.count;
+      wanted = more.weight == 0 && at.count >= unit;
     }
-    for (std::uint32_t b = last + 1, taken = 0; weighted && b < n && taken < kAside; ++b) {
+    wanted = weighted;
+    for (std::uint32_t b = last + 1; b < n && wanted; ++b) {
       if (b % length == 0 && stretches[b / length] == 0) {
         b += length - 1;
         continue;
       }
-      const std::uint32_t count = bins.counts[b];
-      if (count == 0) continue;
-      if (inside + count > most) break;
+      more = bins[b];
+      if (more.count == 0) continue;
+      if (inside + more.count > most) break;
       last = b;
-      taken += count;
-      inside += count;
+      inside += more.count;
+      end += more.count;
+      wanted = more.weight == 0 && end <= unit;
     }
     *found = {first, last, at, inside};
   }

@@ -199,13 +199,13 @@ __global__ void __launch_bounds__(kLevelThreads)
   }
 }
 
-/// Narrows the window to bin `bin`; called by one thread.
+/// Narrows the window to these bins; called by one thread.
 template <class T, int Dim>
-__device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t bin, std::uint32_t points) {
+__device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t first, std::uint32_t last, std::uint32_t points) {
   using Key = OrderKey<T>;
   const unsigned shift = bin_shift(cell.low, cell.high);
-  const Key low = cell.low + (Key{bin} << shift);
-  const Key span = (Key{1} << shift) - 1;
+  const Key low = cell.low + (Key{first} << shift);
+  const Key span = (Key{last - first} << shift) + (Key{1} << shift) - 1;
   if (cell.high - low > span) cell.high = low + span;
   cell.low = low;
   cell.window = points;
@@ -229,11 +229,12 @@ __global__ void __launch_bounds__(kCutThreads)
   std::uint32_t* const bins = bin_counts + std::uint64_t{blockIdx.x} * kLevelBins;
   std::uint64_t* const bin_sums =
       bin_weights != nullptr ? bin_weights + std::uint64_t{blockIdx.x} * kLevelBins : nullptr;
-  find_cut_bins({bins, bin_sums}, kLevelBins, cell.search, {cell.before, cell.weight_before}, 0, &found);
+  find_cut_bins({bins, bin_sums}, kLevelBins, cell.search, cell.goal.unit(), {cell.before, cell.weight_before},
+                kLevelFew, &found);
   if (threadIdx.x == 0 && found.inside > 0) {
     cell.before = found.before.count;
     cell.weight_before = found.before.weight;
-    narrow(cell, found.first, found.inside);
+    narrow(cell, found.first, found.last, found.inside);
   }
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kCutThreads) {
     bins[b] = 0;

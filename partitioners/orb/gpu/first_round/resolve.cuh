@@ -27,6 +27,8 @@ constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
 
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
+/// And bins beside that of the cut are taken in up to so many.
+constexpr std::uint32_t kMostBeside = 1U << 12U;
 
 template <class T, int Dim>
 __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
@@ -61,8 +63,9 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint32_t n = bracket_bins(level);
   const std::uint64_t begin = bracket_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
   const bool weighted = lists.bin_weights != nullptr;
-  find_cut_bins({lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr}, n,
-                first_search(goal_of_node(node)), shared_below, weighted ? kMostCandidates : ~0U, &found);
+  const WeightGoal goal = goal_of_node(node);
+  find_cut_bins({lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr}, n, first_search(goal),
+                goal.unit(), shared_below, weighted ? kMostBeside : ~0U, &found);
   if (threadIdx.x != 0 || found.inside == 0 || (weighted && found.inside > kMostCandidates)) return;
   node.candidates_begin = node.candidates_next = atomicAdd(&lists.candidates[level], found.inside);
   node.before = found.before.count;
