@@ -47,6 +47,8 @@ constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
 /// Each time must leave at most this part of the points and of the levels below them.
 constexpr double kStuck = 0.9;
+/// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
+constexpr double kLight = 8;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round.
 constexpr std::uint64_t kFewLeft = 50;
@@ -88,6 +90,7 @@ class FirstRound {
     limits_.resize_discard(first_);
     grid_.resize_discard(kGridCells);
     start_.resize_discard(kFirstNodes);
+    light_.resize_discard(kFirstNodes);
     bins_.resize_discard(bracket_bins_begin(levels_));
     if (options.weighted) {
       bin_weights_.resize_discard(bins_.size());
@@ -176,11 +179,11 @@ class FirstRound {
       if (k == 0)
         sample(points, range, tree);
       else
-        restart(points, cells);
+        restart(points, cells, tree);
       sample_.guess(first_level, sigmas);
       watch.mark(&times.sample_s);
       if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
-      classify(points, range, k > 0);
+      classify(points, range, k > 0, tree);
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)
         options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
@@ -247,25 +250,36 @@ class FirstRound {
     density_came_.record(stream_);
   }
 
-  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start.
-  void set_start(const std::vector<std::size_t>& cells) {
-    std::vector<std::uint16_t> start(kFirstNodes, 0);
-    for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
+  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start. And which of
+  /// them are light; returns whether any is.
+  bool set_start(const std::vector<std::size_t>& cells, const OrbTree<T, Dim>& tree) {
+    std::vector<std::uint16_t> start(kFirstNodes, 0), light(kFirstNodes, 0);
+    const auto share = static_cast<double>(tree.cells[1].weight) / static_cast<double>(n_) / kLight;
+    bool any = false;
+    for (const std::size_t cell : cells) {
+      fill_below(start, cell, static_cast<std::uint16_t>(cell));
+      const OrbCell<T, Dim>& of = tree.cells[cell];
+      if (!options_.weighted || static_cast<double>(of.weight) >= share * static_cast<double>(of.count)) continue;
+      fill_below(light, cell, std::uint16_t{1});
+      any = true;
+    }
     copy_to_device(start_.data(), start.data(), start.size(), stream_);
-    stream_.synchronize();  // start is about to go
+    copy_to_device(light_.data(), light.data(), light.size(), stream_);
+    stream_.synchronize();  // both are about to go
+    return any;
   }
 
   /// Takes back what was guessed below cells that were not cut.
-  void restart(const T* points, const std::vector<std::size_t>& cells) {
-    set_start(cells);
+  void restart(const T* points, const std::vector<std::size_t>& cells, const OrbTree<T, Dim>& tree) {
+    const bool light = set_start(cells, tree);
     restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
         start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
         sample_.table(), sums());
     cuda_check_launch("restart_sample_kernel");
-    sample_.restart(points, codes_.data(), start_.data());
+    sample_.restart(points, codes_.data(), {start_.data(), light ? light_.data() : nullptr});
   }
 
-  void classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again, const OrbTree<T, Dim>& tree) {
     const cudaStream_t stream = stream_.get();
     clear(list_state_, kListState, stream_);
     clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
@@ -273,7 +287,7 @@ class FirstRound {
     if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
     const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
     const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), lists_};
-    if (again || options_.weighted) return walk_by_coordinates(walk, !again);
+    if (again || options_.weighted) return walk_by_coordinates(walk, !again, tree);
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
     density_came_.synchronize();  // long ago: the guesses are under way
     for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
@@ -287,8 +301,8 @@ class FirstRound {
   }
 
   /// fresh: from the root, else from the cells that start_ names.
-  void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh) {
-    if (fresh) set_start({1});
+  void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh, const OrbTree<T, Dim>& tree) {
+    if (fresh) set_start({1}, tree);
     const auto kernel = options_.weighted ? walk_again_kernel<T, Dim, true> : walk_again_kernel<T, Dim, false>;
     const std::size_t shared = options_.weighted ? sizeof(AgainMemory<true>) : sizeof(AgainMemory<false>);
     const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
@@ -363,7 +377,7 @@ class FirstRound {
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
-  support::DeviceBuffer<std::uint16_t> grid_, start_;
+  support::DeviceBuffer<std::uint16_t> grid_, start_, light_;
   support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
   support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];

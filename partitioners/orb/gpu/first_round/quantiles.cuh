@@ -176,11 +176,12 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
   }
   std::uint32_t copies = (before + share) / StratifiedSample::kOne - before / StratifiedSample::kOne;
   if (!here || copies == 0) return;
+  const bool heavy = copies >= kHeavyCopies;
   for (std::uint32_t place = atomicAdd(taken, copies); copies > 0 && place < sample.room; ++place, --copies) {
     const std::uint32_t to = blockIdx.x * sample.room + place;
 #pragma unroll
     for (int a = 0; a < Dim; ++a) sample.points[std::uint64_t{to} * Dim + a] = c[a];
-    sample.nodes[to] = 1;
+    sample.nodes[to] = static_cast<std::uint16_t>(heavy ? 1U | kHeavyNode : 1U);
   }
 }
 

@@ -24,6 +24,9 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 static_assert(guess_bins(kFirstLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
 
+/// Bit of a bin with a heavy point.
+constexpr std::uint32_t kHeavyBin = 1U << 31U;
+
 /// The part of a split that counting needs, once a node's box and axis are known.
 template <class T, int Dim>
 __device__ inline SampleSplit counted_split(const CutGuess<T, Dim>& guess, int level) {
@@ -98,6 +101,7 @@ struct FourAtLevel {
     float x[4][Dim];
   };
   std::uint32_t v[4];
+  std::uint32_t heavy[4];  ///< kHeavyNode or 0
 
   /// Reads fours of number `four`; points of the level above go down to the level where their node is cut. False: no
   /// point is at either level, and coordinates are not read.
@@ -108,6 +112,11 @@ struct FourAtLevel {
     v[1] = packed.x >> 16U;
     v[2] = packed.y & 0xffffU;
     v[3] = packed.y >> 16U;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      heavy[j] = v[j] & kHeavyNode;
+      v[j] &= ~kHeavyNode;
+    }
     const std::uint32_t above = first / 2;
     bool any = false;
 #pragma unroll
@@ -128,7 +137,8 @@ struct FourAtLevel {
 /// Counts the sample's points in the histograms of the level's nodes and writes their nodes, four points a thread at a
 /// time. Bytes a point of the sample: 4 Dim + 4. sample and node have room for a multiple of 4; nodes of what is no
 /// point are 0. Upper: for one of the upper levels, by blocks that stay, each of which counts in its shared memory
-/// first; else each point is counted where the histogram lies.
+/// first; else each point is counted where the histogram lies. A heavy point would be counted there again and again: a
+/// warp adds it up first, and marks its bin.
 template <int Dim, bool Upper>
 __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
     count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
@@ -153,14 +163,26 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       if ((split.state & SampleSplit::kCounted) == 0U) continue;
       const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
       const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
-      atomicAdd(&mine[(p.v[j] - first) * n + bin], 1U);
+      std::uint32_t* const to = &mine[(p.v[j] - first) * n + bin];
+      if (p.heavy[j] == 0) {
+        atomicAdd(to, 1U);
+        continue;
+      }
+      const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(to));
+      if ((same & ((1U << (threadIdx.x & 31U)) - 1U)) != 0U) continue;
+      atomicAdd(to, static_cast<unsigned>(__popc(same)));
+      atomicOr(to, kHeavyBin);
     }
+#pragma unroll
+    for (int j = 0; j < 4; ++j) p.v[j] |= p.heavy[j];
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
   }
   if constexpr (Upper) {
     __syncthreads();
-    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock)
-      if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
+    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock) {
+      if (mine[b] > 0) atomicAdd(&bins[b], mine[b] & ~kHeavyBin);
+      if (mine[b] >= kHeavyBin) atomicOr(&bins[b], kHeavyBin);
+    }
   }
 }
 
@@ -225,7 +247,20 @@ struct GuessBins {
   std::uint32_t low, cut, high;
   float within;                ///< how far into its bin the cut lies
   std::uint32_t begins, ends;  ///< points of the sample before the bracket and up to its end
+  std::uint32_t heavy;         ///< and of the cut's bin, where it has a heavy point; else 0
 };
+
+/// A heavy point goes to one side as a whole, the nearer one. The points beside it must lie in the bracket, too. bins:
+/// n of the node.
+__device__ inline void keep_whole(const std::uint32_t* bins, std::uint32_t n, bool low_open, bool high_open,
+                                  GuessBins& at) {
+  constexpr int kBeside = 4;
+  at.within = at.within < 0.5F ? 0.0F : 1.0F;
+  for (int k = 0; k < kBeside; ++k) {
+    if (!low_open && at.low > 0) at.begins -= bins[--at.low] & ~kHeavyBin;
+    if (!high_open && at.high + 1 < n) at.ends += bins[++at.high] & ~kHeavyBin;
+  }
+}
 
 /// Writes the bracket of v and prepares its children.
 template <class T, int Dim>
@@ -286,7 +321,8 @@ __device__ inline void find_gap(const std::uint32_t* bins, std::uint32_t mine, s
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
-/// level, how many of the sample's points are in brackets; a node with whose bracket these would be more than `room` is
+/// level, how many of the sample's points are in brackets, but for heavy ones (where one has the root's cut the sample
+/// tells little of the others, and fractions are better); a node with whose bracket these would be more than `room` is
 /// left to a later round. gaps: null where they are not wanted.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
@@ -309,10 +345,10 @@ __global__ void __launch_bounds__(kGuessThreads)
 #pragma unroll 8
     for (std::uint32_t b = 0; b < mine / 4; ++b) {
       const uint4 four = reinterpret_cast<const uint4*>(from)[b];
-      sum += four.x + four.y + four.z + four.w;
+      sum += (four.x & ~kHeavyBin) + (four.y & ~kHeavyBin) + (four.z & ~kHeavyBin) + (four.w & ~kHeavyBin);
     }
   } else {
-    for (std::uint32_t b = 0; b < mine; ++b) sum += from[b];
+    for (std::uint32_t b = 0; b < mine; ++b) sum += from[b] & ~kHeavyBin;
   }
   const std::uint32_t behind = sum_up_to(sum, sums);
   const std::uint32_t before = behind - sum;
@@ -332,6 +368,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   if (threadIdx.x == 0) {
     at.begins = 0;
     at.ends = size;
+    at.heavy = 0;
   }
   __syncthreads();
   const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within, std::uint32_t* begin,
@@ -339,15 +376,19 @@ __global__ void __launch_bounds__(kGuessThreads)
     if (rank < before || rank >= behind) return;
     std::uint32_t b = 0;
     std::uint32_t below = before;
-    while (below + from[b] <= rank) below += from[b++];
+    while (below + (from[b] & ~kHeavyBin) <= rank) below += from[b++] & ~kHeavyBin;
+    const std::uint32_t here = from[b] & ~kHeavyBin;
     bin = threadIdx.x * mine + b;
-    if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(from[b]);
+    if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(here);
+    if (within != nullptr && from[b] >= kHeavyBin) at.heavy = here;
     if (begin != nullptr) *begin = below;
-    if (end != nullptr) *end = below + from[b];
+    if (end != nullptr) *end = below + here;
   };
   if (!low_open) find(cut - reach, at.low, nullptr, &at.begins, nullptr);
   find(cut, at.cut, &at.within, nullptr, nullptr);
   if (!high_open) find(cut + reach, at.high, nullptr, nullptr, &at.ends);
+  __syncthreads();
+  if (threadIdx.x == 0 && at.heavy > 0) keep_whole(all, n, low_open, high_open, at);
   __syncthreads();
   if (gaps != nullptr) {
     find_gap(all, mine, low_open ? 0U : at.low, high_open ? n - 1 : at.high, &gap);
@@ -355,7 +396,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   }
   clear_bins();
   if (threadIdx.x != 0) return;
-  const std::uint32_t inside = at.ends - at.begins;
+  const std::uint32_t inside = at.ends - at.begins - (level > 0 || gaps != nullptr ? at.heavy : 0U);
   if (atomicAdd(&met[level], inside) + inside > room) {
     atomicSub(&met[level], inside);
     return;
