@@ -92,7 +92,7 @@ struct BracketEntries {
   std::uint64_t* weights[kFirstLevels];  ///< of the points; null without weights
   std::uint32_t capacity[kFirstLevels];
   std::uint32_t* sizes;       ///< [level * kSizesApart]
-  std::uint32_t* overflow;    ///< set when an entry had no room
+  std::uint32_t* overflow;    ///< [level]: set when an entry had no room; none of the level's nodes can be cut then
   std::uint32_t* holes;       ///< entries of node 0, over all levels
   std::uint32_t* candidates;  ///< [level]: how many entries are candidates
   std::uint32_t* bins;
@@ -194,7 +194,7 @@ __device__ inline void list_point(const BracketEntries<T, Dim>& lists, const flo
                                   std::uint32_t position, std::uint64_t weight, std::uint32_t v, std::uint64_t at) {
   const int level = level_of(v);
   if (at >= lists.capacity[level]) {
-    *lists.overflow = 1;
+    lists.overflow[level] = 1;
     return;
   }
   ListedPoint<T, Dim> point;

@@ -38,7 +38,7 @@ namespace amrbench::partitioners::gpu {
 
 /// Words of list_state_: the lists' sizes, the numbers of candidates, whether entries were lost, and the number of
 /// holes.
-constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 1) + 2;
+constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 2) + 1;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
 /// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
@@ -111,7 +111,7 @@ class FirstRound {
     if (cut_by(points, tree, watch, times)) return true;
     room.resize_discard(n_ * Dim);
     const std::uint64_t weight = options_.weighted ? tree.cells[1].weight : 0;
-    quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box, weights.units, weight));
+    quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box, weights, weight));
     watch.mark(&times.sample_s);
     times.quantiles = true;
     exact_ = points;
@@ -148,7 +148,7 @@ class FirstRound {
     candidates_.resize_discard(*std::max_element(lists_.capacity, lists_.capacity + levels_));
     lists_.sizes = list_state_.data();
     lists_.candidates = list_state_.data() + std::size_t{kFirstLevels} * kSizesApart;
-    lists_.overflow = list_state_.data() + kListState - 2;
+    lists_.overflow = lists_.candidates + kFirstLevels;
     lists_.holes = list_state_.data() + kListState - 1;
     lists_.bins = bins_.data();
     lists_.bin_weights = bin_weights_.data();
@@ -187,16 +187,15 @@ class FirstRound {
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)
         options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
-      const bool good = read_cuts(tree, cells, times);
+      read_cuts(tree, cells, times);
       watch.mark(&times.resolve_s);
-      if (k == 0 && !good) return false;
       times.again = k;
       cells = cells_to_cut_again(tree);
       double left = 0;  // points and levels
       for (const std::size_t v : cells)
         left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
       const bool stuck = left > kStuck * std::exchange(before, left);
-      if (!good || cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
+      if (cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
       if (k < kTimesWider) sigmas *= kAgainWider;
@@ -327,13 +326,12 @@ class FirstRound {
     cuda_check_launch("select_kernel");
   }
 
-  /// Reads the cuts below some cells into the tree; what was not cut is left. False: entries were lost, nothing counts.
-  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
+  /// Reads the cuts below some cells into the tree; what was not cut is left.
+  void read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
     std::uint32_t state[kListState] = {};
     copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
     copy_to_host(state, list_state_.data(), kListState, stream_);
     stream_.synchronize();
-    if (state[kListState - 2] != 0) return false;
     for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
     times.stopped -= state[kListState - 1];
     // Others stay left.
@@ -353,7 +351,6 @@ class FirstRound {
         left_.push_back(v);
       }
     }
-    return true;
   }
 
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }

@@ -4,12 +4,14 @@
 //
 // In:  points, however they lie. Out: for each point and axis a fraction in [0, 1].
 // The idea. A fraction says about what part of all points stands before the point in rule 1's order along the axis,
-// which is that of its coordinate, then of the others, then of its number. A sample's coordinates are sorted along each
-// axis; some of them, the quantiles, lie in shared memory, and a binary search finds the last one at or before a
-// point's. Between two quantiles the share rises in proportion to the coordinate. A coordinate that several quantiles
-// have, as many points have it, has the stretch from the first to the last of them, and where its points stand in there
-// is what the share on the next axis says, and at last their number. Fractions never fall along rule 1's order, which
-// is all that exact cuts need.
+// which is that of its coordinate, then of the others, then of its number. A sample of points is sorted so along each
+// axis; coordinates of some of them, the quantiles, lie in shared memory, and a binary search finds the last one at or
+// before a point's. Between two quantiles the share rises in proportion to the coordinate. A coordinate that several
+// quantiles have, as many points have it, has the stretch from the first to the last of them. Where a point stands in
+// there follows from its rest: the share on the next axis and so on, and at last its number. The quantiles of the
+// stretch have such a rest, too. Where these are far from even, as with few places, whose rests are all alike, the
+// share rises between two of them in proportion to it. Fractions never fall along rule 1's order, which is all that
+// exact cuts need.
 #include <algorithm>
 #include <cub/device/device_merge_sort.cuh>
 
@@ -20,15 +22,15 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Points of the sample, and how many of their coordinates along an axis are quantiles.
+/// Points of the sample, and how many of them are quantiles along an axis.
 constexpr std::uint32_t kQuantileSample = 1U << 15U;
 template <class T>
 constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
 
-/// A coordinate of the sample.
-template <class T>
-struct SampledCoordinate {
-  T x;
+/// A point of the sample, to be sorted along an axis.
+template <class T, int Dim>
+struct SampledPoint {
+  OrbPoint<T, Dim> point;
   std::uint32_t axis;
 };
 
@@ -38,7 +40,7 @@ template <class T, int Dim>
 struct QuantileTable {
   static constexpr std::uint32_t kCount = kQuantiles<T>;
   static constexpr std::uint32_t kEach = kQuantileSample / kCount;
-  const SampledCoordinate<T>* sorted = nullptr;  ///< [axis][kQuantileSample]
+  const SampledPoint<T, Dim>* sorted = nullptr;  ///< [axis][kQuantileSample]
 
   /// The coordinate at a fraction.
   [[nodiscard]] __device__ T coordinate(float fraction, int axis) const {
@@ -46,8 +48,8 @@ struct QuantileTable {
     const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
     const float at = fraction * static_cast<float>(kCount);
     const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
-    const auto from = ordered_bits(along[k * kEach].x);
-    const auto to = ordered_bits(along[min((k + 1) * kEach, kQuantileSample - 1U)].x);
+    const auto from = ordered_bits(along[k * kEach].point.x[axis]);
+    const auto to = ordered_bits(along[min((k + 1) * kEach, kQuantileSample - 1U)].point.x[axis]);
     const double share = static_cast<double>(at - static_cast<float>(k));
     return from_ordered_bits(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
   }
@@ -63,10 +65,18 @@ struct StratifiedSample {
   std::uint16_t* nodes = nullptr;                   ///< 0; 1 where there is a point afterwards
   std::uint32_t size = 0;
   int axis = 0;
-  const std::uint64_t* weights = nullptr;  ///< of the points; null: each stands for as many as the others
-  std::uint64_t weight = 0;                ///< of all
-  std::uint32_t room = 0;                  ///< of a thread block; set by Quantiles, as what follows
-  float share = 0;                         ///< of a point, or of a weight of 1, in parts of kOne
+  UnitWeights weights;       ///< of the points; null: each stands for as many as the others
+  std::uint64_t weight = 0;  ///< of all
+  float share = 0;           ///< of a point, or of a weight of 1, in parts of kOne; set by Quantiles
+
+  /// Where points from number i on have their room, of n; i: a multiple of kWeightGroup, or n.
+  [[nodiscard]] __device__ std::uint32_t room_of(std::uint64_t i, std::uint64_t n) const {
+    if (i == 0 || i == n) return i == 0 ? 0 : size;
+    const double part = weights.units == nullptr
+                            ? static_cast<double>(i) / static_cast<double>(n)
+                            : static_cast<double>(weights.ends[i / kWeightGroup - 1]) / static_cast<double>(weight);
+    return static_cast<std::uint32_t>(size * part);
+  }
 };
 
 constexpr int kSpreadThreads = 1024;
@@ -80,31 +90,44 @@ __host__ __device__ constexpr std::uint32_t quantile_slot(std::uint32_t k) {
 template <class T>
 constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
-constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(std::uint16_t));
+constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(float) + sizeof(std::uint16_t));
 
-/// The coordinates of a point at random out of each of equal stretches.
+/// A point at random out of each of equal stretches.
 template <class T, int Dim>
-__global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, SampledCoordinate<T>* samples) {
+__global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, SampledPoint<T, Dim>* samples) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint64_t at = sample_position(i, n, kQuantileSample);
-  for (std::uint32_t a = 0; a < Dim; ++a) samples[a * kQuantileSample + i] = {points[at * Dim + a], a};
+  const OrbPoint<T, Dim> point = point_at<T, Dim>(points + at * Dim, static_cast<std::uint32_t>(at));
+  for (std::uint32_t a = 0; a < Dim; ++a) samples[a * kQuantileSample + i] = {point, a};
 }
+
+/// Few places: over so many quantiles of a stretch rests alone rise less than this, in quantiles. Of points all over
+/// the stretch hardly any table of quantiles has that by chance.
+constexpr std::uint32_t kFewPlaces = 8;
+constexpr float kFewPlacesRise = 0.02F;
 
 /// Quantiles in shared memory.
 template <class T, int Dim>
 struct SharedQuantiles {
   static constexpr std::uint32_t kCount = kQuantiles<T>, kStride = kQuantileSlots<T>;
   T* x;                  ///< [axis][slot]
-  std::uint16_t* first;  ///< of each quantile the first one that is equal
+  float* rest;           ///< [axis][slot]: see rest_of()
+  std::uint16_t* first;  ///< [axis][slot]: the first quantile of the same coordinate
+  float step;            ///< a point's share of all
+  bool few_places;       ///< rests of many quantiles are nearly alike
 
-  __device__ explicit SharedQuantiles(unsigned char* memory)
-      : x(reinterpret_cast<T*>(memory)), first(reinterpret_cast<std::uint16_t*>(memory + Dim * kStride * sizeof(T))) {}
-  __device__ void load(const SampledCoordinate<T>* sorted) const {
+  __device__ SharedQuantiles(unsigned char* memory, std::uint64_t n)
+      : x(reinterpret_cast<T*>(memory)),
+        rest(reinterpret_cast<float*>(x + Dim * kStride)),
+        first(reinterpret_cast<std::uint16_t*>(rest + Dim * kStride)),
+        step(1.0F / static_cast<float>(n)) {}
+  __device__ void load(const SampledPoint<T, Dim>* sorted) {
+    const auto point = [&](std::uint32_t axis, std::uint32_t k) {
+      return sorted[axis * kQuantileSample + min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U)].point;
+    };
     for (std::uint32_t axis = 0; axis < Dim; ++axis)
-      for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads) {
-        const std::uint32_t at = min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U);
-        x[axis * kStride + quantile_slot(k)] = sorted[axis * kQuantileSample + at].x;
-      }
+      for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads)
+        x[axis * kStride + quantile_slot(k)] = point(axis, k).x[axis];
     __syncthreads();
     for (std::uint32_t axis = 0; axis < Dim; ++axis)
       for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
@@ -114,6 +137,24 @@ struct SharedQuantiles {
           if (along[quantile_slot(low + step - 1)] < along[quantile_slot(k)]) low += step;
         first[axis * kStride + quantile_slot(k)] = static_cast<std::uint16_t>(low);
       }
+    __syncthreads();
+    float begin[Dim], width[Dim];
+    for (int axis = 0; axis < Dim; ++axis)
+      for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
+        const OrbPoint<T, Dim> p = point(axis, k);
+        find_all(p.x, begin, width);
+        rest[axis * kStride + quantile_slot(k)] = rest_of(begin, width, p.id, axis);
+      }
+    __syncthreads();
+    bool few = false;
+    for (int axis = 0; axis < Dim; ++axis)
+      for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
+        find(x[axis * kStride + quantile_slot(k)], axis, begin[0], width[0]);
+        if (static_cast<float>(k + kFewPlaces) > begin[0] + width[0]) continue;
+        const float* const along = rest + axis * kStride;
+        few = few || width[0] * (along[quantile_slot(k + kFewPlaces)] - along[quantile_slot(k)]) < kFewPlacesRise;
+      }
+    few_places = __syncthreads_or(few ? 1 : 0) != 0;
   }
   /// Where a coordinate stands among the quantiles: the stretch from `begin` on of that width.
   __device__ void find(T p, int axis, float& begin, float& width) const {
@@ -135,29 +176,62 @@ struct SharedQuantiles {
     begin = key == from ? static_cast<float>(same) : static_cast<float>(k) + between;
     width = key == from ? static_cast<float>(k - same) : 0.0F;
   }
-  /// p: a point's coordinates, then its fractions. number: its number's share of all.
-  __device__ void fractions(T (&p)[Dim], float number) const {
-    float begin[Dim], width[Dim];
+  __device__ void find_all(const T (&p)[Dim], float (&begin)[Dim], float (&width)[Dim]) const {
 #pragma unroll
     for (int a = 0; a < Dim; ++a) find(p[a], a, begin[a], width[a]);
+  }
+  /// From 0 to 1: where a point stands among those of its coordinate on an axis, as far as the stretches on the other
+  /// axes and its number tell.
+  __device__ float rest_of(const float (&begin)[Dim], const float (&width)[Dim], std::uint32_t id, int axis) const {
+    float share = static_cast<float>(id) * step;
+#pragma unroll
+    for (int stage = Dim - 1; stage > 0; --stage)
+#pragma unroll
+      for (int a = 0; a < Dim; ++a)
+        if (axis_of_stage<T, Dim>(axis, stage) == a) share = __fmaf_rn(width[a], share, begin[a]) * (1.0F / kCount);
+    return share;
+  }
+  /// How far a rest is into the stretch of several quantiles, from `begin` on.
+  __device__ float into(int axis, std::uint32_t begin, float width, float mine) const {
+    const float* const along = rest + axis * kStride;
+    const auto count = static_cast<std::uint32_t>(width) + 1U;
+    std::uint32_t low = 0;  // so many are at or before it
+    for (std::uint32_t high = count; low < high;) {
+      const std::uint32_t middle = (low + high) / 2;
+      if (along[quantile_slot(begin + middle)] <= mine)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    const float from = low > 0 ? along[quantile_slot(begin + low - 1)] : 0.0F;
+    const float to = low < count ? along[quantile_slot(begin + low)] : 1.0F;
+    const float share = to > from ? fminf(__fdividef(mine - from, to - from), 1.0F) : 0.0F;
+    return width * __fdividef(static_cast<float>(low) + share, static_cast<float>(count + 1U));
+  }
+  /// p: a point's coordinates, then its fractions.
+  __device__ void fractions(T (&p)[Dim], std::uint32_t id) const {
+    float begin[Dim], width[Dim];
+    find_all(p, begin, width);
 #pragma unroll
     for (int axis = 0; axis < Dim; ++axis) {
-      float fraction = number;
-#pragma unroll
-      for (int stage = Dim - 1; stage >= 0; --stage) {
-        const int a = axis_of_stage<T, Dim>(axis, stage);
-        fraction = __fmaf_rn(width[a], fraction, begin[a]) * (1.0F / kCount);
+      float at = begin[axis];
+      if (width[axis] > 0.0F) {
+        const float mine = rest_of(begin, width, id, axis);
+        at += few_places ? into(axis, static_cast<std::uint32_t>(begin[axis]), width[axis], mine) : width[axis] * mine;
       }
-      p[axis] = fraction;
+      p[axis] = at * (1.0F / kCount);
     }
   }
 };
 
 /// Takes a point of these fractions where it is the turn of its stratum, whose shares the block counts; one of a
-/// large share more than once. taken: of the block's room. here: there is a point. All threads of the warp call.
+/// large share more than once. The block's room: from `taken` on, up to `end`. here: there is a point. All threads of
+/// the warp call.
 template <class T, int Dim>
 __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint64_t weight, bool here,
-                                       const T (&x)[Dim], std::uint32_t* shares, std::uint32_t* taken) {
+                                       const T (&x)[Dim], std::uint32_t* shares, std::uint32_t* taken,
+                                       std::uint32_t end) {
+  constexpr std::uint32_t kOne = StratifiedSample::kOne;
   float c[Dim];
   as_floats(x, c);
   const float at = on_axis<Dim>(c, static_cast<std::uint32_t>(sample.axis)) * StratifiedSample::kStrata;
@@ -165,8 +239,8 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
       here ? min(static_cast<std::uint32_t>(at), StratifiedSample::kStrata - 1U) : StratifiedSample::kStrata;
   auto share = static_cast<std::uint32_t>(sample.share + 0.5F);
   std::uint32_t before = 0;
-  if (sample.weights != nullptr) {
-    share = here ? __float2uint_rn(static_cast<float>(weight) * sample.share) : 0U;
+  if (sample.weights.units != nullptr) {
+    share = here ? min(__float2uint_rn(static_cast<float>(weight) * sample.share), 1U << 31U) : 0U;
     before = atomicAdd(&shares[stratum], share);
   } else {
     const unsigned same = __match_any_sync(kFull, stratum);  // neighbours often are of one
@@ -174,51 +248,64 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
     if (lower == 0) before = atomicAdd(&shares[stratum], share * static_cast<unsigned>(__popc(same)));
     before = __shfl_sync(kFull, before, __ffs(static_cast<int>(same)) - 1) + share * lower;
   }
-  std::uint32_t copies = (before + share) / StratifiedSample::kOne - before / StratifiedSample::kOne;
-  if (!here || copies == 0) return;
+  const std::uint32_t copies = here ? (before % kOne + share) / kOne : 0U;
+  const std::uint32_t place = copies > 0 ? atomicAdd(taken, copies) : 0U;
   const bool heavy = copies >= kHeavyCopies;
-  for (std::uint32_t place = atomicAdd(taken, copies); copies > 0 && place < sample.room; ++place, --copies) {
-    const std::uint32_t to = blockIdx.x * sample.room + place;
+  const auto put = [&sample, end](std::uint32_t to, const float(&p)[Dim], std::uint32_t node) {
+    if (to >= end) return;
 #pragma unroll
-    for (int a = 0; a < Dim; ++a) sample.points[std::uint64_t{to} * Dim + a] = c[a];
-    sample.nodes[to] = static_cast<std::uint16_t>(heavy ? 1U | kHeavyNode : 1U);
+    for (int a = 0; a < Dim; ++a) sample.points[std::uint64_t{to} * Dim + a] = p[a];
+    sample.nodes[to] = static_cast<std::uint16_t>(node);
+  };
+  for (std::uint32_t k = 0; k < (heavy ? 0U : copies); ++k) put(place + k, c, 1U);
+  for (unsigned many = __ballot_sync(kFull, heavy); many != 0; many &= many - 1U) {  // by the whole warp
+    const int lane = __ffs(static_cast<int>(many)) - 1;
+    float p[Dim];
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) p[a] = __shfl_sync(kFull, c[a], lane);
+    const std::uint32_t first = __shfl_sync(kFull, place, lane);
+    const std::uint32_t last = min(first + __shfl_sync(kFull, copies, lane), end);
+    for (std::uint32_t to = first + (threadIdx.x & 31U); to < last; to += 32) put(to, p, 1U | kHeavyNode);
   }
 }
 
-/// Fractions of all points. Blocks stay, one a multiprocessor. Bytes a point: 24 of 12.
+/// Fractions of all points. Blocks stay, one a multiprocessor, each with a stretch of the points. Bytes a point: 24 of
+/// 12.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSpreadThreads, 1)
     spread_kernel(const T* __restrict__ points, std::uint64_t n, const QuantileTable<T, Dim> table,
                   const StratifiedSample sample, T* __restrict__ fractions) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t shares[StratifiedSample::kStrata + 1], taken;
-  const SharedQuantiles<T, Dim> quantiles(memory);
+  const std::uint64_t each = ((n - 1) / (kSpreadTile * gridDim.x) + 1) * kSpreadTile;
+  const std::uint64_t first = min(n, blockIdx.x * each), last = min(n, first + each);
+  SharedQuantiles<T, Dim> quantiles(memory, n);
   quantiles.load(table.sorted);
   for (std::uint32_t k = threadIdx.x; k < StratifiedSample::kStrata; k += kSpreadThreads)  // begins at random
     shares[k] = static_cast<std::uint32_t>(support::splitmix64(blockIdx.x * StratifiedSample::kStrata + k)) %
                 StratifiedSample::kOne;
-  if (threadIdx.x == 0) taken = 0;
+  if (threadIdx.x == 0) taken = sample.room_of(first, n);
+  const std::uint32_t end = sample.room_of(last, n);
   __syncthreads();
-  const float step = 1.0F / static_cast<float>(n);
-  for (std::uint64_t begin = blockIdx.x * kSpreadTile; begin < n; begin += gridDim.x * kSpreadTile) {
+  for (std::uint64_t begin = first; begin < last; begin += kSpreadTile) {
     const std::uint64_t i = begin + threadIdx.x * std::uint64_t{4};
     T x[4][Dim];
     load_four<T, Dim>(points, i, n, x);
     std::uint64_t weight[4][1];
-    if (sample.weights != nullptr) load_four<std::uint64_t, 1>(sample.weights, i, n, weight);
+    if (sample.weights.units != nullptr) load_four<std::uint64_t, 1>(sample.weights.units, i, n, weight);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) quantiles.fractions(x[j], static_cast<float>(static_cast<std::uint32_t>(i) + j) * step);
+    for (int j = 0; j < 4; ++j) quantiles.fractions(x[j], static_cast<std::uint32_t>(i) + j);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken);
+    for (int j = 0; j < 4; ++j) take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken, end);
     store_four<T, Dim>(fractions, i, n, x);
   }
 }
 
-/// By axis, then by coordinate.
-template <class T>
-struct CoordinateBefore {
-  __device__ bool operator()(const SampledCoordinate<T>& p, const SampledCoordinate<T>& q) const {
-    return p.axis != q.axis ? p.axis < q.axis : p.x < q.x;
+/// By axis, then by rule 1's order along it.
+struct SampledBefore {
+  template <class T, int Dim>
+  __device__ bool operator()(const SampledPoint<T, Dim>& p, const SampledPoint<T, Dim>& q) const {
+    return p.axis != q.axis ? p.axis < q.axis : orb_before(p.point, q.point, static_cast<int>(p.axis));
   }
 };
 
@@ -234,16 +321,14 @@ class Quantiles {
     quantile_sample_kernel<T, Dim><<<kQuantileSample / 256, 256, 0, stream>>>(points, n, sorted_.data());
     cuda_check_launch("quantile_sample_kernel");
     with_room(temporary_, "DeviceMergeSort", [&](void* room, std::size_t& bytes) {
-      return cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, CoordinateBefore<T>{},
+      return cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, SampledBefore{},
                                             stream);
     });
     const unsigned blocks = multiprocessors();
-    const std::uint64_t most = ((n - 1) / (kSpreadTile * blocks) + 1) * kSpreadTile;  // points of a block
-    sample.room = sample.size / blocks;
     // Some room is left, for strata are rounded up and down.
-    sample.share = static_cast<float>(std::max(sample.room - 64.0, 1.0) / static_cast<double>(most));
-    if (sample.weights != nullptr) sample.share *= static_cast<float>(static_cast<double>(n) / sample.weight);
-    sample.share *= StratifiedSample::kOne;
+    const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
+    const double all = sample.weights.units != nullptr ? static_cast<double>(sample.weight) : static_cast<double>(n);
+    sample.share = static_cast<float>(taken / all * StratifiedSample::kOne);
     allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
     spread_kernel<T, Dim>
         <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);
@@ -254,7 +339,7 @@ class Quantiles {
 
  private:
   const support::CudaStream& stream_;
-  support::DeviceBuffer<SampledCoordinate<T>> sorted_;
+  support::DeviceBuffer<SampledPoint<T, Dim>> sorted_;
   support::DeviceBuffer<unsigned char> temporary_;
 };
 

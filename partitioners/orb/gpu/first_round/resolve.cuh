@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kCutThreads)
   Node<T, Dim>& node = nodes[v];
   // Only where the node's box is known exactly, and the axis that follows from it was guessed, can its bracket hold the
   // cut.
-  if (node.resolved != 0 || node.known == 0 || node.leaves < 2) return;
+  if (node.resolved != 0 || node.known == 0 || node.leaves < 2 || lists.overflow[level] != 0) return;
   if (guesses[v].inner == 0 || cut_axis(node.box, side_tolerance) != guesses[v].axis) return;
   CountAndWeight below{0, 0};  // points known to be in the left child
   const std::uint32_t end_of_nodes = 2U << static_cast<unsigned>(levels);

@@ -77,13 +77,13 @@ struct StartCells {
 
 /// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
 /// have codes already, what `start` says of the code, and points of node 0 are left out. Where there are light cells,
-/// half of the sample, four points in turn, is by number, for them alone.
+/// half of the sample, eight points in turn, is by number, for them alone.
 template <class T, int Dim>
 __global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
                                    std::uint32_t m, const std::uint16_t* __restrict__ codes, const StartCells start,
                                    float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = min(blockIdx.x * blockDim.x + threadIdx.x, m - 1);  // the last one may be taken repeatedly
-  const bool by_number = weights.units == nullptr || (start.light != nullptr && i / 4 % 2 == 1);
+  const bool by_number = weights.units == nullptr || (start.light != nullptr && i / kHeavyCopies % 2 == 1);
   const std::uint64_t at = by_number ? sample_position(i, n, m) : sample_position_by_weight(i, n, m, weights);
   std::uint16_t v = codes != nullptr ? start.cell[codes[at]] : std::uint16_t{1};
   if (start.light != nullptr && (start.light[codes[at]] != 0) != by_number) v = 0;
@@ -143,10 +143,10 @@ class CutSample {
   }
 
   /// Room for a sample that fractions are taken for as they are made, in place of take().
-  [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box, const std::uint64_t* weights,
+  [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box, const UnitWeights& weights,
                                             std::uint64_t weight) {
     cuda_check(cudaMemsetAsync(nodes(), 0, nodes_.size() * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
-    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), weight > 0 ? weights : nullptr, weight};
+    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), weight > 0 ? weights : UnitWeights{}, weight};
   }
 
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A

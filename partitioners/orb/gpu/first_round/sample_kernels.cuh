@@ -247,19 +247,24 @@ struct GuessBins {
   std::uint32_t low, cut, high;
   float within;                ///< how far into its bin the cut lies
   std::uint32_t begins, ends;  ///< points of the sample before the bracket and up to its end
-  std::uint32_t heavy;         ///< and of the cut's bin, where it has a heavy point; else 0
+  std::uint32_t heavy;         ///< those of the cut's bin that stand for a heavy point
 };
 
 /// A heavy point goes to one side as a whole, the nearer one. The points beside it must lie in the bracket, too. bins:
 /// n of the node.
 __device__ inline void keep_whole(const std::uint32_t* bins, std::uint32_t n, bool low_open, bool high_open,
                                   GuessBins& at) {
-  constexpr int kBeside = 4;
+  constexpr std::uint32_t kBeside = 4;
   at.within = at.within < 0.5F ? 0.0F : 1.0F;
-  for (int k = 0; k < kBeside; ++k) {
+  std::uint32_t beside = 0;
+  for (std::uint32_t k = 1; k <= kBeside; ++k) {
+    const std::uint32_t low = at.cut >= k ? bins[at.cut - k] & ~kHeavyBin : 0,
+                        high = at.cut + k < n ? bins[at.cut + k] & ~kHeavyBin : 0;
+    beside += low + high;
     if (!low_open && at.low > 0) at.begins -= bins[--at.low] & ~kHeavyBin;
     if (!high_open && at.high + 1 < n) at.ends += bins[++at.high] & ~kHeavyBin;
   }
+  at.heavy -= min(at.heavy, beside / kBeside);  // light ones, twice as many as in a bin beside it
 }
 
 /// Writes the bracket of v and prepares its children.
