@@ -353,8 +353,8 @@ class Multiway {
     split(cell);
   }
 
-  /// The cut of a cell of these points, which are parted there afterwards: halves those among which the search ends until
-  /// few are left. Where points of weight zero reach beyond these, all are sorted.
+  /// The cut of a cell of these points, which are parted there afterwards: halves those among which the search ends
+  /// until few are left. Where points of weight zero reach beyond these, all are sorted.
   template <class Placed, class Order>
   [[nodiscard]] CutPlace cut_by_weight(std::span<Placed> all, const OrbGoal& goal, const Order& order) const {
     constexpr std::size_t kFew = 32;
@@ -379,7 +379,8 @@ class Multiway {
       std::sort(window.begin(), window.end(), order);
       std::vector<std::uint64_t> weights(window.size());
       std::transform(window.begin(), window.end(), weights.begin(), weight);
-      const auto verdict = decide_cut(goal, search, before, weight_before, std::uint64_t{window.size()}, weights.data());
+      const auto verdict =
+          decide_cut(goal, search, before, weight_before, std::uint64_t{window.size()}, weights.data());
       if (verdict.kind == VerdictKind::cut) return {before + verdict.left, verdict.weight_left};
     }
   }

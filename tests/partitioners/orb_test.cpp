@@ -324,8 +324,10 @@ TEST(Orb, FewPointsStopWherePointsCoincide) {
                  kOrbSideTolerance, 1);
       std::size_t stopped = 0;
       for (std::size_t i = 0; i < kPoints; ++i) stopped += tree.code_from(1, point(i)) >= kStopped ? 1 : 0;
-      // Three levels whose brackets have 6 standard deviations of the sample's ranks: 2, 3 and 4 %; more with weights.
-      EXPECT_LT(stopped, kPoints * (weights.empty() ? 10 : 14) / 100);
+      // Three levels whose brackets have so many standard deviations of the ranks of their cells' samples to either
+      // side; a third more with weights.
+      const double share = kBracketSigmas * (1 + std::sqrt(2) + 2) / std::sqrt(static_cast<double>(sample.size()));
+      EXPECT_LT(static_cast<double>(stopped), (weights.empty() ? 1.1 : 1.33) * share * kPoints);
       EXPECT_GT(stopped, kPoints / 100);
     }
 }

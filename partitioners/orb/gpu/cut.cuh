@@ -72,9 +72,8 @@ struct CutBins {
 /// no weight up to `unit`, the cut by number, for rule 5 goes there. Without weights one on the left may be missing.
 /// before: of the cell, what stands before the bins. Called by a block of kCutThreads threads; `found` is in shared
 /// memory and valid for all of them afterwards.
-__device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const WeightSearch& search,
-                                     std::uint32_t unit, const CountAndWeight& before, std::uint32_t most,
-                                     CutBins* found) {
+__device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const WeightSearch& search, std::uint32_t unit,
+                                     const CountAndWeight& before, std::uint32_t most, CutBins* found) {
   __shared__ CountAndWeight sums[kCutThreads / 32];
   __shared__ std::uint32_t stretches[kCutThreads];
   const std::uint32_t length = n / kCutThreads;
