@@ -242,8 +242,9 @@ class FirstRound {
     if (exact_ == nullptr) sample_.take(points);  // else it came with the fractions
     if (options_.weighted) return;                // the walk needs no places
     clear(density_, Dim * kDenseBins, stream_);
+    const std::uint32_t counted = std::min(sample_.size(), kDenseSamples);
     density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
-        sample_.points(), std::min(sample_.size(), kDenseSamples), scale_of(range), density_.data());
+        sample_.points(), counted, sample_.size() / counted, scale_of(range), density_.data());
     cuda_check_launch("density_kernel");
     copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
     density_came_.record(stream_);

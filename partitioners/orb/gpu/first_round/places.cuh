@@ -145,16 +145,18 @@ struct PlaceTables {
 constexpr std::uint32_t kDenseBins = 256;
 constexpr std::uint32_t kDenseSamples = 1U << 16U;
 
-/// Counts the sample's first m points by bins of each side. bins: [axis][kDenseBins], zero at first.
+/// Counts m points of the sample, `step` apart, by bins of each side: a sample of fractions is in the points' order,
+/// which may be that of their coordinates. bins: [axis][kDenseBins], zero at first.
 template <int Dim>
-__global__ void density_kernel(const float* __restrict__ sample, std::uint32_t m, const PlaceScale<Dim> scale,
-                               std::uint32_t* bins) {
+__global__ void density_kernel(const float* __restrict__ sample, std::uint32_t m, std::uint32_t step,
+                               const PlaceScale<Dim> scale, std::uint32_t* bins) {
   __shared__ std::uint32_t mine[Dim][kDenseBins];
   for (std::uint32_t k = threadIdx.x; k < Dim * kDenseBins; k += blockDim.x) mine[k / kDenseBins][k % kDenseBins] = 0;
   __syncthreads();
   for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m; i += gridDim.x * blockDim.x)
     for (int a = 0; a < Dim; ++a)
-      atomicAdd(&mine[a][place_of(sample[std::uint64_t{i} * Dim + a], scale.axis[a]) / (kPlaces / kDenseBins)], 1U);
+      atomicAdd(&mine[a][place_of(sample[std::uint64_t{i} * step * Dim + a], scale.axis[a]) / (kPlaces / kDenseBins)],
+                1U);
   __syncthreads();
   for (std::uint32_t k = threadIdx.x; k < Dim * kDenseBins; k += blockDim.x)
     if (mine[k / kDenseBins][k % kDenseBins] > 0) atomicAdd(&bins[k], mine[k / kDenseBins][k % kDenseBins]);
