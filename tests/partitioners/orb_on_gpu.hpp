@@ -12,6 +12,7 @@
 #include "partitioners/orb/orb.hpp"
 #include "support/cuda.hpp"
 #include "support/cuda_info.hpp"
+#include "support/hash.hpp"
 
 namespace amrbench::partitioners {
 
@@ -51,9 +52,10 @@ std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
 }
 
 /// Points that lie so that a sample's brackets hold very many of them: in two cubes far apart; on lines along the axes;
-/// half of them in one place; all of them.
-enum class HardKind { pair, lines, half, equal };
-inline constexpr HardKind kHardKinds[] = {HardKind::pair, HardKind::lines, HardKind::half, HardKind::equal};
+/// half of them in one place; all of them; in 100 places.
+enum class HardKind { pair, lines, half, equal, places };
+inline constexpr HardKind kHardKinds[] = {HardKind::pair, HardKind::lines, HardKind::half, HardKind::equal,
+                                          HardKind::places};
 
 template <class T, int Dim>
 std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
@@ -76,6 +78,9 @@ std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
           break;
         case HardKind::equal:
           x = T(0.25);
+          break;
+        case HardKind::places:
+          x = static_cast<T>(support::splitmix64(seed + Dim * (draw % 100) + a) >> 40U) * static_cast<T>(0x1p-24);
           break;
       }
     }
