@@ -52,10 +52,11 @@ std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
 }
 
 /// Points that lie so that a sample's brackets hold very many of them: in two cubes far apart; on lines along the axes;
-/// half of them in one place; all of them; in 100 places.
-enum class HardKind { pair, lines, half, equal, places };
-inline constexpr HardKind kHardKinds[] = {HardKind::pair, HardKind::lines, HardKind::half, HardKind::equal,
-                                          HardKind::places};
+/// half of them in one place; all of them; in 100 places; in 1000 places; a tenth of them in one place, which not every
+/// cut meets.
+enum class HardKind { pair, lines, half, equal, places, many_places, tenth };
+inline constexpr HardKind kHardKinds[] = {HardKind::pair,   HardKind::lines,       HardKind::half, HardKind::equal,
+                                          HardKind::places, HardKind::many_places, HardKind::tenth};
 
 template <class T, int Dim>
 std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
@@ -80,7 +81,13 @@ std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
           x = T(0.25);
           break;
         case HardKind::places:
-          x = static_cast<T>(support::splitmix64(seed + Dim * (draw % 100) + a) >> 40U) * static_cast<T>(0x1p-24);
+        case HardKind::many_places: {
+          const std::uint64_t place = draw % (kind == HardKind::places ? 100 : 1000);
+          x = static_cast<T>(support::splitmix64(seed + Dim * place + a) >> 40U) * static_cast<T>(0x1p-24);
+          break;
+        }
+        case HardKind::tenth:
+          x = draw % 10 == 0 ? T(0.25) : any;
           break;
       }
     }

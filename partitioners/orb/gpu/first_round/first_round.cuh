@@ -49,6 +49,8 @@ constexpr int kTimesWider = 2;
 constexpr double kStuck = 0.9;
 /// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
 constexpr double kLight = 8;
+/// Where lists are full, fractions are better if more points than this part (one in ...) are in cells not cut.
+constexpr std::uint64_t kManyUncut = 8;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round.
 constexpr std::uint64_t kFewLeft = 50;
@@ -187,7 +189,7 @@ class FirstRound {
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)
         options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
-      read_cuts(tree, cells, times);
+      if (!read_cuts(tree, cells, k == 0 && exact_ == nullptr, times)) return false;
       watch.mark(&times.resolve_s);
       times.again = k;
       cells = cells_to_cut_again(tree);
@@ -327,17 +329,26 @@ class FirstRound {
     cuda_check_launch("select_kernel");
   }
 
-  /// Reads the cuts below some cells into the tree; what was not cut is left.
-  void read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
+  /// Reads the cuts below some cells into the tree; what was not cut is left. give_up: false, and nothing is read,
+  /// where lists are full and many points in cells not cut; a sample by weight tells too little of how points lie.
+  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, bool give_up, OrbGpuTimes& times) {
     std::uint32_t state[kListState] = {};
     copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
     copy_to_host(state, list_state_.data(), kListState, stream_);
     stream_.synchronize();
-    for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
+    const Node<T, Dim>* nodes = host_nodes_.data();
+    std::uint64_t lost = 0, uncut = 0;
+    for (int level = 0; level < levels_; ++level) {
+      const std::uint32_t size = state[static_cast<std::size_t>(level) * kSizesApart];
+      times.stopped += size;
+      lost += size - std::min(size, lists_.capacity[level]);
+    }
     times.stopped -= state[kListState - 1];
+    for (std::uint32_t v = 1; v < first_; ++v)
+      if (nodes[v].known != 0 && nodes[v].resolved == 0 && nodes[v].leaves > 1) uncut += nodes[v].count;
+    if (give_up && lost > 0 && uncut > n_ / kManyUncut) return false;
     // Others stay left.
     std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
-    const Node<T, Dim>* nodes = host_nodes_.data();
     std::vector<std::size_t> walk = cells;
     while (!walk.empty()) {
       const std::size_t v = walk.back();
@@ -352,6 +363,7 @@ class FirstRound {
         left_.push_back(v);
       }
     }
+    return true;
   }
 
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }

@@ -13,47 +13,14 @@
 // share rises between two of them in proportion to it. Fractions never fall along rule 1's order, which is all that
 // exact cuts need.
 #include <algorithm>
-#include <cub/device/device_merge_sort.cuh>
 
+#include "partitioners/orb/gpu/first_round/quantile_table.cuh"
 #include "partitioners/orb/gpu/first_round/walk.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/rules.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
-
-/// Points of the sample, and how many of them are quantiles along an axis.
-constexpr std::uint32_t kQuantileSample = 1U << 15U;
-template <class T>
-constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
-
-/// A point of the sample, to be sorted along an axis.
-template <class T, int Dim>
-struct SampledPoint {
-  OrbPoint<T, Dim> point;
-  std::uint32_t axis;
-};
-
-/// What tells fractions from points, and coordinates from fractions. sorted null: fractions are the coordinates
-/// themselves.
-template <class T, int Dim>
-struct QuantileTable {
-  static constexpr std::uint32_t kCount = kQuantiles<T>;
-  static constexpr std::uint32_t kEach = kQuantileSample / kCount;
-  const SampledPoint<T, Dim>* sorted = nullptr;  ///< [axis][kQuantileSample]
-
-  /// The coordinate at a fraction.
-  [[nodiscard]] __device__ T coordinate(float fraction, int axis) const {
-    if (sorted == nullptr) return static_cast<T>(fraction);
-    const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
-    const float at = fraction * static_cast<float>(kCount);
-    const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
-    const auto from = ordered_bits(along[k * kEach].point.x[axis]);
-    const auto to = ordered_bits(along[min((k + 1) * kEach, kQuantileSample - 1U)].point.x[axis]);
-    const double share = static_cast<double>(at - static_cast<float>(k));
-    return from_ordered_bits(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
-  }
-};
 
 /// Where a sample of the fractions goes that has of each of kStrata stretches along an axis as large a share as of the
 /// others, but for a point a thread block. Where axes go together, errors of all cuts above a cell are errors of its
@@ -77,6 +44,25 @@ struct StratifiedSample {
                             : static_cast<double>(weights.ends[i / kWeightGroup - 1]) / static_cast<double>(weight);
     return static_cast<std::uint32_t>(size * part);
   }
+  /// Copies of a point of these fractions.
+  template <int Dim>
+  __device__ void put(const float (&c)[Dim], std::uint32_t first, std::uint32_t last, std::uint32_t step,
+                      std::uint32_t node) const {
+    for (std::uint32_t to = first; to < last; to += step) {
+#pragma unroll
+      for (int a = 0; a < Dim; ++a) points[std::uint64_t{to} * Dim + a] = c[a];
+      nodes[to] = static_cast<std::uint16_t>(node);
+    }
+  }
+};
+
+/// Heavy points of so many copies that all blocks write them together: a warp takes 0.8 ms for a million.
+template <int Dim>
+struct LongRuns {
+  static constexpr std::uint32_t kMost = 128, kCopies = 2048;
+  std::uint32_t size;
+  std::uint32_t first[kMost], last[kMost];
+  float c[kMost][Dim];
 };
 
 constexpr int kSpreadThreads = 1024;
@@ -90,40 +76,31 @@ __host__ __device__ constexpr std::uint32_t quantile_slot(std::uint32_t k) {
 template <class T>
 constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
-constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(float) + sizeof(std::uint16_t));
-
-/// A point at random out of each of equal stretches.
-template <class T, int Dim>
-__global__ void quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, SampledPoint<T, Dim>* samples) {
-  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint64_t at = sample_position(i, n, kQuantileSample);
-  const OrbPoint<T, Dim> point = point_at<T, Dim>(points + at * Dim, static_cast<std::uint32_t>(at));
-  for (std::uint32_t a = 0; a < Dim; ++a) samples[a * kQuantileSample + i] = {point, a};
-}
+constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(double) + sizeof(std::uint16_t));
 
 /// Few places: over so many quantiles of a stretch rests alone rise less than this, in quantiles. Of points all over
 /// the stretch hardly any table of quantiles has that by chance.
-constexpr std::uint32_t kFewPlaces = 8;
+constexpr std::uint32_t kFewPlaces = 3;
 constexpr float kFewPlacesRise = 0.02F;
 
 /// Quantiles in shared memory.
 template <class T, int Dim>
 struct SharedQuantiles {
   static constexpr std::uint32_t kCount = kQuantiles<T>, kStride = kQuantileSlots<T>;
+  double* rest;          ///< [axis][slot]: see rest_of()
   T* x;                  ///< [axis][slot]
-  float* rest;           ///< [axis][slot]: see rest_of()
   std::uint16_t* first;  ///< [axis][slot]: the first quantile of the same coordinate
-  float step;            ///< a point's share of all
+  double step;           ///< a point's share of all
   bool few_places;       ///< rests of many quantiles are nearly alike
 
   __device__ SharedQuantiles(unsigned char* memory, std::uint64_t n)
-      : x(reinterpret_cast<T*>(memory)),
-        rest(reinterpret_cast<float*>(x + Dim * kStride)),
-        first(reinterpret_cast<std::uint16_t*>(rest + Dim * kStride)),
-        step(1.0F / static_cast<float>(n)) {}
-  __device__ void load(const SampledPoint<T, Dim>* sorted) {
+      : rest(reinterpret_cast<double*>(memory)),
+        x(reinterpret_cast<T*>(rest + Dim * kStride)),
+        first(reinterpret_cast<std::uint16_t*>(x + Dim * kStride)),
+        step(1.0 / static_cast<double>(n)) {}
+  __device__ void load(const OrbPoint<T, Dim>* sorted) {
     const auto point = [&](std::uint32_t axis, std::uint32_t k) {
-      return sorted[axis * kQuantileSample + min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U)].point;
+      return sorted[axis * kQuantileSample + min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U)];
     };
     for (std::uint32_t axis = 0; axis < Dim; ++axis)
       for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads)
@@ -151,7 +128,7 @@ struct SharedQuantiles {
       for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
         find(x[axis * kStride + quantile_slot(k)], axis, begin[0], width[0]);
         if (static_cast<float>(k + kFewPlaces) > begin[0] + width[0]) continue;
-        const float* const along = rest + axis * kStride;
+        const double* const along = rest + axis * kStride;
         few = few || width[0] * (along[quantile_slot(k + kFewPlaces)] - along[quantile_slot(k)]) < kFewPlacesRise;
       }
     few_places = __syncthreads_or(few ? 1 : 0) != 0;
@@ -181,31 +158,42 @@ struct SharedQuantiles {
     for (int a = 0; a < Dim; ++a) find(p[a], a, begin[a], width[a]);
   }
   /// From 0 to 1: where a point stands among those of its coordinate on an axis, as far as the stretches on the other
-  /// axes and its number tell.
-  __device__ float rest_of(const float (&begin)[Dim], const float (&width)[Dim], std::uint32_t id, int axis) const {
-    float share = static_cast<float>(id) * step;
+  /// axes and its number tell. Of points in one place only the last digits differ.
+  __device__ double rest_of(const float (&begin)[Dim], const float (&width)[Dim], std::uint32_t id, int axis) const {
+    double share = id * step;
 #pragma unroll
     for (int stage = Dim - 1; stage > 0; --stage)
 #pragma unroll
       for (int a = 0; a < Dim; ++a)
-        if (axis_of_stage<T, Dim>(axis, stage) == a) share = __fmaf_rn(width[a], share, begin[a]) * (1.0F / kCount);
+        if (axis_of_stage<T, Dim>(axis, stage) == a) share = (width[a] * share + begin[a]) * (1.0 / kCount);
     return share;
   }
   /// How far a rest is into the stretch of several quantiles, from `begin` on.
-  __device__ float into(int axis, std::uint32_t begin, float width, float mine) const {
-    const float* const along = rest + axis * kStride;
+  __device__ float into(int axis, std::uint32_t begin, float width, double mine) const {
+    const double* const along = rest + axis * kStride;
+    const auto at = [&](std::uint32_t k) { return along[quantile_slot(begin + k)]; };
+    const auto between = [&](double from, double to) {
+      return to > from ? static_cast<float>(fmin(fmax((mine - from) / (to - from), 0.0), 1.0)) : 0.0F;
+    };
     const auto count = static_cast<std::uint32_t>(width) + 1U;
     std::uint32_t low = 0;  // so many are at or before it
     for (std::uint32_t high = count; low < high;) {
       const std::uint32_t middle = (low + high) / 2;
-      if (along[quantile_slot(begin + middle)] <= mine)
+      if (at(middle) <= mine)
         low = middle + 1;
       else
         high = middle;
     }
-    const float from = low > 0 ? along[quantile_slot(begin + low - 1)] : 0.0F;
-    const float to = low < count ? along[quantile_slot(begin + low)] : 1.0F;
-    const float share = to > from ? fminf(__fdividef(mine - from, to - from), 1.0F) : 0.0F;
+    float share = 0;
+    if (low == 0) {  // half of it within the distance of the first two, for they may be of one place
+      const double near = fmax(2 * at(0) - at(1), 0.0);
+      share = 0.5F * (between(0, near) + between(near, at(0)));
+    } else if (low == count) {
+      const double near = fmin(2 * at(count - 1) - at(count - 2), 1.0);
+      share = 0.5F * (between(at(count - 1), near) + between(near, 1));
+    } else {
+      share = between(at(low - 1), at(low));
+    }
     return width * __fdividef(static_cast<float>(low) + share, static_cast<float>(count + 1U));
   }
   /// p: a point's coordinates, then its fractions.
@@ -216,8 +204,9 @@ struct SharedQuantiles {
     for (int axis = 0; axis < Dim; ++axis) {
       float at = begin[axis];
       if (width[axis] > 0.0F) {
-        const float mine = rest_of(begin, width, id, axis);
-        at += few_places ? into(axis, static_cast<std::uint32_t>(begin[axis]), width[axis], mine) : width[axis] * mine;
+        const double mine = rest_of(begin, width, id, axis);
+        at += few_places ? into(axis, static_cast<std::uint32_t>(begin[axis]), width[axis], mine)
+                         : width[axis] * static_cast<float>(mine);
       }
       p[axis] = at * (1.0F / kCount);
     }
@@ -225,12 +214,12 @@ struct SharedQuantiles {
 };
 
 /// Takes a point of these fractions where it is the turn of its stratum, whose shares the block counts; one of a
-/// large share more than once. The block's room: from `taken` on, up to `end`. here: there is a point. All threads of
-/// the warp call.
+/// large share more than once, or has it wait in `runs`. The block's room: from `taken` on, up to `end`. here: there is
+/// a point. All threads of the warp call.
 template <class T, int Dim>
 __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint64_t weight, bool here,
                                        const T (&x)[Dim], std::uint32_t* shares, std::uint32_t* taken,
-                                       std::uint32_t end) {
+                                       std::uint32_t end, LongRuns<Dim>* runs) {
   constexpr std::uint32_t kOne = StratifiedSample::kOne;
   float c[Dim];
   as_floats(x, c);
@@ -250,22 +239,24 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
   }
   const std::uint32_t copies = here ? (before % kOne + share) / kOne : 0U;
   const std::uint32_t place = copies > 0 ? atomicAdd(taken, copies) : 0U;
-  const bool heavy = copies >= kHeavyCopies;
-  const auto put = [&sample, end](std::uint32_t to, const float(&p)[Dim], std::uint32_t node) {
-    if (to >= end) return;
+  const std::uint32_t behind = min(place + copies, end);
+  if (copies < kHeavyCopies) sample.put<Dim>(c, place, behind, 1, 1U);
+  const std::uint32_t run = copies >= LongRuns<Dim>::kCopies ? atomicAdd(&runs->size, 1U) : LongRuns<Dim>::kMost;
+  const bool waits = run < LongRuns<Dim>::kMost;
+  if (waits) {
+    runs->first[run] = place;
+    runs->last[run] = behind;
 #pragma unroll
-    for (int a = 0; a < Dim; ++a) sample.points[std::uint64_t{to} * Dim + a] = p[a];
-    sample.nodes[to] = static_cast<std::uint16_t>(node);
-  };
-  for (std::uint32_t k = 0; k < (heavy ? 0U : copies); ++k) put(place + k, c, 1U);
-  for (unsigned many = __ballot_sync(kFull, heavy); many != 0; many &= many - 1U) {  // by the whole warp
+    for (int a = 0; a < Dim; ++a) runs->c[run][a] = c[a];
+  }
+  unsigned many = __ballot_sync(kFull, copies >= kHeavyCopies && !waits);
+  for (; many != 0; many &= many - 1U) {  // by the whole warp
     const int lane = __ffs(static_cast<int>(many)) - 1;
     float p[Dim];
 #pragma unroll
     for (int a = 0; a < Dim; ++a) p[a] = __shfl_sync(kFull, c[a], lane);
-    const std::uint32_t first = __shfl_sync(kFull, place, lane);
-    const std::uint32_t last = min(first + __shfl_sync(kFull, copies, lane), end);
-    for (std::uint32_t to = first + (threadIdx.x & 31U); to < last; to += 32) put(to, p, 1U | kHeavyNode);
+    sample.put<Dim>(p, __shfl_sync(kFull, place, lane) + (threadIdx.x & 31U), __shfl_sync(kFull, behind, lane), 32,
+                    1U | kHeavyNode);
   }
 }
 
@@ -274,7 +265,7 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSpreadThreads, 1)
     spread_kernel(const T* __restrict__ points, std::uint64_t n, const QuantileTable<T, Dim> table,
-                  const StratifiedSample sample, T* __restrict__ fractions) {
+                  const StratifiedSample sample, LongRuns<Dim>* runs, T* __restrict__ fractions) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t shares[StratifiedSample::kStrata + 1], taken;
   const std::uint64_t each = ((n - 1) / (kSpreadTile * gridDim.x) + 1) * kSpreadTile;
@@ -296,18 +287,18 @@ __global__ void __launch_bounds__(kSpreadThreads, 1)
 #pragma unroll
     for (int j = 0; j < 4; ++j) quantiles.fractions(x[j], static_cast<std::uint32_t>(i) + j);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken, end);
+    for (int j = 0; j < 4; ++j)
+      take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken, end, runs);
     store_four<T, Dim>(fractions, i, n, x);
   }
 }
 
-/// By axis, then by rule 1's order along it.
-struct SampledBefore {
-  template <class T, int Dim>
-  __device__ bool operator()(const SampledPoint<T, Dim>& p, const SampledPoint<T, Dim>& q) const {
-    return p.axis != q.axis ? p.axis < q.axis : orb_before(p.point, q.point, static_cast<int>(p.axis));
-  }
-};
+template <int Dim>
+__global__ void long_runs_kernel(const StratifiedSample sample, const LongRuns<Dim>* runs) {
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
+  for (std::uint32_t run = 0; run < min(runs->size, LongRuns<Dim>::kMost); ++run)
+    sample.put<Dim>(runs->c[run], runs->first[run] + k, runs->last[run], gridDim.x * blockDim.x, 1U | kHeavyNode);
+}
 
 template <class T, int Dim>
 class Quantiles {
@@ -317,30 +308,34 @@ class Quantiles {
   /// Fractions of n points, Dim values each. Both aligned to 16 bytes. sample: taken on the way.
   void spread(const T* points, std::uint64_t n, T* fractions, StratifiedSample sample) {
     const cudaStream_t stream = stream_.get();
-    sorted_.resize_discard(std::size_t{kQuantileSample} * Dim);
-    quantile_sample_kernel<T, Dim><<<kQuantileSample / 256, 256, 0, stream>>>(points, n, sorted_.data());
+    sample_.resize_discard(std::size_t{kQuantileSample} * Dim);
+    sorted_.resize_discard(sample_.size());
+    quantile_sample_kernel<T, Dim>
+        <<<dim3(kQuantileSample / kSortedTogether, Dim), kSortedTogether, 0, stream>>>(points, n, sample_.data());
     cuda_check_launch("quantile_sample_kernel");
-    with_room(temporary_, "DeviceMergeSort", [&](void* room, std::size_t& bytes) {
-      return cub::DeviceMergeSort::SortKeys(room, bytes, sorted_.data(), Dim * kQuantileSample, SampledBefore{},
-                                            stream);
-    });
+    quantile_merge_kernel<T, Dim><<<Dim * kQuantileSample / 256, 256, 0, stream>>>(sample_.data(), sorted_.data());
+    cuda_check_launch("quantile_merge_kernel");
+    clear(runs_, 1, stream_);
     const unsigned blocks = multiprocessors();
     // Some room is left, for strata are rounded up and down.
     const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
     const double all = sample.weights.units != nullptr ? static_cast<double>(sample.weight) : static_cast<double>(n);
     sample.share = static_cast<float>(taken / all * StratifiedSample::kOne);
     allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
-    spread_kernel<T, Dim>
-        <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);
+    spread_kernel<T, Dim><<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample,
+                                                                                     runs_.data(), fractions);
     cuda_check_launch("spread_kernel");
+    if (sample.weights.units == nullptr) return;
+    long_runs_kernel<Dim><<<blocks, kSpreadThreads, 0, stream>>>(sample, runs_.data());
+    cuda_check_launch("long_runs_kernel");
   }
 
   [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data()}; }
 
  private:
   const support::CudaStream& stream_;
-  support::DeviceBuffer<SampledPoint<T, Dim>> sorted_;
-  support::DeviceBuffer<unsigned char> temporary_;
+  support::DeviceBuffer<OrbPoint<T, Dim>> sample_, sorted_;
+  support::DeviceBuffer<LongRuns<Dim>> runs_;
 };
 
 }  // namespace amrbench::partitioners::gpu

@@ -4,7 +4,7 @@
 // the histogram. Upper levels have few nodes, so their histograms are counted in shared memory.
 #include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
-#include "partitioners/orb/gpu/first_round/quantiles.cuh"
+#include "partitioners/orb/gpu/first_round/quantile_table.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -134,11 +134,19 @@ struct FourAtLevel {
   }
 };
 
+/// Adds a heavy point's copies to its bin and marks it. A warp's are added up first.
+__device__ inline void add_heavy(std::uint32_t* bin, std::uint32_t copies) {
+  const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(bin));
+  const unsigned all = __reduce_add_sync(same, copies);
+  if ((same & ((1U << (threadIdx.x & 31U)) - 1U)) != 0U) return;
+  atomicAdd(bin, all);
+  if (*static_cast<volatile std::uint32_t*>(bin) < kHeavyBin) atomicOr(bin, kHeavyBin);
+}
+
 /// Counts the sample's points in the histograms of the level's nodes and writes their nodes, four points a thread at a
 /// time. Bytes a point of the sample: 4 Dim + 4. sample and node have room for a multiple of 4; nodes of what is no
 /// point are 0. Upper: for one of the upper levels, by blocks that stay, each of which counts in its shared memory
-/// first; else each point is counted where the histogram lies. A heavy point would be counted there again and again: a
-/// warp adds it up first, and marks its bin.
+/// first; else each point is counted where the histogram lies.
 template <int Dim, bool Upper>
 __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
     count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
@@ -156,6 +164,7 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
   for (std::uint32_t four = blockIdx.x * kBlock + threadIdx.x; four < fours; four += gridDim.x * kBlock) {
     FourAtLevel<Dim> p;
     if (!p.read(sample, node, four, first, splits)) continue;
+    std::uint32_t* to[4] = {};
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       if (p.v[j] - first >= first) continue;
@@ -163,16 +172,14 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       if ((split.state & SampleSplit::kCounted) == 0U) continue;
       const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
       const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
-      std::uint32_t* const to = &mine[(p.v[j] - first) * n + bin];
-      if (p.heavy[j] == 0) {
-        atomicAdd(to, 1U);
-        continue;
-      }
-      const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(to));
-      if ((same & ((1U << (threadIdx.x & 31U)) - 1U)) != 0U) continue;
-      atomicAdd(to, static_cast<unsigned>(__popc(same)));
-      atomicOr(to, kHeavyBin);
+      to[j] = &mine[(p.v[j] - first) * n + bin];
+      if (p.heavy[j] == 0) atomicAdd(to[j], 1U);
     }
+    const bool heavy = (p.heavy[0] & p.heavy[1] & p.heavy[2] & p.heavy[3]) != 0;
+    const bool together = heavy && to[0] == to[1] && to[0] == to[2] && to[0] == to[3];
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      if (p.heavy[j] != 0 && to[j] != nullptr && (j == 0 || !together)) add_heavy(to[j], together ? 4U : 1U);
 #pragma unroll
     for (int j = 0; j < 4; ++j) p.v[j] |= p.heavy[j];
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
