@@ -26,6 +26,7 @@
 
 #include "partitioners/orb/gpu/first_round/again.cuh"
 #include "partitioners/orb/gpu/first_round/end.cuh"
+#include "partitioners/orb/gpu/first_round/quantiles.cuh"
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
 #include "partitioners/orb/gpu/first_round/sample.cuh"
 #include "partitioners/orb/gpu/first_round/walk.cuh"

@@ -9,6 +9,7 @@
 // gpu/first_round/brackets.cuh.
 #include <cmath>
 
+#include "partitioners/orb/gpu/first_round/quantiles.cuh"
 #include "partitioners/orb/gpu/first_round/sample_kernels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/steps.hpp"
