@@ -10,14 +10,13 @@
 namespace amrbench::partitioners {
 
 /// A tree of uncut cells: leaf counts and numbers by rule 2; the root has `box`, all `count` points and `weight`.
-/// leaves >= 1. O(leaves).
+/// leaves >= 1. tree: an old one whose memory is to be used again, for its pages have been touched. O(leaves).
 template <class T, int Dim>
 OrbTree<T, Dim> make_orb_tree(std::uint32_t leaves, const OrbBox<T, Dim>& box, std::uint64_t count,
-                              std::uint64_t weight, double weight_unit) {
-  OrbTree<T, Dim> tree;
+                              std::uint64_t weight, double weight_unit, OrbTree<T, Dim> tree = {}) {
   tree.leaves = leaves;
   tree.weight_unit = weight_unit;
-  tree.cells.resize(2 * std::size_t{leaves});
+  tree.cells.assign(2 * std::size_t{leaves}, {});
   tree.leaf_cell.resize(leaves);
   OrbCell<T, Dim>& root = tree.cells[1];
   root.box = box;

@@ -7,6 +7,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/first_round.cuh"
@@ -126,7 +127,7 @@ const OrbTree<T, Dim>& OrbGpu<T, Dim>::run(const T* points, const OrbBox<T, Dim>
   if (impl_->options.weighted != (weights != nullptr))
     throw std::logic_error("OrbGpu::run: weights must be given where the options say so, and only there");
   impl_->times = {};
-  impl_->tree = make_orb_tree<T, Dim>(impl_->options.leaves, box, impl_->n, impl_->n, 1);
+  impl_->tree = make_orb_tree<T, Dim>(impl_->options.leaves, box, impl_->n, impl_->n, 1, std::move(impl_->tree));
   impl_->run(points, weights, weight_exponent);
   return impl_->tree;
 }
