@@ -13,7 +13,7 @@ namespace amrbench::amr {
 class SlotBook {
  public:
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(slots_.size()); }
-  /// Without a look at the list where it says nothing: kernels of small blocks would wait for it, six neighbours a block.
+  /// The list is not read where it says nothing: kernels would wait for it at six neighbours of each small block.
   [[nodiscard]] std::int64_t slot(std::int32_t i) const { return in_order_ ? i : slots_[i]; }
   [[nodiscard]] std::span<const std::int64_t> slots() const { return slots_; }
   /// Slots that the input buffer must have.
