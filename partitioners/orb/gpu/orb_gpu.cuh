@@ -26,7 +26,8 @@ template <class T, int Dim>
 struct OrbGpu<T, Dim>::Impl {
   Impl(std::uint64_t count, const OrbGpuOptions& wanted) : n(count), options(wanted) {
     if (options.weighted) units = std::make_unique<gpu::WeightUnits>(n, stream);
-    if (gpu::first_round_suits(n, options)) first = std::make_unique<gpu::FirstRound<T, Dim>>(n, options, stream);
+    if (gpu::first_round_suits(n, options) && gpu::FirstRound<T, Dim>::fits())
+      first = std::make_unique<gpu::FirstRound<T, Dim>>(n, options, stream);
     const bool moves = options.points || options.permutation || (first && options.leaves > gpu::kFirstInner);
     if (moves) points[0].resize_discard(n * Dim);
     if (moves && first) points[1].resize_discard(n * Dim);

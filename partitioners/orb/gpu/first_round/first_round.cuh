@@ -73,7 +73,12 @@ PlaceScale<Dim> scale_of(const OrbBox<T, Dim>& box) {
 template <class T, int Dim>
 class FirstRound {
  public:
-  /// Only where first_round_suits().
+  /// Has the current device the shared memory? Those before compute capability 9.0 have not.
+  [[nodiscard]] static bool fits() {
+    constexpr std::size_t kLeast = std::max({sizeof(WalkMemory), sizeof(AgainMemory<true>), kSpreadShared<T, Dim>});
+    return kLeast <= support::current_device_shape().shared_bytes;
+  }
+  /// Only where first_round_suits() and fits().
   FirstRound(std::uint64_t n, const OrbGpuOptions& options, const support::CudaStream& stream)
       : n_(n),
         options_(options),
