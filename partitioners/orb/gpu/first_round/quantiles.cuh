@@ -56,7 +56,7 @@ struct StratifiedSample {
   }
 };
 
-/// Heavy points of so many copies that all blocks write them together: a warp takes 0.8 ms for a million.
+/// Heavy points of so many copies that all blocks write them together: one warp would keep the others waiting.
 template <int Dim>
 struct LongRuns {
   static constexpr std::uint32_t kMost = 128, kCopies = 2048;
