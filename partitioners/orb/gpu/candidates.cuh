@@ -50,66 +50,83 @@ struct FoundCut {
   T plane;
 };
 
-/// A stretch of candidates in order, in shared memory: the ranges of their keys. Keys are what rule 1 compares one
-/// after another; that of number Dim is the point's own number. The first key that is not the same for all of them says
-/// how they stand.
+/// A stretch of points in the order of rule 1 along an axis: the ranges of their keys. Keys are what the rule compares
+/// one after another; that of number Dim is the point's own number. The first key that is not the same for all of them
+/// says how they stand.
 template <class T, int Dim>
-struct CandidateWindow {
+struct KeyWindow {
   using Key = OrderKey<T>;
   static constexpr int kKeys = Dim + 1;
-  Key low[kKeys], high[kKeys];
-  Key next_low[kKeys], next_high[kKeys];
-  CutBins found;
+  Key low[kKeys], high[kKeys];            ///< both inclusive
+  Key next_low[kKeys], next_high[kKeys];  ///< of the points that were told to a KeyFit
 
   __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
-    return k == Dim ? static_cast<Key>(p.id) : static_cast<Key>(ordered_bits(p.x[axis_of_stage<T, Dim>(axis, k)]));
+    if (k == Dim) return static_cast<Key>(p.id);
+    const int at = axis_of_stage<T, Dim>(axis, k);
+    T x = p.x[0];
+#pragma unroll
+    for (int a = 1; a < Dim; ++a) x = at == a ? p.x[a] : x;  // an index would put the point into local memory
+    return ordered_bits(x);
   }
-  __device__ bool has(const OrbPoint<T, Dim>& p, int axis) const {
+  /// k: first_key(); those behind it tell nothing more.
+  __device__ bool has(const OrbPoint<T, Dim>& p, int axis, int k) const {
     bool inside = true;
 #pragma unroll
-    for (int k = 0; k < kKeys; ++k) {
-      const Key key = key_of(p, axis, k);
-      inside = inside && key >= low[k] && key <= high[k];
+    for (int j = 0; j < kKeys; ++j) {
+      if (j > k) break;
+      const Key key = key_of(p, axis, j);
+      inside = inside && key >= low[j] && key <= high[j];
     }
     return inside;
   }
-  /// All candidates. Called by the first thread.
+  /// The first key that differs.
+  [[nodiscard]] __device__ int first_key() const {
+    int k = 0;
+    while (k < Dim && low[k] == high[k]) ++k;
+    return k;
+  }
+  /// All points. Called by one thread.
   __device__ void open() {
     for (int k = 0; k < kKeys; ++k) {
       low[k] = next_high[k] = 0;
       high[k] = next_low[k] = ~Key{0};
     }
   }
-  /// Makes ranges as narrow as the points in them are. Called by a block; barriers around it.
-  template <class Candidates>
-  __device__ void fit(const Candidates& all, std::uint32_t n, int axis) {
-    Key below_low[kKeys] = {};  // complement, so that both are maxima
-    Key most[kKeys] = {};
-    for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
-      if (!has(p, axis)) return;
+  /// Makes range k as narrow as the points are.
+  __device__ void take_fit(int k) {
+    low[k] = next_low[k];
+    high[k] = next_high[k];
+    next_low[k] = ~Key{0};
+    next_high[k] = 0;
+  }
+};
+
+/// How narrow ranges may be for points that a thread meets, in registers.
+template <class T, int Dim>
+struct KeyFit {
+  using Window = KeyWindow<T, Dim>;
+  using Key = typename Window::Key;
+  Key below_low[Window::kKeys] = {};  ///< complement, so that both are maxima
+  Key most[Window::kKeys] = {};
+
+  __device__ void add(const OrbPoint<T, Dim>& p, int axis) {
 #pragma unroll
-      for (int k = 0; k < kKeys; ++k) {
-        const Key key = key_of(p, axis, k);
-        below_low[k] = max(below_low[k], static_cast<Key>(~key));
-        most[k] = max(most[k], key);
-      }
-    });
+    for (int k = 0; k < Window::kKeys; ++k) {
+      const Key key = Window::key_of(p, axis, k);
+      below_low[k] = max(below_low[k], static_cast<Key>(~key));
+      most[k] = max(most[k], key);
+    }
+  }
+  /// All threads of the warp call.
+  __device__ void give(Window& window) const {
 #pragma unroll
-    for (int k = 0; k < kKeys; ++k) {
+    for (int k = 0; k < Window::kKeys; ++k) {
       const Key least = ~warp_max(below_low[k]);
       const Key greatest = warp_max(most[k]);
-      if (threadIdx.x % 32 != 0) continue;
-      atomic_min(&next_low[k], least);
-      atomic_max(&next_high[k], greatest);
+      if (threadIdx.x % 32 != 0 || greatest < least) continue;
+      atomic_min(&window.next_low[k], least);
+      atomic_max(&window.next_high[k], greatest);
     }
-    __syncthreads();
-    if (threadIdx.x < kKeys) {
-      low[threadIdx.x] = next_low[threadIdx.x];
-      high[threadIdx.x] = next_high[threadIdx.x];
-      next_low[threadIdx.x] = ~Key{0};
-      next_high[threadIdx.x] = 0;
-    }
-    __syncthreads();
   }
 };
 
@@ -118,22 +135,30 @@ struct CandidateWindow {
 template <class T, int Dim, class Candidates>
 __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n, int axis, std::uint32_t unit,
                                          const WeightSearch& search, CountAndWeight* before,
-                                         CandidateWindow<T, Dim>& window) {
+                                         KeyWindow<T, Dim>& window) {
   using Key = OrderKey<T>;
   static_assert(kCutThreads == 256, "a thread a value of 8 bits");
   __shared__ std::uint32_t counts[kCutThreads], lower[kCutThreads], upper[kCutThreads];
   __shared__ std::uint64_t weights[kCutThreads];
+  __shared__ CutBins shared_found;
   for (;;) {
-    window.fit(all, n, axis);
-    int k = 0;
-    while (k < Dim && window.low[k] == window.high[k]) ++k;
+    KeyFit<T, Dim> fit;
+    int k = window.first_key();
+    for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
+      if (window.has(p, axis, k)) fit.add(p, axis);
+    });
+    fit.give(window);
+    __syncthreads();
+    if (threadIdx.x < KeyWindow<T, Dim>::kKeys) window.take_fit(static_cast<int>(threadIdx.x));
+    __syncthreads();
+    k = window.first_key();
     const Key low = window.low[k];
     const int bits = bit_width(static_cast<std::uint64_t>(window.high[k] - low));
     const unsigned shift = bits > 8 ? static_cast<unsigned>(bits - 8) : 0U;
     counts[threadIdx.x] = lower[threadIdx.x] = upper[threadIdx.x] = 0;
     __syncthreads();
     for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
-      if (!window.has(p, axis)) return;
+      if (!window.has(p, axis, k)) return;
       const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low) >> shift);
       atomicAdd(&counts[bin], 1U);
       if (const std::uint64_t weight = all.weight(i); weight != 0) add_in_two_words(&lower[bin], &upper[bin], weight);
@@ -141,8 +166,8 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
     __syncthreads();
     weights[threadIdx.x] = (std::uint64_t{upper[threadIdx.x]} << 32U) | lower[threadIdx.x];
     __syncthreads();
-    find_cut_bins({counts, weights}, kCutThreads, search, unit, *before, kFewCandidates, &window.found);
-    const CutBins found = window.found;
+    find_cut_bins({counts, weights}, kCutThreads, search, unit, *before, kFewCandidates, &shared_found);
+    const CutBins found = shared_found;
     if (found.inside == 0) return false;
     __syncthreads();  // all have read what the next lines write
     if (threadIdx.x == 0) {
@@ -163,7 +188,7 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
                                     const WeightSearch& search, const CountAndWeight& before,
                                     FewCandidates<T, Dim>& few, FoundCut<T, Dim>* cut) {
   __shared__ CountAndWeight window_before;
-  __shared__ CandidateWindow<T, Dim> window;
+  __shared__ KeyWindow<T, Dim> window;
   if (threadIdx.x == 0) {
     window_before = before;
     few.size = 0;
@@ -173,8 +198,9 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
   __syncthreads();
   const bool narrowed = n > kFewCandidates;
   if (narrowed && !narrow_candidates(all, n, axis, goal.unit(), search, &window_before, window)) return;
+  const int key = window.first_key();
   for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
-    if (narrowed && !window.has(p, axis)) return;
+    if (narrowed && !window.has(p, axis, key)) return;
     const std::uint32_t at = atomicAdd(&few.size, 1U);
     few.points[at] = p;
     few.weights[at] = all.weight(i);

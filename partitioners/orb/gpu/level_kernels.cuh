@@ -5,9 +5,10 @@
 // A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
 // points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
 // points in equal ranges of keys; a key is a coordinate's bits as an integer that keeps order. The range in which the
-// sum reaches its target is the next window. Stage 0 goes by keys on the cell's axis; where very many of those are
-// equal, the next stages go by the keys on the other axes and the last one by position. When few points are left they
-// are collected and ordered. Sums are integers, so their order does not matter.
+// sum reaches its target is the next window. Where it still has many points, the ranges of their keys are made as
+// narrow as they are, and the next pass goes by the first key that is not the same for all: on the cell's axis, on the
+// others, the position. When few points are left they are collected and ordered. Sums are integers, so their order does
+// not matter.
 #include <cstdint>
 
 #include "partitioners/orb/gpu/candidates.cuh"
@@ -39,10 +40,8 @@ struct LevelCell {
   // The search, set by start_search().
   SearchState state;
   WeightSearch search;
-  std::int32_t stage;  ///< 0: axis; 1 .. Dim - 1: the other axes; Dim: position
-  Key fixed[Dim];      ///< the window's keys of the stages before
-  Key low, high;       ///< and of this one, both inclusive
-  std::uint32_t before, window, candidates;
+  KeyWindow<T, Dim> window;
+  std::uint32_t before, inside, candidates;  ///< points before the window and in it
   std::uint64_t weight_before;
   // The cut.
   std::uint32_t left;
@@ -65,50 +64,22 @@ __device__ inline LevelTile<AnyCell> level_tile(AnyCell* cells, std::uint32_t n_
   return {cell, offset, min(kLevelTile, cell.goal.count - offset), std::uint64_t{cell.begin} + offset};
 }
 
-/// The widest window of a stage.
-template <class T, int Dim>
-__device__ inline void start_stage(LevelCell<T, Dim>& cell, int stage) {
-  cell.stage = stage;
-  if (stage == Dim) {
-    cell.low = 0;
-    cell.high = cell.goal.count - 1;
-    return;
-  }
-  const int axis = axis_of_stage<T, Dim>(cell.axis, stage);
-  cell.low = ordered_bits(cell.box.lower[axis]);
-  cell.high = ordered_bits(cell.box.upper[axis]);
-}
-
 template <class T, int Dim>
 __device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch& search) {
   cell.search = search;
   cell.before = 0;
   cell.weight_before = 0;
-  cell.window = cell.goal.count;
+  cell.inside = cell.goal.count;
   cell.candidates = 0;
-  cell.state = cell.window <= kLevelAtOnce ? SearchState::few : SearchState::narrowing;
-  start_stage(cell, 0);
+  cell.state = cell.inside <= kLevelAtOnce ? SearchState::few : SearchState::narrowing;
+  cell.window.open();
+  for (int k = 0; k < Dim; ++k) {
+    const int axis = axis_of_stage<T, Dim>(cell.axis, k);
+    cell.window.low[k] = ordered_bits(cell.box.lower[axis]);
+    cell.window.high[k] = ordered_bits(cell.box.upper[axis]);
+  }
+  cell.window.high[Dim] = cell.goal.count - 1;
 }
-
-/// A cell's window, in registers.
-template <class T, int Dim>
-struct LevelWindow {
-  using Key = OrderKey<T>;
-  Key low, high, fixed[Dim];
-  int axis, stage;
-
-  __device__ explicit LevelWindow(const LevelCell<T, Dim>& cell)
-      : low(cell.low), high(cell.high), axis(cell.axis), stage(cell.stage) {
-    for (int s = 0; s < Dim; ++s) fixed[s] = cell.fixed[s];
-  }
-  /// Is the point at `position` of the cell inside, and with what key of the stage?
-  __device__ bool holds(const T* __restrict__ point, std::uint32_t position, Key& key) const {
-    for (int s = 0; s < Dim && s < stage; ++s)
-      if (ordered_bits(point[axis_of_stage<T, Dim>(axis, s)]) != fixed[s]) return false;
-    key = stage == Dim ? Key{position} : ordered_bits(point[axis_of_stage<T, Dim>(axis, stage)]);
-    return key >= low && key <= high;
-  }
-};
 
 /// Keys of a range go to bins by their upper bits.
 template <class Key>
@@ -181,12 +152,15 @@ __global__ void __launch_bounds__(kLevelThreads)
   if (cell.state != SearchState::narrowing) return;
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
   __syncthreads();
-  const LevelWindow<T, Dim> window(cell);
-  const unsigned shift = bin_shift(window.low, window.high);
+  const KeyWindow<T, Dim> window = cell.window;  // in registers
+  const int axis = cell.axis;
+  const int k = window.first_key();
+  const OrderKey<T> low_key = cell.window.low[k];
+  const unsigned shift = bin_shift(low_key, cell.window.high[k]);
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-    OrderKey<T> key;
-    if (!window.holds(points + (begin + i) * Dim, offset + i, key)) continue;
-    const auto bin = static_cast<std::uint32_t>((key - window.low) >> shift);
+    const OrbPoint<T, Dim> p = point_at<T, Dim>(points + (begin + i) * Dim, offset + i);
+    if (!window.has(p, axis, k)) continue;
+    const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low_key) >> shift);
     atomicAdd(&counts[bin], 1U);
     if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
   }
@@ -203,19 +177,17 @@ __global__ void __launch_bounds__(kLevelThreads)
 template <class T, int Dim>
 __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t first, std::uint32_t last, std::uint32_t points) {
   using Key = OrderKey<T>;
-  const unsigned shift = bin_shift(cell.low, cell.high);
-  const Key low = cell.low + (Key{first} << shift);
+  const int k = cell.window.first_key();
+  Key& low = cell.window.low[k];
+  Key& high = cell.window.high[k];
+  const unsigned shift = bin_shift(low, high);
   const Key span = (Key{last - first} << shift) + (Key{1} << shift) - 1;
-  if (cell.high - low > span) cell.high = low + span;
-  cell.low = low;
-  cell.window = points;
-  if (points <= kLevelFew) {
-    cell.state = SearchState::few;
-    cell.candidates = 0;
-  } else if (cell.low == cell.high && cell.stage < Dim) {
-    cell.fixed[cell.stage] = cell.low;
-    start_stage(cell, cell.stage + 1);
-  }
+  low += Key{first} << shift;
+  if (high - low > span) high = low + span;
+  cell.inside = points;
+  if (points > kLevelFew) return;
+  cell.state = SearchState::few;
+  cell.candidates = 0;
 }
 
 /// One block a cell of the batch: finds the bin in which its search ends. Leaves the bins zero. bin_weights: null
@@ -242,20 +214,30 @@ __global__ void __launch_bounds__(kCutThreads)
   }
 }
 
-/// One block a tile: positions of the points in windows of few.
+/// One block a tile: positions of the points in windows of few; how narrow the other windows' ranges may be.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
     level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                          std::uint32_t* __restrict__ candidates) {
   const auto [cell, offset, n, begin] = level_tile(cells, n_cells, cells[0].first_tile + blockIdx.x);
-  if (cell.state != SearchState::few) return;
-  const LevelWindow<T, Dim> window(cell);
+  if (cell.state == SearchState::done) return;
+  const KeyWindow<T, Dim> window = cell.window;  // in registers
+  const int axis = cell.axis;
+  const int k = window.first_key();
+  if (cell.state == SearchState::narrowing) {
+    KeyFit<T, Dim> fit;
+    for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
+      const OrbPoint<T, Dim> p = point_at<T, Dim>(points + (begin + i) * Dim, offset + i);
+      if (window.has(p, axis, k)) fit.add(p, axis);
+    }
+    fit.give(cell.window);
+    return;
+  }
   const std::uint32_t to = cell.candidates_begin;
   const unsigned lane = threadIdx.x % 32;
   for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp
     const std::uint32_t i = first + lane;
-    OrderKey<T> key;
-    const bool inside = i < n && window.holds(points + (begin + i) * Dim, offset + i, key);
+    const bool inside = i < n && window.has(point_at<T, Dim>(points + (begin + i) * Dim, offset + i), axis, k);
     const unsigned with = __ballot_sync(kFull, inside);
     if (with == 0) continue;
     std::uint32_t place = lane == 0 ? atomicAdd(&cell.candidates, static_cast<unsigned>(__popc(with))) : 0;
@@ -287,6 +269,7 @@ __global__ void __launch_bounds__(kCutThreads)
   __shared__ FewCandidates<T, Dim> few;
   __shared__ FoundCut<T, Dim> cut;
   LevelCell<T, Dim>& cell = cells[blockIdx.x];
+  if (cell.state == SearchState::narrowing && threadIdx.x <= Dim) cell.window.take_fit(static_cast<int>(threadIdx.x));
   if (cell.state == SearchState::few) {
     const LevelCandidates<T, Dim> all{points + std::uint64_t{cell.begin} * Dim,
                                       weights != nullptr ? weights + cell.begin : nullptr,

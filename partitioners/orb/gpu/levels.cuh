@@ -114,13 +114,29 @@ class Levels {
   /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and on
   /// devices before 9.0 without the shared memory for them.
   void finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
-    const std::size_t shared = weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>);
-    if (seed_ || shared > support::current_device_shape().shared_bytes) return;
-    const std::uint32_t most = weighted_ ? kSmallPoints<T, true> : kSmallPoints<T, false>;
+    if (seed_) return;
+    if (weighted_)
+      finish_sizes<true, kSmallThreads / 4, kSmallThreads / 2, kSmallThreads>(tree, side_tolerance);
+    else
+      finish_sizes<false, kSmallThreads / 4, kSmallThreads / 2, kSmallThreads>(tree, side_tolerance);
+  }
+
+  template <bool Weighted, unsigned... Threads>
+  void finish_sizes(const OrbTree<T, Dim>& tree, double side_tolerance) {
+    (finish_size<Weighted, Threads>(tree, side_tolerance), ...);
+  }
+
+  /// Finishes those that blocks of so many threads take.
+  template <bool Weighted, unsigned Threads>
+  void finish_size(const OrbTree<T, Dim>& tree, double side_tolerance) {
+    using Shared = SmallShared<T, Dim, Weighted, Threads>;
+    constexpr int kLeast = Threads == kSmallThreads / 4 ? 1 : kSmallLevels;
+    if (sizeof(Shared) > support::current_device_shape().shared_bytes) return;
     small_.clear();
     std::erase_if(active_, [&](const Active& cell) {
       const OrbCell<T, Dim>& from = tree.cells[cell.heap];
-      if (from.count > most || from.leaves > kSmallLeaves || orb_depth(from.leaves) < kSmallLevels) return false;
+      if (from.count > Shared::kPoints || from.leaves > Shared::kLeaves || orb_depth(from.leaves) < kLeast)
+        return false;
       small_.push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf, from.begin,
                         small_cuts_used_, from.box});
       small_cuts_begin_.emplace_back(cell.heap, small_cuts_used_);
@@ -130,22 +146,13 @@ class Levels {
     if (small_.empty()) return;
     device_small_.resize_discard(small_.size());
     copy_to_device(device_small_.data(), small_.data(), small_.size(), stream_);
-    if (weighted_)
-      launch_small<true>(small_.size(), side_tolerance);
-    else
-      launch_small<false>(small_.size(), side_tolerance);
-    stream_.synchronize();  // small_ changes
-  }
-
-  template <bool Weighted>
-  void launch_small(std::size_t cells, double side_tolerance) {
-    constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted>);
-    allow_shared(small_kernel<T, Dim, Weighted>, kShared);
-    const auto n = static_cast<std::uint32_t>(cells);
-    small_kernel<T, Dim, Weighted><<<n, kSmallThreads, kShared, stream_.get()>>>(
+    allow_shared(small_kernel<T, Dim, Weighted, Threads>, sizeof(Shared));
+    const auto n = static_cast<std::uint32_t>(small_.size());
+    small_kernel<T, Dim, Weighted, Threads><<<n, Threads, sizeof(Shared), stream_.get()>>>(
         {points_[now_].data(), weights(), ids_[now_].data(), results_, side_tolerance}, device_small_.data(), n,
         small_cuts_.data());
     cuda_check_launch("small_kernel");
+    stream_.synchronize();  // small_ changes
   }
 
   /// The level's cells as the kernels want them.

@@ -63,51 +63,94 @@ struct LevelMove {
   LevelResults<T> results;  ///< of points that reach a leaf
 };
 
-/// One block a tile: brings its points to their sides. left_before: left_of_tile's sums before each tile. Points of
-/// children that are leaves do not move: they are written to the results instead.
+/// A part of a tile in shared memory, and where its points go.
+template <class T>
+struct LevelPart {
+  const T* values;
+  const std::uint16_t* order;  ///< its points, those that go left first
+  std::uint32_t n, n_left;
+  std::uint64_t from;         ///< where it begins among all points
+  std::uint32_t left, right;  ///< place in the cell, less that in the part, of those on either side
+
+  [[nodiscard]] __device__ unsigned side(std::uint32_t p) const { return p < n_left ? 0 : 1; }
+  [[nodiscard]] __device__ std::uint64_t place(std::uint32_t p) const { return p + (p < n_left ? left : right); }
+};
+
+/// Called by the block; neighbours in order are written together.
+template <class T, int Dim>
+__device__ inline void write_part(const LevelMove<T>& a, const LevelCell<T, Dim>& cell, const LevelPart<T>& part) {
+  const bool leaf[2] = {cell.leaf[0] >= 0, cell.leaf[1] >= 0};
+  for (std::uint32_t k = threadIdx.x; k < part.n * Dim; k += kLevelThreads) {
+    const std::uint32_t p = k / Dim;
+    const bool out = leaf[part.side(p)];
+    T* const to = out ? a.results.points : a.points_out;
+    if (to == nullptr) continue;
+    to[((out ? cell.out : cell.begin) + part.place(p)) * Dim + k % Dim] = part.values[part.order[p] * Dim + k % Dim];
+  }
+  for (std::uint32_t p = threadIdx.x; p < part.n; p += kLevelThreads) {
+    const std::uint32_t id = a.ids[part.from + part.order[p]];
+    if (leaf[part.side(p)]) {
+      if (a.results.permutation != nullptr) a.results.permutation[cell.out + part.place(p)] = id;
+      if (a.results.labels != nullptr) a.results.labels[id] = static_cast<std::uint32_t>(cell.leaf[part.side(p)]);
+      continue;
+    }
+    a.ids_out[cell.begin + part.place(p)] = id;
+    if (a.weights != nullptr) a.weights_out[cell.begin + part.place(p)] = a.weights[part.from + part.order[p]];
+  }
+}
+
+/// One block a tile: brings its points to their sides, a part of them at a time, sorted in shared memory so that what
+/// is written lies together. left_before: left_of_tile's sums before each tile. Points of children that are leaves do
+/// not move: they are written to the results instead.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
     level_move_kernel(const LevelMove<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                       const std::uint32_t* __restrict__ left_before) {
   constexpr unsigned kWarps = kLevelThreads / 32;
-  constexpr unsigned kStretch = 32 * kLevelItems;  // of a warp
+  constexpr unsigned kEach = 16 / sizeof(T);  // of a thread
+  constexpr unsigned kPart = kEach * kLevelThreads;
+  __shared__ T values[kPart * Dim];
+  __shared__ std::uint16_t order[kPart];
   __shared__ std::uint32_t counts[kWarps];
   const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
   const Parting<T, Dim> parting = cell.parting;  // in registers
   const int axis = cell.axis;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warp = threadIdx.x / 32;
-  std::uint32_t ballots[kLevelItems];
-  std::uint32_t mine = 0;
+  std::uint32_t lefts = left_before[blockIdx.x] - left_before[cell.first_tile];  // in the cell, before the part
+  for (std::uint32_t part = 0; part < n; part += kPart) {
+    const std::uint32_t m = min(kPart, n - part);
+    const std::uint64_t from = begin + part;
+    for (std::uint32_t k = threadIdx.x; k < m * Dim; k += kLevelThreads) values[k] = a.points[from * Dim + k];
+    __syncthreads();
+    std::uint32_t ballots[kEach];
+    std::uint32_t mine = 0;
 #pragma unroll
-  for (unsigned j = 0; j < kLevelItems; ++j) {
-    const std::uint32_t i = warp * kStretch + j * 32 + lane;
-    const bool left = i < n && parting.left(point_at<T, Dim>(a.points + (begin + i) * Dim, offset + i), axis);
-    ballots[j] = __ballot_sync(kFull, left);
-    mine += static_cast<unsigned>(__popc(ballots[j]));
-  }
-  if (lane == 0) counts[warp] = mine;
-  __syncthreads();
-  std::uint32_t lefts = left_before[blockIdx.x] - left_before[cell.first_tile];  // in the cell, before the warp's
-  for (unsigned w = 0; w < warp; ++w) lefts += counts[w];
-#pragma unroll
-  for (unsigned j = 0; j < kLevelItems; ++j) {
-    const std::uint32_t i = warp * kStretch + j * 32 + lane;
-    const std::uint32_t before = lefts + static_cast<unsigned>(__popc(ballots[j] & ((1U << lane) - 1U)));
-    lefts += static_cast<unsigned>(__popc(ballots[j]));
-    if (i >= n) continue;
-    const bool left = (ballots[j] >> lane & 1U) != 0U;
-    const std::uint32_t place = left ? before : cell.left + (offset + i - before);
-    const std::int64_t leaf = cell.leaf[left ? 0 : 1];
-    const std::uint32_t id = a.ids[begin + i];
-    if (leaf >= 0) {
-      a.results.write(cell.out + place, id, static_cast<std::uint32_t>(leaf), a.points + (begin + i) * Dim, Dim);
-      continue;
+    for (unsigned j = 0; j < kEach; ++j) {
+      const std::uint32_t i = (warp * kEach + j) * 32 + lane;
+      const bool left = i < m && parting.left(point_at<T, Dim>(values + i * Dim, offset + part + i), axis);
+      ballots[j] = __ballot_sync(kFull, left);
+      mine += static_cast<unsigned>(__popc(ballots[j]));
     }
-    const std::uint64_t to = std::uint64_t{cell.begin} + place;
-    for (int d = 0; d < Dim; ++d) a.points_out[to * Dim + d] = a.points[(begin + i) * Dim + d];
-    if (a.weights != nullptr) a.weights_out[to] = a.weights[begin + i];
-    a.ids_out[to] = id;
+    if (lane == 0) counts[warp] = mine;
+    __syncthreads();
+    std::uint32_t before = 0, all = 0;
+    for (unsigned w = 0; w < kWarps; ++w) {
+      if (w == warp) before = all;
+      all += counts[w];
+    }
+#pragma unroll
+    for (unsigned j = 0; j < kEach; ++j) {
+      const std::uint32_t i = (warp * kEach + j) * 32 + lane;
+      const std::uint32_t mine_before = before + static_cast<unsigned>(__popc(ballots[j] & ((1U << lane) - 1U)));
+      before += static_cast<unsigned>(__popc(ballots[j]));
+      const bool left = (ballots[j] >> lane & 1U) != 0U;
+      if (i < m) order[left ? mine_before : all + i - mine_before] = static_cast<std::uint16_t>(i);
+    }
+    __syncthreads();
+    write_part<T, Dim>(a, cell, {values, order, m, all, from, lefts, cell.left + (offset + part - lefts) - all});
+    lefts += all;
+    __syncthreads();
   }
 }
 

@@ -114,11 +114,11 @@ __global__ void set_windows_kernel(const SeedBracket<T>* brackets, LevelCell<T, 
   if (c >= n) return;
   LevelCell<T, Dim>& cell = cells[c];
   const SeedBracket<T> bracket = brackets[c];
-  if (bracket.count_below > 0) cell.low = ordered_bits(bracket.below) + 1;
-  cell.high = ordered_bits(bracket.above);
+  if (bracket.count_below > 0) cell.window.low[0] = ordered_bits(bracket.below) + 1;
+  cell.window.high[0] = ordered_bits(bracket.above);
   cell.before = bracket.count_below;
-  cell.window = bracket.count_above - bracket.count_below;
-  cell.state = cell.window <= kLevelFew ? SearchState::few : SearchState::narrowing;
+  cell.inside = bracket.count_above - bracket.count_below;
+  cell.state = cell.inside <= kLevelFew ? SearchState::few : SearchState::narrowing;
 }
 
 template <class T, int Dim>

@@ -13,19 +13,18 @@
 
 namespace amrbench::partitioners::gpu {
 
+/// Threads of a block at most; cells of fewer points take half of them or a quarter, so that a multiprocessor has
+/// several.
 constexpr unsigned kSmallThreads = 1024;
-constexpr unsigned kSmallWarps = kSmallThreads / 32;
-constexpr std::uint32_t kSmallLeaves = 512;
-/// Levels from which on a cell's lists, sorted once, are worth more than a pass a level over all cells together.
-constexpr int kSmallLevels = 5;
+/// Levels from which on a cell's lists, sorted once, are worth more than a pass a level over all cells together. Those
+/// of the smallest cells always are.
+constexpr int kSmallLevels = 4;
 /// Equal keys up to which a run of them is put in order by comparisons.
 constexpr std::uint32_t kShortRun = 32;
 
-/// Points of a cell, as shared memory has room for.
+/// Points of a cell for each thread, as shared memory has room for.
 template <class T, bool Weighted>
 constexpr int kSmallItems = sizeof(T) == sizeof(float) && !Weighted ? 16 : 8;
-template <class T, bool Weighted>
-constexpr std::uint32_t kSmallPoints = kSmallThreads* kSmallItems<T, Weighted>;
 
 template <class T, int Dim>
 struct SmallCell {
@@ -50,14 +49,15 @@ struct SmallNode {
 };
 
 /// Shared memory of a block.
-template <class T, int Dim, bool Weighted>
+template <class T, int Dim, bool Weighted, unsigned Threads>
 struct SmallShared {
   static constexpr int kItems = kSmallItems<T, Weighted>;
-  static constexpr std::uint32_t kPoints = kSmallPoints<T, Weighted>;
+  static constexpr std::uint32_t kPoints = Threads * kItems;  ///< most points and leaves of a cell
+  static constexpr std::uint32_t kLeaves = Threads / 2;
   static constexpr std::uint32_t kWords = kPoints / 32;
   static constexpr std::uint16_t kLeaf = 0x8000;  ///< of `node`: a leaf's number and no node
   using Key = OrderKey<T>;
-  using Sort = cub::BlockRadixSort<Key, kSmallThreads, kItems, std::uint16_t>;
+  using Sort = cub::BlockRadixSort<Key, Threads, kItems, std::uint16_t>;
   struct Cutting {
     std::uint16_t by_number[kPoints];
     std::uint16_t node[kPoints];  ///< of each place
@@ -72,9 +72,9 @@ struct SmallShared {
   std::uint16_t sorted[Dim][kPoints];
   std::uint32_t words[Dim + 1][kWords];  ///< a bit a place: does its point go left?
   std::uint16_t before[Dim + 1][kWords];
-  OrbBox<T, Dim> boxes[2][kSmallLeaves / 2];
-  SmallNode nodes[2][kSmallLeaves / 2];
-  std::uint64_t warp_sums[kSmallWarps];
+  OrbBox<T, Dim> boxes[2][kLeaves / 2];
+  SmallNode nodes[2][kLeaves / 2];
+  std::uint64_t warp_sums[Threads / 32];
   Key low[Dim], high[Dim];
 
   [[nodiscard]] __device__ std::uint16_t* list(int l) { return l < Dim ? sorted[l] : u.cutting.by_number; }
@@ -100,9 +100,9 @@ __device__ inline std::uint32_t padded(std::uint32_t p) {
 }
 
 /// What a block does with one cell.
-template <class T, int Dim, bool Weighted>
+template <class T, int Dim, bool Weighted, unsigned Threads>
 struct SmallWork {
-  using Shared = SmallShared<T, Dim, Weighted>;
+  using Shared = SmallShared<T, Dim, Weighted, Threads>;
   using Key = OrderKey<T>;
   static constexpr int kItems = Shared::kItems;
   Shared& s;
@@ -127,7 +127,7 @@ struct SmallWork {
     for (int d = 0; d < Dim; ++d) {
       Key below_low = 0;  // complement, so that both are maxima
       Key high = 0;
-      for (std::uint32_t i = threadIdx.x; i < n; i += kSmallThreads) {
+      for (std::uint32_t i = threadIdx.x; i < n; i += Threads) {
         const Key key = ordered_bits(coordinate(i, d));
         below_low = Key(~key) > below_low ? Key(~key) : below_low;
         high = key > high ? key : high;
@@ -152,7 +152,7 @@ struct SmallWork {
     const Key low = s.low[axis];
     const Key last = bits == 0 ? Key{0} : Key(~Key{0}) >> (8 * static_cast<int>(sizeof(Key)) - bits);
     __syncthreads();
-    for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kSmallThreads)
+    for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += Threads)
       s.u.keys[padded(p)] = p < n ? Key(ordered_bits(coordinate(fresh ? p : to[p], axis)) - low) : last;
     __syncthreads();
     Key keys[kItems];
@@ -199,7 +199,7 @@ struct SmallWork {
     for (int d = 0; d < Dim; ++d) others = others || (d != axis && key_bits(d) > 0);
     if (!others) return;
     bool ordered = true;
-    for (std::uint32_t p = threadIdx.x; p + 1 < n; p += kSmallThreads) {
+    for (std::uint32_t p = threadIdx.x; p + 1 < n; p += Threads) {
       const Key key = s.u.keys[padded(p)];
       if (key == s.u.keys[padded(p + 1)] && (p == 0 || s.u.keys[padded(p - 1)] != key))
         ordered = order_run(list, p, axis) && ordered;
@@ -215,7 +215,7 @@ struct SmallWork {
   }
 
   __device__ void start() {
-    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       s.u.cutting.by_number[p] = static_cast<std::uint16_t>(p);
       s.u.cutting.node[p] = 0;
       s.u.cutting.left[p] = 0;
@@ -285,7 +285,7 @@ struct SmallWork {
   /// Marks each point that goes left; then, list by list, the places of those.
   __device__ void mark(const SmallNode* nodes) {
     auto& cutting = s.u.cutting;
-    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       const std::uint16_t k = cutting.node[p];
       if ((k & Shared::kLeaf) != 0) continue;
       const SmallNode& node = nodes[k];
@@ -293,7 +293,7 @@ struct SmallWork {
     }
     __syncthreads();
     for (int l = 0; l <= Dim; ++l)
-      for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kSmallThreads) {
+      for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += Threads) {
         const unsigned with = __ballot_sync(kFull, p < n && cutting.left[s.list(l)[p]] != 0);
         if (threadIdx.x % 32 == 0) s.words[l][p / 32] = with;
       }
@@ -319,7 +319,7 @@ struct SmallWork {
     std::uint32_t moved[kItems];  // place, and above 16 bits the point
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
-      const std::uint32_t p = j * kSmallThreads + threadIdx.x;
+      const std::uint32_t p = j * Threads + threadIdx.x;
       moved[j] = ~0U;
       if (p >= n) continue;
       const std::uint16_t k = s.u.cutting.node[p];
@@ -338,7 +338,7 @@ struct SmallWork {
 
   /// The node of each place on the next level, or its leaf.
   __device__ void descend(const SmallNode* nodes) {
-    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       const std::uint16_t k = s.u.cutting.node[p];
       if ((k & Shared::kLeaf) != 0) continue;
       const SmallNode& node = nodes[k];
@@ -352,7 +352,7 @@ struct SmallWork {
   }
 
   __device__ void write() {
-    for (std::uint32_t p = threadIdx.x; p < n; p += kSmallThreads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       const std::uint32_t i = s.u.cutting.by_number[p];
       const std::uint32_t leaf = cell.first_leaf + (s.u.cutting.node[p] & ~std::uint32_t{Shared::kLeaf});
       a.to.write(cell.out + p, a.ids[cell.begin + i], leaf, points + std::uint64_t{i} * Dim, Dim);
@@ -370,8 +370,7 @@ struct SmallWork {
       const SmallNode* const nodes = s.nodes[now];
       if constexpr (Weighted) add_up(nodes);
       // At the last level with nodes those on the right may be leaves: nodes 1 .. leaves - 1 of a heap are cut.
-      for (std::uint32_t k = threadIdx.x; k < width && width + k < cell.leaves; k += kSmallThreads)
-        cut_one(now, k, width);
+      for (std::uint32_t k = threadIdx.x; k < width && width + k < cell.leaves; k += Threads) cut_one(now, k, width);
       __syncthreads();
       mark(nodes);
       for (int l = 0; l <= Dim; ++l) part(l, nodes);
@@ -384,14 +383,14 @@ struct SmallWork {
 };
 
 /// One block a cell at a time.
-template <class T, int Dim, bool Weighted>
-__global__ void __launch_bounds__(kSmallThreads, 1)
+template <class T, int Dim, bool Weighted, unsigned Threads>
+__global__ void __launch_bounds__(Threads, kSmallThreads / Threads)
     small_kernel(const SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells, SmallCut<T>* cuts) {
   extern __shared__ __align__(16) unsigned char memory[];
-  auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted>*>(memory);
+  auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted, Threads>*>(memory);
   for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x) {
     const SmallCell<T, Dim>& cell = cells[c];
-    SmallWork<T, Dim, Weighted>{
+    SmallWork<T, Dim, Weighted, Threads>{
         shared, a, cell, a.points + std::uint64_t{cell.begin} * Dim, cell.count, cuts + cell.cuts_begin}
         .run();
   }
