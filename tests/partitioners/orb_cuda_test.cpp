@@ -173,6 +173,18 @@ TEST_F(OrbCuda, FewPointsAndLeaves) {
   }
 }
 
+// Blocks of three sizes finish small cells: most points and leaves of each, and one more.
+TEST_F(OrbCuda, SmallCellsOfAllSizesEqualTheCpu) {
+  std::mt19937_64 random(31);
+  for (const std::size_t most : {2048U, 4096U, 8192U, 16384U})
+    for (const std::size_t more : {0U, 1U})
+      for (const std::uint32_t leaves : {2U, 7U, 16U, 128U, 129U, 256U, 512U, 513U}) {
+        compare<float, 3>(made<float, 3>(PointKind::uniform, most + more, random()), leaves, "multiway");
+        compare<double, 2>(made_hard<double, 2>(HardKind::many_places, most + more, random()), leaves, "multiway");
+        if (HasFatalFailure()) return;
+      }
+}
+
 TEST_F(OrbCuda, Refusals) {
   const auto refuses = [](std::uint64_t n, OrbGpuOptions options) {
     try {

@@ -118,6 +118,18 @@ TEST_F(OrbWeightedCuda, EqualsTheSortingReference) {
     }
 }
 
+TEST_F(OrbWeightedCuda, SmallCellsOfAllSizesEqualTheCpu) {
+  std::uint64_t seed = 500;
+  for (const std::size_t most : {2048U, 4096U, 8192U})
+    for (const std::size_t more : {0U, 1U})
+      for (const std::uint32_t leaves : {2U, 16U, 128U, 129U, 512U, 513U})
+        for (const Kind kind : {Kind::uniform, Kind::halves, Kind::pareto}) {
+          both_ways<float, 3>(PointKind::uniform, most + more, ++seed, kind, {.leaves = leaves});
+          both_ways<double, 3>(PointKind::cluster, most + more, ++seed, kind, {.leaves = leaves});
+          if (HasFatalFailure()) return;
+        }
+}
+
 TEST_F(OrbWeightedCuda, TwelveLevelsEqualTheCpu) {
   std::uint64_t seed = 200;
   for (const PointKind input : kInputs) {
