@@ -76,6 +76,7 @@ struct SmallShared {
   SmallNode nodes[2][kLeaves / 2];
   std::uint64_t warp_sums[Threads / 32];
   Key low[Dim], high[Dim];
+  Key differing[Dim];  ///< the bits in which keys differ
 
   [[nodiscard]] __device__ std::uint16_t* list(int l) { return l < Dim ? sorted[l] : u.cutting.by_number; }
   /// Places before p whose points go left.
@@ -117,26 +118,31 @@ struct SmallWork {
     return point_at<T, Dim>(points + i * Dim, i);
   }
 
-  /// The least and the greatest key on each axis.
+  /// The least and the greatest key on each axis, and the bits in which keys differ.
   __device__ void find_ranges() {
     if (threadIdx.x < Dim) {
       s.low[threadIdx.x] = ~Key{0};
-      s.high[threadIdx.x] = 0;
+      s.high[threadIdx.x] = s.differing[threadIdx.x] = 0;
     }
     __syncthreads();
     for (int d = 0; d < Dim; ++d) {
+      const Key first = ordered_bits(coordinate(0, d));
+      Key differing = 0;
       Key below_low = 0;  // complement, so that both are maxima
       Key high = 0;
       for (std::uint32_t i = threadIdx.x; i < n; i += Threads) {
         const Key key = ordered_bits(coordinate(i, d));
         below_low = Key(~key) > below_low ? Key(~key) : below_low;
         high = key > high ? key : high;
+        differing |= key ^ first;
       }
       below_low = warp_max(below_low);
       high = warp_max(high);
+      for (int step = 16; step > 0; step /= 2) differing |= __shfl_xor_sync(kFull, differing, step);
       if (threadIdx.x % 32 == 0) {
         atomic_min(&s.low[d], Key(~below_low));
         atomic_max(&s.high[d], high);
+        atomicOr(reinterpret_cast<AtomicWord<Key>*>(&s.differing[d]), AtomicWord<Key>{differing});
       }
     }
     __syncthreads();
@@ -164,7 +170,10 @@ struct SmallWork {
       numbers[j] = fresh ? static_cast<std::uint16_t>(p) : to[p];
     }
     __syncthreads();
-    if (bits > 0) typename Shared::Sort(s.u.sort).Sort(keys, numbers, 0, bits);
+    // Keys on a lattice have the same lower bits, and so have their distances.
+    const auto differing = static_cast<std::uint64_t>(s.differing[axis]);
+    if (bits > 0)
+      typename Shared::Sort(s.u.sort).Sort(keys, numbers, __ffsll(static_cast<long long>(differing)) - 1, bits);
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
