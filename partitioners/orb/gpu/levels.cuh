@@ -65,6 +65,8 @@ class Levels {
  private:
   /// Cells that are searched together: their bins take 24 KB each.
   static constexpr std::size_t kBatch = 8192;
+  /// Cuts that several threads of the host read into the tree.
+  static constexpr std::uint32_t kManyCuts = 1U << 15U;
   /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
   static constexpr int kMostPasses = 64;
 
@@ -276,7 +278,9 @@ class Levels {
     if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
     copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
     stream_.synchronize();
-    for (const auto& [heap, begin] : small_cuts_begin_) {
+#pragma omp parallel for if (small_cuts_used_ > kManyCuts)
+    for (std::size_t c = 0; c < small_cuts_begin_.size(); ++c) {
+      const auto [heap, begin] = small_cuts_begin_[c];
       const std::uint32_t leaves = tree.cells[heap].leaves;
       for (std::uint32_t v = 1; v < leaves; ++v) {
         const SmallCut<T>& cut = host_small_cuts_[begin + v - 1];
@@ -287,7 +291,9 @@ class Levels {
     }
   }
 
-  [[nodiscard]] const std::uint64_t* weights() const { return weighted_ ? weights_[now_].data() : nullptr; }
+  [[nodiscard]] const std::uint64_t* weights() const {
+    return weighted_ ? weights_[now_].data() : nullptr;
+  }
 
   const support::CudaStream& stream_;
   std::unique_ptr<SeedSearch<T, Dim>> seed_;
