@@ -9,6 +9,8 @@
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
 // to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
+#include <omp.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -278,7 +280,8 @@ class Levels {
     if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
     copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
     stream_.synchronize();
-#pragma omp parallel for if (small_cuts_used_ > kManyCuts)
+    const int threads = small_cuts_used_ > kManyCuts ? omp_get_max_threads() : 1;
+#pragma omp parallel for num_threads(threads)
     for (std::size_t c = 0; c < small_cuts_begin_.size(); ++c) {
       const auto [heap, begin] = small_cuts_begin_[c];
       const std::uint32_t leaves = tree.cells[heap].leaves;
