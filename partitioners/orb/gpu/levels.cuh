@@ -115,8 +115,8 @@ class Levels {
     stream_.synchronize();  // cells is about to go
   }
 
-  /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and on
-  /// devices before 9.0 without the shared memory for them.
+  /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and those
+  /// for which the device lacks the shared memory.
   void finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
     if (seed_) return;
     if (weighted_)
