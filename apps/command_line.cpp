@@ -185,7 +185,8 @@ void add_inputs(CLI::App& command, PartitionArguments& arguments) {
            "Plane of curves and kd_parts over a sphere: none, hemispheres or conformal");
   add_number(command, "--bucket", arguments.bucket, "N", whole(1, std::numeric_limits<std::uint32_t>::max()),
              "Most points in a leaf of a tree");
-  add_number(command, "--threads", arguments.threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
+  add_number(command, "--threads", arguments.threads, "N", whole(0, 4096),
+             "OpenMP threads a rank; 0 = all the rank may use");
   add_number(command, "--repetitions", arguments.repetitions, "N", whole(1, 100000),
              "Calls of each method; time_s is their median");
   add_number(command, "--message-bytes", arguments.message_bytes, "N", whole(1, 1 << 30),
@@ -304,7 +305,8 @@ std::shared_ptr<OrbArguments> add_orb(CLI::App& app) {
       ->type_name("NAME")
       ->check(filled())
       ->check(CLI::IsMember({"cpu", "cuda"}));
-  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
+  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096),
+             "OpenMP threads a rank; 0 = all the rank may use");
   add_number(*command, "--repeat", arguments->repeat, "K", whole(1, 1000), "Times to run; the median is reported");
   add_number(*command, "--side-tolerance", arguments->side_tolerance, "X", real(0.0, 0.999),
              "Sides this near to the longest count as equal");
@@ -362,7 +364,8 @@ std::shared_ptr<ReplayArguments> add_replay(CLI::App& app) {
              "Of policy threshold");
   add_number(*command, "--every", arguments->every, "N", whole(1, 1 << 30), "Of policy every_n");
   add_word(*command, "--machine", arguments->machine, "FILE", "Model of a machine (TOML, docs/replay.md)");
-  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096), "OpenMP threads; 0 = all");
+  add_number(*command, "--threads", arguments->threads, "N", whole(0, 4096),
+             "OpenMP threads a rank; 0 = all the rank may use");
   command->add_option("--export", arguments->exported, "lbaf PREFIX: one combination as LBAF reads it, a file a rank")
       ->type_name("FORMAT PREFIX")
       ->expected(2);

@@ -10,6 +10,7 @@
 #include "apps/orb_gpu_run.hpp"
 #include "apps/orb_summary.hpp"
 #include "apps/output_file.hpp"
+#include "apps/thread_count.hpp"
 #include "partitioners/check_together.hpp"
 #include "partitioners/inputs/point_input.hpp"
 #include "partitioners/inputs/weight_range.hpp"
@@ -73,8 +74,7 @@ OrbSummary run(const OrbArguments& arguments, const orb::PointSlice<T>& slice) {
   summary.labels_hash = orb::labels_hash(result.labels.span());
   write_orb_numbers(arguments.labels_file, result.labels.span(), arguments.force);
   write_orb_numbers(arguments.permutation_file, result.permutation.span(), arguments.force);
-  if (arguments.roofline)
-    summary.roofline = orb::measure_orb_roofline<T>(arguments.threads > 0 ? arguments.threads : omp_get_max_threads());
+  if (arguments.roofline) summary.roofline = orb::measure_orb_roofline<T>(omp_get_max_threads());
   return summary;
 }
 
@@ -246,6 +246,7 @@ int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
     refuse_on_gpus(arguments);
     refuse_without_gpus(comm);
   }
+  set_threads_and_tell(comm, arguments.threads);
   const OrbSummary summary =
       arguments.single ? load_and_run<float>(arguments, spec, comm) : load_and_run<double>(arguments, spec, comm);
   amr::DeviceConfig device;
@@ -256,7 +257,6 @@ int orb_command(const OrbArguments& arguments, const MpiSession& mpi) {
   if (mpi.rank() != 0) return 0;
   print(summary, arguments, copy);
   if (!arguments.json.empty()) {
-    if (arguments.threads > 0) provenance.threads = arguments.threads;
     support::write_file_atomically(
         arguments.json,
         to_json(summary, arguments, provenance, copy).dump(2, ' ', false, Json::error_handler_t::replace) + "\n",

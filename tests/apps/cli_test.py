@@ -6,11 +6,12 @@ usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 import json
 import os
 import re
+import subprocess
 import tempfile
 import unittest
 
 import program
-from program import run
+from program import command, environment, run
 
 SOURCE = ""
 
@@ -176,6 +177,20 @@ class Cli(unittest.TestCase):
     ORB_INPUTS = (("--input", "uniform:20001:1", "--float", "--leaves", "509"),
                   ("--input", "plummer:30000:7", "--dim", "2", "--leaves", "64"),
                   ("--input", "cluster:40000:3", "--leaves", "100", "--weights", "random:3"))
+
+    def test_threads_are_a_ranks_share_of_the_cores(self):
+        """Ranks that nobody binds: `orb` takes as many threads as `partition`, and together not more than there are cores."""
+        free = environment()
+        del free["OMP_NUM_THREADS"]
+        threads = []
+        for words in (["orb", "--leaves", "8"], ["partition", "--parts", "8", "--method", "morton"]):
+            done = subprocess.run(command(*words, "--input", "uniform:1000:1", "--json", words[0] + ".json", ranks=2), env=free,
+                                  cwd=self.folder.name, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(os.path.join(self.folder.name, words[0] + ".json"), encoding="utf-8") as file:
+                threads.append(json.load(file)["provenance"]["threads"])
+        self.assertEqual(threads[0], threads[1])
+        self.assertLessEqual(threads[0], max(1, len(os.sched_getaffinity(0)) // 2))
 
     def test_orb_on_ranks_is_as_on_one(self):
         for words in self.ORB_INPUTS:

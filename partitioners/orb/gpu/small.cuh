@@ -52,8 +52,8 @@ struct SmallNode {
 template <class T, int Dim, bool Weighted, unsigned Threads>
 struct SmallShared {
   static constexpr int kItems = kSmallItems<T, Weighted>;
-  static constexpr std::uint32_t kPoints = Threads * kItems;  ///< most points and leaves of a cell
-  static constexpr std::uint32_t kLeaves = Threads / 2;
+  static constexpr std::uint32_t kPoints = Threads * kItems;  ///< at most, of a cell
+  static constexpr std::uint32_t kLeaves = Threads / 2;       ///< and its leaves
   static constexpr std::uint32_t kWords = kPoints / 32;
   static constexpr std::uint16_t kLeaf = 0x8000;  ///< of `node`: a leaf's number and no node
   using Key = OrderKey<T>;
