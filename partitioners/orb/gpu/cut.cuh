@@ -24,6 +24,7 @@ struct CountAndWeight {
   std::uint32_t count;
   std::uint64_t weight;
 
+  [[nodiscard]] __device__ std::uint64_t all() const { return count + weight; }  ///< of weights that are counts
   __device__ CountAndWeight& operator+=(const CountAndWeight& other) {
     count += other.count;
     weight += other.weight;

@@ -42,6 +42,11 @@ constexpr std::uint32_t kWeightGroup = 128;
 struct UnitWeights {
   const std::uint64_t* units = nullptr;
   const std::uint64_t* ends = nullptr;
+  std::uint64_t heaviest = 0;               ///< of units
+  std::uint64_t heavy = ~std::uint64_t{0};  ///< points of that weight and more are in none of the sums
+
+  /// What a point adds to the sums.
+  [[nodiscard]] __device__ std::uint64_t summed(std::uint64_t i) const { return units[i] < heavy ? units[i] : 0; }
 };
 
 /// A stretch of points that a move works on, and its tiles.

@@ -47,12 +47,12 @@ template <class Weight>
 __global__ void __launch_bounds__(kWeightThreads)
     weight_units_kernel(const Weight* __restrict__ weights, std::uint64_t n, int exponent,
                         std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
-                        unsigned long long* total) {
+                        unsigned long long* total, unsigned long long* heaviest) {
   constexpr int kMine = kWeightGroup / 32;
   constexpr std::uint32_t kWarps = kWeightThreads / 32;
   const std::uint64_t groups = (n + kWeightGroup - 1) / kWeightGroup;
   const unsigned lane = threadIdx.x % 32;
-  unsigned long long all = 0;
+  unsigned long long all = 0, most = 0;
   for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
     double weight[kMine];
     unsigned long long sum = 0;
@@ -67,12 +67,16 @@ __global__ void __launch_bounds__(kWeightThreads)
       const unsigned long long unit = __double2ull_rn(ldexp(weight[j], exponent));
       if (i < n) units[i] = unit;
       sum += unit;
+      most = max(most, unit);
     }
     sum = warp_sum(sum);
     if (lane == 0) group_sums[g] = sum;
     all += sum;
   }
-  if (lane == 0 && all > 0) atomicAdd(total, all);
+  most = warp_max(most);
+  if (lane != 0 || most == 0) return;
+  atomicAdd(total, all);
+  atomicMax(heaviest, most);
 }
 
 /// Weights as integers, by the rules of weights.hpp.
@@ -88,28 +92,29 @@ class WeightUnits {
   /// exponent is given. Waits. 24 bytes a point, 16 with an exponent.
   void convert(const double* weights, std::optional<int> exponent) {
     const cudaStream_t stream = stream_.get();
-    host_[0] = {0, n_, 0};
+    host_[0] = {0, n_, 0, 0};
     copy_to_device(findings_.data(), host_.data(), 1, stream_);
     if (!exponent) exponent = checked_exponent(weights);
+    Findings* const found = findings_.data();
     weight_units_kernel<<<weights_grid(n_), kWeightThreads, 0, stream>>>(weights, n_, *exponent, units_.data(),
-                                                                         ends_.data(), &findings_.data()->total);
+                                                                         ends_.data(), &found->total, &found->heaviest);
     cuda_check_launch("weight_units_kernel");
     const auto groups = static_cast<std::uint32_t>(ends_.size());
     with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
       return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), groups, stream);
     });
-    total_ = read().total;
+    found_ = read();
     unit_ = std::ldexp(1.0, -*exponent);
   }
 
-  [[nodiscard]] UnitWeights get() const { return {units_.data(), ends_.data()}; }
-  [[nodiscard]] std::uint64_t total() const { return total_; }
+  [[nodiscard]] UnitWeights get() const { return {units_.data(), ends_.data(), found_.heaviest}; }
+  [[nodiscard]] std::uint64_t total() const { return found_.total; }
   [[nodiscard]] double unit() const { return unit_; }  ///< value of 1
 
  private:
-  /// What the kernels find: the bits of the largest weight, the first bad index, the sum of the units.
+  /// What the kernels find: the bits of the largest weight, the first bad index, the sum and the largest of the units.
   struct Findings {
-    unsigned long long largest, bad, total;
+    unsigned long long largest, bad, total, heaviest;
   };
 
   [[nodiscard]] Findings read() {
@@ -140,7 +145,7 @@ class WeightUnits {
   support::DeviceBuffer<unsigned char> temporary_;
   support::DeviceBuffer<Findings> findings_;
   support::PinnedBuffer<Findings> host_;
-  std::uint64_t total_ = 0;
+  Findings found_{};
   double unit_ = 1;
 };
 

@@ -25,10 +25,6 @@ constexpr std::uint32_t kFirstInner = 1U << kFirstLevels;
 constexpr std::uint32_t kFirstNodes = 2 * kFirstInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kLeastSample = 128;
-/// A point is heavy that stands for so many points of the sample. Bit of such a point's node.
-constexpr std::uint32_t kHeavyCopies = 8;
-constexpr std::uint32_t kHeavyNode = 1U << 15U;
-static_assert(kFirstNodes <= kHeavyNode);
 /// Threads of a block that walks points, and of one that sends entries of lists on.
 constexpr int kWalkThreads = 768;
 constexpr int kRouteThreads = 512;

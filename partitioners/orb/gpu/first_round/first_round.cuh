@@ -116,10 +116,10 @@ class FirstRound {
     weights_ = weights;
     exact_ = nullptr;
     lists_.gaps = nullptr;
+    sample_.weigh(weights, options_.weighted ? tree.cells[1].weight : 0);
     if (cut_by(points, tree, watch, times)) return true;
     room.resize_discard(n_ * Dim);
-    const std::uint64_t weight = options_.weighted ? tree.cells[1].weight : 0;
-    quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box, weights, weight));
+    quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box));
     watch.mark(&times.sample_s);
     times.quantiles = true;
     exact_ = points;
@@ -245,10 +245,12 @@ class FirstRound {
     root.leaves = tree.leaves;
     root.known = 1;
     copy_to_device(nodes_.data() + 1, &root, 1, stream_);
-    sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{},
-                  root.weight > 0 ? weights_ : UnitWeights{});
-    if (exact_ == nullptr) sample_.take(points);  // else it came with the fractions
-    if (options_.weighted) return;                // the walk needs no places
+    sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
+    if (exact_ == nullptr)
+      sample_.take(points);
+    else
+      sample_.take_heavy(points);   // the others came with the fractions
+    if (options_.weighted) return;  // the walk needs no places
     clear(density_, Dim * kDenseBins, stream_);
     const std::uint32_t counted = std::min(sample_.size(), kDenseSamples);
     density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
@@ -262,7 +264,7 @@ class FirstRound {
   /// them are light; returns whether any is.
   bool set_start(const std::vector<std::size_t>& cells, const OrbTree<T, Dim>& tree) {
     std::vector<std::uint16_t> start(kFirstNodes, 0), light(kFirstNodes, 0);
-    const auto share = static_cast<double>(tree.cells[1].weight) / static_cast<double>(n_) / kLight;
+    const auto share = static_cast<double>(sample_.light_weight()) / static_cast<double>(n_) / kLight;
     bool any = false;
     for (const std::size_t cell : cells) {
       fill_below(start, cell, static_cast<std::uint16_t>(cell));

@@ -33,36 +33,26 @@ struct StratifiedSample {
   std::uint32_t size = 0;
   int axis = 0;
   UnitWeights weights;       ///< of the points; null: each stands for as many as the others
-  std::uint64_t weight = 0;  ///< of all
+  std::uint64_t weight = 0;  ///< of all that are not heavy
   float share = 0;           ///< of a point, or of a weight of 1, in parts of kOne; set by Quantiles
 
   /// Where points from number i on have their room, of n; i: a multiple of kWeightGroup, or n.
   [[nodiscard]] __device__ std::uint32_t room_of(std::uint64_t i, std::uint64_t n) const {
     if (i == 0 || i == n) return i == 0 ? 0 : size;
-    const double part = weights.units == nullptr
-                            ? static_cast<double>(i) / static_cast<double>(n)
-                            : static_cast<double>(weights.ends[i / kWeightGroup - 1]) / static_cast<double>(weight);
+    const double part = weights.units == nullptr ? static_cast<double>(i) / static_cast<double>(n)
+                                                 : static_cast<double>(weights.ends[i / kWeightGroup - 1]) /
+                                                       fmax(static_cast<double>(weight), 1.0);
     return static_cast<std::uint32_t>(size * part);
   }
   /// Copies of a point of these fractions.
   template <int Dim>
-  __device__ void put(const float (&c)[Dim], std::uint32_t first, std::uint32_t last, std::uint32_t step,
-                      std::uint32_t node) const {
-    for (std::uint32_t to = first; to < last; to += step) {
+  __device__ void put(const float (&c)[Dim], std::uint32_t first, std::uint32_t last) const {
+    for (std::uint32_t to = first; to < last; ++to) {
 #pragma unroll
       for (int a = 0; a < Dim; ++a) points[std::uint64_t{to} * Dim + a] = c[a];
-      nodes[to] = static_cast<std::uint16_t>(node);
+      nodes[to] = 1;
     }
   }
-};
-
-/// Heavy points of so many copies that all blocks write them together: one warp would keep the others waiting.
-template <int Dim>
-struct LongRuns {
-  static constexpr std::uint32_t kMost = 128, kCopies = 2048;
-  std::uint32_t size;
-  std::uint32_t first[kMost], last[kMost];
-  float c[kMost][Dim];
 };
 
 constexpr int kSpreadThreads = 1024;
@@ -214,12 +204,12 @@ struct SharedQuantiles {
 };
 
 /// Takes a point of these fractions where it is the turn of its stratum, whose shares the block counts; one of a
-/// large share more than once, or has it wait in `runs`. The block's room: from `taken` on, up to `end`. here: there is
-/// a point. All threads of the warp call.
+/// large share more than once, heavy ones not at all. The block's room: from `taken` on, up to `end`. here: there is a
+/// point. All threads of the warp call.
 template <class T, int Dim>
 __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint64_t weight, bool here,
                                        const T (&x)[Dim], std::uint32_t* shares, std::uint32_t* taken,
-                                       std::uint32_t end, LongRuns<Dim>* runs) {
+                                       std::uint32_t end) {
   constexpr std::uint32_t kOne = StratifiedSample::kOne;
   float c[Dim];
   as_floats(x, c);
@@ -229,7 +219,8 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
   auto share = static_cast<std::uint32_t>(sample.share + 0.5F);
   std::uint32_t before = 0;
   if (sample.weights.units != nullptr) {
-    share = here ? min(__float2uint_rn(static_cast<float>(weight) * sample.share), 1U << 31U) : 0U;
+    const bool light = here && weight < sample.weights.heavy;
+    share = light ? __float2uint_rn(static_cast<float>(weight) * sample.share) : 0U;
     before = atomicAdd(&shares[stratum], share);
   } else {
     const unsigned same = __match_any_sync(kFull, stratum);  // neighbours often are of one
@@ -239,25 +230,7 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
   }
   const std::uint32_t copies = here ? (before % kOne + share) / kOne : 0U;
   const std::uint32_t place = copies > 0 ? atomicAdd(taken, copies) : 0U;
-  const std::uint32_t behind = min(place + copies, end);
-  if (copies < kHeavyCopies) sample.put<Dim>(c, place, behind, 1, 1U);
-  const std::uint32_t run = copies >= LongRuns<Dim>::kCopies ? atomicAdd(&runs->size, 1U) : LongRuns<Dim>::kMost;
-  const bool waits = run < LongRuns<Dim>::kMost;
-  if (waits) {
-    runs->first[run] = place;
-    runs->last[run] = behind;
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) runs->c[run][a] = c[a];
-  }
-  unsigned many = __ballot_sync(kFull, copies >= kHeavyCopies && !waits);
-  for (; many != 0; many &= many - 1U) {  // by the whole warp
-    const int lane = __ffs(static_cast<int>(many)) - 1;
-    float p[Dim];
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) p[a] = __shfl_sync(kFull, c[a], lane);
-    sample.put<Dim>(p, __shfl_sync(kFull, place, lane) + (threadIdx.x & 31U), __shfl_sync(kFull, behind, lane), 32,
-                    1U | kHeavyNode);
-  }
+  sample.put<Dim>(c, place, min(place + copies, end));
 }
 
 /// Fractions of all points. Blocks stay, one a multiprocessor, each with a stretch of the points. Bytes a point: 24 of
@@ -265,7 +238,7 @@ __device__ inline void take_for_sample(const StratifiedSample& sample, std::uint
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSpreadThreads, 1)
     spread_kernel(const T* __restrict__ points, std::uint64_t n, const QuantileTable<T, Dim> table,
-                  const StratifiedSample sample, LongRuns<Dim>* runs, T* __restrict__ fractions) {
+                  const StratifiedSample sample, T* __restrict__ fractions) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ std::uint32_t shares[StratifiedSample::kStrata + 1], taken;
   const std::uint64_t each = ((n - 1) / (kSpreadTile * gridDim.x) + 1) * kSpreadTile;
@@ -287,17 +260,9 @@ __global__ void __launch_bounds__(kSpreadThreads, 1)
 #pragma unroll
     for (int j = 0; j < 4; ++j) quantiles.fractions(x[j], static_cast<std::uint32_t>(i) + j);
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken, end, runs);
+    for (int j = 0; j < 4; ++j) take_for_sample<T, Dim>(sample, weight[j][0], i + j < n, x[j], shares, &taken, end);
     store_four<T, Dim>(fractions, i, n, x);
   }
-}
-
-template <int Dim>
-__global__ void long_runs_kernel(const StratifiedSample sample, const LongRuns<Dim>* runs) {
-  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x;
-  for (std::uint32_t run = 0; run < min(runs->size, LongRuns<Dim>::kMost); ++run)
-    sample.put<Dim>(runs->c[run], runs->first[run] + k, runs->last[run], gridDim.x * blockDim.x, 1U | kHeavyNode);
 }
 
 template <class T, int Dim>
@@ -315,19 +280,15 @@ class Quantiles {
     cuda_check_launch("quantile_sample_kernel");
     quantile_merge_kernel<T, Dim><<<Dim * kQuantileSample / 256, 256, 0, stream>>>(sample_.data(), sorted_.data());
     cuda_check_launch("quantile_merge_kernel");
-    clear(runs_, 1, stream_);
     const unsigned blocks = multiprocessors();
     // Some room is left, for strata are rounded up and down.
     const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
     const double all = sample.weights.units != nullptr ? static_cast<double>(sample.weight) : static_cast<double>(n);
-    sample.share = static_cast<float>(taken / all * StratifiedSample::kOne);
+    sample.share = static_cast<float>(taken / std::max(all, 1.0) * StratifiedSample::kOne);
     allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
-    spread_kernel<T, Dim><<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample,
-                                                                                     runs_.data(), fractions);
+    spread_kernel<T, Dim>
+        <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);
     cuda_check_launch("spread_kernel");
-    if (sample.weights.units == nullptr) return;
-    long_runs_kernel<Dim><<<blocks, kSpreadThreads, 0, stream>>>(sample, runs_.data());
-    cuda_check_launch("long_runs_kernel");
   }
 
   [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data()}; }
@@ -335,7 +296,6 @@ class Quantiles {
  private:
   const support::CudaStream& stream_;
   support::DeviceBuffer<OrbPoint<T, Dim>> sample_, sorted_;
-  support::DeviceBuffer<LongRuns<Dim>> runs_;
 };
 
 }  // namespace amrbench::partitioners::gpu

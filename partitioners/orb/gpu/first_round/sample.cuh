@@ -9,6 +9,7 @@
 // gpu/first_round/brackets.cuh.
 #include <cmath>
 
+#include "partitioners/orb/gpu/first_round/heavy.cuh"
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 #include "partitioners/orb/gpu/first_round/sample_kernels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
@@ -45,9 +46,9 @@ inline std::uint32_t samples_of(std::uint64_t n, int levels, double share) {
   return static_cast<std::uint32_t>(std::min(wanted, static_cast<double>(n)));
 }
 
-/// Which of n points stands for the i-th of m equal parts of the total weight, which is not 0: one at random, each with
-/// a probability in proportion to its weight; a heavy point may stand for more than one part. So all points of the
-/// sample stand for the same weight, and a cut by weight of the input is a cut by number of the sample.
+/// Which of n points stands for the i-th of m equal parts of the sums, which are not 0: one at random, each with a
+/// probability in proportion to its weight; a point may stand for more than one part. So all points of the sample stand
+/// for the same weight, and a cut by weight of the input is a cut by number of the sample.
 __device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::uint64_t n, std::uint32_t m,
                                                           const UnitWeights& weights) {
   const auto groups = static_cast<std::uint32_t>((n + kWeightGroup - 1) / kWeightGroup);
@@ -65,8 +66,8 @@ __device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::
   }
   if (low > 0) rest -= weights.ends[low - 1];
   std::uint64_t at = std::uint64_t{low} * kWeightGroup;
-  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.units[at] <= rest; ++at)
-    rest -= weights.units[at];
+  for (const std::uint64_t last = min(at + kWeightGroup, n) - 1; at < last && weights.summed(at) <= rest; ++at)
+    rest -= weights.summed(at);
   return at;
 }
 
@@ -78,20 +79,17 @@ struct StartCells {
 
 /// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
 /// have codes already, what `start` says of the code, and points of node 0 are left out. Where there are light cells,
-/// half of the sample, eight points in turn, is by number, for them alone.
+/// half of the sample is by number, for them alone.
 template <class T, int Dim>
 __global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
                                    std::uint32_t m, const std::uint16_t* __restrict__ codes, const StartCells start,
                                    float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = min(blockIdx.x * blockDim.x + threadIdx.x, m - 1);  // the last one may be taken repeatedly
-  const bool by_number = weights.units == nullptr || (start.light != nullptr && i / kHeavyCopies % 2 == 1);
+  const bool by_number = weights.units == nullptr || (start.light != nullptr && i % 2 == 1);
   const std::uint64_t at = by_number ? sample_position(i, n, m) : sample_position_by_weight(i, n, m, weights);
   std::uint16_t v = codes != nullptr ? start.cell[codes[at]] : std::uint16_t{1};
   if (start.light != nullptr && (start.light[codes[at]] != 0) != by_number) v = 0;
-  bool heavy = !by_number;
-#pragma unroll
-  for (unsigned lanes = 1; lanes < kHeavyCopies; ++lanes) heavy = __shfl_xor_sync(kFull, at, lanes) == at && heavy;
-  node[i] = v != 0 && heavy ? static_cast<std::uint16_t>(v | kHeavyNode) : v;
+  node[i] = v;
   if (v == 0) return;
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
 }
@@ -105,9 +103,9 @@ class CutSample {
         stream_(stream),
         levels_(first_round_levels(options.leaves)),
         size_(samples_of(n, levels_, options.tuning.samples)),
-        fours_(blocks_of(size_, 4)) {
-    points_.resize_discard(4 * std::size_t{fours_} * Dim);
-    nodes_.resize_discard(4 * std::size_t{fours_});
+        fours_(blocks_of(size_, 4)),
+        heavy_(stream) {
+    size_buffers();
     bins_.resize_discard(kGuessBins);
     table_.resize_discard(kFirstInner);
     gaps_.resize_discard(kFirstInner);
@@ -118,12 +116,17 @@ class CutSample {
     allow_shared(count_sample_kernel<Dim, true>, kUpperBins * sizeof(std::uint32_t));
   }
 
+  /// Samples are taken by these weights, of this total, from now on; by number where it is 0.
+  void weigh(const UnitWeights& weights, std::uint64_t total) {
+    heavy_.find(total > 0 ? weights : UnitWeights{}, total, n_, size_);
+    size_buffers();
+    if (heavy_.fours() > 0) clear(copy_bins_, kGuessBins, stream_);
+  }
+
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
-  /// points are fractions. weights: their sum is not 0; or none.
-  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles,
-             const UnitWeights& weights) {
+  /// points are fractions.
+  void start(const OrbBox<T, Dim>& box, std::uint32_t leaves, const QuantileTable<T, Dim>& quantiles) {
     quantiles_ = quantiles;
-    weights_ = weights;
     clear(met_, kFirstLevels, stream_);
     clear(guesses_, kFirstNodes, stream_);
     clear(splits_, kFirstNodes, stream_);
@@ -138,16 +141,25 @@ class CutSample {
   void take(const T* points, const std::uint16_t* codes = nullptr, const StartCells& start = {}) {
     cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_.size() - size_) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
-    take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, weights_, n_, size_, codes,
-                                                                                 start, this->points(), nodes());
-    cuda_check_launch("take_sample_kernel");
+    if (heavy_.light_total() > 0 || heavy_.fours() == 0) {
+      take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(
+          points, heavy_.light(), n_, size_, codes, start, this->points(), nodes());
+      cuda_check_launch("take_sample_kernel");
+    } else {  // no light point weighs anything
+      cuda_check(cudaMemsetAsync(nodes(), 0, size_ * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
+    }
+    take_heavy(points, codes, start.cell);
+  }
+  /// The heavy points of it alone.
+  void take_heavy(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr) {
+    const std::size_t first = 4 * std::size_t{fours_};
+    heavy_.template take<T, Dim>(points, codes, start, this->points() + first * Dim, nodes() + first);
   }
 
-  /// Room for a sample that fractions are taken for as they are made, in place of take().
-  [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box, const UnitWeights& weights,
-                                            std::uint64_t weight) {
+  /// Room for a sample that fractions are taken for as they are made, in place of take(), but for heavy points.
+  [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box) {
     cuda_check(cudaMemsetAsync(nodes(), 0, nodes_.size() * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
-    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), weight > 0 ? weights : UnitWeights{}, weight};
+    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), heavy_.light(), heavy_.light_total()};
   }
 
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
@@ -174,8 +186,9 @@ class CutSample {
       // Where it is fresh serves() says so.
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-          level, sigmas, room, side_tolerance_, quantiles_, bins_.data(), guesses_.data(), splits_.data(),
-          table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data());
+          level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), side_tolerance_, quantiles_,
+          bins_.data(), copy_bins(), guesses_.data(), splits_.data(), table_.data(),
+          by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
       if (fresh && level == 0) {
         copy_to_host(host_met_.data(), met_.data(), 1, stream_);
@@ -201,6 +214,8 @@ class CutSample {
   }
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// Of all points that are not heavy.
+  [[nodiscard]] std::uint64_t light_weight() const { return heavy_.light_total(); }
   [[nodiscard]] float* points() { return points_.data(); }               ///< Dim values each
   [[nodiscard]] std::uint16_t* nodes() { return nodes_.data(); }         ///< of each point; 1 at first
   [[nodiscard]] float2* table() { return table_.data(); }                ///< as in BracketEntries
@@ -209,11 +224,18 @@ class CutSample {
   [[nodiscard]] CutGuess<T, Dim>* guesses() { return guesses_.data(); }  ///< [node]
 
  private:
+  void size_buffers() {
+    points_.resize_discard(4 * std::size_t{all_fours()} * Dim);
+    nodes_.resize_discard(4 * std::size_t{all_fours()});
+  }
+  [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
+  [[nodiscard]] std::uint64_t* copy_bins() { return heavy_.fours() > 0 ? copy_bins_.data() : nullptr; }
+
   /// Ranges of a level's nodes, by the sample.
   void narrow(int level) {
-    const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
-    sample_range_kernel<Dim>
-        <<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), fours_, level, splits_.data(), nodes(), ranges_.data());
+    const unsigned blocks = std::min(blocks_of(all_fours(), kUpperThreads), multiprocessors());
+    sample_range_kernel<Dim><<<blocks, kUpperThreads, 0, stream_.get()>>>(points(), all_fours(), level, splits_.data(),
+                                                                          nodes(), ranges_.data());
     cuda_check_launch("sample_range_kernel");
     narrow_range_kernel<T, Dim><<<blocks_of(1U << static_cast<unsigned>(level), 128), 128, 0, stream_.get()>>>(
         level, ranges_.data(), guesses_.data(), splits_.data());
@@ -222,13 +244,14 @@ class CutSample {
 
   void count(int level) {
     const cudaStream_t stream = stream_.get();
-    const unsigned blocks = std::min(blocks_of(fours_, kUpperThreads), multiprocessors());
+    const unsigned blocks = std::min(blocks_of(all_fours(), kUpperThreads), multiprocessors());
+    const HeavySample heavy{fours_, heavy_.copies(), copy_bins()};
     if (level < kUpperLevels && size_ >= kManySamples)
       count_sample_kernel<Dim, true><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
-          points(), fours_, level, splits_.data(), nodes(), bins_.data());
+          points(), all_fours(), heavy, level, splits_.data(), nodes(), bins_.data());
     else
-      count_sample_kernel<Dim, false>
-          <<<blocks_of(fours_, 256), 256, 0, stream>>>(points(), fours_, level, splits_.data(), nodes(), bins_.data());
+      count_sample_kernel<Dim, false><<<blocks_of(all_fours(), 256), 256, 0, stream>>>(
+          points(), all_fours(), heavy, level, splits_.data(), nodes(), bins_.data());
     cuda_check_launch("count_sample_kernel");
   }
 
@@ -238,12 +261,13 @@ class CutSample {
   int levels_;
   std::uint32_t size_;
   QuantileTable<T, Dim> quantiles_;
-  UnitWeights weights_{};
-  std::uint32_t fours_;  ///< groups of four points
+  std::uint32_t fours_;  ///< groups of four points; those of heavy points come behind
+  HeavyPoints heavy_;
   support::DeviceBuffer<float> points_;
   support::DeviceBuffer<std::uint16_t> nodes_;
-  support::DeviceBuffer<std::uint32_t> bins_;  ///< zero between levels
-  support::DeviceBuffer<std::uint32_t> met_;   ///< as in guess_kernel
+  support::DeviceBuffer<std::uint32_t> bins_;       ///< zero between levels
+  support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points; zero between levels
+  support::DeviceBuffer<std::uint32_t> met_;        ///< as in guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
   support::CudaEvent root_met_came_;
   support::DeviceBuffer<float2> table_;

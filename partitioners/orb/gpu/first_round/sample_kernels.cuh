@@ -24,8 +24,13 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 static_assert(guess_bins(kFirstLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
 
-/// Bit of a bin with a heavy point.
-constexpr std::uint32_t kHeavyBin = 1U << 31U;
+/// Of the sample's points, fours from `first` on are heavy: how many copies each stands for, and histograms of these.
+/// Null: no point is heavy.
+struct HeavySample {
+  std::uint32_t first;
+  const std::uint64_t* copies;
+  std::uint64_t* bins;
+};
 
 /// The part of a split that counting needs, once a node's box and axis are known.
 template <class T, int Dim>
@@ -101,7 +106,6 @@ struct FourAtLevel {
     float x[4][Dim];
   };
   std::uint32_t v[4];
-  std::uint32_t heavy[4];  ///< kHeavyNode or 0
 
   /// Reads fours of number `four`; points of the level above go down to the level where their node is cut. False: no
   /// point is at either level, and coordinates are not read.
@@ -112,11 +116,6 @@ struct FourAtLevel {
     v[1] = packed.x >> 16U;
     v[2] = packed.y & 0xffffU;
     v[3] = packed.y >> 16U;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      heavy[j] = v[j] & kHeavyNode;
-      v[j] &= ~kHeavyNode;
-    }
     const std::uint32_t above = first / 2;
     bool any = false;
 #pragma unroll
@@ -134,13 +133,19 @@ struct FourAtLevel {
   }
 };
 
-/// Adds a heavy point's copies to its bin and marks it. A warp's are added up first.
-__device__ inline void add_heavy(std::uint32_t* bin, std::uint32_t copies) {
-  const unsigned same = __match_any_sync(__activemask(), reinterpret_cast<unsigned long long>(bin));
-  const unsigned all = __reduce_add_sync(same, copies);
-  if ((same & ((1U << (threadIdx.x & 31U)) - 1U)) != 0U) return;
-  atomicAdd(bin, all);
-  if (*static_cast<volatile std::uint32_t*>(bin) < kHeavyBin) atomicOr(bin, kHeavyBin);
+/// Adds 1 to a bin. Where many lanes have their neighbour's bin, as in places with many points, those of a warp are
+/// added up first.
+__device__ inline void count_in_bin(std::uint32_t* bins, std::uint32_t bin) {
+  constexpr int kMany = 4;
+  const unsigned active = __activemask();
+  const unsigned lane = threadIdx.x & 31U;
+  const bool as_below = __shfl_up_sync(active, bin, 1) == bin && lane > 0;
+  if (__popc(__ballot_sync(active, as_below)) < kMany) {
+    atomicAdd(&bins[bin], 1U);
+    return;
+  }
+  const unsigned same = __match_any_sync(active, bin);
+  if ((same & ((1U << lane) - 1U)) == 0U) atomicAdd(&bins[bin], static_cast<unsigned>(__popc(same)));
 }
 
 /// Counts the sample's points in the histograms of the level's nodes and writes their nodes, four points a thread at a
@@ -149,7 +154,7 @@ __device__ inline void add_heavy(std::uint32_t* bin, std::uint32_t copies) {
 /// first; else each point is counted where the histogram lies.
 template <int Dim, bool Upper>
 __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
-    count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, int level,
+    count_sample_kernel(const float* __restrict__ sample, std::uint32_t fours, const HeavySample heavy, int level,
                         const SampleSplit* __restrict__ splits, std::uint16_t* __restrict__ node,
                         std::uint32_t* __restrict__ bins) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -164,7 +169,6 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
   for (std::uint32_t four = blockIdx.x * kBlock + threadIdx.x; four < fours; four += gridDim.x * kBlock) {
     FourAtLevel<Dim> p;
     if (!p.read(sample, node, four, first, splits)) continue;
-    std::uint32_t* to[4] = {};
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       if (p.v[j] - first >= first) continue;
@@ -172,24 +176,18 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       if ((split.state & SampleSplit::kCounted) == 0U) continue;
       const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
       const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
-      to[j] = &mine[(p.v[j] - first) * n + bin];
-      if (p.heavy[j] == 0) atomicAdd(to[j], 1U);
+      const std::uint32_t to = (p.v[j] - first) * n + bin;
+      if (four < heavy.first)
+        count_in_bin(mine, to);
+      else
+        add_weight(&heavy.bins[to], heavy.copies[4 * (four - heavy.first) + j]);
     }
-    const bool heavy = (p.heavy[0] & p.heavy[1] & p.heavy[2] & p.heavy[3]) != 0;
-    const bool together = heavy && to[0] == to[1] && to[0] == to[2] && to[0] == to[3];
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-      if (p.heavy[j] != 0 && to[j] != nullptr && (j == 0 || !together)) add_heavy(to[j], together ? 4U : 1U);
-#pragma unroll
-    for (int j = 0; j < 4; ++j) p.v[j] |= p.heavy[j];
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
   }
   if constexpr (Upper) {
     __syncthreads();
-    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock) {
-      if (mine[b] > 0) atomicAdd(&bins[b], mine[b] & ~kHeavyBin);
-      if (mine[b] >= kHeavyBin) atomicOr(&bins[b], kHeavyBin);
-    }
+    for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock)
+      if (mine[b] > 0) atomicAdd(&bins[b], mine[b]);
   }
 }
 
@@ -252,39 +250,21 @@ __device__ inline float low_end(float x, int axis) {
 /// Where a bracket lies in its node's histogram: bins of its low end, of the cut and of its high end.
 struct GuessBins {
   std::uint32_t low, cut, high;
-  float within;                ///< how far into its bin the cut lies
-  std::uint32_t begins, ends;  ///< points of the sample before the bracket and up to its end
-  std::uint32_t heavy;         ///< those of the cut's bin that stand for a heavy point
+  float within;              ///< how far into its bin the cut lies
+  bool low_open, high_open;  ///< the bracket reaches to the end of the node
 };
-
-/// A heavy point goes to one side as a whole, the nearer one. The points beside it must lie in the bracket, too. bins:
-/// n of the node.
-__device__ inline void keep_whole(const std::uint32_t* bins, std::uint32_t n, bool low_open, bool high_open,
-                                  GuessBins& at) {
-  constexpr std::uint32_t kBeside = 4;
-  at.within = at.within < 0.5F ? 0.0F : 1.0F;
-  std::uint32_t beside = 0;
-  for (std::uint32_t k = 1; k <= kBeside; ++k) {
-    const std::uint32_t low = at.cut >= k ? bins[at.cut - k] & ~kHeavyBin : 0,
-                        high = at.cut + k < n ? bins[at.cut + k] & ~kHeavyBin : 0;
-    beside += low + high;
-    if (!low_open && at.low > 0) at.begins -= bins[--at.low] & ~kHeavyBin;
-    if (!high_open && at.high + 1 < n) at.ends += bins[++at.high] & ~kHeavyBin;
-  }
-  at.heavy -= min(at.heavy, beside / kBeside);  // light ones, twice as many as in a bin beside it
-}
 
 /// Writes the bracket of v and prepares its children.
 template <class T, int Dim>
-__device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, bool low_open, bool high_open,
-                                   double side_tolerance, const QuantileTable<T, Dim>& quantiles,
-                                   CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table) {
+__device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& at, double side_tolerance,
+                                   const QuantileTable<T, Dim>& quantiles, CutGuess<T, Dim>* guesses,
+                                   SampleSplit* splits, float2* table) {
   CutGuess<T, Dim>& guess = guesses[v];
   SampleSplit split = splits[v];
   const int axis = guess.axis;
   const float bin = split.scale > 0.0F ? 1.0F / split.scale : 0.0F;
-  const bool to_end = high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
-  const float from = low_open ? split.low : split.low + static_cast<float>(at.low) * bin;
+  const bool to_end = at.high_open || split.scale == 0.0F || at.high + 1 == guess_bins(level);
+  const float from = at.low_open ? split.low : split.low + static_cast<float>(at.low) * bin;
   const float to = to_end ? guess.range.upper[axis] : split.low + static_cast<float>(at.high + 1) * bin;
   // fmaxf and fminf pass over NaN.
   const float low = low_end(fminf(fmaxf(from, -FLT_MAX), FLT_MAX), axis);
@@ -311,14 +291,14 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
 }
 
 /// The longest run of empty bins between others from `first` to `last`, in shared memory: its length above 32 bits, and
-/// where it begins. bins: a thread has `mine` of them. Called by a block, after a barrier; a barrier must follow.
-__device__ inline void find_gap(const std::uint32_t* bins, std::uint32_t mine, std::uint32_t first, std::uint32_t last,
+/// where it begins. A thread has `mine` of them. Called by a block, after a barrier; a barrier must follow.
+__device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint32_t first, std::uint32_t last,
                                 unsigned long long* longest) {
   __shared__ std::uint32_t ends[kGuessThreads];  // behind the last bin of each thread with points, or 0
   const std::uint32_t from = max(threadIdx.x * mine, first);
   const std::uint32_t to = min((threadIdx.x + 1) * mine, last + 1);
   std::uint32_t end = 0;
-  for (std::uint32_t b = from; b < to; ++b) end = bins[b] > 0 ? b + 1 : end;
+  for (std::uint32_t b = from; b < to; ++b) end = bins[b].all() > 0 ? b + 1 : end;
   ends[threadIdx.x] = end;
   if (threadIdx.x == 0) *longest = 0;
   __syncthreads();
@@ -326,89 +306,166 @@ __device__ inline void find_gap(const std::uint32_t* bins, std::uint32_t mine, s
   std::uint32_t before = 0;
   for (std::uint32_t t = threadIdx.x; t > 0 && before == 0 && t * mine > first; --t) before = ends[t - 1];
   for (std::uint32_t b = from; b < end; ++b) {
-    if (bins[b] == 0) continue;
+    if (bins[b].all() == 0) continue;
     if (before > 0 && b > before) atomicMax(longest, static_cast<unsigned long long>(b - before) << 32U | before);
     before = b + 1;
   }
 }
 
-/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. met: of each
-/// level, how many of the sample's points are in brackets, but for heavy ones (where one has the root's cut the sample
-/// tells little of the others, and fractions are better); a node with whose bracket these would be more than `room` is
-/// left to a later round. gaps: null where they are not wanted.
+/// A place in a node's histogram: its bin, what stands before it, and what it has. Counts are of light points, weights
+/// copies of heavy ones.
+struct SamplePlace {
+  std::uint32_t bin;
+  CountAndWeight before, here;
+};
+
+/// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. All threads call all().
+struct SampleHistogram {
+  Bins bins;
+  std::uint32_t begin, mine;
+  CountAndWeight before, behind;  ///< before the thread's bins, and up to their end
+
+  /// Sums the bins up; returns the sum of all. sums: shared, one a warp, and one more.
+  __device__ CountAndWeight sum_up(CountAndWeight* sums) {
+    CountAndWeight sum{0, 0};
+    if (mine % 4 == 0) {
+#pragma unroll 8
+      for (std::uint32_t b = 0; b < mine; b += 4) {
+        const uint4 four = *reinterpret_cast<const uint4*>(bins.counts + begin + b);
+        sum.count += four.x + four.y + four.z + four.w;
+      }
+    } else {
+      for (std::uint32_t b = 0; b < mine; ++b) sum.count += bins.counts[begin + b];
+    }
+    if (bins.weights != nullptr)
+      for (std::uint32_t b = 0; b < mine; ++b) sum.weight += bins.weights[begin + b];
+    before = behind = sum_up_to(sum, sums);
+    before -= sum;
+    if (threadIdx.x == kGuessThreads - 1) sums[kGuessThreads / 32] = behind;
+    __syncthreads();
+    return sums[kGuessThreads / 32];
+  }
+  /// Writes the place of a rank, where it is in the thread's bins. measure: what ranks are of.
+  template <class Measure>
+  __device__ void find(std::uint64_t rank, const Measure& measure, SamplePlace& found) const {
+    if (rank < measure(before) || rank >= measure(behind)) return;
+    SamplePlace place{begin, before, bins[begin]};
+    while (measure(place.before) + measure(place.here) <= rank) {
+      place.before += place.here;
+      place.here = bins[++place.bin];
+    }
+    found = place;
+  }
+};
+
+/// A node's cut by the sample, and its bracket: places of both in the histogram, and the ranks that it wants.
+struct GuessPlaces {
+  SamplePlace low, cut, high;
+};
+
+/// Bins with heavy points that a bracket's end goes on over. Cuts above the node may have gone by one.
+constexpr int kHeavySteps = 3;
+
+/// A heavy point goes to one side as a whole, the nearer one, and the points beside it must lie in the bracket, too.
+/// Where it leaves too few points beside it for the leaves, the cut is by number. light_left, light_right: light points
+/// of the sample that these leaves amount to. All threads call, after a barrier; a barrier must follow.
+__device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeight& size, double light_left,
+                                  double light_right, float sigmas, GuessPlaces& places, GuessBins& at) {
+  const auto total = [](const CountAndWeight& sum) { return sum.all(); };
+  const auto lights = [](const CountAndWeight& sum) { return std::uint64_t{sum.count}; };
+  const SamplePlace cut = places.cut;
+  const bool few_left = cut.before.count + cut.here.count < light_left;
+  const bool few_right = size.count - cut.before.count < light_right;
+  if ((few_left || few_right) && size.count > 0) {
+    const double last = size.count - 1.0;
+    const double rank = fmin(fmax(few_left ? light_left : size.count - light_right, 0.0), last);
+    const double reach = sigmas * sqrt(few_left ? light_left : light_right) + 2;
+    __syncthreads();
+    if (threadIdx.x == 0) at = {0, 0, 0, 0.5F, rank<reach, rank + reach> last};
+    all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
+    all.find(static_cast<std::uint64_t>(rank), lights, places.cut);
+    all.find(static_cast<std::uint64_t>(rank + reach), lights, places.high);
+    return;
+  }
+  for (int step = 0; step < kHeavySteps; ++step) {
+    const SamplePlace low = places.low, high = places.high;
+    const bool down = !at.low_open && low.here.weight > 0, up = !at.high_open && high.here.weight > 0;
+    const std::uint64_t behind = high.before.all() + high.here.all();
+    __syncthreads();
+    if (down) all.find(low.before.all() - 1, total, places.low);  // none before the first
+    if (up) all.find(behind, total, places.high);
+    if (threadIdx.x == 0) {
+      at.low_open = at.low_open || (down && low.before.all() == 0);
+      at.high_open = at.high_open || (up && behind >= size.all());
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0 && cut.here.weight > 0) at.within = at.within < 0.5F ? 0.0F : 1.0F;
+}
+
+/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. copy_bins: of
+/// heavy points; or null. met: of each level, how many of the sample's points are in brackets, but for heavy ones; a
+/// node with whose bracket these would be more than `room` is left to a later round. light_share: points of the sample
+/// of all points. gaps: null where they are not wanted.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    guess_kernel(int level, float sigmas, std::uint32_t room, double side_tolerance,
-                 const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, CutGuess<T, Dim>* guesses,
-                 SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
-  __shared__ std::uint32_t sums[kGuessThreads / 32];
-  __shared__ std::uint32_t shared_size;
+    guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, double side_tolerance,
+                 const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, std::uint64_t* copy_bins,
+                 CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
+  __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
+  __shared__ GuessPlaces places;
   __shared__ GuessBins at;
   __shared__ unsigned long long gap;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   const CutGuess<T, Dim>& guess = guesses[v];
   if ((splits[v].state & (SampleSplit::kCounted | SampleSplit::kCut)) != SampleSplit::kCounted) return;
   const std::uint32_t n = guess_bins(level);
-  const std::uint32_t mine = n / kGuessThreads;
-  std::uint32_t* const all = bins + std::uint64_t{blockIdx.x} * n;
-  const std::uint32_t* const from = all + std::uint64_t{threadIdx.x} * mine;
-  std::uint32_t sum = 0;
-  if (mine % 4 == 0) {
-#pragma unroll 8
-    for (std::uint32_t b = 0; b < mine / 4; ++b) {
-      const uint4 four = reinterpret_cast<const uint4*>(from)[b];
-      sum += (four.x & ~kHeavyBin) + (four.y & ~kHeavyBin) + (four.z & ~kHeavyBin) + (four.w & ~kHeavyBin);
-    }
-  } else {
-    for (std::uint32_t b = 0; b < mine; ++b) sum += from[b] & ~kHeavyBin;
-  }
-  const std::uint32_t behind = sum_up_to(sum, sums);
-  const std::uint32_t before = behind - sum;
-  if (threadIdx.x == kGuessThreads - 1) shared_size = behind;
-  __syncthreads();
-  const std::uint32_t size = shared_size;
+  bins += std::uint64_t{blockIdx.x} * n;
+  if (copy_bins != nullptr) copy_bins += std::uint64_t{blockIdx.x} * n;
+  SampleHistogram all{{bins, copy_bins}, threadIdx.x * (n / kGuessThreads), n / kGuessThreads};
+  const CountAndWeight size = all.sum_up(sums);
   const auto clear_bins = [&] {
     for (std::uint32_t b = threadIdx.x; b < n / 4; b += kGuessThreads)
-      reinterpret_cast<uint4*>(all)[b] = make_uint4(0, 0, 0, 0);
+      reinterpret_cast<uint4*>(bins)[b] = make_uint4(0, 0, 0, 0);
+    if (copy_bins != nullptr)
+      for (std::uint32_t b = threadIdx.x; b < n; b += kGuessThreads) copy_bins[b] = 0;
   };
-  if (size < kLeastSample) return clear_bins();
-  const double share = static_cast<double>(left_leaves(guess.leaves)) / guess.leaves;
-  const auto reach = static_cast<std::uint32_t>(sigmas * sqrt(size * share * (1 - share))) + 2;
-  const auto cut = min(max(static_cast<std::uint32_t>(size * share), 1U), size - 1);
-  const bool low_open = cut < reach;
-  const bool high_open = cut + reach >= size;
+  if (size.all() < kLeastSample) return clear_bins();
+  const std::uint32_t left = left_leaves(guess.leaves);
+  const double share = static_cast<double>(left) / guess.leaves;
+  const auto reach = static_cast<std::uint64_t>(sigmas * sqrt(size.count * share * (1 - share))) + 2;
+  const auto cut =
+      min(max(static_cast<std::uint64_t>(static_cast<double>(size.all()) * share), std::uint64_t{1}), size.all() - 1);
   if (threadIdx.x == 0) {
-    at.begins = 0;
-    at.ends = size;
-    at.heavy = 0;
+    at.low_open = cut < reach;
+    at.high_open = cut + reach >= size.all();
   }
+  const auto total = [](const CountAndWeight& sum) { return sum.all(); };
+  if (cut >= reach) all.find(cut - reach, total, places.low);
+  all.find(cut, total, places.cut);
+  all.find(cut + reach, total, places.high);
   __syncthreads();
-  const auto find = [&](std::uint32_t rank, std::uint32_t& bin, float* within, std::uint32_t* begin,
-                        std::uint32_t* end) {
-    if (rank < before || rank >= behind) return;
-    std::uint32_t b = 0;
-    std::uint32_t below = before;
-    while (below + (from[b] & ~kHeavyBin) <= rank) below += from[b++] & ~kHeavyBin;
-    const std::uint32_t here = from[b] & ~kHeavyBin;
-    bin = threadIdx.x * mine + b;
-    if (within != nullptr) *within = (static_cast<float>(rank - below) + 0.5F) / static_cast<float>(here);
-    if (within != nullptr && from[b] >= kHeavyBin) at.heavy = here;
-    if (begin != nullptr) *begin = below;
-    if (end != nullptr) *end = below + here;
-  };
-  if (!low_open) find(cut - reach, at.low, nullptr, &at.begins, nullptr);
-  find(cut, at.cut, &at.within, nullptr, nullptr);
-  if (!high_open) find(cut + reach, at.high, nullptr, nullptr, &at.ends);
-  __syncthreads();
-  if (threadIdx.x == 0 && at.heavy > 0) keep_whole(all, n, low_open, high_open, at);
-  __syncthreads();
-  if (gaps != nullptr) {
-    find_gap(all, mine, low_open ? 0U : at.low, high_open ? n - 1 : at.high, &gap);
+  if (threadIdx.x == 0)
+    at.within = (static_cast<float>(cut - places.cut.before.all()) + 0.5F) / static_cast<float>(places.cut.here.all());
+  if (copy_bins != nullptr) {
+    keep_whole(all, size, left * double{light_share}, (guess.leaves - left) * double{light_share}, sigmas, places, at);
     __syncthreads();
   }
+  if (threadIdx.x == 0) {
+    at.low = places.low.bin;
+    at.cut = places.cut.bin;
+    at.high = places.high.bin;
+  }
+  if (gaps != nullptr) {
+    __syncthreads();
+    find_gap(all.bins, all.mine, at.low_open ? 0U : at.low, at.high_open ? n - 1 : at.high, &gap);
+  }
+  __syncthreads();
   clear_bins();
   if (threadIdx.x != 0) return;
-  const std::uint32_t inside = at.ends - at.begins - (level > 0 || gaps != nullptr ? at.heavy : 0U);
+  const std::uint32_t begins = at.low_open ? 0 : places.low.before.count;
+  const std::uint32_t ends = at.high_open ? size.count : places.high.before.count + places.high.here.count;
+  const std::uint32_t inside = ends - begins;
   if (atomicAdd(&met[level], inside) + inside > room) {
     atomicSub(&met[level], inside);
     return;
@@ -418,7 +475,7 @@ __global__ void __launch_bounds__(kGuessThreads)
     gaps[v] = {splits[v].low + static_cast<float>(static_cast<std::uint32_t>(gap)) * bin,
                static_cast<float>(gap >> 32U) * bin};
   }
-  write_guess(v, level, at, low_open, high_open, side_tolerance, quantiles, guesses, splits, table);
+  write_guess(v, level, at, side_tolerance, quantiles, guesses, splits, table);
 }
 
 }  // namespace amrbench::partitioners::gpu
