@@ -177,6 +177,21 @@ TEST_F(OrbWeightedCuda, HardPointsEqualTheCpu) {
     }
 }
 
+TEST_F(OrbWeightedCuda, HeavyPointsDoNotHideTheOthers) {
+  std::uint64_t seed = 700;
+  for (const Kind kind : {Kind::huge, Kind::pareto, Kind::mostly_zero}) {
+    SCOPED_TRACE("weights " + std::to_string(static_cast<int>(kind)) + " seed " + std::to_string(++seed));
+    OrbGpuTimes times;
+    compare<float, 3>(made<float, 3>(PointKind::uniform, 1200003, seed), weights_of(kind, 1200003, seed),
+                      {.leaves = 2048}, &times);
+    // The sample tells of the points beside them: no fractions, and at most one more time.
+    EXPECT_TRUE(times.first_round);
+    EXPECT_FALSE(times.quantiles);
+    EXPECT_LE(times.again, 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(OrbWeightedCuda, FewPointsOneALeaf) {
   std::uint64_t seed = 300;
   for (const Kind kind : kAllKinds)

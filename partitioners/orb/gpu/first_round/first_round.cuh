@@ -46,15 +46,16 @@ constexpr int kAgain = 6;
 /// are for cells whose axis was guessed wrong, for which width does not matter.
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
-/// Each time must leave at most this part of the points and of the levels below them.
-constexpr double kStuck = 0.9;
+/// Each time must leave at most this part of the points and of the levels below them: a further round takes about as
+/// long for a third of them as one more time takes.
+constexpr double kStuck = 1.0 / 3;
 /// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
 constexpr double kLight = 8;
 /// Where lists are full, fractions are better if more points than this part (one in ...) are in cells not cut.
 constexpr std::uint64_t kManyUncut = 8;
-/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
-/// further round.
-constexpr std::uint64_t kFewLeft = 50;
+/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points and levels are
+/// left to a further round.
+constexpr double kFewLeft = 50;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -202,8 +203,10 @@ class FirstRound {
       double left = 0;  // points and levels
       for (const std::size_t v : cells)
         left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
+      // A further round works on those cells' points alone, but needs all points moved.
+      const bool few = (options_.permutation || options_.points) && left * kFewLeft < static_cast<double>(n_) * levels_;
       const bool stuck = left > kStuck * std::exchange(before, left);
-      if (cells.empty() || stuck || k == kAgain || !options_.tuning.again) break;
+      if (cells.empty() || few || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
       if (k < kTimesWider) sigmas *= kAgainWider;
@@ -218,17 +221,11 @@ class FirstRound {
   /// order.
   std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
     std::vector<std::size_t> cells;
-    std::uint64_t points = 0;
     for (const std::size_t v : left_) {
-      points += tree.cells[v].count;
       // Cells too small for a sample, and those below the last level, take further rounds.
       const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
       if (v < first_ && size >= 2 * kLeastSample) cells.push_back(v);
     }
-    // A further round works on those cells' points alone, but needs all points moved, and their numbers too where
-    // labels are wanted.
-    const bool moves = options_.permutation || (options_.points && !options_.labels);
-    if (moves && points < n_ / kFewLeft) cells.clear();
     std::sort(cells.begin(), cells.end());
     return cells;
   }
