@@ -49,6 +49,9 @@ constexpr int kTimesWider = 2;
 /// Each time must leave at most this part of the points and of the levels below them: a further round takes about as
 /// long for a third of them as one more time takes.
 constexpr double kStuck = 1.0 / 3;
+/// Of fewer points a further round takes longer than one more time, so that it should be all but stuck.
+constexpr std::uint64_t kManyPoints = 1U << 20U;
+constexpr double kStuckOfFew = 0.9;
 /// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
 constexpr double kLight = 8;
 /// Where lists are full, fractions are better if more points than this part (one in ...) are in cells not cut.
@@ -204,8 +207,10 @@ class FirstRound {
       for (const std::size_t v : cells)
         left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
       // A further round works on those cells' points alone, but needs all points moved.
-      const bool few = (options_.permutation || options_.points) && left * kFewLeft < static_cast<double>(n_) * levels_;
-      const bool stuck = left > kStuck * std::exchange(before, left);
+      const bool many = n_ >= kManyPoints;
+      const bool few =
+          many && (options_.permutation || options_.points) && left * kFewLeft < static_cast<double>(n_) * levels_;
+      const bool stuck = left > (many ? kStuck : kStuckOfFew) * std::exchange(before, left);
       if (cells.empty() || few || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);

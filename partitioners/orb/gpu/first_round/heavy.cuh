@@ -20,7 +20,7 @@ namespace amrbench::partitioners::gpu {
 /// A point is heavy that would be so many points of the sample; light ones may be twice as many.
 constexpr double kHeavyCopies = 8;
 /// Searches for heavy points: without those found, others may be heavy.
-constexpr int kHeavySearches = 4;
+constexpr int kHeavySearches = 6;
 
 /// What a search finds.
 struct HeavySearch {
@@ -98,7 +98,8 @@ class HeavyPoints {
     }
     // Two numbers of 32 and 40 bits: sums of copies stay below 2^53.
     unit_ = std::max(static_cast<double>(light_total_) / m, std::ldexp(static_cast<double>(total), -40));
-    if (size_ == 0) return;
+    if (light_total_ == 0) light_ = {};
+    if (size_ == 0 || light_total_ == 0) return;
     with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
       return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), ends_.size(), stream_.get());
     });
@@ -118,7 +119,7 @@ class HeavyPoints {
 
   [[nodiscard]] std::uint32_t fours() const { return blocks_of(size_, 4); }
   [[nodiscard]] const std::uint64_t* copies() const { return copies_.data(); }
-  [[nodiscard]] const UnitWeights& light() const { return light_; }  ///< the others
+  [[nodiscard]] const UnitWeights& light() const { return light_; }  ///< the others; by number where they weigh nothing
   [[nodiscard]] std::uint64_t light_total() const { return light_total_; }
 
  private:

@@ -39,9 +39,9 @@ struct StratifiedSample {
   /// Where points from number i on have their room, of n; i: a multiple of kWeightGroup, or n.
   [[nodiscard]] __device__ std::uint32_t room_of(std::uint64_t i, std::uint64_t n) const {
     if (i == 0 || i == n) return i == 0 ? 0 : size;
-    const double part = weights.units == nullptr ? static_cast<double>(i) / static_cast<double>(n)
-                                                 : static_cast<double>(weights.ends[i / kWeightGroup - 1]) /
-                                                       fmax(static_cast<double>(weight), 1.0);
+    const double part = weights.units == nullptr
+                            ? static_cast<double>(i) / static_cast<double>(n)
+                            : static_cast<double>(weights.ends[i / kWeightGroup - 1]) / static_cast<double>(weight);
     return static_cast<std::uint32_t>(size * part);
   }
   /// Copies of a point of these fractions.
@@ -284,7 +284,7 @@ class Quantiles {
     // Some room is left, for strata are rounded up and down.
     const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
     const double all = sample.weights.units != nullptr ? static_cast<double>(sample.weight) : static_cast<double>(n);
-    sample.share = static_cast<float>(taken / std::max(all, 1.0) * StratifiedSample::kOne);
+    sample.share = static_cast<float>(taken / all * StratifiedSample::kOne);
     allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
     spread_kernel<T, Dim>
         <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);

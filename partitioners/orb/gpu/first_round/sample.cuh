@@ -141,13 +141,9 @@ class CutSample {
   void take(const T* points, const std::uint16_t* codes = nullptr, const StartCells& start = {}) {
     cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_.size() - size_) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
-    if (heavy_.light_total() > 0 || heavy_.fours() == 0) {
-      take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(
-          points, heavy_.light(), n_, size_, codes, start, this->points(), nodes());
-      cuda_check_launch("take_sample_kernel");
-    } else {  // no light point weighs anything
-      cuda_check(cudaMemsetAsync(nodes(), 0, size_ * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
-    }
+    take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, heavy_.light(), n_, size_,
+                                                                                 codes, start, this->points(), nodes());
+    cuda_check_launch("take_sample_kernel");
     take_heavy(points, codes, start.cell);
   }
   /// The heavy points of it alone.
@@ -186,8 +182,8 @@ class CutSample {
       // Where it is fresh serves() says so.
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-          level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), side_tolerance_, quantiles_,
-          bins_.data(), copy_bins(), guesses_.data(), splits_.data(), table_.data(),
+          level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), heavy_.light_total() == 0,
+          side_tolerance_, quantiles_, bins_.data(), copy_bins(), guesses_.data(), splits_.data(), table_.data(),
           by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
       if (fresh && level == 0) {

@@ -366,20 +366,53 @@ struct GuessPlaces {
 /// Bins with heavy points that a bracket's end goes on over. Cuts above the node may have gone by one.
 constexpr int kHeavySteps = 3;
 
+/// Where light points weigh nothing, a cut is by number as far as heavy points allow. Writes the place of the one at
+/// which the left weight reaches its target, and of those before and behind it; returns the rank of the cut among light
+/// points. All threads call, after a barrier.
+__device__ inline double rank_between_heavy(const SampleHistogram& all, const CountAndWeight& size, double share,
+                                            GuessPlaces& places) {
+  const auto copies = [](const CountAndWeight& sum) { return sum.weight; };
+  const double target = share * static_cast<double>(size.weight);
+  all.find(min(static_cast<std::uint64_t>(target), size.weight - 1), copies, places.cut);
+  __syncthreads();
+  const SamplePlace cut = places.cut;
+  const std::uint64_t behind = cut.before.weight + cut.here.weight;
+  if (cut.before.weight > 0) all.find(cut.before.weight - 1, copies, places.low);
+  all.find(behind, copies, places.high);
+  __syncthreads();
+  const bool left = target - static_cast<double>(cut.before.weight) <= static_cast<double>(behind) - target;
+  const double here = cut.before.count + 0.5 * cut.here.count;
+  const double first = !left ? here : cut.before.weight > 0 ? places.low.before.count + places.low.here.count : 0.0;
+  const double last = left ? here : behind < size.weight ? places.high.before.count : size.count;
+  return fmin(fmax(share * size.count, first), last);
+}
+
 /// A heavy point goes to one side as a whole, the nearer one, and the points beside it must lie in the bracket, too.
-/// Where it leaves too few points beside it for the leaves, the cut is by number. light_left, light_right: light points
-/// of the sample that these leaves amount to. All threads call, after a barrier; a barrier must follow.
-__device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeight& size, double light_left,
-                                  double light_right, float sigmas, GuessPlaces& places, GuessBins& at) {
+/// Where it leaves too few points beside it for the leaves, and where light points weigh nothing, the cut is by number.
+/// weightless: do they? left, share: leaves of the left child, and their part of all. light_share: points of the sample
+/// of all points. All threads call, after a barrier; a barrier must follow.
+__device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeight& size, bool weightless,
+                                  std::uint32_t leaves, std::uint32_t left, double light_share, float sigmas,
+                                  GuessPlaces& places, GuessBins& at) {
   const auto total = [](const CountAndWeight& sum) { return sum.all(); };
   const auto lights = [](const CountAndWeight& sum) { return std::uint64_t{sum.count}; };
+  const double share = static_cast<double>(left) / leaves;
+  const double light_left = left * light_share, light_right = (leaves - left) * light_share;
   const SamplePlace cut = places.cut;
-  const bool few_left = cut.before.count + cut.here.count < light_left;
-  const bool few_right = size.count - cut.before.count < light_right;
-  if ((few_left || few_right) && size.count > 0) {
+  double rank = -1, number = 0;  // of the cut among light points; of how many the deviation is
+  if (weightless && size.weight > 0 && size.count > 0) {
+    rank = rank_between_heavy(all, size, share, places);
+    number = size.count * share * (1 - share);
+  } else if (cut.before.count + cut.here.count < light_left) {
+    rank = number = light_left;
+  } else if (size.count - cut.before.count < light_right) {
+    rank = size.count - light_right;
+    number = light_right;
+  }
+  if (rank >= 0 && size.count > 0) {
     const double last = size.count - 1.0;
-    const double rank = fmin(fmax(few_left ? light_left : size.count - light_right, 0.0), last);
-    const double reach = sigmas * sqrt(few_left ? light_left : light_right) + 2;
+    rank = fmin(rank, last);
+    const double reach = sigmas * sqrt(number) + 2;
     __syncthreads();
     if (threadIdx.x == 0) at = {0, 0, 0, 0.5F, rank<reach, rank + reach> last};
     all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
@@ -403,13 +436,13 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
   if (threadIdx.x == 0 && cut.here.weight > 0) at.within = at.within < 0.5F ? 0.0F : 1.0F;
 }
 
-/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. copy_bins: of
-/// heavy points; or null. met: of each level, how many of the sample's points are in brackets, but for heavy ones; a
-/// node with whose bracket these would be more than `room` is left to a later round. light_share: points of the sample
-/// of all points. gaps: null where they are not wanted.
+/// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
+/// points of the sample of all points. weightless: do light ones weigh nothing? copy_bins: of heavy ones; or null. gaps:
+/// null where they are not wanted. met: of each level, how many of the sample's light points are in brackets; a node
+/// with whose bracket these would be more than `room` is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, double side_tolerance,
+    guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, bool weightless, double side_tolerance,
                  const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, std::uint64_t* copy_bins,
                  CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
   __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
@@ -448,7 +481,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   if (threadIdx.x == 0)
     at.within = (static_cast<float>(cut - places.cut.before.all()) + 0.5F) / static_cast<float>(places.cut.here.all());
   if (copy_bins != nullptr) {
-    keep_whole(all, size, left * double{light_share}, (guess.leaves - left) * double{light_share}, sigmas, places, at);
+    keep_whole(all, size, weightless, guess.leaves, left, light_share, sigmas, places, at);
     __syncthreads();
   }
   if (threadIdx.x == 0) {
