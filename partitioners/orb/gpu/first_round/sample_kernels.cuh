@@ -437,9 +437,9 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
-/// points of the sample of all points. weightless: do light ones weigh nothing? copy_bins: of heavy ones; or null. gaps:
-/// null where they are not wanted. met: of each level, how many of the sample's light points are in brackets; a node
-/// with whose bracket these would be more than `room` is left to a later round.
+/// points of the sample of all points. weightless: do light ones weigh nothing? copy_bins: of heavy ones; or null.
+/// gaps: null where they are not wanted. met: of each level, how many of the sample's light points are in brackets; a
+/// node with whose bracket these would be more than `room` is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, bool weightless, double side_tolerance,
