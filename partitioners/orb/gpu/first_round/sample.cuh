@@ -1,7 +1,8 @@
 #pragma once
 // The sample of the first round, with weights or without, and what it says of nodes. Internal to OrbGpu.
 //
-// In:  points at random out of the input, each standing for as many (or as much weight) as the others.
+// In:  points at random out of the input, each standing for as many (or as much weight) as the others; heavy points,
+//      each with the number of those that it stands for (heavy.cuh).
 // Out: for each node of up to 12 levels a guessed box and axis, a guessed cut, and the bracket around it.
 // The idea. Level by level from the root: a pass over the sample counts the points of each node in a histogram over the
 // side of its box. The bins up to the wanted share of its points give the cut; the bins a few standard deviations to
@@ -9,6 +10,7 @@
 // gpu/first_round/brackets.cuh.
 #include <cmath>
 
+#include "partitioners/orb/gpu/first_round/guess.cuh"
 #include "partitioners/orb/gpu/first_round/heavy.cuh"
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 #include "partitioners/orb/gpu/first_round/sample_kernels.cuh"
