@@ -46,18 +46,18 @@ constexpr int kAgain = 6;
 /// are for cells whose axis was guessed wrong, for which width does not matter.
 constexpr float kAgainWider = 1.25F;
 constexpr int kTimesWider = 2;
-/// Each time must leave at most this part of the points and of the levels below them: a further round takes about as
-/// long for a third of them as one more time takes.
-constexpr double kStuck = 1.0 / 3;
-/// Of fewer points a further round takes longer than one more time, so that it should be all but stuck.
-constexpr std::uint64_t kManyPoints = 1U << 20U;
-constexpr double kStuckOfFew = 0.9;
+/// Each time must leave at most this part of the points and of the levels below them; of so many points with weights,
+/// from kFrom to kTo, a further round takes about as long for a third of them as one more time takes. Of fewer its
+/// launches weigh more, of more the move of all points.
+constexpr double kStuck = 0.9;
+constexpr double kStuckBetween = 1.0 / 3;
+constexpr std::uint64_t kFrom = 1U << 20U, kTo = 1U << 24U;
 /// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
 constexpr double kLight = 8;
 /// Where lists are full, fractions are better if more points than this part (one in ...) are in cells not cut.
 constexpr std::uint64_t kManyUncut = 8;
-/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points and levels are
-/// left to a further round.
+/// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
+/// further round; of kFrom to kTo points with weights, of all points and levels.
 constexpr double kFewLeft = 50;
 
 /// How coordinates of the box become places.
@@ -203,14 +203,17 @@ class FirstRound {
       watch.mark(&times.resolve_s);
       times.again = k;
       cells = cells_to_cut_again(tree);
-      double left = 0;  // points and levels
-      for (const std::size_t v : cells)
+      double left = 0, uncut = 0;  // points and levels; points
+      for (const std::size_t v : cells) {
         left += static_cast<double>(tree.cells[v].count) * (levels_ + 1 - std::bit_width(v));
-      // A further round works on those cells' points alone, but needs all points moved.
-      const bool many = n_ >= kManyPoints;
-      const bool few =
-          many && (options_.permutation || options_.points) && left * kFewLeft < static_cast<double>(n_) * levels_;
-      const bool stuck = left > (many ? kStuck : kStuckOfFew) * std::exchange(before, left);
+        uncut += static_cast<double>(tree.cells[v].count);
+      }
+      // A further round works on those cells' points alone, but needs all points moved, and their numbers too where
+      // labels are wanted.
+      const bool between = options_.weighted && n_ >= kFrom && n_ < kTo;
+      const bool moves = options_.permutation || (options_.points && (between || !options_.labels));
+      const bool few = moves && (between ? left / levels_ : uncut) * kFewLeft < static_cast<double>(n_);
+      const bool stuck = left > (between ? kStuckBetween : kStuck) * std::exchange(before, left);
       if (cells.empty() || few || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
