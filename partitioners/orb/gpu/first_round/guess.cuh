@@ -91,7 +91,7 @@ struct SamplePlace {
   CountAndWeight before, here;
 };
 
-/// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. All threads call all().
+/// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. All threads call sum_up() first.
 struct SampleHistogram {
   Bins bins;
   std::uint32_t begin, mine;
@@ -130,7 +130,7 @@ struct SampleHistogram {
   }
 };
 
-/// A node's cut by the sample, and its bracket: places of both in the histogram, and the ranks that it wants.
+/// Where a node's cut and the ends of its bracket stand in its histogram.
 struct GuessPlaces {
   SamplePlace low, cut, high;
 };

@@ -96,7 +96,7 @@ class HeavyPoints {
       search(n, static_cast<std::uint64_t>(std::ceil(kHeavyCopies * copy)), m);
       heaviest = host_[0].heaviest;
     }
-    // Two numbers of 32 and 40 bits: sums of copies stay below 2^53.
+    // Copies add up to 2^40 at most, however light the light points are.
     unit_ = std::max(static_cast<double>(light_total_) / m, std::ldexp(static_cast<double>(total), -40));
     if (light_total_ == 0) light_ = {};
     if (size_ == 0 || light_total_ == 0) return;
