@@ -138,11 +138,17 @@ struct GuessPlaces {
 /// Bins with heavy points that a bracket's end goes on over. Cuts above the node may have gone by one.
 constexpr int kHeavySteps = 3;
 
+/// Where a cut by number lies among light points, and whether a heavy point holds it back: to the left of that point's
+/// bin (-1), to its right (1), or not (0).
+struct CutByNumber {
+  double rank;
+  int beside;
+};
+
 /// Where light points weigh nothing, a cut is by number as far as heavy points allow. Writes the place of the one at
-/// which the left weight reaches its target, and of those before and behind it; returns the rank of the cut among light
-/// points. All threads call, after a barrier.
-__device__ inline double rank_between_heavy(const SampleHistogram& all, const CountAndWeight& size, double share,
-                                            GuessPlaces& places) {
+/// which the left weight reaches its target, and of those before and behind it. All threads call, after a barrier.
+__device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, const CountAndWeight& size, double share,
+                                                GuessPlaces& places) {
   const auto copies = [](const CountAndWeight& sum) { return sum.weight; };
   const double target = share * static_cast<double>(size.weight);
   all.find(min(static_cast<std::uint64_t>(target), size.weight - 1), copies, places.cut);
@@ -154,9 +160,11 @@ __device__ inline double rank_between_heavy(const SampleHistogram& all, const Co
   __syncthreads();
   const bool left = target - static_cast<double>(cut.before.weight) <= static_cast<double>(behind) - target;
   const double here = cut.before.count + 0.5 * cut.here.count;
-  const double first = !left ? here : cut.before.weight > 0 ? places.low.before.count + places.low.here.count : 0.0;
-  const double last = left ? here : behind < size.weight ? places.high.before.count : size.count;
-  return fmin(fmax(share * size.count, first), last);
+  const double first = cut.before.weight > 0 ? places.low.before.count + places.low.here.count : 0.0;
+  const double last = behind < size.weight ? places.high.before.count : size.count;
+  const double wanted = share * size.count;
+  if (left) return wanted < here ? CutByNumber{fmax(wanted, first), 0} : CutByNumber{here, -1};
+  return wanted > here ? CutByNumber{fmin(wanted, last), 0} : CutByNumber{here, 1};
 }
 
 /// A heavy point goes to one side as a whole, the nearer one, and the points beside it must lie in the bracket, too.
@@ -171,25 +179,30 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
   const double share = static_cast<double>(left) / leaves;
   const double light_left = left * light_share, light_right = (leaves - left) * light_share;
   const SamplePlace cut = places.cut;
-  double rank = -1, number = 0;  // of the cut among light points; of how many the deviation is
+  CutByNumber by_number{-1, 0};
+  double number = 0;  // of how many the deviation is
   if (weightless && size.weight > 0 && size.count > 0) {
-    rank = rank_between_heavy(all, size, share, places);
+    by_number = cut_between_heavy(all, size, share, places);
     number = size.count * share * (1 - share);
   } else if (cut.before.count + cut.here.count < light_left) {
-    rank = number = light_left;
+    by_number.rank = number = light_left;
   } else if (size.count - cut.before.count < light_right) {
-    rank = size.count - light_right;
+    by_number.rank = size.count - light_right;
     number = light_right;
   }
-  if (rank >= 0 && size.count > 0) {
+  if (by_number.rank >= 0 && size.count > 0) {
     const double last = size.count - 1.0;
-    rank = fmin(rank, last);
+    const double rank = fmin(by_number.rank, last);
     const double reach = sigmas * sqrt(number) + 2;
+    const SamplePlace heavy = places.cut;
     __syncthreads();
-    if (threadIdx.x == 0) at = {0, 0, 0, 0.5F, rank<reach, rank + reach> last};
+    if (threadIdx.x == 0) at = {0, 0, 0, 0.5F * (1 + by_number.beside), reach > rank, reach > last - rank};
     all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
     all.find(static_cast<std::uint64_t>(rank), lights, places.cut);
     all.find(static_cast<std::uint64_t>(rank + reach), lights, places.high);
+    if (by_number.beside == 0) return;
+    __syncthreads();
+    if (threadIdx.x == 0) places.cut = heavy;
     return;
   }
   for (int step = 0; step < kHeavySteps; ++step) {
