@@ -53,14 +53,17 @@ std::vector<T> made(PointKind kind, std::size_t n, std::uint64_t seed) {
 
 /// Points that lie so that a sample's brackets hold very many of them: in two cubes far apart; on lines along the axes;
 /// half of them in one place; all of them; in 100 places; in 1000 places; a tenth of them in one place, which not every
-/// cut meets.
-enum class HardKind { pair, lines, half, equal, places, many_places, tenth };
-inline constexpr HardKind kHardKinds[] = {HardKind::pair,   HardKind::lines,       HardKind::half, HardKind::equal,
-                                          HardKind::places, HardKind::many_places, HardKind::tenth};
+/// cut meets; in places and beside them, with one of 1000 coordinates an axis that are not alike often, or with any.
+enum class HardKind { pair, lines, half, equal, places, many_places, tenth, shared };
+inline constexpr HardKind kHardKinds[] = {HardKind::pair,   HardKind::lines,       HardKind::half,  HardKind::equal,
+                                          HardKind::places, HardKind::many_places, HardKind::tenth, HardKind::shared};
 
 template <class T, int Dim>
 std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
   std::mt19937_64 random(seed);
+  const auto coordinate = [seed](std::uint64_t place, std::size_t a) {
+    return static_cast<T>(support::splitmix64(seed + Dim * place + a) >> 40U) * static_cast<T>(0x1p-24);
+  };
   std::vector<T> points(n * Dim);
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint64_t draw = random();
@@ -81,14 +84,17 @@ std::vector<T> made_hard(HardKind kind, std::size_t n, std::uint64_t seed) {
           x = T(0.25);
           break;
         case HardKind::places:
-        case HardKind::many_places: {
-          const std::uint64_t place = draw % (kind == HardKind::places ? 100 : 1000);
-          x = static_cast<T>(support::splitmix64(seed + Dim * place + a) >> 40U) * static_cast<T>(0x1p-24);
+        case HardKind::many_places:
+          x = coordinate(draw % (kind == HardKind::places ? 100 : 1000), a);
           break;
-        }
         case HardKind::tenth:
           x = draw % 10 == 0 ? T(0.25) : any;
           break;
+        case HardKind::shared: {
+          const std::uint64_t other = random(), one = draw % 3 == 0 ? draw / 3 : other / 4;
+          x = draw % 3 == 0 || other % 4 != 0 ? coordinate((one % 1000) * (one / 1000 % 1000) / 1000, a) : any;
+          break;
+        }
       }
     }
   }

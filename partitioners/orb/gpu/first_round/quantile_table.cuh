@@ -10,23 +10,36 @@ constexpr std::uint32_t kQuantileSample = 1U << 15U;
 template <class T>
 constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
 
+/// The points of the sample, sorted along an axis, that have a quantile's coordinate.
+struct QuantileStretch {
+  std::uint32_t first : 15, last : 15;  ///< both inclusive
+  std::uint32_t one_place : 1;          ///< those behind the quantile are in its place
+};
+
 /// What tells fractions from points, and coordinates from fractions. sorted null: fractions are the coordinates
 /// themselves.
 template <class T, int Dim>
 struct QuantileTable {
   static constexpr std::uint32_t kCount = kQuantiles<T>;
   static constexpr std::uint32_t kEach = kQuantileSample / kCount;
-  const OrbPoint<T, Dim>* sorted = nullptr;  ///< [axis][kQuantileSample]
+  const OrbPoint<T, Dim>* sorted = nullptr;    ///< [axis][kQuantileSample]
+  const QuantileStretch* stretches = nullptr;  ///< [axis][kCount + 1]; the last one is that of the sample's last point
 
+  /// The sample's point that is quantile k.
+  __host__ __device__ static constexpr std::uint32_t point_of(std::uint32_t k) {
+    return k < kCount ? k * kEach : kQuantileSample - 1U;
+  }
   /// The coordinate at a fraction.
   [[nodiscard]] __device__ T coordinate(float fraction, int axis) const {
     if (sorted == nullptr) return static_cast<T>(fraction);
     const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
-    const float at = fraction * static_cast<float>(kCount);
-    const auto k = min(static_cast<std::uint32_t>(at), kCount - 1U);
-    const auto from = ordered_bits(along[k * kEach].x[axis]);
-    const auto to = ordered_bits(along[min((k + 1) * kEach, kQuantileSample - 1U)].x[axis]);
-    const double share = static_cast<double>(at - static_cast<float>(k));
+    const float at = fraction * static_cast<float>(kQuantileSample);
+    const auto k = min(static_cast<std::uint32_t>(at) / kEach, kCount - 1U);
+    const QuantileStretch* const stretch = stretches + std::uint64_t(axis) * (kCount + 1) + k;
+    const auto last = static_cast<float>(stretch[0].last), next = static_cast<float>(stretch[1].first);
+    const auto from = ordered_bits(along[point_of(k)].x[axis]);
+    const auto to = ordered_bits(along[point_of(k + 1)].x[axis]);
+    const double share = next > last ? fminf(fmaxf((at - last) / (next - last), 0.0F), 1.0F) : 0.0F;
     return from_ordered_bits(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
   }
 };
@@ -87,6 +100,31 @@ __global__ void quantile_merge_kernel(const OrbPoint<T, Dim>* __restrict__ sampl
 #pragma unroll
   for (int stage = 0; stage < Dim; ++stage) to.x[axis_of_stage<T, Dim>(static_cast<int>(axis), stage)] = mine.x[stage];
   to.id = mine.id;
+}
+
+/// So many points of the sample in one place make it one of few places.
+constexpr std::uint32_t kFewPlaces = 3;
+
+/// A thread a quantile.
+template <class T, int Dim>
+__global__ void quantile_stretch_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, QuantileStretch* stretches) {
+  using Table = QuantileTable<T, Dim>;
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t axis = i / (Table::kCount + 1), at = Table::point_of(i % (Table::kCount + 1));
+  if (axis >= Dim) return;
+  const OrbPoint<T, Dim>* const along = sorted + axis * kQuantileSample;
+  const T x = along[at].x[axis];
+  std::uint32_t below = 0, up_to = 0;  // points below, and at or below
+  for (std::uint32_t step = kQuantileSample / 2; step > 0; step /= 2) {
+    if (along[below + step - 1].x[axis] < x) below += step;
+    if (along[up_to + step - 1].x[axis] <= x) up_to += step;
+  }
+  if (along[up_to].x[axis] <= x) ++up_to;
+  const std::uint32_t begin = min(at, kQuantileSample - kFewPlaces);
+  bool same = true;
+  for (std::uint32_t k = 1; k < kFewPlaces; ++k)
+    for (int a = 0; a < Dim; ++a) same = same && along[begin + k].x[a] == along[begin].x[a];
+  stretches[i] = {below, up_to - 1U, same ? 1U : 0U};
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -7,11 +7,11 @@
 // which is that of its coordinate, then of the others, then of its number. A sample of points is sorted so along each
 // axis; coordinates of some of them, the quantiles, lie in shared memory, and a binary search finds the last one at or
 // before a point's. Between two quantiles the share rises in proportion to the coordinate. A coordinate that several
-// quantiles have, as many points have it, has the stretch from the first to the last of them. Where a point stands in
-// there follows from its rest: the share on the next axis and so on, and at last its number. The quantiles of the
-// stretch have such a rest, too. Where these are far from even, as with few places, whose rests are all alike, the
-// share rises between two of them in proportion to it. Fractions never fall along rule 1's order, which is all that
-// exact cuts need.
+// quantiles have, as many points have it, has the stretch from the sample's first to its last point there. Where a
+// point stands in there follows from its rest: the share on the next axis and so on, and at last its number. The
+// quantiles of the stretch have such a rest, too. Where these are far from even, as with few places, whose rests are
+// all alike, the share rises between two of them in proportion to it. Fractions never fall along rule 1's order, which
+// is all that exact cuts need.
 #include <algorithm>
 
 #include "partitioners/orb/gpu/first_round/quantile_table.cuh"
@@ -66,43 +66,40 @@ __host__ __device__ constexpr std::uint32_t quantile_slot(std::uint32_t k) {
 template <class T>
 constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
-constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(double) + sizeof(std::uint16_t));
+constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(double) + sizeof(QuantileStretch));
 
-/// Few places: over so many quantiles of a stretch rests alone rise less than this, in quantiles. Of points all over
+/// Few places: over kFewPlaces quantiles of a stretch rests alone rise less than this, in quantiles. Of points all over
 /// the stretch hardly any table of quantiles has that by chance.
-constexpr std::uint32_t kFewPlaces = 3;
 constexpr float kFewPlacesRise = 0.02F;
 
 /// Quantiles in shared memory.
 template <class T, int Dim>
 struct SharedQuantiles {
-  static constexpr std::uint32_t kCount = kQuantiles<T>, kStride = kQuantileSlots<T>;
-  double* rest;          ///< [axis][slot]: see rest_of()
-  T* x;                  ///< [axis][slot]
-  std::uint16_t* first;  ///< [axis][slot]: the first quantile of the same coordinate
-  double step;           ///< a point's share of all
-  bool few_places;       ///< rests of many quantiles are nearly alike
+  using Table = QuantileTable<T, Dim>;
+  static constexpr std::uint32_t kCount = Table::kCount, kStride = kQuantileSlots<T>;
+  static constexpr float kPoint = 1.0F / Table::kEach;  ///< of the sample, in quantiles
+  double* rest;                                         ///< [axis][slot]: see rest_of()
+  T* x;                                                 ///< [axis][slot]
+  QuantileStretch* stretch;                             ///< [axis][slot]
+  double step;                                          ///< a point's share of all
+  bool few_places;                                      ///< rests of many quantiles are nearly alike
 
   __device__ SharedQuantiles(unsigned char* memory, std::uint64_t n)
       : rest(reinterpret_cast<double*>(memory)),
         x(reinterpret_cast<T*>(rest + Dim * kStride)),
-        first(reinterpret_cast<std::uint16_t*>(x + Dim * kStride)),
+        stretch(reinterpret_cast<QuantileStretch*>(x + Dim * kStride)),
         step(1.0 / static_cast<double>(n)) {}
-  __device__ void load(const OrbPoint<T, Dim>* sorted) {
+  __device__ void load(const Table& table) {
     const auto point = [&](std::uint32_t axis, std::uint32_t k) {
-      return sorted[axis * kQuantileSample + min(k * QuantileTable<T, Dim>::kEach, kQuantileSample - 1U)];
+      return table.sorted[axis * kQuantileSample + Table::point_of(k)];
     };
+    bool few = false;
     for (std::uint32_t axis = 0; axis < Dim; ++axis)
-      for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads)
+      for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads) {
+        const QuantileStretch all = table.stretches[axis * (kCount + 1) + k];
         x[axis * kStride + quantile_slot(k)] = point(axis, k).x[axis];
-    __syncthreads();
-    for (std::uint32_t axis = 0; axis < Dim; ++axis)
-      for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
-        const T* const along = x + axis * kStride;
-        std::uint32_t low = 0;  // how many are below
-        for (std::uint32_t step = kCount / 2; step > 0; step /= 2)
-          if (along[quantile_slot(low + step - 1)] < along[quantile_slot(k)]) low += step;
-        first[axis * kStride + quantile_slot(k)] = static_cast<std::uint16_t>(low);
+        stretch[axis * kStride + quantile_slot(k)] = all;
+        few = few || all.one_place != 0;
       }
     __syncthreads();
     float begin[Dim], width[Dim];
@@ -113,7 +110,6 @@ struct SharedQuantiles {
         rest[axis * kStride + quantile_slot(k)] = rest_of(begin, width, p.id, axis);
       }
     __syncthreads();
-    bool few = false;
     for (int axis = 0; axis < Dim; ++axis)
       for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
         find(x[axis * kStride + quantile_slot(k)], axis, begin[0], width[0]);
@@ -137,11 +133,13 @@ struct SharedQuantiles {
     const OrderKey<T> key = ordered_bits(p);
     const OrderKey<T> from = ordered_bits(along[slot]);
     const OrderKey<T> to = ordered_bits(along[quantile_slot(k + 1)]);
-    const std::uint32_t same = first[axis * kStride + slot];
+    const QuantileStretch same = stretch[axis * kStride + slot];
+    const std::uint32_t next = max(std::uint32_t{stretch[axis * kStride + quantile_slot(k + 1)].first}, same.last);
     const float share = __fdividef(static_cast<float>(key - from), static_cast<float>(to - from));
-    const float between = key <= from ? 0.0F : key >= to ? 1.0F : fminf(share, 1.0F);
-    begin = key == from ? static_cast<float>(same) : static_cast<float>(k) + between;
-    width = key == from ? static_cast<float>(k - same) : 0.0F;
+    const float between = key >= to ? 1.0F : fminf(share, 1.0F);
+    const auto points = [](std::uint32_t n) { return static_cast<float>(n) * kPoint; };
+    begin = key <= from ? points(same.first) : points(same.last) + between * points(next - same.last);
+    width = key == from ? points(same.last - same.first) : 0.0F;
   }
   __device__ void find_all(const T (&p)[Dim], float (&begin)[Dim], float (&width)[Dim]) const {
 #pragma unroll
@@ -158,14 +156,15 @@ struct SharedQuantiles {
         if (axis_of_stage<T, Dim>(axis, stage) == a) share = (width[a] * share + begin[a]) * (1.0 / kCount);
     return share;
   }
-  /// How far a rest is into the stretch of several quantiles, from `begin` on.
-  __device__ float into(int axis, std::uint32_t begin, float width, double mine) const {
+  /// How far a rest is into the stretch from `begin` on.
+  __device__ float into(int axis, float begin, float width, double mine) const {
+    const auto first = static_cast<std::uint32_t>(ceilf(begin)), last = static_cast<std::uint32_t>(begin + width);
+    const std::uint32_t count = last - first + 1U;  // of quantiles, at least one
     const double* const along = rest + axis * kStride;
-    const auto at = [&](std::uint32_t k) { return along[quantile_slot(begin + k)]; };
+    const auto at = [&](std::uint32_t k) { return along[quantile_slot(first + k)]; };
     const auto between = [&](double from, double to) {
       return to > from ? static_cast<float>(fmin(fmax((mine - from) / (to - from), 0.0), 1.0)) : 0.0F;
     };
-    const auto count = static_cast<std::uint32_t>(width) + 1U;
     std::uint32_t low = 0;  // so many are at or before it
     for (std::uint32_t high = count; low < high;) {
       const std::uint32_t middle = (low + high) / 2;
@@ -174,17 +173,19 @@ struct SharedQuantiles {
       else
         high = middle;
     }
-    float share = 0;
-    if (low == 0) {  // half of it within the distance of the first two, for they may be of one place
-      const double near = fmax(2 * at(0) - at(1), 0.0);
-      share = 0.5F * (between(0, near) + between(near, at(0)));
-    } else if (low == count) {
-      const double near = fmin(2 * at(count - 1) - at(count - 2), 1.0);
-      share = 0.5F * (between(at(count - 1), near) + between(near, 1));
-    } else {
-      share = between(at(low - 1), at(low));
+    // Half of what lies beyond them is within the distance of two, for they may be of one place. Of a single one: by
+    // how much rests differ where the whole stretch is one place.
+    double near = 1;
+    for (int a = 1; a < Dim; ++a) near *= width * (1.0 / kCount);
+    const float before = static_cast<float>(first) - begin;
+    if (low == 0) {
+      const double from = fmax(at(0) - (count > 1 ? at(1) - at(0) : near), 0.0);
+      return before * 0.5F * (between(0, from) + between(from, at(0)));
     }
-    return width * __fdividef(static_cast<float>(low) + share, static_cast<float>(count + 1U));
+    const float so_far = before + static_cast<float>(low - 1);
+    if (low < count) return so_far + between(at(low - 1), at(low));
+    const double to = fmin(at(low - 1) + (count > 1 ? at(low - 1) - at(low - 2) : near), 1.0);
+    return so_far + (begin + width - static_cast<float>(last)) * 0.5F * (between(at(low - 1), to) + between(to, 1));
   }
   /// p: a point's coordinates, then its fractions.
   __device__ void fractions(T (&p)[Dim], std::uint32_t id) const {
@@ -195,8 +196,7 @@ struct SharedQuantiles {
       float at = begin[axis];
       if (width[axis] > 0.0F) {
         const double mine = rest_of(begin, width, id, axis);
-        at += few_places ? into(axis, static_cast<std::uint32_t>(begin[axis]), width[axis], mine)
-                         : width[axis] * static_cast<float>(mine);
+        at += few_places ? into(axis, begin[axis], width[axis], mine) : width[axis] * static_cast<float>(mine);
       }
       p[axis] = at * (1.0F / kCount);
     }
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(kSpreadThreads, 1)
   const std::uint64_t each = ((n - 1) / (kSpreadTile * gridDim.x) + 1) * kSpreadTile;
   const std::uint64_t first = min(n, blockIdx.x * each), last = min(n, first + each);
   SharedQuantiles<T, Dim> quantiles(memory, n);
-  quantiles.load(table.sorted);
+  quantiles.load(table);
   for (std::uint32_t k = threadIdx.x; k < StratifiedSample::kStrata; k += kSpreadThreads)  // begins at random
     shares[k] = static_cast<std::uint32_t>(support::splitmix64(blockIdx.x * StratifiedSample::kStrata + k)) %
                 StratifiedSample::kOne;
@@ -280,6 +280,10 @@ class Quantiles {
     cuda_check_launch("quantile_sample_kernel");
     quantile_merge_kernel<T, Dim><<<Dim * kQuantileSample / 256, 256, 0, stream>>>(sample_.data(), sorted_.data());
     cuda_check_launch("quantile_merge_kernel");
+    stretches_.resize_discard(std::size_t{Dim} * (kQuantiles<T> + 1));
+    quantile_stretch_kernel<T, Dim>
+        <<<blocks_of(stretches_.size(), 128), 128, 0, stream>>>(sorted_.data(), stretches_.data());
+    cuda_check_launch("quantile_stretch_kernel");
     const unsigned blocks = multiprocessors();
     // Some room is left, for strata are rounded up and down.
     const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
@@ -291,11 +295,12 @@ class Quantiles {
     cuda_check_launch("spread_kernel");
   }
 
-  [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data()}; }
+  [[nodiscard]] QuantileTable<T, Dim> table() const { return {sorted_.data(), stretches_.data()}; }
 
  private:
   const support::CudaStream& stream_;
   support::DeviceBuffer<OrbPoint<T, Dim>> sample_, sorted_;
+  support::DeviceBuffer<QuantileStretch> stretches_;
 };
 
 }  // namespace amrbench::partitioners::gpu
