@@ -61,6 +61,43 @@ struct Bins {
   }
 };
 
+/// A bin, what stands before it, and what it has.
+struct BinPlace {
+  std::uint32_t bin;
+  CountAndWeight before, here;
+};
+
+/// The first bin at whose end reached() is true of what stands up to there, of `length` ones from `first` on, before
+/// which `before` stands: of the thread for which `has` says that it is among these. That is one thread of the warp at
+/// most, and the result is valid for it. All call, with the same length.
+template <class Reached>
+__device__ inline BinPlace find_bin(const Bins& bins, bool has, std::uint32_t first, std::uint32_t length,
+                                    const CountAndWeight& before, const Reached& reached) {
+  BinPlace place{first, before, {0, 0}};
+  const unsigned owner = __ballot_sync(kFull, has);
+  if (owner == 0) return place;
+  const int from = __ffs(static_cast<int>(owner)) - 1;
+  const auto broadcast = [](const CountAndWeight& value, int lane) {
+    return CountAndWeight{__shfl_sync(kFull, value.count, lane), __shfl_sync(kFull, value.weight, lane)};
+  };
+  first = __shfl_sync(kFull, first, from);
+  CountAndWeight so_far = broadcast(before, from);
+  for (std::uint32_t b = threadIdx.x & 31U;; b += 32) {
+    const CountAndWeight here = b < length ? bins[first + b] : CountAndWeight{0, 0};
+    CountAndWeight behind = warp_sum_up_to(here);
+    behind += so_far;
+    const unsigned ends = __ballot_sync(kFull, reached(behind));
+    const int lane = ends != 0 ? __ffs(static_cast<int>(ends)) - 1 : 31;
+    so_far = broadcast(behind, lane);
+    if (ends == 0) continue;
+    place.here = broadcast(here, lane);
+    place.before = so_far;
+    place.before -= place.here;
+    place.bin = first + (b & ~31U) + static_cast<unsigned>(lane);
+    return place;
+  }
+}
+
 /// The bins that hold a cut.
 struct CutBins {
   std::uint32_t first, last;
@@ -79,7 +116,7 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   __shared__ std::uint32_t stretches[kCutThreads];
   const std::uint32_t length = n / kCutThreads;
   CountAndWeight sum{0, 0};
-#pragma unroll 4
+#pragma unroll 8
   for (std::uint32_t b = threadIdx.x * length; b < (threadIdx.x + 1) * length; ++b) sum += bins[b];
   stretches[threadIdx.x] = sum.count;
   if (threadIdx.x == 0) *found = {};
@@ -87,13 +124,13 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   behind += before;
   CountAndWeight at = behind;
   at -= sum;
-  if (!search.reached(at.count, at.weight) && search.reached(behind.count, behind.weight)) {
-    std::uint32_t first = threadIdx.x * length;
-    CountAndWeight more = bins[first];
-    while (!search.reached(at.count + more.count, at.weight + more.weight)) {
-      at += more;
-      more = bins[++first];
-    }
+  const auto reached = [&](const CountAndWeight& left) { return search.reached(left.count, left.weight); };
+  const bool mine = !reached(at) && reached(behind);
+  const BinPlace place = find_bin(bins, mine, threadIdx.x * length, length, at, reached);
+  if (mine) {
+    at = place.before;
+    std::uint32_t first = place.bin;
+    CountAndWeight more = place.here;
     std::uint32_t last = first;
     std::uint32_t inside = more.count;
     std::uint32_t end = at.count + inside;

@@ -84,14 +84,8 @@ __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint3
   }
 }
 
-/// A place in a node's histogram: its bin, what stands before it, and what it has. Counts are of light points, weights
-/// copies of heavy ones.
-struct SamplePlace {
-  std::uint32_t bin;
-  CountAndWeight before, here;
-};
-
-/// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. All threads call sum_up() first.
+/// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. Counts are of light points, weights
+/// copies of heavy ones. All threads call sum_up() first.
 struct SampleHistogram {
   Bins bins;
   std::uint32_t begin, mine;
@@ -110,6 +104,7 @@ struct SampleHistogram {
       for (std::uint32_t b = 0; b < mine; ++b) sum.count += bins.counts[begin + b];
     }
     if (bins.weights != nullptr)
+#pragma unroll 8
       for (std::uint32_t b = 0; b < mine; ++b) sum.weight += bins.weights[begin + b];
     before = behind = sum_up_to(sum, sums);
     before -= sum;
@@ -117,22 +112,19 @@ struct SampleHistogram {
     __syncthreads();
     return sums[kGuessThreads / 32];
   }
-  /// Writes the place of a rank, where it is in the thread's bins. measure: what ranks are of.
+  /// Writes the place of a rank, where it is in the thread's bins. measure: what ranks are of. All threads call.
   template <class Measure>
-  __device__ void find(std::uint64_t rank, const Measure& measure, SamplePlace& found) const {
-    if (rank < measure(before) || rank >= measure(behind)) return;
-    SamplePlace place{begin, before, bins[begin]};
-    while (measure(place.before) + measure(place.here) <= rank) {
-      place.before += place.here;
-      place.here = bins[++place.bin];
-    }
-    found = place;
+  __device__ void find(std::uint64_t rank, const Measure& measure, BinPlace& found) const {
+    const bool has = rank >= measure(before) && rank < measure(behind);
+    const BinPlace place =
+        find_bin(bins, has, begin, mine, before, [&](const CountAndWeight& up_to) { return measure(up_to) > rank; });
+    if (has) found = place;
   }
 };
 
 /// Where a node's cut and the ends of its bracket stand in its histogram.
 struct GuessPlaces {
-  SamplePlace low, cut, high;
+  BinPlace low, cut, high;
 };
 
 /// Bins with heavy points that a bracket's end goes on over. Cuts above the node may have gone by one.
@@ -153,7 +145,7 @@ __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, cons
   const double target = share * static_cast<double>(size.weight);
   all.find(min(static_cast<std::uint64_t>(target), size.weight - 1), copies, places.cut);
   __syncthreads();
-  const SamplePlace cut = places.cut;
+  const BinPlace cut = places.cut;
   const std::uint64_t behind = cut.before.weight + cut.here.weight;
   if (cut.before.weight > 0) all.find(cut.before.weight - 1, copies, places.low);
   all.find(behind, copies, places.high);
@@ -178,7 +170,7 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
   const auto lights = [](const CountAndWeight& sum) { return std::uint64_t{sum.count}; };
   const double share = static_cast<double>(left) / leaves;
   const double light_left = left * light_share, light_right = (leaves - left) * light_share;
-  const SamplePlace cut = places.cut;
+  const BinPlace cut = places.cut;
   CutByNumber by_number{-1, 0};
   double number = 0;  // of how many the deviation is
   if (weightless && size.weight > 0 && size.count > 0) {
@@ -194,7 +186,7 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
     const double last = size.count - 1.0;
     const double rank = fmin(by_number.rank, last);
     const double reach = sigmas * sqrt(number) + 2;
-    const SamplePlace heavy = places.cut;
+    const BinPlace heavy = places.cut;
     __syncthreads();
     if (threadIdx.x == 0) at = {0, 0, 0, 0.5F * (1 + by_number.beside), reach > rank, reach > last - rank};
     all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
@@ -206,7 +198,7 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
     return;
   }
   for (int step = 0; step < kHeavySteps; ++step) {
-    const SamplePlace low = places.low, high = places.high;
+    const BinPlace low = places.low, high = places.high;
     const bool down = !at.low_open && low.here.weight > 0, up = !at.high_open && high.here.weight > 0;
     const std::uint64_t behind = high.before.all() + high.here.all();
     __syncthreads();

@@ -168,14 +168,14 @@ class CutSample {
     take(points, codes, start);
   }
 
-  /// Brackets of the nodes from a level on; half-width in standard deviations. It ends early where the root's bracket
-  /// says that serves() will be false.
+  /// Brackets of the nodes from a level on; half-width in standard deviations. It ends early where brackets of upper
+  /// levels say that serves() will be false.
   void guess(int first_level, float sigmas) {
     const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
     for (int level = first_level; level < levels_; ++level) {
-      if (fresh && level == 2) {  // with a level under way meanwhile
-        root_met_came_.synchronize();
-        if (host_met_[0] > share_met(0, sigmas) * size_) return;
+      if (fresh && level >= 2) {  // with a level under way meanwhile
+        met_came_[level % 2].synchronize();
+        if (!level_serves(level - 2, sigmas)) return;
       }
       // Cells that are cut once more need their ranges; else bins suffice for ranges that are too wide by a few cuts.
       const bool narrows = first_level > 0 || (level >= kUpperLevels && (level % 2 == 0 || level + 1 == levels_));
@@ -188,10 +188,9 @@ class CutSample {
           side_tolerance_, quantiles_, bins_.data(), copy_bins(), guesses_.data(), splits_.data(), table_.data(),
           by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
-      if (fresh && level == 0) {
-        copy_to_host(host_met_.data(), met_.data(), 1, stream_);
-        root_met_came_.record(stream_);
-      }
+      if (!fresh) continue;
+      copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
+      met_came_[level % 2].record(stream_);
     }
   }
 
@@ -200,7 +199,7 @@ class CutSample {
     copy_to_host(host_met_.data(), met_.data(), kFirstLevels, stream_);
     stream_.synchronize();
     for (int level = 0; level < levels_; ++level)
-      if (host_met_[static_cast<std::size_t>(level)] > share_met(level, sigmas) * size_) return false;
+      if (!level_serves(level, sigmas)) return false;
     return true;
   }
 
@@ -225,6 +224,9 @@ class CutSample {
   void size_buffers() {
     points_.resize_discard(4 * std::size_t{all_fours()} * Dim);
     nodes_.resize_discard(4 * std::size_t{all_fours()});
+  }
+  [[nodiscard]] bool level_serves(int level, double sigmas) const {
+    return host_met_.data()[level] <= share_met(level, sigmas) * size_;
   }
   [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
   [[nodiscard]] std::uint64_t* copy_bins() { return heavy_.fours() > 0 ? copy_bins_.data() : nullptr; }
@@ -267,7 +269,7 @@ class CutSample {
   support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points; zero between levels
   support::DeviceBuffer<std::uint32_t> met_;        ///< as in guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
-  support::CudaEvent root_met_came_;
+  support::CudaEvent met_came_[2];  ///< of the last two levels
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<BracketGap> gaps_;
   support::DeviceBuffer<SampleSplit> splits_;
