@@ -13,7 +13,7 @@ constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
 /// The points of the sample, sorted along an axis, that have a quantile's coordinate.
 struct QuantileStretch {
   std::uint32_t first : 15, last : 15;  ///< both inclusive
-  std::uint32_t one_place : 1;          ///< those behind the quantile are in its place
+  std::uint32_t one_place : 1;          ///< kFewPlaces of the sample's points behind the quantile are in its place
 };
 
 /// What tells fractions from points, and coordinates from fractions. sorted null: fractions are the coordinates
@@ -102,7 +102,7 @@ __global__ void quantile_merge_kernel(const OrbPoint<T, Dim>* __restrict__ sampl
   to.id = mine.id;
 }
 
-/// So many points of the sample in one place make it one of few places.
+/// So many points of the sample in the place of the one before them may make it one of few places.
 constexpr std::uint32_t kFewPlaces = 3;
 
 /// A thread a quantile.
@@ -120,9 +120,9 @@ __global__ void quantile_stretch_kernel(const OrbPoint<T, Dim>* __restrict__ sor
     if (along[up_to + step - 1].x[axis] <= x) up_to += step;
   }
   if (along[up_to].x[axis] <= x) ++up_to;
-  const std::uint32_t begin = min(at, kQuantileSample - kFewPlaces);
+  const std::uint32_t begin = min(at, kQuantileSample - 1U - kFewPlaces);
   bool same = true;
-  for (std::uint32_t k = 1; k < kFewPlaces; ++k)
+  for (std::uint32_t k = 1; k <= kFewPlaces; ++k)
     for (int a = 0; a < Dim; ++a) same = same && along[begin + k].x[a] == along[begin].x[a];
   stretches[i] = {below, up_to - 1U, same ? 1U : 0U};
 }

@@ -68,8 +68,8 @@ constexpr std::uint32_t kQuantileSlots = quantile_slot(kQuantiles<T>) + 1;
 template <class T, int Dim>
 constexpr std::size_t kSpreadShared = Dim* kQuantileSlots<T>*(sizeof(T) + sizeof(double) + sizeof(QuantileStretch));
 
-/// Few places: over kFewPlaces quantiles of a stretch rests alone rise less than this, in quantiles. Of points all over
-/// the stretch hardly any table of quantiles has that by chance.
+/// Few places: over kFewPlaces points of the sample, or quantiles, of a stretch rests alone rise less than this, in
+/// points or quantiles. Of points all over the stretch hardly any table of quantiles has that by chance.
 constexpr float kFewPlacesRise = 0.02F;
 
 /// Quantiles in shared memory.
@@ -90,24 +90,25 @@ struct SharedQuantiles {
         stretch(reinterpret_cast<QuantileStretch*>(x + Dim * kStride)),
         step(1.0 / static_cast<double>(n)) {}
   __device__ void load(const Table& table) {
-    const auto point = [&](std::uint32_t axis, std::uint32_t k) {
-      return table.sorted[axis * kQuantileSample + Table::point_of(k)];
-    };
-    bool few = false;
+    const auto point = [&](std::uint32_t axis, std::uint32_t i) { return table.sorted[axis * kQuantileSample + i]; };
     for (std::uint32_t axis = 0; axis < Dim; ++axis)
       for (std::uint32_t k = threadIdx.x; k <= kCount; k += kSpreadThreads) {
-        const QuantileStretch all = table.stretches[axis * (kCount + 1) + k];
-        x[axis * kStride + quantile_slot(k)] = point(axis, k).x[axis];
-        stretch[axis * kStride + quantile_slot(k)] = all;
-        few = few || all.one_place != 0;
+        x[axis * kStride + quantile_slot(k)] = point(axis, Table::point_of(k)).x[axis];
+        stretch[axis * kStride + quantile_slot(k)] = table.stretches[axis * (kCount + 1) + k];
       }
     __syncthreads();
+    bool few = false;
     float begin[Dim], width[Dim];
     for (int axis = 0; axis < Dim; ++axis)
       for (std::uint32_t k = threadIdx.x; k < kCount; k += kSpreadThreads) {
-        const OrbPoint<T, Dim> p = point(axis, k);
+        const std::uint32_t slot = axis * kStride + quantile_slot(k), at = Table::point_of(k);
+        const OrbPoint<T, Dim> p = point(axis, at);
         find_all(p.x, begin, width);
-        rest[axis * kStride + quantile_slot(k)] = rest_of(begin, width, p.id, axis);
+        rest[slot] = rest_of(begin, width, p.id, axis);
+        if (stretch[slot].one_place == 0) continue;
+        const std::uint32_t id = point(axis, at + kFewPlaces).id;
+        const double rise = rest_of(begin, width, id, axis) - rest[slot];
+        few = few || width[axis] * Table::kEach * rise < kFewPlacesRise;
       }
     __syncthreads();
     for (int axis = 0; axis < Dim; ++axis)
