@@ -131,7 +131,7 @@ struct GuessPlaces {
 constexpr int kHeavySteps = 3;
 
 /// Where a cut by number lies among light points, and whether a heavy point holds it back: to the left of that point's
-/// bin (-1), to its right (1), or not (0).
+/// bin (-1), to its right (1), or not (0). Where it does, places.cut is that bin.
 struct CutByNumber {
   double rank;
   int beside;
@@ -186,15 +186,11 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
     const double last = size.count - 1.0;
     const double rank = fmin(by_number.rank, last);
     const double reach = sigmas * sqrt(number) + 2;
-    const BinPlace heavy = places.cut;
     __syncthreads();
     if (threadIdx.x == 0) at = {0, 0, 0, 0.5F * (1 + by_number.beside), reach > rank, reach > last - rank};
     all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
-    all.find(static_cast<std::uint64_t>(rank), lights, places.cut);
+    if (by_number.beside == 0) all.find(static_cast<std::uint64_t>(rank), lights, places.cut);
     all.find(static_cast<std::uint64_t>(rank + reach), lights, places.high);
-    if (by_number.beside == 0) return;
-    __syncthreads();
-    if (threadIdx.x == 0) places.cut = heavy;
     return;
   }
   for (int step = 0; step < kHeavySteps; ++step) {
