@@ -185,6 +185,21 @@ TEST_F(OrbCuda, SmallCellsOfAllSizesEqualTheCpu) {
       }
 }
 
+// Where many coordinates are the same, small cells are ordered by ranks: of two axes or three in one key, or in two.
+TEST_F(OrbCuda, SmallCellsOfHardPointsEqualTheCpu) {
+  std::mt19937_64 random(41);
+  for (const HardKind kind : kHardKinds) {
+    SCOPED_TRACE("hard kind " + std::to_string(static_cast<int>(kind)));
+    for (const std::size_t n : {700U, 4000U, 7001U, 16384U})
+      for (const std::uint32_t leaves : {20U, 300U}) {
+        compare<float, 3>(made_hard<float, 3>(kind, n, random()), leaves, "multiway");
+        compare<float, 2>(made_hard<float, 2>(kind, n, random()), leaves, "multiway");
+        compare<double, 3>(made_hard<double, 3>(kind, n / 2, random()), leaves, "multiway");
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
 TEST_F(OrbCuda, Refusals) {
   const auto refuses = [](std::uint64_t n, OrbGpuOptions options) {
     try {

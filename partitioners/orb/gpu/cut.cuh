@@ -41,6 +41,10 @@ __device__ inline CountAndWeight of_lane_below(const CountAndWeight& value, unsi
   return {__shfl_up_sync(kFull, value.count, step), __shfl_up_sync(kFull, value.weight, step)};
 }
 
+__device__ inline CountAndWeight of_lane(const CountAndWeight& value, int lane) {
+  return {__shfl_sync(kFull, value.count, lane), __shfl_sync(kFull, value.weight, lane)};
+}
+
 /// Inclusive prefix sum over the threads of a block. sums: shared, one a warp. One barrier.
 template <class Value>
 __device__ inline Value sum_up_to(Value value, Value* sums) {
@@ -77,20 +81,17 @@ __device__ inline BinPlace find_bin(const Bins& bins, bool has, std::uint32_t fi
   const unsigned owner = __ballot_sync(kFull, has);
   if (owner == 0) return place;
   const int from = __ffs(static_cast<int>(owner)) - 1;
-  const auto broadcast = [](const CountAndWeight& value, int lane) {
-    return CountAndWeight{__shfl_sync(kFull, value.count, lane), __shfl_sync(kFull, value.weight, lane)};
-  };
   first = __shfl_sync(kFull, first, from);
-  CountAndWeight so_far = broadcast(before, from);
+  CountAndWeight so_far = of_lane(before, from);
   for (std::uint32_t b = threadIdx.x & 31U;; b += 32) {
     const CountAndWeight here = b < length ? bins[first + b] : CountAndWeight{0, 0};
     CountAndWeight behind = warp_sum_up_to(here);
     behind += so_far;
     const unsigned ends = __ballot_sync(kFull, reached(behind));
     const int lane = ends != 0 ? __ffs(static_cast<int>(ends)) - 1 : 31;
-    so_far = broadcast(behind, lane);
+    so_far = of_lane(behind, lane);
     if (ends == 0) continue;
-    place.here = broadcast(here, lane);
+    place.here = of_lane(here, lane);
     place.before = so_far;
     place.before -= place.here;
     place.bin = first + (b & ~31U) + static_cast<unsigned>(lane);
@@ -104,6 +105,41 @@ struct CutBins {
   CountAndWeight before;  ///< of the cell, what stands before bin `first`
   std::uint32_t inside;   ///< points in them; 0: the search ends in none
 };
+
+/// Bins that were taken in beside one: the last of them, and what all have.
+struct TakenBins {
+  std::uint32_t last;
+  CountAndWeight all;
+};
+
+/// Takes in bins beside bin `from` of n, on its right (step 1) or on its left (-1): those with points up to the first
+/// of which stop(what it has, what all taken ones have) is true, but no more than `most` points. stretches: the points
+/// of each of kCutThreads equal stretches of the bins. All threads of the warp call; valid for all.
+template <class Stop>
+__device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const std::uint32_t* stretches,
+                                      std::uint32_t from, int step, std::uint32_t most, const Stop& stop) {
+  const std::uint32_t length = n / kCutThreads, lane = threadIdx.x & 31U;
+  TakenBins taken{from, {0, 0}};
+  CountAndWeight so_far{0, 0};
+  for (std::uint32_t group = from / 32; group < n / 32; group += static_cast<unsigned>(step)) {  // wraps below 0
+    const std::uint32_t b = 32 * group + (step > 0 ? lane : 31U - lane);
+    if (__any_sync(kFull, stretches[b / length] != 0 ? 1 : 0) == 0) continue;
+    const bool beyond = step > 0 ? b > from : b < from;
+    const CountAndWeight here = beyond ? bins[b] : CountAndWeight{0, 0};
+    CountAndWeight all = warp_sum_up_to(here);
+    all += so_far;
+    const bool too_many = here.count > 0 && all.count > most;
+    const unsigned ends = __ballot_sync(kFull, too_many || (here.count > 0 && stop(here, all)));
+    const unsigned taken_in = __ballot_sync(kFull, here.count > 0 && !too_many) & (2 * (ends & -ends) - 1U);
+    if (taken_in != 0) {
+      const int last = 31 - __clz(static_cast<int>(taken_in));
+      taken = {__shfl_sync(kFull, b, last), of_lane(all, last)};
+    }
+    if (ends != 0) break;
+    so_far = of_lane(all, 31);
+  }
+  return taken;
+}
 
 /// Finds the bin in which a search ends, of n (a multiple of kCutThreads), and takes in bins beside it, but no more
 /// than `most` points: with weights one on either side, for the points beside the cut may be there, and as many as have
@@ -127,43 +163,29 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   const auto reached = [&](const CountAndWeight& left) { return search.reached(left.count, left.weight); };
   const bool mine = !reached(at) && reached(behind);
   const BinPlace place = find_bin(bins, mine, threadIdx.x * length, length, at, reached);
-  if (mine) {
-    at = place.before;
-    std::uint32_t first = place.bin;
-    CountAndWeight more = place.here;
-    std::uint32_t last = first;
-    std::uint32_t inside = more.count;
-    std::uint32_t end = at.count + inside;
+  if (__any_sync(kFull, mine ? 1 : 0) != 0) {  // the warp of the bin
+    CutBins cut{place.bin, place.bin, place.before, place.here.count};
+    const std::uint32_t behind_it = place.before.count + place.here.count;
+    const auto room = [&] { return most > cut.inside ? most - cut.inside : 0U; };
     const bool weighted = bins.weights != nullptr;
-    bool wanted = weighted || at.count + 1 == search.most;
-    for (std::uint32_t b = first; b > 0 && wanted;) {
-      if (b % length == 0 && stretches[b / length - 1] == 0) {  // past a stretch without points
-        b -= length;
-        continue;
-      }
-      more = bins[--b];
-      if (more.count == 0) continue;
-      if (inside + more.count > most) break;
-      first = b;
-      at -= more;
-      inside += more.count;
-      wanted = more.weight == 0 && at.count >= unit;
+    if (weighted || place.before.count + 1 == search.most) {
+      const auto stop = [&](const CountAndWeight& here, const CountAndWeight& all) {
+        return here.weight != 0 || place.before.count - all.count < unit;
+      };
+      const TakenBins left = take_bins(bins, n, stretches, place.bin, -1, room(), stop);
+      cut.first = left.last;
+      cut.before -= left.all;
+      cut.inside += left.all.count;
     }
-    wanted = weighted;
-    for (std::uint32_t b = last + 1; b < n && wanted; ++b) {
-      if (b % length == 0 && stretches[b / length] == 0) {
-        b += length - 1;
-        continue;
-      }
-      more = bins[b];
-      if (more.count == 0) continue;
-      if (inside + more.count > most) break;
-      last = b;
-      inside += more.count;
-      end += more.count;
-      wanted = more.weight == 0 && end <= unit;
+    if (weighted) {
+      const auto stop = [&](const CountAndWeight& here, const CountAndWeight& all) {
+        return here.weight != 0 || behind_it + all.count > unit;
+      };
+      const TakenBins right = take_bins(bins, n, stretches, place.bin, 1, room(), stop);
+      cut.last = right.last;
+      cut.inside += right.all.count;
     }
-    *found = {first, last, at, inside};
+    if (mine) *found = cut;
   }
   __syncthreads();
 }

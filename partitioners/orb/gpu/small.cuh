@@ -4,9 +4,10 @@
 // In:  cells of at most so many points and leaves, each a stretch of consecutive points, ascending by number.
 // Out: the cuts below each of them; numbers, labels and points in order of leaves.
 // The idea. For each axis a list of the cell's points is sorted once, by rule 1's order, so that ties are no case of
-// their own. A node's cut is then read off the list of its axis, at the wanted rank. Points left of it are marked, and
-// the other lists are parted by that mark, stably: they stay sorted in each child. One more list has the points by
-// number; it is the permutation in the end.
+// their own. (Where many points have the same coordinate, lists are sorted once more, by ranks of all coordinates.) A
+// node's cut is then read off the list of its axis, at the wanted rank. Points left of it are marked, and the other
+// lists are parted by that mark, stably: they stay sorted in each child. One more list has the points by number; it is
+// the permutation in the end.
 #include <cub/block/block_radix_sort.cuh>
 
 #include "partitioners/orb/gpu/level_kernels.cuh"
@@ -20,7 +21,7 @@ constexpr unsigned kSmallThreads = 1024;
 /// of the smallest cells always are.
 constexpr int kSmallLevels = 4;
 /// Equal keys up to which a run of them is put in order by comparisons.
-constexpr std::uint32_t kShortRun = 32;
+constexpr std::uint32_t kShortRun = 8;
 
 /// Points of a cell for each thread, as shared memory has room for.
 template <class T, bool Weighted>
@@ -76,7 +77,8 @@ struct SmallShared {
   SmallNode nodes[2][kLeaves / 2];
   std::uint64_t warp_sums[Threads / 32];
   Key low[Dim], high[Dim];
-  Key differing[Dim];  ///< the bits in which keys differ
+  Key differing[Dim];   ///< the bits in which keys differ
+  std::uint32_t ranks;  ///< of an axis: the greatest
 
   [[nodiscard]] __device__ std::uint16_t* list(int l) { return l < Dim ? sorted[l] : u.cutting.by_number; }
   /// Places before p whose points go left.
@@ -114,6 +116,8 @@ struct SmallWork {
   SmallCut<T>* cuts;  ///< the cell's
 
   [[nodiscard]] __device__ T coordinate(std::uint32_t i, int axis) const { return points[i * Dim + axis]; }
+  /// Of the thread's items in lists that are sorted.
+  [[nodiscard]] __device__ static std::uint32_t place(int j) { return threadIdx.x * kItems + static_cast<unsigned>(j); }
   [[nodiscard]] __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
     return point_at<T, Dim>(points + i * Dim, i);
   }
@@ -151,23 +155,22 @@ struct SmallWork {
     return bit_width(static_cast<std::uint64_t>(s.high[axis] - s.low[axis]));
   }
 
-  /// Sorts list `to` by keys on an axis, stably. fresh: the points by number instead of what the list has. Afterwards
-  /// the union has the keys in their new order.
-  __device__ void sort_by(int axis, std::uint16_t* to, bool fresh) {
+  /// The points' list by keys on an axis, those of equal keys by number. Afterwards the union has the keys in their new
+  /// order.
+  __device__ void sort_by(int axis) {
     const int bits = key_bits(axis);
     const Key low = s.low[axis];
     const Key last = bits == 0 ? Key{0} : Key(~Key{0}) >> (8 * static_cast<int>(sizeof(Key)) - bits);
     __syncthreads();
     for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += Threads)
-      s.u.keys[padded(p)] = p < n ? Key(ordered_bits(coordinate(fresh ? p : to[p], axis)) - low) : last;
+      s.u.keys[padded(p)] = p < n ? Key(ordered_bits(coordinate(p, axis)) - low) : last;
     __syncthreads();
     Key keys[kItems];
     std::uint16_t numbers[kItems];
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
-      const std::uint32_t p = threadIdx.x * kItems + j;
-      keys[j] = s.u.keys[padded(p)];
-      numbers[j] = fresh ? static_cast<std::uint16_t>(p) : to[p];
+      keys[j] = s.u.keys[padded(place(j))];
+      numbers[j] = static_cast<std::uint16_t>(place(j));
     }
     __syncthreads();
     // Keys on a lattice have the same lower bits, and so have their distances.
@@ -177,9 +180,8 @@ struct SmallWork {
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
-      const std::uint32_t p = threadIdx.x * kItems + j;
-      s.u.keys[padded(p)] = keys[j];
-      to[p] = numbers[j];
+      s.u.keys[padded(place(j))] = keys[j];
+      s.sorted[axis][place(j)] = numbers[j];
     }
     __syncthreads();
   }
@@ -200,27 +202,83 @@ struct SmallWork {
     return true;
   }
 
-  /// The cell's points in rule 1's order along an axis.
-  __device__ void sort_axis(int axis) {
+  /// The cell's points in rule 1's order along an axis. False: too many have the same coordinate, and are by number.
+  __device__ bool sort_axis(int axis) {
     std::uint16_t* const list = s.sorted[axis];
-    sort_by(axis, list, true);
+    sort_by(axis);
     bool others = false;
     for (int d = 0; d < Dim; ++d) others = others || (d != axis && key_bits(d) > 0);
-    if (!others) return;
+    if (!others) return true;
     bool ordered = true;
     for (std::uint32_t p = threadIdx.x; p + 1 < n; p += Threads) {
       const Key key = s.u.keys[padded(p)];
       if (key == s.u.keys[padded(p + 1)] && (p == 0 || s.u.keys[padded(p - 1)] != key))
         ordered = order_run(list, p, axis) && ordered;
     }
-    if (__syncthreads_and(ordered ? 1 : 0) != 0) return;
-    bool fresh = true;
-    for (int d = Dim - 1; d >= 0; --d) {
-      if (d == axis || key_bits(d) == 0) continue;
-      sort_by(d, list, fresh);
-      fresh = false;
+    return __syncthreads_and(ordered ? 1 : 0) != 0;
+  }
+
+  /// Puts in place of an axis' list the ranks of the points' coordinates there, by point; the list to `mine`. Returns
+  /// the bits of ranks.
+  __device__ int rank_points(int axis, std::uint16_t (&mine)[kItems]) {
+    std::uint16_t* const list = s.sorted[axis];
+    bool further[kItems];  // than the point before
+    std::uint64_t sum = 0;
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      mine[j] = list[place(j)];
+      further[j] = place(j) > 0 && place(j) < n && coordinate(mine[j], axis) != coordinate(list[place(j) - 1], axis);
+      sum += further[j] ? 1U : 0U;
     }
-    sort_by(axis, list, fresh);
+    const std::uint64_t up_to = sum_up_to(sum, s.warp_sums);
+    auto rank = static_cast<std::uint32_t>(up_to - sum);
+#pragma unroll
+    for (int j = 0; j < kItems; ++j) {
+      rank += further[j] ? 1U : 0U;
+      list[mine[j]] = static_cast<std::uint16_t>(rank);
+    }
+    if (threadIdx.x == Threads - 1) s.ranks = static_cast<std::uint32_t>(up_to);
+    __syncthreads();
+    return bit_width(std::uint64_t{s.ranks});
+  }
+
+  /// Brings lists into rule 1's order whose points are by number where their coordinates are the same; of axes whose
+  /// bits are set. Few coordinates have short ranks, so those of all axes are one key, or two of them.
+  __device__ void order_by_ranks(unsigned axes) {
+    std::uint16_t lists[Dim][kItems];
+    int bits[Dim];
+    for (int d = 0; d < Dim; ++d) bits[d] = rank_points(d, lists[d]);
+    for (int axis = 0; axis < Dim; ++axis) {
+      if ((axes >> static_cast<unsigned>(axis) & 1U) == 0U) continue;
+      std::uint16_t numbers[kItems];
+#pragma unroll
+      for (int j = 0; j < kItems; ++j) numbers[j] = static_cast<std::uint16_t>(place(j));
+      for (int next = Dim - 1; next >= 0;) {  // the stage that decides last comes first
+        int all = 0, stage = next;
+        Key keys[kItems] = {};
+        for (; stage >= 0; --stage) {
+          const int d = axis_of_stage<T, Dim>(axis, stage);
+          if (bits[d] == 0) continue;
+          if (all + bits[d] > 8 * static_cast<int>(sizeof(Key))) break;
+#pragma unroll
+          for (int j = 0; j < kItems; ++j) keys[j] |= Key{s.sorted[d][numbers[j]]} << all;
+          all += bits[d];
+        }
+        next = stage;
+#pragma unroll
+        for (int j = 0; j < kItems; ++j)
+          if (numbers[j] >= n) keys[j] = ~Key{0};  // stay behind all others
+        __syncthreads();
+        if (all > 0) typename Shared::Sort(s.u.sort).Sort(keys, numbers, 0, all);
+      }
+#pragma unroll
+      for (int j = 0; j < kItems; ++j) lists[axis][j] = numbers[j];
+    }
+    __syncthreads();
+    for (int d = 0; d < Dim; ++d)
+#pragma unroll
+      for (int j = 0; j < kItems; ++j) s.sorted[d][place(j)] = lists[d][j];
+    __syncthreads();
   }
 
   __device__ void start() {
@@ -371,7 +429,9 @@ struct SmallWork {
 
   __device__ void run() {
     find_ranges();
-    for (int d = 0; d < Dim; ++d) sort_axis(d);
+    unsigned unordered = 0;  // axes
+    for (int d = 0; d < Dim; ++d) unordered |= sort_axis(d) ? 0U : 1U << static_cast<unsigned>(d);
+    if (unordered != 0) order_by_ranks(unordered);
     __syncthreads();
     start();
     int now = 0;

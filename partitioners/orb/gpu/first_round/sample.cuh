@@ -27,10 +27,17 @@ constexpr double kListSigmas = 4.75;
 inline int first_round_levels(std::uint32_t leaves) {
   return std::min(orb_depth(leaves), kFirstLevels);
 }
-/// Are there points enough for a sample that serves all of them?
+/// So few levels, of at most so many points at the first one and half as many for each more, take less time one by one.
+constexpr int kFewLevels = 2;
+constexpr std::uint64_t kFewPoints = 1U << 20U;
+
+/// Are there points enough for a sample that serves all of them, and is one worth its time?
 inline bool first_round_suits(std::uint64_t n, const OrbGpuOptions& options) {
   if (!options.tuning.first_round || options.method != "multiway" || options.leaves < 2) return false;
-  return n >= std::uint64_t{4 * kLeastSample} << static_cast<unsigned>(first_round_levels(options.leaves) - 1);
+  const int levels = first_round_levels(options.leaves);
+  const auto below = static_cast<unsigned>(levels - 1);
+  if (levels <= kFewLevels && n << below <= kFewPoints) return false;
+  return n >= std::uint64_t{4 * kLeastSample} << below;
 }
 
 /// Points from which on the blocks' own histograms of the upper levels are worth adding up.
