@@ -88,8 +88,24 @@ __device__ inline void add_in_two_words(std::uint32_t* low, std::uint32_t* high,
   if (upper != 0U) atomicAdd(high, upper);
 }
 
+/// Adds 1 to a bin. Where many lanes have their neighbour's bin, as in places with many points, those of a warp are
+/// added up first.
+__device__ inline void count_in_bin(std::uint32_t* bins, std::uint32_t bin) {
+  constexpr int kMany = 4;
+  const unsigned active = __activemask();
+  const unsigned lane = threadIdx.x & 31U;
+  const bool as_below = __shfl_up_sync(active, bin, 1) == bin && lane > 0;
+  if (__popc(__ballot_sync(active, as_below)) < kMany) {
+    atomicAdd(&bins[bin], 1U);
+    return;
+  }
+  const unsigned same = __match_any_sync(active, bin);
+  if ((same & ((1U << lane) - 1U)) == 0U) atomicAdd(&bins[bin], static_cast<unsigned>(__popc(same)));
+}
+
+/// Points without weight are often many in one bin.
 __device__ inline void add_weight(std::uint64_t* sum, std::uint64_t weight) {
-  atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(weight));
+  if (weight != 0) atomicAdd(reinterpret_cast<unsigned long long*>(sum), static_cast<unsigned long long>(weight));
 }
 
 /// What CUDA's atomics take for an integer.

@@ -207,7 +207,7 @@ __device__ inline void list_point(const BracketEntries<T, Dim>& lists, const flo
                             (v - (1U << static_cast<unsigned>(level))) * bracket_bins(level) +
                             bracket_bin(gap.close(on_axis<Dim>(c, __float_as_uint(bracket.x))), bracket.x,
                                         bracket_scale(bracket, gap, level), level);
-  atomicAdd(&lists.bins[bin], 1U);
+  count_in_bin(lists.bins, bin);
   if constexpr (Weighted) {
     lists.weights[level][at] = weight;
     add_weight(&lists.bin_weights[bin], weight);

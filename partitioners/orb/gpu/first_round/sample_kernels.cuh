@@ -130,21 +130,6 @@ struct FourAtLevel {
   }
 };
 
-/// Adds 1 to a bin. Where many lanes have their neighbour's bin, as in places with many points, those of a warp are
-/// added up first.
-__device__ inline void count_in_bin(std::uint32_t* bins, std::uint32_t bin) {
-  constexpr int kMany = 4;
-  const unsigned active = __activemask();
-  const unsigned lane = threadIdx.x & 31U;
-  const bool as_below = __shfl_up_sync(active, bin, 1) == bin && lane > 0;
-  if (__popc(__ballot_sync(active, as_below)) < kMany) {
-    atomicAdd(&bins[bin], 1U);
-    return;
-  }
-  const unsigned same = __match_any_sync(active, bin);
-  if ((same & ((1U << lane) - 1U)) == 0U) atomicAdd(&bins[bin], static_cast<unsigned>(__popc(same)));
-}
-
 /// Counts the sample's points in the histograms of the level's nodes and writes their nodes, four points a thread at a
 /// time. Bytes a point of the sample: 4 Dim + 4. sample and node have room for a multiple of 4; nodes of what is no
 /// point are 0. Upper: for one of the upper levels, by blocks that stay, each of which counts in its shared memory
