@@ -73,7 +73,7 @@ struct BinPlace {
 
 /// The first bin at whose end reached() is true of what stands up to there, of `length` ones from `first` on, before
 /// which `before` stands: of the thread for which `has` says that it is among these. That is one thread of the warp at
-/// most, and the result is valid for it. All call, with the same length.
+/// most, and the result is valid for all of that warp. All call, with the same length.
 template <class Reached>
 __device__ inline BinPlace find_bin(const Bins& bins, bool has, std::uint32_t first, std::uint32_t length,
                                     const CountAndWeight& before, const Reached& reached) {
