@@ -42,10 +42,6 @@ namespace amrbench::partitioners::gpu {
 constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 2) + 1;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
-/// How much wider brackets are then, the first times: a bracket that missed its cut would miss it again. Later times
-/// are for cells whose axis was guessed wrong, for which width does not matter.
-constexpr float kAgainWider = 1.25F;
-constexpr int kTimesWider = 2;
 /// Each time must leave at most this part of the points and of the levels below them; of so many points with weights,
 /// from kFrom to kTo, a further round takes about as long for a third of them as one more time takes. Of fewer its
 /// launches weigh more, of more the move of all points.
@@ -92,15 +88,13 @@ class FirstRound {
         sample_(n, options, stream),
         quantiles_(stream),
         moves_(n, levels_, stream),
-        host_nodes_(kFirstNodes),
-        host_density_(std::size_t{Dim} * kDenseBins) {
+        host_nodes_(kFirstNodes) {
     codes_.resize_discard((n + 7) / 8 * 8);
     cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
     nodes_.resize_discard(kFirstNodes);
     middles_.resize_discard(first_);
     limits_.resize_discard(first_);
-    grid_.resize_discard(kGridCells);
     start_.resize_discard(kFirstNodes);
     light_.resize_discard(kFirstNodes);
     bins_.resize_discard(bracket_bins_begin(levels_));
@@ -186,10 +180,10 @@ class FirstRound {
     std::vector<std::size_t> cells{1};
     int first_level = 0;
     double before = 2.0 * static_cast<double>(n_) * levels_;  // twice: the first time may leave all points
-    auto sigmas = static_cast<float>(options_.tuning.sigmas);
+    const auto sigmas = static_cast<float>(options_.tuning.sigmas);
     for (int k = 0;; ++k) {
       if (k == 0)
-        sample(points, range, tree);
+        sample(points, tree);
       else
         restart(points, cells, tree);
       sample_.guess(first_level, sigmas);
@@ -217,7 +211,6 @@ class FirstRound {
       if (cells.empty() || few || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
-      if (k < kTimesWider) sigmas *= kAgainWider;
     }
     if (tree.cells[1].axis < 0) return false;
     moves_.make_slots(tree);
@@ -239,7 +232,7 @@ class FirstRound {
   }
 
   /// Clears what a run counts in, sets the root, and takes the sample.
-  void sample(const T* points, const OrbBox<T, Dim>& range, const OrbTree<T, Dim>& tree) {
+  void sample(const T* points, const OrbTree<T, Dim>& tree) {
     clear(nodes_, kFirstNodes, stream_);
     clear(code_counts_, kFirstNodes, stream_);
     if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
@@ -254,15 +247,7 @@ class FirstRound {
     if (exact_ == nullptr)
       sample_.take(points);
     else
-      sample_.take_heavy(points);   // the others came with the fractions
-    if (options_.weighted) return;  // the walk needs no places
-    clear(density_, Dim * kDenseBins, stream_);
-    const std::uint32_t counted = std::min(sample_.size(), kDenseSamples);
-    density_kernel<Dim><<<multiprocessors(), 256, 0, stream_.get()>>>(
-        sample_.points(), counted, sample_.size() / counted, scale_of(range), density_.data());
-    cuda_check_launch("density_kernel");
-    copy_to_host(host_density_.data(), density_.data(), density_.size(), stream_);
-    density_came_.record(stream_);
+      sample_.take_heavy(points);  // the others came with the fractions
   }
 
   /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start. And which of
@@ -303,14 +288,10 @@ class FirstRound {
     const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
     const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), lists_};
     if (again || options_.weighted) return walk_by_coordinates(walk, !again, tree);
-    PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data(), grid_.data()};
-    density_came_.synchronize();  // long ago: the guesses are under way
-    for (std::size_t a = 0; a < Dim; ++a) find_dense(host_density_.data() + a * kDenseBins, places.scale.axis[a]);
+    PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
     place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
                                                                          places.scale, middles_.data(), limits_.data());
     cuda_check_launch("place_tables_kernel");
-    place_grid_kernel<Dim><<<kGridCells / 256, 256, 0, stream>>>(first_, middles_.data(), grid_.data());
-    cuda_check_launch("place_grid_kernel");
     classify_kernel<T, Dim><<<blocks, kWalkThreads, sizeof(WalkMemory), stream>>>(walk, places);
     cuda_check_launch("classify_kernel");
   }
@@ -400,14 +381,11 @@ class FirstRound {
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
-  support::DeviceBuffer<std::uint16_t> grid_, start_, light_;
+  support::DeviceBuffer<std::uint16_t> start_, light_;
   support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
   support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];
   support::PinnedBuffer<Node<T, Dim>> host_nodes_;
-  support::DeviceBuffer<std::uint32_t> density_;
-  support::PinnedBuffer<std::uint32_t> host_density_;
-  support::CudaEvent density_came_;
   BracketEntries<T, Dim> lists_{};
 };
 
