@@ -20,11 +20,6 @@ constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
 /// Entries a lane has under way at a time.
 template <class T, int Dim>
 constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
-/// A warp lists so many entries again at once, because all warps count up the same word for a level's size. Fewer wait
-/// in its queue for the next turn.
-constexpr std::uint32_t kRouteTogether = 64;
-constexpr std::uint32_t kRouteQueue = kRouteTogether + 128;
-
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
 /// And bins beside that of the cut are taken in up to so many.
@@ -80,21 +75,18 @@ struct RouteMemory {
   BracketCut* cuts;       ///< of the level's nodes
   float2* table;          ///< brackets
   std::uint32_t* counts;  ///< by code
-  uint2* queue;           ///< of the warp, entries to list again: place in the level's list, and node
 
   __device__ RouteMemory(unsigned char* memory, int level, int levels) {
     const std::uint32_t first = 1U << static_cast<unsigned>(levels);
     cuts = reinterpret_cast<BracketCut*>(memory);
     table = reinterpret_cast<float2*>(cuts + (1U << static_cast<unsigned>(level)));
     counts = reinterpret_cast<std::uint32_t*>(table + first);
-    queue = reinterpret_cast<uint2*>(counts + 2 * first) + threadIdx.x / 32 * kRouteQueue;
   }
 };
 /// Its bytes; at the last level there are no brackets below, so nothing is counted or listed.
 constexpr std::size_t route_shared(int level, int levels) {
   const std::size_t first = std::size_t{1} << static_cast<unsigned>(levels);
-  const std::size_t below =
-      first * (sizeof(float2) + 2 * sizeof(std::uint32_t)) + kRouteWarps * kRouteQueue * sizeof(uint2);
+  const std::size_t below = first * (sizeof(float2) + 2 * sizeof(std::uint32_t));
   return (sizeof(BracketCut) << static_cast<unsigned>(level)) + (level + 1 < levels ? below : 0);
 }
 
@@ -164,85 +156,12 @@ __device__ inline void walk_together(const float2* table, const float (&c)[Mine]
   for (int j = 0; j < Mine; ++j) to[j] = to[j] != 0 ? v[j] : 0U;
 }
 
-/// Puts those of a warp's entries that met another bracket into its queue. All lanes call.
-template <int Mine>
-__device__ inline void queue_entries(const RouteMemory& s, std::uint32_t at, const std::uint32_t (&to)[Mine],
-                                     std::uint32_t first, std::uint32_t& queued) {
-  const unsigned below = (1U << (threadIdx.x & 31U)) - 1U;
-#pragma unroll
-  for (int j = 0; j < Mine; ++j) {
-    const bool met = to[j] != 0 && to[j] < first;
-    const unsigned all = __ballot_sync(kFull, met);
-    if (met) s.queue[queued + static_cast<unsigned>(__popc(all & below))] = make_uint2(at + j * 32, to[j]);
-    queued += static_cast<unsigned>(__popc(all));
-  }
-  __syncwarp();
-}
-
 /// Lists the entry at place `from` of a level again, further down.
 template <bool Weighted, class T, int Dim>
 __device__ inline void list_again(const BracketEntries<T, Dim>& lists, const float2* table, int level,
                                   std::uint32_t from, std::uint32_t v, std::uint64_t at) {
   const ListedPoint<T, Dim> point = load_listed(lists.points[level] + from);
   list_point<Weighted>(lists, table, point.x, point.position, Weighted ? lists.weights[level][from] : 0, v, at);
-}
-
-/// Lists kRouteTogether entries of a warp again, by one atomic in memory for each level. All threads of the warp call.
-template <bool Weighted, class T, int Dim>
-__device__ inline void list_together(const BracketEntries<T, Dim>& lists, const RouteMemory& s, int level, int levels,
-                                     const uint2* queue) {
-  constexpr int kMine = kRouteTogether / 32;
-  const unsigned lane = threadIdx.x & 31U;
-  uint2 entry[kMine];
-  int below[kMine];
-  std::uint32_t rank[kMine] = {};
-  std::uint32_t count = 0;  // of the level that is the lane's number
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    entry[j] = queue[j * 32 + lane];
-    below[j] = level_of(entry[j].y);
-  }
-  for (int l = level + 1; l < levels; ++l) {
-    std::uint32_t all = 0;
-#pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      const unsigned same = __ballot_sync(kFull, below[j] == l);
-      if (below[j] == l) rank[j] = all + static_cast<unsigned>(__popc(same & ((1U << lane) - 1U)));
-      all += static_cast<unsigned>(__popc(same));
-    }
-    if (static_cast<int>(lane) == l) count = all;
-  }
-  const std::uint32_t base = count > 0 ? atomicAdd(&lists.sizes[lane * kSizesApart], count) : 0;
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    const std::uint64_t at = std::uint64_t{__shfl_sync(kFull, base, below[j])} + rank[j];
-    list_again<Weighted>(lists, s.table, level, entry[j].x, entry[j].y, at);
-  }
-  __syncwarp();  // what comes next may overwrite the queue
-}
-
-/// Lists what is left in the queues of the block's warps, by one atomic in memory for each level, and adds the block's
-/// counts by code to those of all blocks. All threads call.
-template <bool Weighted, class T, int Dim>
-__device__ inline void route_end(const BracketEntries<T, Dim>& lists, const RouteMemory& s, int level, int levels,
-                                 std::uint32_t queued, ListPlaces places, std::uint32_t* code_counts) {
-  constexpr int kMine = kRouteTogether / 32;
-  uint2 entry[kMine];
-  std::uint32_t place[kMine];
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    const std::uint32_t k = j * 32 + (threadIdx.x & 31U);
-    entry[j] = k < queued ? s.queue[k] : make_uint2(0, 0);
-    place[j] = entry[j].y != 0 ? places.take(entry[j].y) : 0;
-  }
-  places.reserve(lists.sizes);
-#pragma unroll
-  for (int j = 0; j < kMine; ++j) {
-    if (entry[j].y == 0) continue;
-    list_again<Weighted>(lists, s.table, level, entry[j].x, entry[j].y, places.at(entry[j].y, place[j]));
-  }
-  for (std::uint32_t v = threadIdx.x; v < 2U << static_cast<unsigned>(levels); v += kRouteThreads)
-    if (s.counts[v] > 0) atomicAdd(&code_counts[v], s.counts[v]);
 }
 
 /// Fills the block's tables. The caller has a barrier follow.
@@ -260,8 +179,8 @@ __device__ inline void load_tables(const RouteMemory& s, int level, int levels, 
 }
 
 /// Sends a level's entries on, but for candidates, whose places in the list it notes. As many blocks as the GPU runs at
-/// once loop over the list; no barrier between their warps. Bytes an entry of 18: 18, a sector of codes read and
-/// written, 18 where it meets another bracket (none at the last level); with weights 8 more each time.
+/// once loop over the list. Bytes an entry of 18: 18, a sector of codes read and written, 36 where it meets another
+/// bracket (none at the last level); with weights 8 more each time.
 template <class T, int Dim, bool Last, bool Weighted>
 __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
     route_kernel(int level, int levels, const BracketEntries<T, Dim> lists, const BracketCut* __restrict__ cuts,
@@ -271,19 +190,20 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
   __shared__ std::uint32_t taken[kFirstLevels];
   __shared__ std::uint32_t base[kFirstLevels];
   const std::uint32_t n = lists.size(level);
-  if (std::uint64_t{blockIdx.x} * kRouteWarps * Turn::kSize >= n) return;
+  constexpr std::uint32_t kBlockTurn = kRouteWarps * Turn::kSize;
+  if (std::uint64_t{blockIdx.x} * kBlockTurn >= n) return;
   const RouteMemory s(memory, level, levels);
   const std::uint32_t first = 1U << static_cast<unsigned>(levels);
-  const std::uint64_t stride = std::uint64_t{gridDim.x} * kRouteWarps * Turn::kSize;
-  std::uint64_t begin = (std::uint64_t{blockIdx.x} * kRouteWarps + threadIdx.x / 32) * Turn::kSize;
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kBlockTurn;
+  const std::uint32_t of_warp = threadIdx.x / 32 * Turn::kSize;
   Turn turn;
-  turn.load(lists, level, begin, n);
+  turn.load(lists, level, std::uint64_t{blockIdx.x} * kBlockTurn + of_warp, n);
   load_tables<Last>(s, level, levels, lists.table, cuts);
   if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
   __syncthreads();
-  std::uint32_t queued = 0;
-  for (; begin < n; begin += stride) {
-    const auto mine = static_cast<std::uint32_t>(begin + (threadIdx.x & 31U));
+  ListPlaces places{taken, base};
+  for (std::uint64_t begin = std::uint64_t{blockIdx.x} * kBlockTurn; begin < n; begin += stride) {
+    const auto mine = static_cast<std::uint32_t>(begin + of_warp + (threadIdx.x & 31U));
     float c[Turn::kMine][Dim];
     std::uint32_t node[Turn::kMine];
     std::uint32_t position[Turn::kMine];
@@ -295,29 +215,34 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
       position[j] = turn.point[j].position;
       weight[j] = turn.weight[j];
     }
-    turn.load(lists, level, begin + stride, n);  // of the next turn
+    turn.load(lists, level, begin + stride + of_warp, n);  // of the next turn
     std::uint32_t to[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j)
       to[j] = route_child<T, Dim>(lists, s, level, c[j], node[j], mine + j * 32, nodes, candidates);
     if constexpr (!Last) walk_together<Dim>(s.table, c, to, level + 1, levels);
+    std::uint32_t place[Turn::kMine];
 #pragma unroll
     for (int j = 0; j < Turn::kMine; ++j) {
       if (to[j] == 0) continue;
       codes[position[j]] = static_cast<std::uint16_t>(to[j]);
-      if constexpr (Last) continue;
-      atomicAdd(&s.counts[to[j]], 1U);
-      if constexpr (Weighted) add_weight(&sums.weights[to[j]], weight[j]);
-    }
-    if constexpr (!Last) {
-      queue_entries(s, mine, to, first, queued);
-      while (queued >= kRouteTogether) {
-        queued -= kRouteTogether;
-        list_together<Weighted>(lists, s, level, levels, s.queue + queued);
+      if constexpr (!Last) {
+        atomicAdd(&s.counts[to[j]], 1U);
+        if constexpr (Weighted) add_weight(&sums.weights[to[j]], weight[j]);
+        if (to[j] < first) place[j] = places.take(to[j]);
       }
     }
+    if constexpr (!Last) {
+      places.reserve(lists.sizes);
+#pragma unroll
+      for (int j = 0; j < Turn::kMine; ++j)
+        if (to[j] != 0 && to[j] < first)
+          list_again<Weighted>(lists, s.table, level, mine + j * 32, to[j], places.at(to[j], place[j]));
+    }
   }
-  if constexpr (!Last) route_end<Weighted>(lists, s, level, levels, queued, ListPlaces{taken, base}, sums.counts);
+  if constexpr (!Last)
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kRouteThreads)
+      if (s.counts[v] > 0) atomicAdd(&sums.counts[v], s.counts[v]);
 }
 
 /// A node's candidates.
