@@ -25,8 +25,7 @@ constexpr std::uint32_t kFirstInner = 1U << kFirstLevels;
 constexpr std::uint32_t kFirstNodes = 2 * kFirstInner;
 /// A node with fewer points of the sample is left to a later round.
 constexpr std::uint32_t kLeastSample = 128;
-/// Threads of a block that walks points, and of one that sends entries of lists on.
-constexpr int kWalkThreads = 768;
+/// Threads of a block that sends entries of lists on.
 constexpr int kRouteThreads = 512;
 /// Places in a chunk of a list. A warp may need up to 32 of them at once.
 constexpr std::uint32_t kListChunk = 64;
@@ -322,6 +321,8 @@ struct WalkWork {
   std::uint16_t* codes;          ///< room for a multiple of 4
   CodeSums sums;
   BracketEntries<T, Dim> lists;
+  const std::uint16_t* start;  ///< of each code the cell from which its points are walked; 0: they are not
+  bool fresh;                  ///< all points have the root's code
 };
 
 /// Counts codes in shared memory, and weighs them.

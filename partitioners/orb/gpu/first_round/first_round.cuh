@@ -24,7 +24,6 @@
 #include <utility>
 #include <vector>
 
-#include "partitioners/orb/gpu/first_round/again.cuh"
 #include "partitioners/orb/gpu/first_round/end.cuh"
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
@@ -75,7 +74,8 @@ class FirstRound {
  public:
   /// Has the current device the shared memory? Those before compute capability 9.0 have not.
   [[nodiscard]] static bool fits() {
-    constexpr std::size_t kLeast = std::max({sizeof(WalkMemory), sizeof(AgainMemory<true>), kSpreadShared<T, Dim>});
+    constexpr std::size_t kLeast =
+        std::max({sizeof(WalkMemory<false, true>), sizeof(WalkMemory<true, false>), kSpreadShared<T, Dim>});
     return kLeast <= support::current_device_shape().shared_bytes;
   }
   /// Only where first_round_suits() and fits().
@@ -141,7 +141,7 @@ class FirstRound {
     const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
     for (int level = 0; level < levels_; ++level) {
       const double expected = sample_.share_met(level, sigmas) * static_cast<double>(n_) + 65536;
-      const double holes = 2.0 * kListChunk * (kAgainThreads / 32) * multiprocessors();
+      const double holes = 2.0 * kListChunk * (kWalkThreads<false> / 32) * multiprocessors();
       const double room = std::min(expected, static_cast<double>(n_)) + std::min(holes, static_cast<double>(n_) + 4096);
       lists_.capacity[level] = static_cast<std::uint32_t>(std::min(room, 4294967295.0)) / kListChunk * kListChunk;
       listed_[level].resize_discard(lists_.capacity[level]);
@@ -162,9 +162,6 @@ class FirstRound {
   }
 
   void allow_kernels() {
-    allow_shared(classify_kernel<T, Dim>, sizeof(WalkMemory));
-    allow_shared(walk_again_kernel<T, Dim, false>, sizeof(AgainMemory<false>));
-    allow_shared(walk_again_kernel<T, Dim, true>, sizeof(AgainMemory<true>));
     allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
     allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
   }
@@ -285,25 +282,28 @@ class FirstRound {
     clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
     clear(bins_, bracket_bins_begin(levels_), stream_);
     if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
-    const unsigned blocks = std::min(blocks_of(n_, kWalkThreads * 4), multiprocessors());
-    const WalkWork<T, Dim> walk{points, n_, levels_, weights_.units, codes_.data(), sums(), lists_};
-    if (again || options_.weighted) return walk_by_coordinates(walk, !again, tree);
+    const WalkWork<T, Dim> walk{points, n_,     levels_,       weights_.units, codes_.data(),
+                                sums(), lists_, start_.data(), !again};
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
+    if (options_.weighted) {
+      if (!again) set_start({1}, tree);
+      return this->walk<true, false>(walk, places);
+    }
+    if (again) return this->walk<false, false>(walk, places);
     place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
                                                                          places.scale, middles_.data(), limits_.data());
     cuda_check_launch("place_tables_kernel");
-    classify_kernel<T, Dim><<<blocks, kWalkThreads, sizeof(WalkMemory), stream>>>(walk, places);
-    cuda_check_launch("classify_kernel");
+    this->walk<false, true>(walk, places);
   }
 
-  /// fresh: from the root, else from the cells that start_ names.
-  void walk_by_coordinates(const WalkWork<T, Dim>& walk, bool fresh, const OrbTree<T, Dim>& tree) {
-    if (fresh) set_start({1}, tree);
-    const auto kernel = options_.weighted ? walk_again_kernel<T, Dim, true> : walk_again_kernel<T, Dim, false>;
-    const std::size_t shared = options_.weighted ? sizeof(AgainMemory<true>) : sizeof(AgainMemory<false>);
-    const unsigned blocks = std::min(blocks_of(n_, kAgainThreads), multiprocessors());
-    kernel<<<blocks, kAgainThreads, shared, stream_.get()>>>(walk, start_.data(), fresh);
-    cuda_check_launch("walk_again_kernel");
+  template <bool Weighted, bool ByPlaces>
+  void walk(const WalkWork<T, Dim>& work, const PlaceTables<Dim>& places) {
+    constexpr int kThreads = kWalkThreads<ByPlaces>;
+    constexpr std::size_t kShared = sizeof(WalkMemory<Weighted, ByPlaces>);
+    allow_shared(walk_kernel<T, Dim, Weighted, ByPlaces>, kShared);
+    const unsigned blocks = std::min(blocks_of(n_, kThreads), multiprocessors());
+    walk_kernel<T, Dim, Weighted, ByPlaces><<<blocks, kThreads, kShared, stream_.get()>>>(work, places);
+    cuda_check_launch("walk_kernel");
   }
 
   template <bool Weighted>

@@ -1,19 +1,24 @@
 #pragma once
-// The kernel of gpu/first_round/first_round.cuh that walks all points down the guessed tree.
+// The kernel of gpu/first_round/first_round.cuh that walks points down the guessed tree.
 //
-// In:  the points; brackets and the tables of gpu/first_round/places.cuh, all in shared memory.
-// Out: the code of each point outside brackets, the number of points by code, the lists of points in brackets.
-// The idea. Most points meet no bracket. For them a walk over places suffices: it guesses a leaf, and the leaf's limits
-// prove that the point lies outside all brackets on the way there, or fail to. No guess needs to be right. Points
-// without that proof wait in a queue of their warp until there are 32; then the warp walks these by their coordinates,
-// one a thread. Warps work on 128 points at a time, the next 128 are already being loaded, and no warp waits for
-// another.
+// In:  the points; brackets. Out: the code of each point that is outside brackets, the number of points by code, and
+// their weight; the lists of points in brackets.
+// All points are walked by their places (gpu/first_round/places.cuh), unless they have weights, whose sums take the
+// room of places' tables. Most points meet no bracket; a walk over places guesses a leaf, and the leaf's limits prove
+// that the point lies outside all brackets on the way there, or fail to. No guess needs to be right. Points without
+// that proof, all points with weights, and those of cells that are guessed once more go down by their coordinates: they
+// wait in a queue of their warp until there are 32, one for each thread, whose coordinates are loaded while others are
+// walked. Warps look at 128 points at a time, the next 128 are already being loaded, and no warp waits for another.
 #include <cstring>
+#include <type_traits>
 
 #include "partitioners/orb/gpu/first_round/places.cuh"
 
 namespace amrbench::partitioners::gpu {
 
+/// Of a block, one a multiprocessor. Points under way need what shared memory leaves of the first-level cache.
+template <bool ByPlaces>
+constexpr int kWalkThreads = ByPlaces ? 768 : 1024;
 /// Room in a warp's queue: fewer than 32 points of earlier groups, and 4 for each of its threads.
 constexpr std::uint32_t kWalkQueue = 160;
 
@@ -52,28 +57,34 @@ __device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::
       if (first + j < n) to[(first + j) * Dim + a] = x[j][a];
 }
 
-/// Shared memory of classify_kernel. Where its parts begin does not depend on the number of levels, so that
-/// addresses need no arithmetic.
+/// Shared memory of walk_kernel. Where its parts begin does not depend on the number of levels, so that addresses need
+/// no arithmetic.
+template <bool Weighted, bool ByPlaces>
 struct WalkMemory {
-  uint4 limits[kFirstInner];
-  float2 table[kFirstInner];          ///< brackets
-  std::uint32_t counts[kFirstNodes];  ///< by code; of 0 those that no code is known of yet
-  std::uint32_t middles[kFirstInner];
-  float4 queues[kWalkThreads / 32][kWalkQueue];  ///< coordinates, and the position in the last word
+  static constexpr std::uint32_t kThreads = kWalkThreads<ByPlaces>;
+  float2 table[kFirstInner];                            ///< brackets
+  std::uint32_t counts[kFirstNodes];                    ///< by code; of 0 those not yet known
+  uint2 queues[kThreads / 32][kWalkQueue];              ///< position and cell
+  std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];  ///< of weights by code
+  std::uint16_t start[ByPlaces ? 1 : kFirstNodes];      ///< as WalkWork::start
+  std::uint32_t middles[ByPlaces ? kFirstInner : 1];
+  uint4 limits[ByPlaces ? kFirstInner : 1];
 
   template <class T, int Dim>
   __device__ void load(const WalkWork<T, Dim>& a, const PlaceTables<Dim>& places, std::uint32_t first) {
-    for (std::uint32_t v = threadIdx.x; v < kFirstInner; v += kWalkThreads) table[v] = a.lists.table[v];
-    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads) counts[v] = 0;
-    for (std::uint32_t v = threadIdx.x; v < first; v += kWalkThreads) middles[v] = places.middles[v];
-    for (std::uint32_t k = threadIdx.x; k < first; k += kWalkThreads) limits[k] = places.limits[k];
+    for (std::uint32_t v = threadIdx.x; v < kFirstInner; v += kThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kThreads) counts[v] = 0;
+    for (std::uint32_t v = threadIdx.x; !ByPlaces && v < 2 * first; v += kThreads) start[v] = a.start[v];
+    for (std::uint32_t v = threadIdx.x; ByPlaces && v < first; v += kThreads) middles[v] = places.middles[v];
+    for (std::uint32_t k = threadIdx.x; ByPlaces && k < first; k += kThreads) limits[k] = places.limits[k];
+    for (std::uint32_t k = threadIdx.x; Weighted && k < 2 * kFirstNodes; k += kThreads) words[k] = 0;
     __syncthreads();
   }
 };
 
 /// Walks four points by their places. codes: the leaves they guess, or 0 where the leaf's limits do not prove it.
-template <int Dim>
-__device__ inline void walk_by_places(WalkMemory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
+template <class Memory>
+__device__ inline void walk_by_places(const Memory& s, std::uint32_t first, const std::uint32_t (&xy)[4],
                                       const std::uint32_t (&z)[4], std::uint32_t (&codes)[4]) {
   std::uint32_t v[4];
 #pragma unroll
@@ -107,76 +118,147 @@ __device__ inline void places_of(const float (&c)[4][Dim], const PlaceScale<Dim>
   }
 }
 
-/// Walks all points down: codes, counts by code, lists of those in brackets. Bytes a point of 12: 14, and 18 an entry.
-/// `points` and `codes` aligned to 16 bytes. One thread block a multiprocessor; its warps take group after group until
-/// all points are walked, with no barrier between them.
+/// Four points for each thread of a warp, from point i on, walked by places: those without a proof start at the root.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kWalkThreads, 1)
-    classify_kernel(const WalkWork<T, Dim> a, const PlaceTables<Dim> places) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  constexpr std::uint32_t kWarps = kWalkThreads / 32;
-  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
-  auto& s = *reinterpret_cast<WalkMemory*>(memory);
-  s.load(a, places, first);
-  const std::uint32_t lane = threadIdx.x & 31U;
-  const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
-  const auto groups = static_cast<std::uint32_t>((a.n + 127) / 128);
-  const std::uint32_t warps = gridDim.x * kWarps;
-  std::uint32_t group = blockIdx.x * kWarps + warp;
-  float4* const queue = s.queues[warp];
-  std::uint32_t queued = 0;
-  ListChunks chunks;
-  // Walks the last ones of the queue, at most 32.
-  const auto walk_queued = [&] {
-    const std::uint32_t count = min(queued, 32U);
-    const bool here = lane < count;
-    queued -= count;
-    const float4 point = queue[queued + (here ? lane : 0U)];
-    float c[Dim] = {point.x, point.y};
-    if constexpr (Dim == 3) c[2] = point.z;
-    std::uint32_t v = here ? 1U : first;
-    step_to_end<Dim>(s.table, c, v, first);
-    end_walk(a, s.table, SharedSums<false>{s.counts}, chunks, c, __float_as_uint(point.w), 0, v, here);
-    __syncwarp();  // the places in the queue are free
-  };
+struct FourByPlaces {
   T x[4][Dim];
-  if (group < groups) load_four<T, Dim>(a.points, std::uint64_t{group} * 128 + 4 * lane, a.n, x);
-  while (group < groups) {
-    const std::uint64_t i = std::uint64_t{group} * 128 + 4 * lane;
+
+  __device__ void load(const WalkWork<T, Dim>& a, std::uint64_t i) { load_four<T, Dim>(a.points, i, a.n, x); }
+  /// start: the cell that a point is walked down from; 0: it is not. next: the points that are loaded meanwhile.
+  template <class Memory>
+  __device__ void begin(const WalkWork<T, Dim>& a, Memory& s, const PlaceTables<Dim>& places, std::uint64_t i,
+                        std::uint64_t next, std::uint32_t (&start)[4]) {
     float c[4][Dim];
 #pragma unroll
     for (int j = 0; j < 4; ++j) as_floats(x[j], c[j]);
-    group += warps;  // the next turn's points are under way during this one
-    if (group < groups) load_four<T, Dim>(a.points, std::uint64_t{group} * 128 + 4 * lane, a.n, x);
+    load(a, next);
     std::uint32_t xy[4], z[4], code[4];
-    bool wanted[4];
     places_of<Dim>(c, places.scale, xy, z);
-    walk_by_places<Dim>(s, first, xy, z, code);
+    walk_by_places(s, 1U << static_cast<unsigned>(a.levels), xy, z, code);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       if (i + j >= a.n) code[j] = 0;
-      wanted[j] = code[j] == 0 && i + j < a.n;
+      start[j] = code[j] == 0 && i + j < a.n ? 1U : 0U;
       atomicAdd(&s.counts[code[j]], 1U);
     }
     if (i < a.n)
       reinterpret_cast<uint2*>(a.codes)[i / 4] = make_uint2(code[0] | code[1] << 16U, code[2] | code[3] << 16U);
+  }
+};
+
+/// The same of points that start at cells, by their codes.
+template <class T, int Dim>
+struct FourByCodes {
+  uint2 codes;  ///< 0 past the end of the points
+
+  __device__ void load(const WalkWork<T, Dim>& a, std::uint64_t i) {
+    codes = make_uint2(0, 0);
+    if (i >= a.n) return;
+    const auto left = static_cast<std::uint32_t>(min(a.n - i, std::uint64_t{4}));
+    codes = a.fresh ? make_uint2(left > 1 ? 0x10001U : 1U, left > 3   ? 0x10001U
+                                                           : left > 2 ? 1U
+                                                                      : 0U)
+                    : reinterpret_cast<const uint2*>(a.codes)[i / 4];
+  }
+  template <class Memory>
+  __device__ void begin(const WalkWork<T, Dim>& a, Memory& s, const PlaceTables<Dim>&, std::uint64_t,
+                        std::uint64_t next, std::uint32_t (&start)[4]) {
+    const std::uint32_t code[4] = {codes.x & 0xffffU, codes.x >> 16U, codes.y & 0xffffU, codes.y >> 16U};
+    load(a, next);  // no other warp's walk changes them
+#pragma unroll
+    for (int j = 0; j < 4; ++j) start[j] = s.start[code[j]];
+  }
+};
+
+/// Points being loaded, one for each thread: a warp starts loading them before it walks those that it loaded earlier.
+template <class T, int Dim>
+struct PendingPoints {
+  T x[Dim];
+  std::uint64_t weight = 0;
+  std::uint32_t position = 0;
+  std::uint32_t start = 0;  ///< the cell it is in; 0: no point
+  bool any = false;         ///< of the warp
+
+  /// entry: of the warp's queue.
+  template <bool Weighted>
+  __device__ void ask(const WalkWork<T, Dim>& a, uint2 entry, bool wanted) {
+    any = true;
+    position = entry.x;
+    start = wanted ? entry.y : 0U;
+#pragma unroll
+    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
+    if constexpr (Weighted) weight = __ldg(reinterpret_cast<const unsigned long long*>(a.weights) + position);
+  }
+};
+
+/// Walks the points that were loaded down from their cells. All threads of the warp call.
+template <bool Weighted, class T, int Dim, class Memory>
+__device__ inline void walk_pending(const WalkWork<T, Dim>& a, Memory& s, ListChunks& chunks,
+                                    PendingPoints<T, Dim>& pending) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  float c[Dim];
+  as_floats(pending.x, c);
+  const bool here = pending.start != 0;
+  std::uint32_t v = here ? pending.start : first;
+  step_to_end<Dim>(s.table, c, v, first);
+  end_walk(a, s.table, SharedSums<Weighted>{s.counts, s.words}, chunks, c, pending.position, pending.weight, v, here);
+  pending.any = false;
+  __syncwarp();
+}
+
+/// Walks points down: all of them by places; else those of the cells that a.start names. `points` and `codes` aligned
+/// to 16 bytes. Warps take group after group until all points are walked, with no barrier between them. Bytes a point
+/// of 12: 14 by places, and 30 an entry; else 2, and 14 and 18 for those of the cells in question, with weights 8 more
+/// of each.
+template <class T, int Dim, bool Weighted, bool ByPlaces>
+__global__ void __launch_bounds__(kWalkThreads<ByPlaces>, 1)
+    walk_kernel(const WalkWork<T, Dim> a, const PlaceTables<Dim> places) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  constexpr std::uint32_t kWarps = kWalkThreads<ByPlaces> / 32;
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  auto& s = *reinterpret_cast<WalkMemory<Weighted, ByPlaces>*>(memory);
+  s.load(a, places, first);
+  const std::uint32_t lane = threadIdx.x & 31U;
+  const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
+  auto* const queue = s.queues[warp];
+  ListChunks chunks;
+  PendingPoints<T, Dim> pending;
+  std::uint32_t queued = 0;
+  // Walks the points under way, and loads the last ones of the queue, at most 32.
+  const auto walk_on = [&] {
+    if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
+    const std::uint32_t count = min(queued, 32U);
+    queued -= count;
+    pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
+    __syncwarp();
+  };
+  const std::uint64_t step = std::uint64_t{gridDim.x} * kWarps * 128;
+  std::conditional_t<ByPlaces, FourByPlaces<T, Dim>, FourByCodes<T, Dim>> four;
+  std::uint64_t group = (std::uint64_t{blockIdx.x} * kWarps + warp) * 128;
+  four.load(a, group + 4 * lane);
+  for (; group < a.n; group += step) {
+    const std::uint64_t i = group + 4 * lane;
+    std::uint32_t start[4];
+    four.begin(a, s, places, i, i + step, start);
+    const bool wanted[4] = {start[0] != 0, start[1] != 0, start[2] != 0, start[3] != 0};
+    if (__any_sync(kFull, start[0] | start[1] | start[2] | start[3]) == 0) continue;
     const LaneRanks ranks(wanted);
     std::uint32_t at = queued + ranks.before;
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (!wanted[j]) continue;
-      queue[at++] = make_float4(c[j][0], c[j][1], Dim == 3 ? c[j][Dim - 1] : 0.0F,
-                                __uint_as_float(static_cast<std::uint32_t>(i) + j));
+      if (wanted[j]) queue[at] = make_uint2(static_cast<std::uint32_t>(i) + j, start[j]);
+      at += wanted[j] ? 1U : 0U;
     }
     queued += ranks.all;
     __syncwarp();  // the queue, and the codes of the turn, are there
-    while (queued >= 32) walk_queued();
+    while (queued >= 32) walk_on();
   }
-  if (queued > 0) walk_queued();
+  if (queued > 0) walk_on();
+  if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
   chunks.close(a.lists);
   __syncthreads();
-  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kWalkThreads)
-    if (v > 0) SharedSums<false>{s.counts}.give(v, a.sums);
+  for (std::uint32_t v = threadIdx.x; v < 2 * first; v += 32 * kWarps)
+    if (v > 0) SharedSums<Weighted>{s.counts, s.words}.give(v, a.sums);
 }
 
 }  // namespace amrbench::partitioners::gpu
