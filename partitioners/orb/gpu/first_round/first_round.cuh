@@ -47,10 +47,6 @@ constexpr int kAgain = 6;
 constexpr double kStuck = 0.9;
 constexpr double kStuckBetween = 1.0 / 3;
 constexpr std::uint64_t kFrom = 1U << 20U, kTo = 1U << 24U;
-/// Cells whose points weigh less than this part (one in ...) of the mean are sampled by number when cut once more.
-constexpr double kLight = 8;
-/// Where lists are full, fractions are better if more points than this part (one in ...) are in cells not cut.
-constexpr std::uint64_t kManyUncut = 8;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
 /// further round; of kFrom to kTo points with weights, of all points and levels.
 constexpr double kFewLeft = 50;
@@ -96,7 +92,6 @@ class FirstRound {
     middles_.resize_discard(first_);
     limits_.resize_discard(first_);
     start_.resize_discard(kFirstNodes);
-    light_.resize_discard(kFirstNodes);
     bins_.resize_discard(bracket_bins_begin(levels_));
     if (options.weighted) {
       bin_weights_.resize_discard(bins_.size());
@@ -182,15 +177,15 @@ class FirstRound {
       if (k == 0)
         sample(points, tree);
       else
-        restart(points, cells, tree);
+        restart(points, cells);
       sample_.guess(first_level, sigmas);
       watch.mark(&times.sample_s);
       if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
-      classify(points, range, k > 0, tree);
+      classify(points, range, k > 0);
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)
         options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
-      if (!read_cuts(tree, cells, k == 0 && exact_ == nullptr, times)) return false;
+      read_cuts(tree, cells, times);
       watch.mark(&times.resolve_s);
       times.again = k;
       cells = cells_to_cut_again(tree);
@@ -247,36 +242,25 @@ class FirstRound {
       sample_.take_heavy(points);  // the others came with the fractions
   }
 
-  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start. And which of
-  /// them are light; returns whether any is.
-  bool set_start(const std::vector<std::size_t>& cells, const OrbTree<T, Dim>& tree) {
-    std::vector<std::uint16_t> start(kFirstNodes, 0), light(kFirstNodes, 0);
-    const auto share = static_cast<double>(sample_.light_weight()) / static_cast<double>(n_) / kLight;
-    bool any = false;
-    for (const std::size_t cell : cells) {
-      fill_below(start, cell, static_cast<std::uint16_t>(cell));
-      const OrbCell<T, Dim>& of = tree.cells[cell];
-      if (!options_.weighted || static_cast<double>(of.weight) >= share * static_cast<double>(of.count)) continue;
-      fill_below(light, cell, std::uint16_t{1});
-      any = true;
-    }
+  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start.
+  void set_start(const std::vector<std::size_t>& cells) {
+    std::vector<std::uint16_t> start(kFirstNodes, 0);
+    for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
     copy_to_device(start_.data(), start.data(), start.size(), stream_);
-    copy_to_device(light_.data(), light.data(), light.size(), stream_);
-    stream_.synchronize();  // both are about to go
-    return any;
+    stream_.synchronize();  // it is about to go
   }
 
   /// Takes back what was guessed below cells that were not cut.
-  void restart(const T* points, const std::vector<std::size_t>& cells, const OrbTree<T, Dim>& tree) {
-    const bool light = set_start(cells, tree);
+  void restart(const T* points, const std::vector<std::size_t>& cells) {
+    set_start(cells);
     restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
         start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
         sample_.table(), sums());
     cuda_check_launch("restart_sample_kernel");
-    sample_.restart(points, codes_.data(), {start_.data(), light ? light_.data() : nullptr});
+    sample_.restart(points, codes_.data(), start_.data());
   }
 
-  void classify(const T* points, const OrbBox<T, Dim>& box, bool again, const OrbTree<T, Dim>& tree) {
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
     const cudaStream_t stream = stream_.get();
     clear(list_state_, kListState, stream_);
     clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
@@ -286,7 +270,7 @@ class FirstRound {
                                 sums(), lists_, start_.data(), !again};
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
     if (options_.weighted) {
-      if (!again) set_start({1}, tree);
+      if (!again) set_start({1});
       return this->walk<true, false>(walk, places);
     }
     if (again) return this->walk<false, false>(walk, places);
@@ -323,24 +307,15 @@ class FirstRound {
     cuda_check_launch("select_kernel");
   }
 
-  /// Reads the cuts below some cells into the tree; what was not cut is left. give_up: false, and nothing is read,
-  /// where lists are full and many points in cells not cut; a sample by weight tells too little of how points lie.
-  bool read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, bool give_up, OrbGpuTimes& times) {
+  /// Reads the cuts below some cells into the tree; what was not cut is left.
+  void read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
     std::uint32_t state[kListState] = {};
     copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
     copy_to_host(state, list_state_.data(), kListState, stream_);
     stream_.synchronize();
     const Node<T, Dim>* nodes = host_nodes_.data();
-    std::uint64_t lost = 0, uncut = 0;
-    for (int level = 0; level < levels_; ++level) {
-      const std::uint32_t size = state[static_cast<std::size_t>(level) * kSizesApart];
-      times.stopped += size;
-      lost += size - std::min(size, lists_.capacity[level]);
-    }
+    for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
     times.stopped -= state[kListState - 1];
-    for (std::uint32_t v = 1; v < first_; ++v)
-      if (nodes[v].known != 0 && nodes[v].resolved == 0 && nodes[v].leaves > 1) uncut += nodes[v].count;
-    if (give_up && lost > 0 && uncut > n_ / kManyUncut) return false;
     // Others stay left.
     std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
     std::vector<std::size_t> walk = cells;
@@ -357,7 +332,6 @@ class FirstRound {
         left_.push_back(v);
       }
     }
-    return true;
   }
 
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
@@ -381,7 +355,7 @@ class FirstRound {
   support::DeviceBuffer<std::uint64_t> code_weights_, bin_weights_;
   support::DeviceBuffer<std::uint32_t> middles_;  ///< for the walk by places
   support::DeviceBuffer<uint4> limits_;
-  support::DeviceBuffer<std::uint16_t> start_, light_;
+  support::DeviceBuffer<std::uint16_t> start_;
   support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
   support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];

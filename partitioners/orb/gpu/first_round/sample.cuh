@@ -80,24 +80,17 @@ __device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::
   return at;
 }
 
-/// Cells that are cut once more, by code.
-struct StartCells {
-  const std::uint16_t* cell = nullptr;   ///< the cell above it, or itself, that is cut once more; else 0
-  const std::uint16_t* light = nullptr;  ///< 1: the cell has too little weight for a sample by weight; null: none has
-};
-
 /// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
-/// have codes already, what `start` says of the code, and points of node 0 are left out. Where there are light cells,
-/// half of the sample is by number, for them alone.
+/// have codes already, what `start` says of the code, and points of node 0 are left out.
 template <class T, int Dim>
 __global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
-                                   std::uint32_t m, const std::uint16_t* __restrict__ codes, const StartCells start,
-                                   float* __restrict__ sample, std::uint16_t* __restrict__ node) {
+                                   std::uint32_t m, const std::uint16_t* __restrict__ codes,
+                                   const std::uint16_t* __restrict__ start, float* __restrict__ sample,
+                                   std::uint16_t* __restrict__ node) {
   const std::uint32_t i = min(blockIdx.x * blockDim.x + threadIdx.x, m - 1);  // the last one may be taken repeatedly
-  const bool by_number = weights.units == nullptr || (start.light != nullptr && i % 2 == 1);
-  const std::uint64_t at = by_number ? sample_position(i, n, m) : sample_position_by_weight(i, n, m, weights);
-  std::uint16_t v = codes != nullptr ? start.cell[codes[at]] : std::uint16_t{1};
-  if (start.light != nullptr && (start.light[codes[at]] != 0) != by_number) v = 0;
+  const std::uint64_t at =
+      weights.units == nullptr ? sample_position(i, n, m) : sample_position_by_weight(i, n, m, weights);
+  const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
   node[i] = v;
   if (v == 0) return;
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
@@ -147,13 +140,13 @@ class CutSample {
   }
 
   /// A point out of each of equal stretches, or out of each of equal parts of the weight.
-  void take(const T* points, const std::uint16_t* codes = nullptr, const StartCells& start = {}) {
+  void take(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr) {
     cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_.size() - size_) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
     take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, heavy_.light(), n_, size_,
                                                                                  codes, start, this->points(), nodes());
     cuda_check_launch("take_sample_kernel");
-    take_heavy(points, codes, start.cell);
+    take_heavy(points, codes, start);
   }
   /// The heavy points of it alone.
   void take_heavy(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr) {
@@ -170,7 +163,7 @@ class CutSample {
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
   /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
   /// place, the errors of all cuts above are errors of the next one.
-  void restart(const T* points, const std::uint16_t* codes, const StartCells& start) {
+  void restart(const T* points, const std::uint16_t* codes, const std::uint16_t* start) {
     clear(met_, kFirstLevels, stream_);
     take(points, codes, start);
   }
@@ -218,8 +211,6 @@ class CutSample {
   }
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  /// Of all points that are not heavy.
-  [[nodiscard]] std::uint64_t light_weight() const { return heavy_.light_total(); }
   [[nodiscard]] float* points() { return points_.data(); }               ///< Dim values each
   [[nodiscard]] std::uint16_t* nodes() { return nodes_.data(); }         ///< of each point; 1 at first
   [[nodiscard]] float2* table() { return table_.data(); }                ///< as in BracketEntries
