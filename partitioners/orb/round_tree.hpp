@@ -189,40 +189,29 @@ class RoundTree {
 
   /// Sets node v from the sample's ranks around `share` of it; the sample is partitioned at the result.
   std::size_t bracket(std::size_t v, int axis, std::span<Point> sample, double share) {
-    const auto by_coordinate = [axis](const Point& p, const Point& q) { return p.x[axis] < q.x[axis]; };
-    const auto ranks = [&](const auto& before) {
-      return weights_.units ? weighted_ranks(sample, share, before) : ranks_by_count(sample, share, before);
-    };
-    Ranks r = ranks(by_coordinate);
-    // Coordinates alone are quicker to compare. They tell enough unless many points outside the bracket have its ends'.
-    const auto same_outside = [&](std::size_t end, std::size_t first, std::size_t last) {
-      constexpr std::size_t kLooks = 64;
-      if (end == Ranks::kNone) return false;
-      const std::size_t step = std::max<std::size_t>(1, (last - first) / kLooks);
-      for (std::size_t k = first; k < last; k += step)
-        if (sample[k].x[axis] == sample[end].x[axis]) return true;
-      return false;
-    };
-    const bool order = same_outside(r.low, 0, r.low) || same_outside(r.high, r.high + 1, sample.size());
-    if (order) r = ranks([axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
+    const Ranks r = weights_.units ? weighted_ranks(axis, sample, share) : ranks_by_count(axis, sample, share);
     RoundNode<T, Dim>& node = nodes_[v];
     node = {true, axis, -kInfinity, kInfinity, {}, {}};
     std::fill_n(node.first.x, Dim, -kInfinity);  // before all points that have `low`
     std::fill_n(node.last.x, Dim, kInfinity);
     if (r.low != Ranks::kNone) {
-      node.low = node.first.x[axis] = sample[r.low].x[axis];
-      if (order) node.first = sample[r.low];
+      node.first = sample[r.low];
+      node.low = node.first.x[axis];
     }
     if (r.high != Ranks::kNone) {
-      node.high = node.last.x[axis] = sample[r.high].x[axis];
-      if (order) node.last = sample[r.high];
+      node.last = sample[r.high];
+      node.high = node.last.x[axis];
     }
     return r.cut;
   }
 
-  /// Every point weighs the same. Afterwards the sample's points at these places are those of the order `before`.
-  template <class Before>
-  static Ranks ranks_by_count(std::span<Point> sample, double share, const Before& before) {
+  [[nodiscard]] static auto order(int axis) {
+    return [axis](const Point& p, const Point& q) { return orb_before(p, q, axis); };
+  }
+
+  /// Every point weighs the same. Afterwards the sample's points at these places are those of the order.
+  static Ranks ranks_by_count(int axis, std::span<Point> sample, double share) {
+    const auto before = order(axis);
     const auto size = static_cast<double>(sample.size());
     const auto reach = static_cast<std::size_t>(kBracketSigmas * std::sqrt(size * share * (1 - share))) + 2;
     Ranks r;
@@ -245,9 +234,8 @@ class RoundTree {
   }
 
   /// By the sample's weights, whose spread is that of a sum of independent draws. Sorts the sample.
-  template <class Before>
-  Ranks weighted_ranks(std::span<Point> sample, double share, const Before& before) const {
-    std::sort(sample.begin(), sample.end(), before);
+  Ranks weighted_ranks(int axis, std::span<Point> sample, double share) const {
+    std::sort(sample.begin(), sample.end(), order(axis));
     double sum = 0;
     double squares = 0;
     for (const Point& p : sample) {
@@ -255,7 +243,7 @@ class RoundTree {
       sum += w;
       squares += w * w;
     }
-    if (sum == 0) return ranks_by_count(sample, share, before);
+    if (sum == 0) return ranks_by_count(axis, sample, share);
     const double reach = kBracketSigmas * std::sqrt(squares * share * (1 - share));
     const double goal = sum * share;
     Ranks r;
