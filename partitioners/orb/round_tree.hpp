@@ -192,8 +192,6 @@ class RoundTree {
     const Ranks r = weights_.units ? weighted_ranks(axis, sample, share) : ranks_by_count(axis, sample, share);
     RoundNode<T, Dim>& node = nodes_[v];
     node = {true, axis, -kInfinity, kInfinity, {}, {}};
-    std::fill_n(node.first.x, Dim, -kInfinity);  // before all points that have `low`
-    std::fill_n(node.last.x, Dim, kInfinity);
     if (r.low != Ranks::kNone) {
       node.first = sample[r.low];
       node.low = node.first.x[axis];
