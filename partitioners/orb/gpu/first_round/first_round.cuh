@@ -10,11 +10,11 @@
 //    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
 //    instead of coordinates (quantiles.cuh);
 // 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
-//    brackets are listed with their coordinates. With weights by their coordinates at once (again.cuh), for sums of
-//    weights take the room of the walk's tables;
+//    brackets are listed with their coordinates. With weights by their coordinates at once, for sums of weights take
+//    the room of the tables of places;
 // 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists, and what the
 //    codes of the listed points become;
-// 4. again (again.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
+// 4. again (walk.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
 //    alone;
 // 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
 //    the code each.

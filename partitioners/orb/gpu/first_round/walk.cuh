@@ -154,11 +154,13 @@ struct FourByCodes {
   __device__ void load(const WalkWork<T, Dim>& a, std::uint64_t i) {
     codes = make_uint2(0, 0);
     if (i >= a.n) return;
+    if (!a.fresh) {
+      codes = reinterpret_cast<const uint2*>(a.codes)[i / 4];
+      return;
+    }
     const auto left = static_cast<std::uint32_t>(min(a.n - i, std::uint64_t{4}));
-    codes = a.fresh ? make_uint2(left > 1 ? 0x10001U : 1U, left > 3   ? 0x10001U
-                                                           : left > 2 ? 1U
-                                                                      : 0U)
-                    : reinterpret_cast<const uint2*>(a.codes)[i / 4];
+    codes.x = left > 1 ? 0x10001U : 1U;
+    codes.y = left > 3 ? 0x10001U : (left > 2 ? 1U : 0U);
   }
   template <class Memory>
   __device__ void begin(const WalkWork<T, Dim>& a, Memory& s, const PlaceTables<Dim>&, std::uint64_t,
