@@ -68,7 +68,7 @@ configure() {
 }
 
 # show_progress NAME LOG: reads ninja's lines, keeps them in LOG and says on standard error which share is done: one live line
-# on a terminal, else a line every tenth or ten seconds. Nothing where all is done within a second.
+# on a terminal, else a line every tenth or ten seconds. Nothing where all is done within a second, of which SECONDS may count 1.
 show_progress() {
   local name=$1 line part='' begin=$SECONDS said=$SECONDS tenth=0 text='' live=no
   if [[ -t 2 && ${TERM:-dumb} != dumb ]]; then live=yes; fi
@@ -80,7 +80,7 @@ show_progress() {
       printf '%s\n' "$line" >&8
       if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
         text="Building $name: $((100 * BASH_REMATCH[1] / BASH_REMATCH[2])) %, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps"
-        if ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth && SECONDS > begin)) && [[ $live == no ]]; then
+        if ((10 * BASH_REMATCH[1] / BASH_REMATCH[2] > tenth && SECONDS - begin > 1)) && [[ $live == no ]]; then
           tenth=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2])) said=$SECONDS
           say "$text, $((SECONDS - begin)) s"
         fi
@@ -89,14 +89,14 @@ show_progress() {
       (($? > 128)) || break  # the end, not a pause
       part+=$line
     fi
-    if [[ $live == yes && -n $text ]] && ((SECONDS > begin)); then
+    if [[ $live == yes && -n $text ]] && ((SECONDS - begin > 1)); then
       printf '\r\033[K%s, %d s' "$text" $((SECONDS - begin)) >&2
     elif [[ $live == no ]] && ((SECONDS - said >= 10)); then
       said=$SECONDS
       say "${text:-Building $name}, $((SECONDS - begin)) s"
     fi
   done
-  if [[ $live == yes ]] && ((SECONDS > begin)); then printf '\r\033[K' >&2; fi
+  if [[ $live == yes ]] && ((SECONDS - begin > 1)); then printf '\r\033[K' >&2; fi
   exec 8>&-
 }
 
