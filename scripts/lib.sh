@@ -68,7 +68,7 @@ configure() {
 }
 
 # show_progress NAME LOG: reads ninja's lines, keeps them in LOG and says on standard error which share is done: one live line
-# on a terminal, else a line every tenth or ten seconds. Nothing where all is done within a second, of which SECONDS may count 1.
+# on a terminal, else a line every tenth or ten seconds. Nothing where all is done within a second (SECONDS may go up by 1 in it).
 show_progress() {
   local name=$1 line part='' begin=$SECONDS said=$SECONDS tenth=0 text='' live=no
   if [[ -t 2 && ${TERM:-dumb} != dumb ]]; then live=yes; fi

@@ -266,18 +266,18 @@ class FirstRound {
     clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
     clear(bins_, bracket_bins_begin(levels_), stream_);
     if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
-    const WalkWork<T, Dim> walk{points, n_,     levels_,       weights_.units, codes_.data(),
+    const WalkWork<T, Dim> work{points, n_,     levels_,       weights_.units, codes_.data(),
                                 sums(), lists_, start_.data(), !again};
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
     if (options_.weighted) {
       if (!again) set_start({1});
-      return this->walk<true, false>(walk, places);
+      return walk<true, false>(work, places);
     }
-    if (again) return this->walk<false, false>(walk, places);
+    if (again) return walk<false, false>(work, places);
     place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
                                                                          places.scale, middles_.data(), limits_.data());
     cuda_check_launch("place_tables_kernel");
-    this->walk<false, true>(walk, places);
+    walk<false, true>(work, places);
   }
 
   template <bool Weighted, bool ByPlaces>

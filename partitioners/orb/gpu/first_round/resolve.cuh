@@ -20,6 +20,7 @@ constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
 /// Entries a lane has under way at a time.
 template <class T, int Dim>
 constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
+
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
 /// And bins beside that of the cut are taken in up to so many.
