@@ -68,6 +68,24 @@ AMRBENCH_HD inline LimitSearch<Count> first_search(const CutGoal<Count>& goal) {
   return {SearchPhase::reach, goal.least(), goal.most(), goal.target() + (goal.target_rest() != 0 ? 1U : 0U)};
 }
 
+/// Of all k of this S(k) the nearest to the cut by number: left, where that is none behind them; right, none before.
+template <class Count>
+AMRBENCH_HD inline LimitSearch<Count> number_search(const CutGoal<Count>& goal, SearchPhase phase,
+                                                    std::uint64_t weight) {
+  const Count unit = goal.unit();
+  if (phase == SearchPhase::left) return {phase, unit, goal.most(), weight};
+  return {SearchPhase::right, 0, unit + 1, weight + 1};
+}
+/// Is S(k) = weight what rule 5 chooses, when the next point that weighs anything, towards the target, weighs `next` or
+/// more?
+template <class Count>
+AMRBENCH_HD inline bool chosen_before(const CutGoal<Count>& goal, std::uint64_t weight, std::uint64_t next) {
+  const std::uint64_t wanted = first_search(goal).weight;
+  if (goal.weight == 0 || next > goal.weight) return false;
+  if (weight < wanted) return weight + next >= wanted && goal.prefers(weight, weight + next);
+  return next <= weight && weight - next < wanted && !goal.prefers(weight - next, weight);
+}
+
 /// What the points of a window tell.
 enum class VerdictKind : std::uint32_t { cut, again, outside };
 template <class Count>
@@ -108,10 +126,10 @@ AMRBENCH_HD inline Verdict<Count> decide_cut(const CutGoal<Count>& goal, const L
   const Count unit = goal.unit();
   if (back || short_of_target) {  // points of weight zero may stand before the place
     while (k > 0 && before + k > unit && weights[k - 1] == 0) --k;
-    if (k == 0 && before > unit) return {Kind::again, 0, 0, {SearchPhase::left, unit, goal.most(), weight}};
+    if (k == 0 && before > unit) return {Kind::again, 0, 0, number_search(goal, SearchPhase::left, weight)};
   } else {
     while (k < size && before + k < unit && weights[k] == 0) ++k;
-    if (k == size && before + k < unit) return {Kind::again, 0, 0, {SearchPhase::right, 0, unit + 1, weight + 1}};
+    if (k == size && before + k < unit) return {Kind::again, 0, 0, number_search(goal, SearchPhase::right, weight)};
   }
   return {Kind::cut, k, weight, search};
 }

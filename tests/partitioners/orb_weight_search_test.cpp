@@ -80,6 +80,32 @@ std::uint64_t place_by_rule(const Weights& weights, std::uint64_t leaves, std::u
   return best;
 }
 
+/// Where chosen_before() is sure of a sum, it is the rule's. number_search() finds the place from a window that ends
+/// (left) or begins (right) at that sum and has the cut by number. Returns how often.
+int compare_sums(const Weights& weights, const WeightGoal& goal, std::uint64_t left) {
+  int sure = 0;
+  std::uint64_t before = sum(weights, 0, goal.least());
+  for (std::uint32_t k = goal.least(); k <= goal.most(); before += k < weights.size() ? weights[k] : 0, ++k) {
+    const bool behind = before < first_search(goal).weight;  // the target
+    std::uint32_t i = k;
+    if (behind)
+      while (i < weights.size() && weights[i] == 0) ++i;
+    else
+      while (i > 0 && weights[i - 1] == 0) --i;
+    if (behind ? i == weights.size() : i == 0) continue;
+    if (!chosen_before(goal, before, weights[behind ? i : i - 1])) continue;
+    EXPECT_EQ(sum(weights, 0, left), before);
+    if (behind ? goal.unit() > k : goal.unit() < k) continue;
+    ++sure;
+    const WeightSearch search = number_search(goal, behind ? SearchPhase::left : SearchPhase::right, before);
+    std::uint32_t place = 0;
+    std::uint64_t so_far = 0;
+    while (!search.reached(place, so_far)) so_far += weights[place++];
+    EXPECT_EQ(behind ? place : place - 1, left) << "sum " << before << " at " << k;
+  }
+  return sure;
+}
+
 void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_left, int& most_searches) {
   const auto n = static_cast<std::uint32_t>(weights.size());
   const std::uint64_t total = sum(weights, 0, n);
@@ -130,6 +156,24 @@ TEST(OrbWeightSearch, EqualsTheCutOfAllPoints) {
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(most_searches, 2);  // points of weight zero beyond the window occur, and one more search suffices
+}
+
+TEST(OrbWeightSearch, SumsThatAreTheRulesWhateverComesNext) {
+  int sure = 0;
+  for (std::uint64_t seed = 1; seed <= 4000 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::size_t n = 2 + random() % 60;
+    const std::uint64_t most = std::uint64_t{1} << random() % 57;
+    const bool equal = random() % 2 == 0;  // ties are frequent
+    Weights weights(n);
+    for (std::uint64_t& w : weights) w = random() % 8 < 6 ? 0 : equal ? most : random() % most;
+    const auto leaves = static_cast<std::uint32_t>(2 + random() % (n - 1));
+    const auto leaves_left = static_cast<std::uint32_t>(1 + random() % (leaves - 1));
+    sure += compare_sums(weights, {static_cast<std::uint32_t>(n), leaves, leaves_left, sum(weights, 0, n)},
+                         place_by_rule(weights, leaves, leaves_left));
+  }
+  EXPECT_GT(sure, 4000);  // several a cell
 }
 
 TEST(OrbWeightSearch, AllZeroAndLargeLeafCounts) {

@@ -24,7 +24,6 @@ struct CountAndWeight {
   std::uint32_t count;
   std::uint64_t weight;
 
-  [[nodiscard]] __device__ std::uint64_t all() const { return count + weight; }  ///< of weights that are counts
   __device__ CountAndWeight& operator+=(const CountAndWeight& other) {
     count += other.count;
     weight += other.weight;
@@ -103,7 +102,7 @@ __device__ inline BinPlace find_bin(const Bins& bins, bool has, std::uint32_t fi
 struct CutBins {
   std::uint32_t first, last;
   CountAndWeight before;  ///< of the cell, what stands before bin `first`
-  std::uint32_t inside;   ///< points in them; 0: the search ends in none
+  std::uint32_t inside;   ///< points in them; 0: the search ends in none, but before or behind all, where `before` is
 };
 
 /// Bins that were taken in beside one: the last of them, and what all have.
@@ -162,6 +161,8 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   at -= sum;
   const auto reached = [&](const CountAndWeight& left) { return search.reached(left.count, left.weight); };
   const bool mine = !reached(at) && reached(behind);
+  if (threadIdx.x == 0 && reached(at)) found->before = at;
+  if (threadIdx.x == kCutThreads - 1 && !reached(behind)) found->before = behind;
   const BinPlace place = find_bin(bins, mine, threadIdx.x * length, length, at, reached);
   if (__any_sync(kFull, mine ? 1 : 0) != 0) {  // the warp of the bin
     CutBins cut{place.bin, place.bin, place.before, place.here.count};

@@ -20,6 +20,7 @@
 #include <type_traits>
 
 #include "partitioners/orb/rules.hpp"
+#include "partitioners/orb/weight_search.hpp"
 #include "partitioners/ordered_bits.hpp"
 #include "support/hash.hpp"
 
@@ -64,9 +65,11 @@ struct Node {
   std::int32_t active;    ///< being cut at its level's turn
   std::int32_t resolved;  ///< cut
   std::int32_t axis;
+  SearchPhase phase;  ///< reach: by the first search of its goal, else by number among points of the same sum
   T cut;
   std::uint64_t weight;                             ///< 0 without weights: a cut's target then is a count
   std::uint64_t weight_before;                      ///< of the node's points before its candidates
+  std::uint64_t same_sum;                           ///< that one
   std::uint32_t before;                             ///< and how many they are
   std::uint32_t candidates_begin, candidates_next;  ///< the node's places among all candidates of its level
 };

@@ -184,7 +184,7 @@ class FirstRound {
       classify(points, range, k > 0);
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)
-        options_.weighted ? resolve_level<true>(level) : resolve_level<false>(level);
+        options_.weighted ? resolve_level<true>(level, points) : resolve_level<false>(level, points);
       read_cuts(tree, cells, times);
       watch.mark(&times.resolve_s);
       times.again = k;
@@ -291,12 +291,14 @@ class FirstRound {
   }
 
   template <bool Weighted>
-  void resolve_level(int level) {
+  void resolve_level(int level, const T* points) {
     const cudaStream_t stream = stream_.get();
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
     const bool last = level + 1 == levels_;
-    prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
-        level, levels_, options_.side_tolerance, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
+    const HeavyBeside* const besides = Weighted ? sample_.besides(level, points, codes_.data()) : nullptr;
+    prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(level, levels_, options_.side_tolerance, besides,
+                                                                    sample_.guesses(), sums(), lists_, nodes_.data(),
+                                                                    cuts_.data());
     cuda_check_launch("prepare_kernel");
     const auto route = last ? route_kernel<T, Dim, true, Weighted> : route_kernel<T, Dim, false, Weighted>;
     route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(

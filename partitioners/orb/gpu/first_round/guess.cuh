@@ -62,6 +62,11 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
     splits[child] = counted_split(guesses[child], level + 1);
 }
 
+/// What light points, each one copy, and heavy ones stand for, in parts of copies.
+__device__ inline std::uint64_t copies_of(const CountAndWeight& sum) {
+  return (std::uint64_t{sum.count} << kCopyBits) + sum.weight;
+}
+
 /// The longest run of empty bins between others from `first` to `last`, in shared memory: its length above 32 bits, and
 /// where it begins. A thread has `mine` of them. Called by a block, after a barrier; a barrier must follow.
 __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint32_t first, std::uint32_t last,
@@ -70,7 +75,7 @@ __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint3
   const std::uint32_t from = max(threadIdx.x * mine, first);
   const std::uint32_t to = min((threadIdx.x + 1) * mine, last + 1);
   std::uint32_t end = 0;
-  for (std::uint32_t b = from; b < to; ++b) end = bins[b].all() > 0 ? b + 1 : end;
+  for (std::uint32_t b = from; b < to; ++b) end = copies_of(bins[b]) > 0 ? b + 1 : end;
   ends[threadIdx.x] = end;
   if (threadIdx.x == 0) *longest = 0;
   __syncthreads();
@@ -78,14 +83,14 @@ __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint3
   std::uint32_t before = 0;
   for (std::uint32_t t = threadIdx.x; t > 0 && before == 0 && t * mine > first; --t) before = ends[t - 1];
   for (std::uint32_t b = from; b < end; ++b) {
-    if (bins[b].all() == 0) continue;
+    if (copies_of(bins[b]) == 0) continue;
     if (before > 0 && b > before) atomicMax(longest, static_cast<unsigned long long>(b - before) << 32U | before);
     before = b + 1;
   }
 }
 
 /// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. Counts are of light points, weights
-/// copies of heavy ones. All threads call sum_up() first.
+/// parts of copies of heavy ones. All threads call sum_up() first.
 struct SampleHistogram {
   Bins bins;
   std::uint32_t begin, mine;
@@ -138,11 +143,13 @@ struct CutByNumber {
 };
 
 /// Where light points weigh nothing, a cut is by number as far as heavy points allow. Writes the place of the one at
-/// which the left weight reaches its target, and of those before and behind it. All threads call, after a barrier.
+/// which the left weight reaches its target, and of those before and behind it. light_left, light_right: as in
+/// keep_whole(). All threads call, after a barrier.
 __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, const CountAndWeight& size, double share,
-                                                GuessPlaces& places) {
+                                                double light_left, double light_right, GuessPlaces& places) {
   const auto copies = [](const CountAndWeight& sum) { return sum.weight; };
   const double target = share * static_cast<double>(size.weight);
+  __syncthreads();  // all have read the places
   all.find(min(static_cast<std::uint64_t>(target), size.weight - 1), copies, places.cut);
   __syncthreads();
   const BinPlace cut = places.cut;
@@ -150,8 +157,9 @@ __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, cons
   if (cut.before.weight > 0) all.find(cut.before.weight - 1, copies, places.low);
   all.find(behind, copies, places.high);
   __syncthreads();
-  const bool left = target - static_cast<double>(cut.before.weight) <= static_cast<double>(behind) - target;
   const double here = cut.before.count + 0.5 * cut.here.count;
+  const bool nearer = target - static_cast<double>(cut.before.weight) <= static_cast<double>(behind) - target;
+  const bool left = here > size.count - light_right || (nearer && here >= light_left);
   const double first = cut.before.weight > 0 ? places.low.before.count + places.low.here.count : 0.0;
   const double last = behind < size.weight ? places.high.before.count : size.count;
   const double wanted = share * size.count;
@@ -162,11 +170,12 @@ __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, cons
 /// A heavy point goes to one side as a whole, the nearer one, and the points beside it must lie in the bracket, too.
 /// Where it leaves too few points beside it for the leaves, and where light points weigh nothing, the cut is by number.
 /// weightless: do they? left, share: leaves of the left child, and their part of all. light_share: points of the sample
-/// of all points. All threads call, after a barrier; a barrier must follow.
+/// of all points. numbers: of heavy points by bin; several in one do not go as a whole. All threads call, after a
+/// barrier; a barrier must follow.
 __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeight& size, bool weightless,
                                   std::uint32_t leaves, std::uint32_t left, double light_share, float sigmas,
-                                  GuessPlaces& places, GuessBins& at) {
-  const auto total = [](const CountAndWeight& sum) { return sum.all(); };
+                                  const std::uint32_t* numbers, GuessPlaces& places, GuessBins& at) {
+  const auto total = [](const CountAndWeight& sum) { return copies_of(sum); };
   const auto lights = [](const CountAndWeight& sum) { return std::uint64_t{sum.count}; };
   const double share = static_cast<double>(left) / leaves;
   const double light_left = left * light_share, light_right = (leaves - left) * light_share;
@@ -174,7 +183,7 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
   CutByNumber by_number{-1, 0};
   double number = 0;  // of how many the deviation is
   if (weightless && size.weight > 0 && size.count > 0) {
-    by_number = cut_between_heavy(all, size, share, places);
+    by_number = cut_between_heavy(all, size, share, light_left, light_right, places);
     number = size.count * share * (1 - share);
   } else if (cut.before.count + cut.here.count < light_left) {
     by_number.rank = number = light_left;
@@ -196,28 +205,28 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
   for (int step = 0; step < kHeavySteps; ++step) {
     const BinPlace low = places.low, high = places.high;
     const bool down = !at.low_open && low.here.weight > 0, up = !at.high_open && high.here.weight > 0;
-    const std::uint64_t behind = high.before.all() + high.here.all();
+    const std::uint64_t behind = copies_of(high.before) + copies_of(high.here);
     __syncthreads();
-    if (down) all.find(low.before.all() - 1, total, places.low);  // none before the first
+    if (down) all.find(copies_of(low.before) - 1, total, places.low);  // none before the first
     if (up) all.find(behind, total, places.high);
     if (threadIdx.x == 0) {
-      at.low_open = at.low_open || (down && low.before.all() == 0);
-      at.high_open = at.high_open || (up && behind >= size.all());
+      at.low_open = at.low_open || (down && copies_of(low.before) == 0);
+      at.high_open = at.high_open || (up && behind >= copies_of(size));
     }
     __syncthreads();
   }
-  if (threadIdx.x == 0 && cut.here.weight > 0) at.within = at.within < 0.5F ? 0.0F : 1.0F;
+  if (threadIdx.x == 0 && numbers[cut.bin] == 1) at.within = at.within < 0.5F ? 0.0F : 1.0F;
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
-/// points of the sample of all points. weightless: do light ones weigh nothing? copy_bins: of heavy ones; or null.
+/// points of the sample of all points. weightless: do light ones weigh nothing? heavy: null where none is.
 /// gaps: null where they are not wanted. met: of each level, how many of the sample's light points are in brackets; a
 /// node with whose bracket these would be more than `room` is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, bool weightless, double side_tolerance,
-                 const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, std::uint64_t* copy_bins,
-                 CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
+                 const QuantileTable<T, Dim> quantiles, std::uint32_t* bins, HeavyBins heavy, CutGuess<T, Dim>* guesses,
+                 SampleSplit* splits, float2* table, BracketGap* gaps, std::uint32_t* met) {
   __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
   __shared__ GuessPlaces places;
   __shared__ GuessBins at;
@@ -227,34 +236,40 @@ __global__ void __launch_bounds__(kGuessThreads)
   if ((splits[v].state & (SampleSplit::kCounted | SampleSplit::kCut)) != SampleSplit::kCounted) return;
   const std::uint32_t n = guess_bins(level);
   bins += std::uint64_t{blockIdx.x} * n;
-  if (copy_bins != nullptr) copy_bins += std::uint64_t{blockIdx.x} * n;
-  SampleHistogram all{{bins, copy_bins}, threadIdx.x * (n / kGuessThreads), n / kGuessThreads};
+  const bool has_heavy = heavy.copies != nullptr;
+  if (has_heavy) {
+    heavy.copies += std::uint64_t{blockIdx.x} * n;
+    heavy.numbers += std::uint64_t{blockIdx.x} * n;
+  }
+  SampleHistogram all{{bins, heavy.copies}, threadIdx.x * (n / kGuessThreads), n / kGuessThreads};
   const CountAndWeight size = all.sum_up(sums);
   const auto clear_bins = [&] {
     for (std::uint32_t b = threadIdx.x; b < n / 4; b += kGuessThreads)
       reinterpret_cast<uint4*>(bins)[b] = make_uint4(0, 0, 0, 0);
-    if (copy_bins != nullptr)
-      for (std::uint32_t b = threadIdx.x; b < n; b += kGuessThreads) copy_bins[b] = 0;
+    if (has_heavy)
+      for (std::uint32_t b = threadIdx.x; b < n; b += kGuessThreads) heavy.copies[b] = heavy.numbers[b] = 0;
   };
-  if (size.all() < kLeastSample) return clear_bins();
+  const std::uint64_t all_copies = copies_of(size);
+  if (all_copies < std::uint64_t{kLeastSample} << kCopyBits) return clear_bins();
   const std::uint32_t left = left_leaves(guess.leaves);
   const double share = static_cast<double>(left) / guess.leaves;
-  const auto reach = static_cast<std::uint64_t>(sigmas * sqrt(size.count * share * (1 - share))) + 2;
+  const auto reach = (static_cast<std::uint64_t>(sigmas * sqrt(size.count * share * (1 - share))) + 2) << kCopyBits;
   const auto cut =
-      min(max(static_cast<std::uint64_t>(static_cast<double>(size.all()) * share), std::uint64_t{1}), size.all() - 1);
+      min(max(static_cast<std::uint64_t>(static_cast<double>(all_copies) * share), std::uint64_t{1}), all_copies - 1);
   if (threadIdx.x == 0) {
     at.low_open = cut < reach;
-    at.high_open = cut + reach >= size.all();
+    at.high_open = cut + reach >= all_copies;
   }
-  const auto total = [](const CountAndWeight& sum) { return sum.all(); };
+  const auto total = [](const CountAndWeight& sum) { return copies_of(sum); };
   if (cut >= reach) all.find(cut - reach, total, places.low);
   all.find(cut, total, places.cut);
   all.find(cut + reach, total, places.high);
   __syncthreads();
   if (threadIdx.x == 0)
-    at.within = (static_cast<float>(cut - places.cut.before.all()) + 0.5F) / static_cast<float>(places.cut.here.all());
-  if (copy_bins != nullptr) {
-    keep_whole(all, size, weightless, guess.leaves, left, light_share, sigmas, places, at);
+    at.within = (static_cast<float>(cut - copies_of(places.cut.before)) + 0.5F) /
+                static_cast<float>(copies_of(places.cut.here));
+  if (has_heavy) {
+    keep_whole(all, size, weightless, guess.leaves, left, light_share, sigmas, heavy.numbers, places, at);
     __syncthreads();
   }
   if (threadIdx.x == 0) {

@@ -11,6 +11,7 @@
 // or the node whose bracket it met.
 #include "partitioners/orb/gpu/candidates.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
+#include "partitioners/orb/gpu/first_round/heavy.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -23,8 +24,6 @@ constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
 
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
-/// And bins beside that of the cut are taken in up to so many.
-constexpr std::uint32_t kMostBeside = 1U << 12U;
 
 template <class T, int Dim>
 __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
@@ -32,11 +31,12 @@ __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
 }
 
 /// One block a node of the level. Can the node be cut: is it known, was it guessed on the right axis, does the search
-/// end inside the bracket? And between which bins does the cut lie?
+/// end inside the bracket? And between which bins does the cut lie? besides: null where light points weigh something.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
-    prepare_kernel(int level, int levels, double side_tolerance, const CutGuess<T, Dim>* __restrict__ guesses,
-                   const CodeSums sums, const BracketEntries<T, Dim> lists, Node<T, Dim>* nodes, BracketCut* cuts) {
+    prepare_kernel(int level, int levels, double side_tolerance, const HeavyBeside* __restrict__ besides,
+                   const CutGuess<T, Dim>* __restrict__ guesses, const CodeSums sums,
+                   const BracketEntries<T, Dim> lists, Node<T, Dim>* nodes, BracketCut* cuts) {
   __shared__ CountAndWeight warp_sums[kCutThreads / 32];
   __shared__ CountAndWeight shared_below;
   __shared__ CutBins found;
@@ -60,13 +60,30 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint64_t begin = bracket_bins_begin(level) + std::uint64_t{blockIdx.x} * n;
   const bool weighted = lists.bin_weights != nullptr;
   const WeightGoal goal = goal_of_node(node);
-  find_cut_bins({lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr}, n, first_search(goal),
-                goal.unit(), shared_below, weighted ? kMostBeside : ~0U, &found);
+  const Bins bins{lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr};
+  const std::uint32_t beside = weighted ? kMostCandidates : ~0U;
+  find_cut_bins(bins, n, first_search(goal), goal.unit(), shared_below, beside, &found);
+  SearchPhase phase = SearchPhase::reach;
+  const std::uint64_t same_sum = found.before.weight;
+  if (besides != nullptr && found.inside == 0) {
+    // Where few points weigh anything the bracket may have the cut, but not the point at which the target is reached.
+    const bool behind = same_sum < first_search(goal).weight;
+    const int side = behind ? 1 : 0;
+    const std::uint32_t leaves = behind ? goal.leaves - goal.leaves_left : goal.leaves_left;
+    const bool too_few = besides[v].key[side] != ~0U && besides[v].further[side] < leaves;
+    if (too_few || chosen_before(goal, same_sum, besides[v].weight[side]))
+      phase = behind ? SearchPhase::left : SearchPhase::right;
+    __syncthreads();
+    if (phase != SearchPhase::reach)
+      find_cut_bins(bins, n, number_search(goal, phase, same_sum), goal.unit(), shared_below, beside, &found);
+  }
   if (threadIdx.x != 0 || found.inside == 0 || (weighted && found.inside > kMostCandidates)) return;
   node.candidates_begin = node.candidates_next = atomicAdd(&lists.candidates[level], found.inside);
   node.before = found.before.count;
   node.weight_before = found.before.weight;
   node.active = 1;
+  node.phase = phase;
+  node.same_sum = same_sum;
   cuts[v] = {lists.table[v].x, bracket_scale(lists.table[v], lists.gap(v), level),
              static_cast<std::uint16_t>(found.first), static_cast<std::uint16_t>(found.last), 1U};
 }
@@ -282,7 +299,9 @@ __global__ void __launch_bounds__(kCutThreads)
   const int axis = guesses[v].axis;
   if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
   const WeightGoal goal = goal_of_node(node);
-  find_parting(all, n, axis, goal, first_search(goal), {node.before, node.weight_before}, few, &cut);
+  const WeightSearch first =
+      node.phase == SearchPhase::reach ? first_search(goal) : number_search(goal, node.phase, node.same_sum);
+  find_parting(all, n, axis, goal, first, {node.before, node.weight_before}, few, &cut);
   if constexpr (Weighted) {
     // Points of weight zero may go on before or behind the few that the cut was to be read off; the other candidates
     // tell. A cell near the root that was left for that took three fourths of a run.
@@ -294,11 +313,11 @@ __global__ void __launch_bounds__(kCutThreads)
   find_plane(all, n, axis, &cut);
   if (!cut.found) return;
   if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
-  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  const std::uint32_t outer = 1U << static_cast<unsigned>(levels);
   ListPlaces room{taken, base};
   for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
     const std::uint32_t i = begin + threadIdx.x;
-    std::uint32_t to = first;
+    std::uint32_t to = outer;
     std::uint32_t place = 0;
     if (i < n) {
       float c[Dim];
@@ -308,10 +327,10 @@ __global__ void __launch_bounds__(kCutThreads)
       codes[all.points[all.places[i]].position] = static_cast<std::uint16_t>(to);
       atomicAdd(&sums.counts[to], 1U);
       if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
-      if (to < first) place = room.take(to);
+      if (to < outer) place = room.take(to);
     }
     room.reserve(lists.sizes);
-    if (to < first) list_again<Weighted>(lists, lists.table, level, all.places[i], to, room.at(to, place));
+    if (to < outer) list_again<Weighted>(lists, lists.table, level, all.places[i], to, room.at(to, place));
   }
 }
 

@@ -122,7 +122,9 @@ class CutSample {
   void weigh(const UnitWeights& weights, std::uint64_t total) {
     heavy_.find(total > 0 ? weights : UnitWeights{}, total, n_, size_);
     size_buffers();
-    if (heavy_.fours() > 0) clear(copy_bins_, kGuessBins, stream_);
+    if (heavy_.fours() == 0) return;
+    clear(copy_bins_, kGuessBins, stream_);
+    clear(number_bins_, kGuessBins, stream_);
   }
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
@@ -185,7 +187,7 @@ class CutSample {
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
           level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), heavy_.light_total() == 0,
-          side_tolerance_, quantiles_, bins_.data(), copy_bins(), guesses_.data(), splits_.data(), table_.data(),
+          side_tolerance_, quantiles_, bins_.data(), heavy_bins(), guesses_.data(), splits_.data(), table_.data(),
           by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
@@ -211,6 +213,10 @@ class CutSample {
   }
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// As HeavyPoints::besides().
+  [[nodiscard]] const HeavyBeside* besides(int level, const T* points, const std::uint16_t* codes) {
+    return heavy_.besides(level, points, n_, codes, guesses());
+  }
   [[nodiscard]] float* points() { return points_.data(); }               ///< Dim values each
   [[nodiscard]] std::uint16_t* nodes() { return nodes_.data(); }         ///< of each point; 1 at first
   [[nodiscard]] float2* table() { return table_.data(); }                ///< as in BracketEntries
@@ -227,7 +233,9 @@ class CutSample {
     return host_met_.data()[level] <= share_met(level, sigmas) * size_;
   }
   [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
-  [[nodiscard]] std::uint64_t* copy_bins() { return heavy_.fours() > 0 ? copy_bins_.data() : nullptr; }
+  [[nodiscard]] HeavyBins heavy_bins() {
+    return heavy_.fours() > 0 ? HeavyBins{copy_bins_.data(), number_bins_.data()} : HeavyBins{};
+  }
 
   /// Ranges of a level's nodes, by the sample.
   void narrow(int level) {
@@ -243,7 +251,7 @@ class CutSample {
   void count(int level) {
     const cudaStream_t stream = stream_.get();
     const unsigned blocks = std::min(blocks_of(all_fours(), kUpperThreads), multiprocessors());
-    const HeavySample heavy{fours_, heavy_.copies(), copy_bins()};
+    const HeavySample heavy{fours_, heavy_.copies(), heavy_bins()};
     if (level < kUpperLevels && size_ >= kManySamples)
       count_sample_kernel<Dim, true><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
           points(), all_fours(), heavy, level, splits_.data(), nodes(), bins_.data());
@@ -263,9 +271,10 @@ class CutSample {
   HeavyPoints heavy_;
   support::DeviceBuffer<float> points_;
   support::DeviceBuffer<std::uint16_t> nodes_;
-  support::DeviceBuffer<std::uint32_t> bins_;       ///< zero between levels
-  support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points; zero between levels
-  support::DeviceBuffer<std::uint32_t> met_;        ///< as in guess_kernel
+  support::DeviceBuffer<std::uint32_t> bins_;         ///< zero between levels
+  support::DeviceBuffer<std::uint64_t> copy_bins_;    ///< of heavy points, as HeavyBins; zero between levels
+  support::DeviceBuffer<std::uint32_t> number_bins_;  ///< the same
+  support::DeviceBuffer<std::uint32_t> met_;          ///< as in guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
   support::CudaEvent met_came_[2];  ///< of the last two levels
   support::DeviceBuffer<float2> table_;

@@ -4,6 +4,7 @@
 // gpu/first_round/guess.cuh reads cuts and brackets off the histograms.
 #include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
+#include "partitioners/orb/gpu/first_round/heavy.cuh"
 #include "partitioners/orb/gpu/first_round/quantile_table.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -21,12 +22,17 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 
-/// Of the sample's points, fours from `first` on are heavy: how many copies each stands for, and histograms of these.
-/// Null: no point is heavy.
+/// Histograms of heavy points: of the parts of copies that they stand for (kCopyBits), and of themselves. Null: no
+/// point is heavy.
+struct HeavyBins {
+  std::uint64_t* copies;
+  std::uint32_t* numbers;
+};
+/// Of the sample's points, fours from `first` on are heavy: how many parts each stands for.
 struct HeavySample {
   std::uint32_t first;
   const std::uint64_t* copies;
-  std::uint64_t* bins;
+  HeavyBins bins;
 };
 
 /// The part of a split that counting needs, once a node's box and axis are known.
@@ -159,10 +165,11 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
       const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
       const std::uint32_t to = (p.v[j] - first) * n + bin;
-      if (four < heavy.first)
-        count_in_bin(mine, to);
-      else
-        add_weight(&heavy.bins[to], heavy.copies[4 * (four - heavy.first) + j]);
+      const std::uint64_t copies = four < heavy.first ? kAlsoLight : heavy.copies[4 * (four - heavy.first) + j];
+      if ((copies & kAlsoLight) != 0) count_in_bin(mine, to);
+      if (four < heavy.first) continue;
+      add_weight(&heavy.bins.copies[to], copies & ~kAlsoLight);
+      atomicAdd(&heavy.bins.numbers[to], 1U);
     }
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
   }
