@@ -68,7 +68,8 @@ AMRBENCH_HD inline LimitSearch<Count> first_search(const CutGoal<Count>& goal) {
   return {SearchPhase::reach, goal.least(), goal.most(), goal.target() + (goal.target_rest() != 0 ? 1U : 0U)};
 }
 
-/// Of all k of this S(k) the nearest to the cut by number: left, where that is none behind them; right, none before.
+/// Of all k of this S(k) the nearest to the cut by number. For a window that ends (left) or begins (right) with such a
+/// k, and that cut is in the window.
 template <class Count>
 AMRBENCH_HD inline LimitSearch<Count> number_search(const CutGoal<Count>& goal, SearchPhase phase,
                                                     std::uint64_t weight) {

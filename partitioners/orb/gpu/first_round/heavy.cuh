@@ -105,8 +105,8 @@ struct HeavyBeside {
   std::uint32_t key[2], further[2];
 };
 
-/// Which of the two of a node at a level a point of this code is beside the bracket on, and how far away. No node: it
-/// is in the bracket, or in none of the level's nodes.
+/// Of which node of a level a point with this code lies beside the bracket, on which side, and how far away. No node:
+/// it is in the bracket, or in none of the level's nodes.
 struct BesideOf {
   std::uint32_t node = 0, side = 0;
 
