@@ -173,7 +173,7 @@ TEST(OrbWeightSearch, SumsThatAreTheRulesWhateverComesNext) {
     sure += compare_sums(weights, {static_cast<std::uint32_t>(n), leaves, leaves_left, sum(weights, 0, n)},
                          place_by_rule(weights, leaves, leaves_left));
   }
-  EXPECT_GT(sure, 4000);  // several a cell
+  EXPECT_GT(sure, 4000);  // more than one a seed
 }
 
 TEST(OrbWeightSearch, AllZeroAndLargeLeafCounts) {

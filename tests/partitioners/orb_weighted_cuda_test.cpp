@@ -187,10 +187,10 @@ TEST_F(OrbWeightedCuda, HeavyPointsDoNotHideTheOthers) {
     OrbGpuTimes times;
     compare<float, 3>(made<float, 3>(PointKind::uniform, 1200003, seed), weights_of(kind, 1200003, seed),
                       {.leaves = 2048}, &times);
-    // The sample tells of the points beside them: no fractions, and one more time, or two as long as that gains.
+    // The sample tells of the points beside them: no fractions, and at most one more time.
     EXPECT_TRUE(times.first_round);
     EXPECT_FALSE(times.quantiles);
-    EXPECT_LE(times.again, 2);
+    EXPECT_LE(times.again, 1);
     if (HasFatalFailure()) return;
   }
 }

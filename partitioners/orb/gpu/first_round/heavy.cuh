@@ -22,8 +22,8 @@ namespace amrbench::partitioners::gpu {
 
 /// A point is heavy that would be so many points of the sample; light ones may be twice as many.
 constexpr double kHeavyCopies = 8;
-/// Copies are counted in parts of 2^-8. In whole ones many heavy points, of 8 to 20 each, would seem to weigh too
-/// little beside the light ones by more than a bracket is wide.
+/// Copies are counted in parts of 2^-8: rounded down to whole ones a heavy point would lose half a one on average, and
+/// many of a few copies each would seem too light beside the light points.
 constexpr int kCopyBits = 8;
 /// Searches for heavy points: without those found, others may be heavy.
 constexpr int kHeavySearches = 6;
