@@ -54,6 +54,13 @@ struct __align__(16) SampleSplit {
   float plane;       ///< what lies at it or above goes right
   float low, scale;  ///< bins along the axis
   std::uint32_t state;
+
+  /// In which of n bins x lies, and in the fraction how far into it; the last bin has what lies beyond.
+  [[nodiscard]] __device__ float place(float x, std::uint32_t n) const {
+    const float position = (x - low) * scale;
+    const auto last = static_cast<float>(n - 1U);
+    return position < last ? (position > 0.0F ? position : 0.0F) : last;
+  }
 };
 
 /// A point in a bracket.

@@ -22,9 +22,6 @@ namespace amrbench::partitioners::gpu {
 
 /// A point is heavy that would be so many points of the sample; light ones may be twice as many.
 constexpr double kHeavyCopies = 8;
-/// Copies are counted in parts of 2^-8: rounded down to whole ones a heavy point would lose half a one on average, and
-/// many of a few copies each would seem too light beside the light points.
-constexpr int kCopyBits = 8;
 /// Searches for heavy points: without those found, others may be heavy.
 constexpr int kHeavySearches = 6;
 /// Of a block that counts points beside brackets.
@@ -51,17 +48,12 @@ __global__ void __launch_bounds__(256)
     for (std::uint64_t j = 0; j < kWeightGroup; j += 32) {
       const std::uint64_t i = g * kWeightGroup + j + lane;
       const unsigned long long unit = i < n ? units[i] : 0;
-      const bool light = unit < heavy;
-      const unsigned others = __ballot_sync(kFull, !light);
-      if (light) {
+      if (unit < heavy) {
         sum += unit;
         most = max(most, unit);
+      } else if (const std::uint32_t at = atomicAdd(&found->heavy, 1U); at < room) {
+        positions[at] = static_cast<std::uint32_t>(i);
       }
-      if (others == 0) continue;
-      const std::uint32_t first =
-          __shfl_sync(kFull, lane == 0 ? atomicAdd(&found->heavy, static_cast<unsigned>(__popc(others))) : 0U, 0);
-      const std::uint32_t at = first + static_cast<unsigned>(__popc(others & ((1U << lane) - 1U)));
-      if (!light && at < room) positions[at] = static_cast<std::uint32_t>(i);
     }
     sum = warp_sum(sum);
     if (lane == 0) group_sums[g] = sum;
@@ -76,12 +68,12 @@ __global__ void __launch_bounds__(256)
 /// A heavy point's copies, and in the highest bit: does it count as a light one, too?
 constexpr std::uint64_t kAlsoLight = std::uint64_t{1} << 63U;
 
-/// The heavy points as points of the sample: fours of them, what is missing of the last one at node 0. unit: the weight
-/// of a part of a copy. light_share: points of the sample of all points; as many of the heavy ones count as light ones
+/// The heavy points as points of the sample: fours of them, what is missing of the last one at node 0. copy: the weight
+/// of one. light_share: points of the sample of all points; as many of the heavy ones count as light ones
 /// and have a copy less: where a cell needs points for its leaves all count. codes, start: as in take_sample_kernel.
 template <class T, int Dim>
 __global__ void take_heavy_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ units,
-                                  const std::uint32_t* __restrict__ positions, std::uint32_t n, double unit,
+                                  const std::uint32_t* __restrict__ positions, std::uint32_t n, double copy,
                                   double light_share, const std::uint16_t* __restrict__ codes,
                                   const std::uint16_t* __restrict__ start, float* __restrict__ sample,
                                   std::uint16_t* __restrict__ node, std::uint64_t* __restrict__ copies) {
@@ -92,8 +84,8 @@ __global__ void take_heavy_kernel(const T* __restrict__ points, const std::uint6
   const std::uint64_t at = positions[i];
   node[i] = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
   const bool counts = static_cast<double>(support::splitmix64(i) >> 32U) * 0x1p-32 < light_share;
-  const unsigned long long parts = __double2ull_rn(static_cast<double>(units[at]) / unit);
-  copies[i] = counts ? (parts - min(parts, 1ULL << kCopyBits)) | kAlsoLight : parts;
+  const unsigned long long all = __double2ull_rn(static_cast<double>(units[at]) / copy);
+  copies[i] = counts ? (all - min(all, 1ULL)) | kAlsoLight : all;
   for (int a = 0; a < Dim; ++a) sample[std::uint64_t{i} * Dim + a] = static_cast<float>(points[at * Dim + a]);
 }
 
@@ -196,8 +188,7 @@ class HeavyPoints {
       heaviest = host_[0].heaviest;
     }
     // Copies add up to 2^40 at most, however light the light points are.
-    const double copy = std::max(static_cast<double>(light_total_) / m, std::ldexp(static_cast<double>(total), -40));
-    unit_ = std::ldexp(copy, -kCopyBits);
+    copy_ = std::max(static_cast<double>(light_total_) / m, std::ldexp(static_cast<double>(total), -40));
     if (light_total_ == 0) light_ = {};
     if (size_ == 0 || light_total_ == 0) return;
     with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
@@ -213,7 +204,7 @@ class HeavyPoints {
     if (size_ == 0) return;
     copies_.resize_discard(std::size_t{4} * fours());
     take_heavy_kernel<T, Dim><<<blocks_of(4 * fours(), 128), 128, 0, stream_.get()>>>(
-        points, units_, positions_.data(), size_, unit_, light_total_ > 0 ? light_share_ : 0, codes, start, sample,
+        points, units_, positions_.data(), size_, copy_, light_total_ > 0 ? light_share_ : 0, codes, start, sample,
         node, copies_.data());
     cuda_check_launch("take_heavy_kernel");
   }
@@ -269,7 +260,7 @@ class HeavyPoints {
   UnitWeights light_;
   std::uint64_t light_total_ = 0;
   std::uint32_t size_ = 0;
-  double unit_ = 1, light_share_ = 1;
+  double copy_ = 1, light_share_ = 1;
   support::DeviceBuffer<std::uint64_t> ends_, copies_;
   support::DeviceBuffer<std::uint32_t> positions_;
   support::DeviceBuffer<HeavySearch> found_;

@@ -124,7 +124,8 @@ class CutSample {
     size_buffers();
     if (heavy_.fours() == 0) return;
     clear(copy_bins_, kGuessBins, stream_);
-    clear(number_bins_, kGuessBins, stream_);
+    clear(chains_, kGuessBins, stream_);
+    next_.resize_discard(std::size_t{4} * heavy_.fours());
   }
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
@@ -187,8 +188,8 @@ class CutSample {
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
           level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), heavy_.light_total() == 0,
-          side_tolerance_, quantiles_, bins_.data(), heavy_bins(), guesses_.data(), splits_.data(), table_.data(),
-          by_quantiles ? gaps_.data() : nullptr, met_.data());
+          side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(), guesses_.data(), splits_.data(),
+          table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
@@ -233,8 +234,8 @@ class CutSample {
     return host_met_.data()[level] <= share_met(level, sigmas) * size_;
   }
   [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
-  [[nodiscard]] HeavyBins heavy_bins() {
-    return heavy_.fours() > 0 ? HeavyBins{copy_bins_.data(), number_bins_.data()} : HeavyBins{};
+  [[nodiscard]] HeavySample heavy_sample() {
+    return {fours_, heavy_.copies(), heavy_.fours() > 0 ? copy_bins_.data() : nullptr, chains_.data(), next_.data()};
   }
 
   /// Ranges of a level's nodes, by the sample.
@@ -251,13 +252,12 @@ class CutSample {
   void count(int level) {
     const cudaStream_t stream = stream_.get();
     const unsigned blocks = std::min(blocks_of(all_fours(), kUpperThreads), multiprocessors());
-    const HeavySample heavy{fours_, heavy_.copies(), heavy_bins()};
     if (level < kUpperLevels && size_ >= kManySamples)
       count_sample_kernel<Dim, true><<<blocks, kUpperThreads, kUpperBins * sizeof(std::uint32_t), stream>>>(
-          points(), all_fours(), heavy, level, splits_.data(), nodes(), bins_.data());
+          points(), all_fours(), heavy_sample(), level, splits_.data(), nodes(), bins_.data());
     else
       count_sample_kernel<Dim, false><<<blocks_of(all_fours(), 256), 256, 0, stream>>>(
-          points(), all_fours(), heavy, level, splits_.data(), nodes(), bins_.data());
+          points(), all_fours(), heavy_sample(), level, splits_.data(), nodes(), bins_.data());
     cuda_check_launch("count_sample_kernel");
   }
 
@@ -271,10 +271,11 @@ class CutSample {
   HeavyPoints heavy_;
   support::DeviceBuffer<float> points_;
   support::DeviceBuffer<std::uint16_t> nodes_;
-  support::DeviceBuffer<std::uint32_t> bins_;         ///< zero between levels
-  support::DeviceBuffer<std::uint64_t> copy_bins_;    ///< of heavy points, as HeavyBins; zero between levels
-  support::DeviceBuffer<std::uint32_t> number_bins_;  ///< the same
-  support::DeviceBuffer<std::uint32_t> met_;          ///< as in guess_kernel
+  support::DeviceBuffer<std::uint32_t> bins_;       ///< zero between levels
+  support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points, as HeavySample; zero between levels
+  support::DeviceBuffer<std::uint32_t> chains_;     ///< the same
+  support::DeviceBuffer<std::uint32_t> next_;       ///< as in HeavySample
+  support::DeviceBuffer<std::uint32_t> met_;        ///< as in guess_kernel
   support::PinnedBuffer<std::uint32_t> host_met_;
   support::CudaEvent met_came_[2];  ///< of the last two levels
   support::DeviceBuffer<float2> table_;

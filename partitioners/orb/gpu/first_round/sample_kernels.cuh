@@ -22,17 +22,15 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 
-/// Histograms of heavy points: of the parts of copies that they stand for (kCopyBits), and of themselves. Null: no
-/// point is heavy.
-struct HeavyBins {
-  std::uint64_t* copies;
-  std::uint32_t* numbers;
-};
-/// Of the sample's points, fours from `first` on are heavy: how many parts each stands for.
+/// Of the sample's points, fours from `first` on are heavy: how many copies each stands for, their
+/// histograms, and a chain of those in each bin: number + 1 of the first one, and of the next one, 0 at the end. bins
+/// null: no point is heavy.
 struct HeavySample {
   std::uint32_t first;
   const std::uint64_t* copies;
-  HeavyBins bins;
+  std::uint64_t* bins;
+  std::uint32_t* chains;
+  std::uint32_t* next;
 };
 
 /// The part of a split that counting needs, once a node's box and axis are known.
@@ -148,7 +146,6 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr unsigned kBlock = kCountSampleThreads<Upper>;
   const std::uint32_t first = 1U << static_cast<unsigned>(level), n = guess_bins(level);
-  const auto last = static_cast<float>(n - 1U);
   std::uint32_t* const mine = Upper ? reinterpret_cast<std::uint32_t*>(memory) : bins;
   if constexpr (Upper) {
     for (std::uint32_t b = threadIdx.x; b < kUpperBins; b += kBlock) mine[b] = 0;
@@ -162,14 +159,14 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       if (p.v[j] - first >= first) continue;
       const SampleSplit split = splits[p.v[j]];
       if ((split.state & SampleSplit::kCounted) == 0U) continue;
-      const float position = (on_axis<Dim>(p.x[j], split.state) - split.low) * split.scale;
-      const auto bin = static_cast<std::uint32_t>(position < last ? (position > 0.0F ? position : 0.0F) : last);
-      const std::uint32_t to = (p.v[j] - first) * n + bin;
+      const std::uint32_t to =
+          (p.v[j] - first) * n + static_cast<std::uint32_t>(split.place(on_axis<Dim>(p.x[j], split.state), n));
       const std::uint64_t copies = four < heavy.first ? kAlsoLight : heavy.copies[4 * (four - heavy.first) + j];
       if ((copies & kAlsoLight) != 0) count_in_bin(mine, to);
       if (four < heavy.first) continue;
-      add_weight(&heavy.bins.copies[to], copies & ~kAlsoLight);
-      atomicAdd(&heavy.bins.numbers[to], 1U);
+      add_weight(&heavy.bins[to], copies & ~kAlsoLight);
+      const std::uint32_t i = 4 * (four - heavy.first) + j;
+      heavy.next[i] = atomicExch(&heavy.chains[to], i + 1);
     }
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
   }
