@@ -55,7 +55,7 @@ struct __align__(16) SampleSplit {
   float low, scale;  ///< bins along the axis
   std::uint32_t state;
 
-  /// In which of n bins x lies, and in the fraction how far into it; the last bin has what lies beyond.
+  /// In which of n bins x lies, and in the fraction how far into it but for the last bin, which has what lies beyond.
   [[nodiscard]] __device__ float place(float x, std::uint32_t n) const {
     const float position = (x - low) * scale;
     const auto last = static_cast<float>(n - 1U);

@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(256)
 constexpr std::uint64_t kAlsoLight = std::uint64_t{1} << 63U;
 
 /// The heavy points as points of the sample: fours of them, what is missing of the last one at node 0. copy: the weight
-/// of one. light_share: points of the sample of all points; as many of the heavy ones count as light ones
-/// and have a copy less: where a cell needs points for its leaves all count. codes, start: as in take_sample_kernel.
+/// of one. light_share: points of the sample of all points; as many of the heavy ones count as light ones and have a
+/// copy less: where a cell needs points for its leaves all count. codes, start: as in take_sample_kernel.
 template <class T, int Dim>
 __global__ void take_heavy_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ units,
                                   const std::uint32_t* __restrict__ positions, std::uint32_t n, double copy,

@@ -22,9 +22,9 @@ __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 
-/// Of the sample's points, fours from `first` on are heavy: how many copies each stands for, their
-/// histograms, and a chain of those in each bin: number + 1 of the first one, and of the next one, 0 at the end. bins
-/// null: no point is heavy.
+/// Of the sample's points, fours from `first` on are heavy: how many copies each stands for, their histograms, and a
+/// chain of those in each bin: number + 1 of the first one, and of the next one, 0 at the end. bins null: no point is
+/// heavy.
 struct HeavySample {
   std::uint32_t first;
   const std::uint64_t* copies;
