@@ -253,6 +253,7 @@ class RoundTree {
       if (r.high == Ranks::kNone && weight > goal + reach && i + 2 < sample.size()) r.high = i + 1;
     }
     keep_whole(sample, goal - left, r);
+    reach_number(sample, share, r);
     r.cut = std::clamp<std::size_t>(r.cut, 1, sample.size() - 1);
     return r;
   }
@@ -269,6 +270,27 @@ class RoundTree {
     if (r.high != Ranks::kNone && r.high <= last) r.high = last + 1 < sample.size() ? last + 1 : Ranks::kNone;
     const double each = weights_[id], before = static_cast<double>(r.cut - first) * each + missing;
     r.cut = 2 * before < static_cast<double>(last + 1 - first) * each ? first : last + 1;
+  }
+
+  /// Where points beside the cut weigh nothing, rule 5 puts it as near to the cut by number as they allow: the bracket
+  /// reaches there. Those points are all drawn alike, so that ranks among them are those of all points.
+  void reach_number(std::span<const Point> sample, double share, Ranks& r) const {
+    const auto weighs = [&](std::size_t i) { return weights_.units[sample[i].id] != 0; };
+    std::size_t first = r.cut, last = r.cut;
+    while (first > 0 && !weighs(first - 1)) --first;
+    while (last < sample.size() && !weighs(last)) ++last;
+    if (first == last) return;
+    std::size_t light = 0;
+    for (std::size_t i = 0; i < sample.size(); ++i) light += weighs(i) ? 0 : 1;
+    auto before = static_cast<double>(light) * share;
+    const auto reach = static_cast<std::size_t>(kBracketSigmas * std::sqrt(before * (1 - share))) + 2;
+    std::size_t wanted = 0;
+    for (; wanted < sample.size() && before > 0; ++wanted) before -= weighs(wanted) ? 0 : 1;
+    const std::size_t cut = std::clamp(wanted, first, last);
+    if (r.low != Ranks::kNone && cut < r.low + reach) r.low = cut > reach ? cut - reach : Ranks::kNone;
+    if (r.high != Ranks::kNone && cut + reach > r.high)
+      r.high = cut + reach < sample.size() ? cut + reach : Ranks::kNone;
+    r.cut = cut;
   }
 
   void make_tables() {
