@@ -280,9 +280,8 @@ class RoundTree {
     while (first > 0 && !weighs(first - 1)) --first;
     while (last < sample.size() && !weighs(last)) ++last;
     if (first == last) return;
-    std::size_t light = 0;
-    for (std::size_t i = 0; i < sample.size(); ++i) light += weighs(i) ? 0 : 1;
-    auto before = static_cast<double>(light) * share;
+    double before = 0;  // of those points, how many belong on the left
+    for (std::size_t i = 0; i < sample.size(); ++i) before += weighs(i) ? 0 : share;
     const auto reach = static_cast<std::size_t>(kBracketSigmas * std::sqrt(before * (1 - share))) + 2;
     std::size_t wanted = 0;
     for (; wanted < sample.size() && before > 0; ++wanted) before -= weighs(wanted) ? 0 : 1;
