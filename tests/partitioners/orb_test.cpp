@@ -368,34 +368,40 @@ TEST(Orb, AHeavyPointGoesToOneSide) {
   }
 }
 
-/// Where three points alone weigh anything, two thirds of the weight are reached at the second: the cut is by number
-/// between it and the third, and the bracket has both that point and the cut.
+/// Where three points alone weigh anything, half of the weight is reached at the second, and all of it is left or right
+/// of the cut, which goes from there as far towards the cut by number as the next one allows: the bracket has all that.
 TEST(Orb, ABracketReachesToTheCutByNumber) {
+  using Point = OrbPoint<float, 3>;
   constexpr std::size_t kPoints = 50000, kDrawn = 6000;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const std::vector<float> x = points_of<float, 3>(Shape::uniform, kPoints, seed);
-    std::vector<OrbPoint<float, 3>> points, sample;
+    std::vector<Point> points;
     for (std::uint32_t i = 0; i < kPoints; ++i) points.push_back({{x[3 * i], x[3 * i + 1], x[3 * i + 2]}, i});
-    const std::size_t heavy[3] = {random() % 10000, 10000 + random() % 10000, 20000 + random() % 10000};
+    const std::uint32_t thirds = kPoints / 3;
+    std::vector<Point> heavy;
+    for (std::uint32_t k = 0; k < 3; ++k) heavy.push_back(points[k * thirds + random() % thirds]);
+    std::sort(heavy.begin(), heavy.end(), [](const Point& p, const Point& q) { return orb_before(p, q, 0); });
+    const bool right = seed % 2 == 0;  // weights 2, 2, 1, or 1, 2, 2
     std::vector<double> weights(kPoints, 0);
     std::vector<std::uint64_t> units(kPoints, 0);
-    for (const std::size_t i : heavy) weights[i] = 1, units[i] = kPoints;
-    for (std::size_t k = 0; k < kDrawn; ++k) sample.push_back(points[k % 2 == 0 ? heavy[k % 3] : random() % kPoints]);
-    const auto exact = run<float, 3>(x, weights, {.leaves = 3, .method = "sort"});
+    std::vector<Point> sample;
+    for (std::uint32_t k = 0; k < 3; ++k) {
+      weights[heavy[k].id] = k == (right ? 0U : 2U) ? 1 : 2;
+      units[heavy[k].id] = static_cast<std::uint64_t>(weights[heavy[k].id]) * kPoints;
+      sample.insert(sample.end(), static_cast<std::size_t>(weights[heavy[k].id]) * kDrawn / 10, heavy[k]);
+    }
+    while (sample.size() < kDrawn) sample.push_back(points[random() % kPoints]);
+    const auto exact = run<float, 3>(x, weights, {.leaves = 2, .method = "sort"});
+    ASSERT_EQ(exact.tree.cells[1].axis, 0);
     RoundTree<float, 3> tree;
-    tree.guess(sample, SampleWeights{units.data(), 3.0}, 3, exact.tree.cells[1].box, kOrbSideTolerance, 1);
-    const int axis = tree.node(1).axis;
-    ASSERT_EQ(axis, exact.tree.cells[1].axis);
-    std::sort(points.begin(), points.end(), [&](const auto& p, const auto& q) { return orb_before(p, q, axis); });
-    const auto inside = [&](const OrbPoint<float, 3>& p) { return tree.code_from(1, p) == kStopped + 1; };
+    tree.guess(sample, SampleWeights{units.data(), 5.0}, 2, exact.tree.cells[1].box, kOrbSideTolerance, 1);
+    std::sort(points.begin(), points.end(), [](const Point& p, const Point& q) { return orb_before(p, q, 0); });
+    const auto inside = [&](const Point& p) { return tree.code_from(1, p) == kStopped + 1; };
     const std::size_t left = exact.tree.cells[2].count;
+    EXPECT_TRUE(inside(heavy[1]));
     EXPECT_TRUE(inside(points[left - 1]) && inside(points[left])) << left << " points go left";
-    std::vector<OrbPoint<float, 3>> heavy_points;
-    for (const auto& p : points)
-      if (units[p.id] != 0) heavy_points.push_back(p);
-    EXPECT_TRUE(inside(heavy_points[1]));
   }
 }
 
