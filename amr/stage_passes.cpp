@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/stage_sum.hpp"
+#include "support/bandwidth.hpp"
 
 namespace amrbench::amr {
 
@@ -19,15 +20,17 @@ constexpr std::size_t kPassBytes = std::size_t{32} << 10;
 /// What is fetched ahead, at least: memory answers while less than that is computed.
 constexpr std::size_t kAheadBytes = std::size_t{16} << 10;
 
-/// The second-level cache of a core.
-std::size_t own_cache_bytes() {
+/// Results of a thread that are found in caches by the next stage: twice a core's second-level cache, or, where few
+/// processors share a large last one, a quarter of its part of that; values and results together are twice as much.
+std::size_t kept_bytes() {
   constexpr long kUsual = 1 << 20;
 #ifdef _SC_LEVEL2_CACHE_SIZE
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
 #else
-  const long bytes = 0;
+  const long second = 0;
 #endif
-  return static_cast<std::size_t>(bytes > 0 ? bytes : kUsual);
+  const support::LastLevelCache last = support::last_level_cache();
+  return std::max<std::size_t>(2 * (second > 0 ? second : kUsual), last.bytes / last.processors / 4);
 }
 
 }  // namespace
@@ -42,7 +45,8 @@ StagePasses::StagePasses(const kernels::BlockLayout& layout) {
 }
 
 bool streams_results(std::size_t bytes, std::string_view stores) {
-  const bool large = bytes > 2 * own_cache_bytes() * std::size_t(omp_get_max_threads());
+  static const std::size_t kept = kept_bytes();
+  const bool large = bytes > kept * std::size_t(omp_get_max_threads());
   return stores == "streamed" || (stores == "auto" && large);
 }
 

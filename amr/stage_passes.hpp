@@ -15,8 +15,9 @@ struct StagePasses {
   std::size_t ahead = 1;   ///< blocks from that which is computed to that which is fetched
 };
 
-/// Do results that make up `bytes` on this rank leave a core's own caches before they are read again? Then they need
-/// not pass through them: on the machines at hand that is faster even where a shared cache would still hold them.
+/// Do results that make up `bytes` on this rank leave the caches that its threads may count on before they are read
+/// again? Then they need not pass through them: on the machines at hand that is faster even where more of a shared cache
+/// would still hold them.
 /// `stores`: DeviceConfig::stores.
 [[nodiscard]] bool streams_results(std::size_t bytes, std::string_view stores);
 

@@ -16,7 +16,7 @@ void run() {
   const Communicator world = Communicator::world();
   const std::int64_t by_default = measure_copy_bandwidth(world).bytes_rank * world.split_node().size();
   if (world.is_root()) {
-    fmt::print("last-level cache {:.0f} MiB, {} ranks\n", static_cast<double>(last_level_cache_bytes()) / (1 << 20),
+    fmt::print("last-level cache {:.0f} MiB, {} ranks\n", static_cast<double>(last_level_cache().bytes) / (1 << 20),
                world.size());
     fmt::print("{:>12}  {:>10}  {:<26}{:>10}\n", "MiB a node", "threads", "kind", "GB/s");
   }

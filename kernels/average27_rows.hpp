@@ -98,8 +98,9 @@ class Average27Rows : private RowWalk<Shape, Sum> {
   using typename Walk::Sums;
   using Walk::kPatterns;
 
+  /// Strips are longer: of each the rows beside it are loaded in three planes, not in one.
   Average27Rows(const BlockLayout& layout, bool streams, const SumMagic& magic)
-      : Walk(layout, streams, magic), layout_(layout) {}
+      : Walk(layout, streams, magic, 2 * kStripValues), layout_(layout) {}
 
   /// A chunk of a block to `out`; of `next` the same chunk is fetched when all of this one is.
   void run(const Surroundings& around, const Surroundings& next, int chunk, double* out, Sums& sums) {

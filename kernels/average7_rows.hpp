@@ -121,6 +121,56 @@ class RowChunk : private RowWalk<Shape, Sum> {
   }
 };
 
+/// A chunk whose rows are shorter than a vector of 8, and whose results need not be whole vectors, since they go
+/// through the caches: a row is its first vector of 4 and its last one, loaded where they lie and stored as they come.
+/// Putting rows together in registers takes more instructions than the stencil does.
+template <class Shape>
+class PlainChunk {
+  static constexpr int kLanes = Shape::kLanes, kRow = Shape::kRow, kLength = 4, kLast = kRow - kLength;
+  using Vector = SimdDouble<kLength>;
+  using Ends = RowEnds<kLanes, kLength>;
+
+ public:
+  /// For these rows. A vector holds two cells and more.
+  static constexpr bool kExists = !Shape::kLong && kRow >= kLength && kRow < 2 * kLength && kLanes <= 2;
+
+  /// Fetches the chunk at `next`.
+  [[gnu::always_inline]] static void run(const BlockLayout& l, const double* in, FaceWalk<kLanes> faces,
+                                         const double* next, double* out) {
+    const std::ptrdiff_t plane = std::ptrdiff_t{kRow} * l.cells[1];
+    for (int z = 0; z < l.cells[2]; ++z, faces.next_plane()) {
+      const double *xm = faces.at(0), *xp = faces.at(1);
+      const double* zm = z > 0 ? in - plane : faces.at(4);
+      const double* zp = z + 1 < l.cells[2] ? in + plane : faces.at(5);
+      for (int y = 0; y < l.cells[1]; ++y) {
+        const double* ym = y > 0 ? in - kRow : faces.at(2);
+        const double* yp = y + 1 < l.cells[1] ? in + kRow : faces.at(3);
+        const auto part = [&](int o, const Vector& left, const Vector& at, const Vector& right) {
+          const auto row = [o](const double* p) { return load<kLength>(p + o); };
+          store<kLength>(out + o, average7<Vector>(left, row(ym), row(zm), at, row(zp), row(yp), right));
+        };
+        const Vector first = load<kLength>(in), last = load<kLength>(in + kLast);
+        const Vector before = shifted<kLength - kLanes>(Ends::before(xm), first);
+        const Vector behind = shifted<kLanes>(last, Ends::behind(xp));
+        if constexpr (kLast == 0) {
+          part(0, before, first, behind);
+        } else {
+          part(0, before, first, load<kLength>(in + kLanes));
+          part(kLast, load<kLength>(in + kLast - kLanes), last, behind);
+        }
+        prefetch_line(next);
+        next += kRow;
+        in += kRow;
+        out += kRow;
+        zm += kRow;
+        zp += kRow;
+        xm += faces.step_y(0);
+        xp += faces.step_y(1);
+      }
+    }
+  }
+};
+
 /// A run of chunks of a block.
 template <class Shape, bool Sum>
 void average7_rows(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw, SumMagic magic) {
@@ -137,7 +187,14 @@ void average7_rows(const BlockLayout& layout, const ChunkArgs& args, RawSum* raw
     then.start_chunk();
     typename Chunk::Sums sums{};
     if constexpr (Sum) load_sums(sums, raw + c * Chunk::kPatterns);
-    chunk.run(args.input->in + c * values, now, args.next->in + c * values, then, args.out + c * values, sums);
+    const double *in = args.input->in + c * values, *next = args.next->in + c * values;
+    double* const out = args.out + c * values;
+    if (!PlainChunk<Shape>::kExists || args.streams) {
+      chunk.run(in, now, next, then, out, sums);
+    } else if constexpr (PlainChunk<Shape>::kExists) {
+      PlainChunk<Shape>::run(l, in, now, next, out);
+      if constexpr (Sum) add_values(sums, out, values, magic);
+    }
     if constexpr (Sum) store_sums(sums, raw + c * Chunk::kPatterns);
   }
 }

@@ -116,7 +116,7 @@ class RowWalk {
   static constexpr int kPatterns = pattern_count(kLanes, kFlatLength);
   using Sums = std::array<VectorSum<kFlatLength>, kPatterns>;
 
-  RowWalk(const BlockLayout& layout, bool streams, const SumMagic& magic)
+  RowWalk(const BlockLayout& layout, bool streams, const SumMagic& magic, int strip_values = kStripValues)
       : cells_(layout.cells),
         row_(static_cast<int>(layout.row_values())),
         strip_(cells_[1]),
@@ -126,7 +126,7 @@ class RowWalk {
       const int plane = row_ * cells_[1];
       if (kLong && !(Sum && plane % kFlatLength != 0)) {
         constexpr int kUnit = std::max(2, kPeriod);
-        const int strips = std::max(1, (plane + 3 * kStripValues / 4) / kStripValues);
+        const int strips = std::max(1, (plane + 3 * strip_values / 4) / strip_values);
         if (strips > 1) strip_ = std::max(1, (cells_[1] / strips + kUnit / 2) / kUnit) * kUnit;
       }
       lead_ = std::min(cells_[2], 2 + kRowLeadValues / (strip_ * row_));

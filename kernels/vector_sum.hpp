@@ -45,4 +45,10 @@ inline void store_sums(const std::array<VectorSum<N>, P>& sums, RawSum* raw) {
   }
 }
 
+/// Adds n values, whole vectors, of which the first begins pattern 0.
+template <int N, std::size_t P>
+inline void add_values(std::array<VectorSum<N>, P>& sums, const double* values, std::size_t n, const SumMagic& magic) {
+  for (std::size_t k = 0; k < n / N; ++k) sums[k % P].add(load<N>(values + k * N), magic.hi, magic.lo);
+}
+
 }  // namespace amrbench::kernels

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "support/cores.hpp"
 #include "support/metrics.hpp"
 #include "support/mpi.hpp"
 #include "support/page_buffer.hpp"
@@ -115,15 +116,19 @@ void copy_non_temporal(double* dst, const double* src, std::size_t n) {
 #endif
 }
 
-std::int64_t last_level_cache_bytes() {
-  // The caches of CPU 0 stand in index0, index1, ...; the largest is the last level.
-  std::int64_t largest = 0;
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream in("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
-    std::string text;
-    if (in >> text) largest = std::max(largest, parse_size(text));
+LastLevelCache last_level_cache(const std::string& folder) {
+  LastLevelCache last;
+  for (int index = 0; index < 8; ++index) {  // in no order that is promised
+    const auto word = [&](const char* name) {
+      std::string text;
+      std::ifstream(folder + "/index" + std::to_string(index) + "/" + name) >> text;
+      return text;
+    };
+    const std::int64_t bytes = parse_size(word("size"));
+    if (bytes <= last.bytes) continue;
+    last = {bytes, std::max(1, static_cast<int>(parse_cpu_list(word("shared_cpu_list")).count()))};
   }
-  return largest;
+  return last;
 }
 
 std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory) {
@@ -137,7 +142,7 @@ CopyBandwidth measure_copy_bandwidth(const Communicator& comm, const CopyOptions
   result.ranks_node = node.size();
   result.threads = omp_get_max_threads();
   std::int64_t bytes_node = options.bytes_node;
-  if (bytes_node <= 0) bytes_node = copy_bytes_node(last_level_cache_bytes(), available_memory_bytes());
+  if (bytes_node <= 0) bytes_node = copy_bytes_node(last_level_cache().bytes, available_memory_bytes());
   // A rank may take less than there is; a quarter of that leaves room for what MPI maps meanwhile.
   if (const std::int64_t left = address_space_left() / 4; left < bytes_node / node.size())
     bytes_node = left * node.size();

@@ -37,8 +37,13 @@ struct CopyBandwidth {
 /// least 512 MiB, at most a quarter of the available memory (0 = not known).
 [[nodiscard]] std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory);
 
-/// Size of the largest cache of this machine in bytes; 0 when the system does not say.
-[[nodiscard]] std::int64_t last_level_cache_bytes();
+/// The largest cache of processor 0.
+struct LastLevelCache {
+  std::int64_t bytes = 0;  ///< 0 where the system does not tell
+  int processors = 1;      ///< that share it
+};
+/// folder: where the system describes its caches.
+[[nodiscard]] LastLevelCache last_level_cache(const std::string& folder = "/sys/devices/system/cpu/cpu0/cache");
 
 /// Measures. Collective over `comm`, which should be all ranks of the run; same result on every rank but for bytes_rank
 /// and ranks_node. Takes well under a second on a usual machine. RunError when there is no memory.

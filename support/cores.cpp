@@ -105,26 +105,6 @@ CpuMask own_mask() {
   return mask.any() ? mask : all_processors();
 }
 
-/// "0-3,8" as a mask.
-CpuMask parse_cpu_list(std::string_view text) {
-  CpuMask mask;
-  while (!text.empty()) {
-    std::size_t low = 0, high = 0;
-    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), low);
-    if (error != std::errc{}) return {};
-    high = low;
-    if (end != text.data() + text.size() && *end == '-') {
-      const auto second = std::from_chars(end + 1, text.data() + text.size(), high);
-      if (second.ec != std::errc{}) return {};
-      end = second.ptr;
-    }
-    for (std::size_t cpu = low; cpu <= high && cpu < mask.size(); ++cpu) mask.set(cpu);
-    text.remove_prefix(end - text.data());
-    if (!text.empty()) text.remove_prefix(1);  // the comma
-  }
-  return mask;
-}
-
 /// The process that started this one, where that is a launcher: its mask was not narrowed for a rank.
 LaunchedBy find_launcher() {
   LaunchedBy launched{LaunchKind::none, all_processors()};
@@ -156,6 +136,25 @@ LaunchedBy find_launcher() {
 }
 
 }  // namespace
+
+CpuMask parse_cpu_list(std::string_view text) {
+  CpuMask mask;
+  while (!text.empty()) {
+    std::size_t low = 0, high = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), low);
+    if (error != std::errc{}) return {};
+    high = low;
+    if (end != text.data() + text.size() && *end == '-') {
+      const auto second = std::from_chars(end + 1, text.data() + text.size(), high);
+      if (second.ec != std::errc{}) return {};
+      end = second.ptr;
+    }
+    for (std::size_t cpu = low; cpu <= high && cpu < mask.size(); ++cpu) mask.set(cpu);
+    text.remove_prefix(end - text.data());
+    if (!text.empty()) text.remove_prefix(1);  // the comma
+  }
+  return mask;
+}
 
 std::string binding_name(Binding binding) {
   return binding == Binding::none ? "none" : binding == Binding::exclusive ? "exclusive" : "shared";

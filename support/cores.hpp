@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace amrbench::support {
 
@@ -15,6 +16,9 @@ class Communicator;
 
 /// Processors of a node, by number. Larger nodes count as this many.
 using CpuMask = std::bitset<4096>;
+
+/// "0-3,8" as a mask; empty where that is no list.
+[[nodiscard]] CpuMask parse_cpu_list(std::string_view text);
 
 /// What started the ranks: who set their masks, and how it is told to set others.
 enum class LaunchKind : std::uint8_t { none, open_mpi, hydra, intel, slurm };
