@@ -16,9 +16,8 @@ struct StagePasses {
 };
 
 /// Do results that make up `bytes` on this rank leave the caches that its threads may count on before they are read
-/// again? Then they need not pass through them: on the machines at hand that is faster even where more of a shared cache
-/// would still hold them.
-/// `stores`: DeviceConfig::stores.
+/// again? Then they need not pass through them: on the machines at hand that is faster even where more of a shared
+/// cache would still hold them. `stores`: DeviceConfig::stores.
 [[nodiscard]] bool streams_results(std::size_t bytes, std::string_view stores);
 
 }  // namespace amrbench::amr

@@ -121,9 +121,8 @@ class RowChunk : private RowWalk<Shape, Sum> {
   }
 };
 
-/// A chunk whose rows are shorter than a vector of 8, and whose results need not be whole vectors, since they go
-/// through the caches: a row is its first vector of 4 and its last one, loaded where they lie and stored as they come.
-/// Putting rows together in registers takes more instructions than the stencil does.
+/// A chunk whose rows are shorter than a vector of 8 and whose results go through the caches, so that they need not be
+/// whole vectors: a row is its first vector of 4 and its last one, loaded where they lie and stored as they come.
 template <class Shape>
 class PlainChunk {
   static constexpr int kLanes = Shape::kLanes, kRow = Shape::kRow, kLength = 4, kLast = kRow - kLength;
