@@ -4,13 +4,22 @@
 #include "amr/cuda/cuda_backend.hpp"
 #endif
 #include "amr/field_store.hpp"
+#include "kernels/lane_speeds.hpp"
 #include "support/error.hpp"
 
 namespace amrbench::amr {
 
 kernels::BlockLayout block_layout(const Config& config) {
-  const bool is_mixed_on_gpu = config.device.backend == "cuda" && config.run.stencil == "mixed";
-  return kernels::make_layout(config.mesh.block, config.fields.variables, is_mixed_on_gpu ? 1 : kernels::kMaxLanes);
+  const auto& cells = config.mesh.block;
+  const int variables = config.fields.variables;
+  if (config.device.backend == "cuda") {
+    if (config.run.stencil == "mixed") return kernels::make_layout(cells, variables, 1);
+    if (config.run.stencil == "average7")
+      return kernels::make_layout(cells, variables, kernels::average7_lane_speeds(cells));
+    if (config.run.stencil == "average27")
+      return kernels::make_layout(cells, variables, kernels::average27_lane_speeds(cells));
+  }
+  return kernels::make_layout(cells, variables);
 }
 
 Backend<3> make_backend(const Config& config, [[maybe_unused]] const support::Communicator& comm) {

@@ -9,8 +9,8 @@
 
 namespace amrbench::amr {
 
-/// How the blocks of a run lie in memory. Mixed work looks at variables one by one: on a GPU each has its cells beside
-/// one another.
+/// How the blocks of a run lie in memory. On a GPU averages have the lanes with which they are fastest; mixed work
+/// looks at variables one by one, and each has its cells beside one another.
 [[nodiscard]] kernels::BlockLayout block_layout(const Config& config);
 
 /// A stage may refer to its fields' device: it goes first.

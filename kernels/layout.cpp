@@ -25,6 +25,21 @@ BlockLayout make_layout(const std::array<int, 3>& cells, int variables, int most
   return layout;
 }
 
+BlockLayout make_layout(const std::array<int, 3>& cells, int variables, const LaneSpeeds& speeds) {
+  constexpr double kGain = 1.03;
+  const auto padded = [&](int lanes) { return (variables + lanes - 1) / lanes * lanes; };
+  const auto speed = [&](int lanes) { return speeds[lanes - 1] / double(padded(lanes)); };
+  double fastest = 0;
+  for (int lanes = 1; lanes <= kMaxLanes; ++lanes) fastest = std::max(fastest, speed(lanes));
+  int best = 0;
+  for (int lanes = kMaxLanes; lanes >= 1; --lanes) {
+    if (speed(lanes) * kGain < fastest) continue;
+    if (best == 0 || padded(lanes) < padded(best) || (padded(lanes) == padded(best) && speed(lanes) > speed(best)))
+      best = lanes;
+  }
+  return {cells, variables, best, padded(best) / best};
+}
+
 void change_layout(const BlockLayout& from, const double* values, const BlockLayout& to, double* out) {
   for (int v = 0; v < to.lanes * to.chunks; ++v) {
     double* const cells = out + std::size_t(v / to.lanes) * to.chunk_values() + std::size_t(v % to.lanes);

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <random>
 #include <vector>
 
+#include "kernels/lane_speeds.hpp"
 #include "kernels/random_block.hpp"
 
 namespace amrbench::kernels {
@@ -45,6 +48,51 @@ TEST(MakeLayout, WastesLittleAndTakesTheWidestThatDoes) {
       }
     }
   }
+}
+
+/// Speed with which the variables, and no padding lanes, are got through.
+double speed_of(int variables, int lanes, const LaneSpeeds& speeds) {
+  return double(speeds.at(lanes - 1)) * variables / (variables + waste_of(variables, lanes));
+}
+
+TEST(MakeLayout, BySpeedsIsFastAndPadsOnlyForAGain) {
+  constexpr unsigned kSeed = 20261128;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  std::mt19937 random(kSeed);
+  for (int draw = 0; draw < 3000; ++draw) {
+    LaneSpeeds speeds{};
+    for (int& speed : speeds) speed = 50 + static_cast<int>(random() % 50);
+    const int variables = 1 + static_cast<int>(random() % 120);
+    const BlockLayout l = make_layout({8, 4, 6}, variables, speeds);
+    SCOPED_TRACE(testing::Message() << checks::name_of(l) << ", speeds " << testing::PrintToString(speeds));
+    EXPECT_EQ(l.cells, (std::array{8, 4, 6}));
+    EXPECT_EQ(l.variables, variables);
+    ASSERT_GE(l.lanes, 1);
+    ASSERT_LE(l.lanes, kMaxLanes);
+    ASSERT_EQ(l.lanes * l.chunks, variables + waste_of(variables, l.lanes));
+    const double chosen = speed_of(variables, l.lanes, speeds);
+    double fastest = 0;
+    for (int lanes = 1; lanes <= kMaxLanes; ++lanes) fastest = std::max(fastest, speed_of(variables, lanes, speeds));
+    EXPECT_GE(chosen * 1.0301, fastest);
+    for (int lanes = 1; lanes <= kMaxLanes; ++lanes) {
+      const int more = waste_of(variables, lanes) - waste_of(variables, l.lanes);
+      if (more == 0) {
+        EXPECT_LE(speed_of(variables, lanes, speeds), chosen) << lanes << " lanes are faster";
+      } else if (more < 0) {
+        EXPECT_LT(speed_of(variables, lanes, speeds) * 1.0299, fastest) << lanes << " lanes pad less";
+      }
+    }
+  }
+}
+
+TEST(LaneSpeeds, GpusTakeFourOrEightLanesWhereTheyFit) {
+  const auto lanes = [](int edge, int variables) {
+    const std::array cells{edge, edge, edge};
+    return make_layout(cells, variables, average7_lane_speeds(cells)).lanes;
+  };
+  EXPECT_EQ(lanes(12, 19), 4);  // 20 in both: five lanes have 0.77 of the copy, four 0.84
+  EXPECT_EQ(lanes(8, 90), 5);   // cubes of 8 have a kernel for five
+  EXPECT_EQ(lanes(10, 40), 8);
 }
 
 TEST(BlockLayout, OffsetsNumberEveryValueOnce) {

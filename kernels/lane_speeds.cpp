@@ -1,0 +1,54 @@
+#include "kernels/lane_speeds.hpp"
+
+#include <cmath>
+#include <span>
+
+namespace amrbench::kernels {
+
+namespace {
+
+/// What was measured with cubes of an edge. special: a kernel serves cubes of this edge alone.
+struct Measured {
+  int edge;
+  bool special;
+  LaneSpeeds speeds;
+};
+
+constexpr Measured kAverage7[] = {
+    {4, false, {69, 78, 68, 80, 70, 77, 70, 85}},  {6, false, {59, 70, 64, 73, 66, 73, 66, 74}},
+    {8, true, {81, 76, 75, 85, 89, 77, 76, 87}},   {10, false, {61, 69, 73, 85, 73, 74, 72, 85}},
+    {12, false, {73, 77, 77, 84, 77, 77, 80, 85}}, {16, true, {82, 80, 81, 84, 89, 84, 82, 89}},
+    {20, false, {72, 76, 80, 84, 75, 81, 80, 84}}, {24, false, {76, 79, 80, 82, 82, 82, 82, 82}},
+    {30, false, {75, 76, 81, 81, 79, 81, 79, 81}},
+};
+
+constexpr Measured kAverage27[] = {
+    {4, false, {23, 35, 36, 42, 43, 43, 46, 43}},
+    {8, false, {54, 65, 63, 67, 60, 65, 63, 68}},
+    {12, false, {61, 66, 73, 62, 61, 67, 66, 71}},
+    {24, false, {76, 78, 80, 76, 74, 80, 77, 71}},
+};
+
+/// The row of the nearest edge; of two as near the first.
+LaneSpeeds nearest(std::span<const Measured> rows, const std::array<int, 3>& cells) {
+  const double edge = std::cbrt(double(cells[0]) * cells[1] * cells[2]);
+  const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
+  const Measured* best = nullptr;
+  for (const Measured& row : rows) {
+    if (row.special && !(cube && cells[0] == row.edge)) continue;
+    if (best == nullptr || std::abs(row.edge - edge) < std::abs(best->edge - edge)) best = &row;
+  }
+  return best->speeds;
+}
+
+}  // namespace
+
+LaneSpeeds average7_lane_speeds(const std::array<int, 3>& cells) {
+  return nearest(kAverage7, cells);
+}
+
+LaneSpeeds average27_lane_speeds(const std::array<int, 3>& cells) {
+  return nearest(kAverage27, cells);
+}
+
+}  // namespace amrbench::kernels
