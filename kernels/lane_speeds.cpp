@@ -23,11 +23,14 @@ constexpr Measured kAverage7[] = {
 };
 
 constexpr Measured kAverage27[] = {
-    {4, false, {23, 35, 36, 42, 43, 43, 46, 43}},
-    {8, false, {54, 65, 63, 67, 60, 65, 63, 68}},
-    {12, false, {61, 66, 73, 62, 61, 67, 66, 71}},
-    {24, false, {76, 78, 80, 76, 74, 80, 77, 71}},
+    {4, false, {23, 35, 36, 42, 43, 43, 46, 43}},  {6, false, {36, 46, 43, 51, 48, 48, 45, 51}},
+    {8, false, {54, 65, 63, 67, 60, 65, 63, 68}},  {10, false, {59, 67, 67, 72, 68, 69, 65, 72}},
+    {12, false, {61, 66, 73, 62, 61, 67, 66, 71}}, {16, false, {71, 74, 73, 75, 74, 72, 76, 73}},
+    {20, false, {71, 69, 69, 76, 75, 74, 77, 75}}, {24, false, {76, 78, 80, 76, 74, 80, 77, 71}},
 };
+
+/// What one lane has less where levels meet: faces across x are read a sector a cell.
+constexpr int kOneLaneLoss = 5;
 
 /// The row of the nearest edge; of two as near the first.
 LaneSpeeds nearest(std::span<const Measured> rows, const std::array<int, 3>& cells) {
@@ -38,7 +41,9 @@ LaneSpeeds nearest(std::span<const Measured> rows, const std::array<int, 3>& cel
     if (row.special && !(cube && cells[0] == row.edge)) continue;
     if (best == nullptr || std::abs(row.edge - edge) < std::abs(best->edge - edge)) best = &row;
   }
-  return best->speeds;
+  LaneSpeeds speeds = best->speeds;
+  speeds[0] -= kOneLaneLoss;
+  return speeds;
 }
 
 }  // namespace
