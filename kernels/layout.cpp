@@ -26,6 +26,7 @@ BlockLayout make_layout(const std::array<int, 3>& cells, int variables, int most
 }
 
 BlockLayout make_layout(const std::array<int, 3>& cells, int variables, const LaneSpeeds& speeds) {
+  if (cells[2] == 1) return make_layout(cells, variables);
   constexpr double kGain = 1.03;
   const auto padded = [&](int lanes) { return (variables + lanes - 1) / lanes * lanes; };
   const auto speed = [&](int lanes) { return speeds[lanes - 1] / double(padded(lanes)); };

@@ -60,8 +60,8 @@ struct BlockLayout {
 /// How fast a stencil is with 1, 2 .. kMaxLanes lanes, in any unit, padding lanes counted as work.
 using LaneSpeeds = std::array<int, kMaxLanes>;
 
-/// The smallest layout in which a stencil of these speeds, in 3-D, gets through `variables` variables within 3 % as
-/// fast as in the fastest one; of equals the faster, then the one of more lanes.
+/// The smallest layout in which a stencil of these speeds gets through `variables` variables within 3 % as fast as in
+/// the fastest one; of equals the faster, then the one of more lanes. In 2-D as above.
 [[nodiscard]] BlockLayout make_layout(const std::array<int, 3>& cells, int variables, const LaneSpeeds& speeds);
 
 /// The values of a block of layout `from` as one of layout `to`, which has the same cells and variables, holds them.
