@@ -18,7 +18,7 @@
 //    alone;
 // 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
 //    the code each.
-// Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb.md.
+// Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb-gpu.md.
 #include <algorithm>
 #include <bit>
 #include <utility>
