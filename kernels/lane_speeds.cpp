@@ -7,7 +7,8 @@ namespace amrbench::kernels {
 
 namespace {
 
-/// What was measured with cubes of an edge. special: a kernel serves cubes of this edge alone.
+/// What was measured with cubes of an edge; the first row of a table is not special. special: a kernel serves cubes of
+/// this edge alone.
 struct Measured {
   int edge;
   bool special;
@@ -37,10 +38,10 @@ constexpr int kOneLaneLoss = 5;
 LaneSpeeds nearest(std::span<const Measured> rows, const std::array<int, 3>& cells) {
   const double edge = std::cbrt(double(cells[0]) * cells[1] * cells[2]);
   const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
-  const Measured* best = nullptr;
+  const Measured* best = &rows.front();
   for (const Measured& row : rows) {
-    if (row.special && !(cube && cells[0] == row.edge)) continue;
-    if (best == nullptr || std::abs(row.edge - edge) < std::abs(best->edge - edge)) best = &row;
+    const bool serves = !row.special || (cube && cells[0] == row.edge);
+    if (serves && std::abs(row.edge - edge) < std::abs(best->edge - edge)) best = &row;
   }
   LaneSpeeds speeds = best->speeds;
   speeds[0] -= kOneLaneLoss;
