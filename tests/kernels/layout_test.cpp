@@ -56,9 +56,9 @@ double speed_of(int variables, int lanes, const LaneSpeeds& speeds) {
 }
 
 TEST(MakeLayout, BySpeedsIsFastAndPadsOnlyForAGain) {
-  constexpr unsigned kSeed = 20261128;
-  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
-  std::mt19937 random(kSeed);
+  constexpr unsigned kSpeedsSeed = 20261128;
+  SCOPED_TRACE(testing::Message() << "seed " << kSpeedsSeed);
+  std::mt19937 random(kSpeedsSeed);
   for (int draw = 0; draw < 3000; ++draw) {
     LaneSpeeds speeds{};
     for (int& speed : speeds) speed = 50 + static_cast<int>(random() % 50);
