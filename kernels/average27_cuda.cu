@@ -197,30 +197,49 @@ __global__ void __launch_bounds__(kMostThreads, 2) average27_march(const __grid_
   }
 }
 
-/// Cells of a column: the choice that computes fewest cells twice.
+/// Cells of a column: the choice that computes fewest cells twice, of equal ones the longer.
 int column_rows(int ny) {
   if (ny < 4) return 2;
-  return (ny + 4) / 5 * 5 < (ny + 3) / 4 * 4 ? 5 : 4;
+  return (ny + 4) / 5 * 5 <= (ny + 3) / 4 * 4 ? 5 : 4;
 }
 
-Shape shape_of(const BlockLayout& l, int rows, int count) {
-  constexpr int kUsualThreads = 160;  // more, where a row is longer
+Shape shape_with(const BlockLayout& l, int rows, int groups, int items) {
   Shape s;
   s.row = (l.cells[0] + 2) * l.lanes;
   s.all_groups = (l.cells[1] + rows - 1) / rows;
-  const int most = std::max(1, kUsualThreads / s.row);
-  s.parts = (s.all_groups + most - 1) / most;
-  s.groups = (s.all_groups + s.parts - 1) / s.parts;
-  if (s.parts == 1) {
-    const int cells = static_cast<int>(l.block_cells());
-    s.items = std::clamp(std::min(most / s.groups, static_cast<int>(kSumMaxCells) / cells), 1, count);
-  }
-  s.threads = (s.items * s.groups * s.row + 31) / 32 * 32;
-  s.item = (s.groups * rows + 2) * s.row;
-  s.slot = s.items * s.item;
+  s.groups = groups;
+  s.parts = (s.all_groups + groups - 1) / groups;
+  s.items = items;
+  s.threads = (items * groups * s.row + 31) / 32 * 32;
+  s.item = (groups * rows + 2) * s.row;
+  s.slot = items * s.item;
   s.by_row = Divider(s.row);
-  s.by_groups = Divider(s.groups);
+  s.by_groups = Divider(groups);
   return s;
+}
+
+/// Values of a multiprocessor under way at once, as far as registers bound that. Less for few thread blocks, which wait
+/// together, for short ones, and for rows that two of them read; fits what was measured
+/// (results/reference/h200/lanes.txt).
+double merit(const BlockLayout& l, int rows, const Shape& s) {
+  constexpr int kResident = 65536 / 96;
+  const double blocks = std::max(1, kResident / s.threads), threads = s.threads;
+  const double values = static_cast<double>(l.cells[0]) * l.cells[1] * l.lanes * s.items / s.parts;
+  const double read = static_cast<double>(s.parts * (s.groups * rows + 2)) / l.cells[1];
+  return values * blocks * (blocks / (blocks + 1)) * (threads / (threads + 16)) / read;
+}
+
+Shape shape_of(const BlockLayout& l, int rows, int count) {
+  constexpr int kUsualThreads = 192;  // more, where one column needs them
+  Shape best = shape_with(l, rows, 1, 1);
+  const auto consider = [&](int groups, int items) {
+    const Shape s = shape_with(l, rows, groups, items);
+    if (s.threads <= kUsualThreads && merit(l, rows, s) > merit(l, rows, best)) best = s;
+  };
+  const int most = std::min({count, static_cast<int>(kSumMaxCells / l.block_cells()), kUsualThreads});
+  for (int groups = 2; groups <= best.all_groups; ++groups) consider(groups, 1);
+  for (int items = 2; items <= most; ++items) consider(best.all_groups, items);
+  return best;
 }
 
 template <int Lanes, int Rows, bool Sum>

@@ -135,14 +135,18 @@ TEST(SameBitsCuda, BlocksReadForOutputAreTheCpus) {
     simulation.run([](std::int64_t, double, const RunTotals&) {});
     const Fields& fields = simulation.fields();
     const auto reading = fields.make_reading();
-    std::vector<double> values;
+    // Lanes are the back end's own.
+    const kernels::BlockLayout common = kernels::make_layout(config.mesh.block, config.fields.variables);
+    std::vector<double> values, changed(common.block_values());
     constexpr std::int32_t kBatch = 7;
     for (std::int32_t i = 0; i < fields.size(); i += kBatch) {
       std::vector<std::int32_t> blocks;
       for (std::int32_t k = i; k < std::min(fields.size(), i + kBatch); ++k) blocks.push_back(k);
       fields.read(blocks, *reading);
-      for (std::size_t k = 0; k < blocks.size(); ++k)
-        values.insert(values.end(), reading->values(k), reading->values(k) + fields.layout().block_values());
+      for (std::size_t k = 0; k < blocks.size(); ++k) {
+        kernels::change_layout(fields.layout(), reading->values(k), common, changed.data());
+        values.insert(values.end(), changed.begin(), changed.end());
+      }
     }
     return values;
   };
