@@ -247,10 +247,10 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// How near to a core lines are asked for: into its first-level cache (3) on AMD's processors, which are late with what
-/// waits in the second, else into the second (2): on an Intel Xeon neither is ahead in all shapes, and long rows want
-/// the second (docs/decisions/0003-stencil-schedule.md).
-#if defined(__SSE4A__)
+/// How near to a core lines are asked for: into its second-level cache (2), or into the first-level one (3), which AMD's
+/// Zen 5 wants; the Zen 4 before it has few places there for lines that are under way, and no more than 15 GB/s a core
+/// (docs/decisions/0003-stencil-schedule.md; chosen by cmake/AmrbenchFlags.cmake).
+#if defined(AMRBENCH_PREFETCH_FIRST)
 inline constexpr int kPrefetchLevel = 3;
 #else
 inline constexpr int kPrefetchLevel = 2;
