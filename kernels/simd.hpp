@@ -247,9 +247,9 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
   v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
-/// How near to a core lines are asked for: into its second-level cache (2), or into the first-level one (3), which AMD's
-/// Zen 5 wants; the Zen 4 before it has few places there for lines that are under way, and no more than 15 GB/s a core
-/// (docs/decisions/0003-stencil-schedule.md; chosen by cmake/AmrbenchFlags.cmake).
+/// How near to a core lines are asked for: into its second-level cache (2), or into the first-level one (3), which
+/// AMD's Zen 5 wants; the Zen 4 before it has few places there for lines that are under way, and no more than 15 GB/s a
+/// core (docs/decisions/0003-stencil-schedule.md; chosen by cmake/AmrbenchFlags.cmake).
 #if defined(AMRBENCH_PREFETCH_FIRST)
 inline constexpr int kPrefetchLevel = 3;
 #else
