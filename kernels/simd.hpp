@@ -248,8 +248,8 @@ inline void transpose(std::array<SimdDouble<4>, 4>& v) {
 }
 
 /// How near to a core lines are asked for: into its second-level cache (2), or into the first-level one (3), which
-/// AMD's Zen 5 wants; the Zen 4 before it has few places there for lines that are under way, and no more than 15 GB/s a
-/// core (docs/decisions/0003-stencil-schedule.md; chosen by cmake/AmrbenchFlags.cmake).
+/// AMD's Zen 5 wants; with that the Zen 4 before it gets no more than 15 GB/s a core
+/// (docs/decisions/0003-stencil-schedule.md; chosen by cmake/AmrbenchFlags.cmake).
 #if defined(AMRBENCH_PREFETCH_FIRST)
 inline constexpr int kPrefetchLevel = 3;
 #else
