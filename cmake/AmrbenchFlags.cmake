@@ -25,8 +25,8 @@ endif()
 if(AMRBENCH_NATIVE)
   amrbench_cxx_options(-march=native)
 endif()
-# Which cache lines are asked for into (kernels/simd.hpp). AMD's Zen 5 is faster with the first-level one; others have few
-# places there for lines that are under way.
+# Which cache lines are asked for into (kernels/simd.hpp). AMD's Zen 5 is faster with the first-level one, its Zen 4 with the
+# second (docs/decisions/0003-stencil-schedule.md).
 set(AMRBENCH_PREFETCH auto CACHE STRING "Cache that kernels ask for lines into: first, second, or auto, by the processor")
 set_property(CACHE AMRBENCH_PREFETCH PROPERTY STRINGS auto first second)
 if(NOT AMRBENCH_PREFETCH MATCHES "^(auto|first|second)$")

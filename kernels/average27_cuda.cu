@@ -236,7 +236,8 @@ Shape shape_of(const BlockLayout& l, int rows, int count) {
     const Shape s = shape_with(l, rows, groups, items);
     if (s.threads <= kUsualThreads && merit(l, rows, s) > merit(l, rows, best)) best = s;
   };
-  const int most = std::min({count, static_cast<int>(kSumMaxCells / l.block_cells()), kUsualThreads});
+  const int most =
+      std::min({count, static_cast<int>(kSumMaxCells / l.block_cells()), kUsualThreads / (best.all_groups * best.row)});
   for (int groups = 2; groups <= best.all_groups; ++groups) consider(groups, 1);
   for (int items = 2; items <= most; ++items) consider(best.all_groups, items);
   return best;
