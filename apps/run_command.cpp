@@ -146,7 +146,7 @@ int run_command(const RunArguments& arguments, const MpiSession& mpi) {
   }
   check_inputs(resolved.config);
   if (!arguments.dry_run) {
-    const std::string note = set_threads(comm, resolved.config.device.threads);
+    const std::string note = set_threads(comm, resolved.config.device.threads, resolved.config.device.backend != "cpu");
     if (!note.empty()) resolved.notes.push_back(note);
   }
   if (mpi.rank() == 0 && !arguments.quiet)

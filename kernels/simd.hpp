@@ -177,6 +177,11 @@ inline SimdDouble<8> followed(const SimdDouble<8>& a, const SimdDouble<8>& b) {
   return followed<Count, From>(a, b, std::make_index_sequence<8>{});
 }
 
+template <int N, std::size_t... K>
+inline SimdDouble<N> broadcast(double x, std::index_sequence<K...>) {
+  return SimdDouble<N>{(static_cast<void>(K), x)...};  // adding x to zeros is an addition that compilers keep
+}
+
 /// A vector of p's first `Period` values over and over. Compilers build most such vectors value by value in memory.
 template <int N, int Period>
 inline SimdDouble<N> repeated(const double* p) {
@@ -184,7 +189,7 @@ inline SimdDouble<N> repeated(const double* p) {
   if constexpr (N == Period) {
     return load<N>(p);
   } else if constexpr (Period == 1) {
-    return SimdDouble<N>{} + *p;
+    return broadcast<N>(*p, std::make_index_sequence<N>{});
 #if defined(__AVX512F__)
   } else if constexpr (N == 8 && Period == 2) {
     return _mm512_castps_pd(_mm512_maskz_broadcast_f32x4(0xffff, _mm_castpd_ps(_mm_loadu_pd(p))));

@@ -55,16 +55,20 @@ std::string note_of(const Placement& p, const LaunchedBy& launched, int asked) {
       return fmt::format("{} of a rank take turns on {}, all that it may use: {}, or take --threads {}",
                          threads_of(p.threads), cores_of(p.cores),
                          how_to_give(launched.kind, p.threads, p.ranks_node * p.threads > whole || p.ranks_node == 1),
-                         p.share);
+                         p.suits);
     return fmt::format("{} of a rank take turns on {}, all that it may use: take --threads {}", threads_of(p.threads),
-                       cores_of(p.cores), p.share);
+                       cores_of(p.cores), p.suits);
   }
   if (p.threads > p.share && p.ranks_shared > 1)
     return fmt::format("{} of a rank take turns: {} ranks share {}; take --threads {}", threads_of(p.threads),
-                       p.ranks_shared, cores_of(p.cores), p.share);
+                       p.ranks_shared, cores_of(p.cores), p.suits);
   if (p.threads > p.share)
     return fmt::format("{} of a rank take turns: its control group gets the time of {}; take --threads {}",
-                       threads_of(p.threads), cores_of(p.share), p.share);
+                       threads_of(p.threads), cores_of(p.share), p.suits);
+  if (p.suits < p.share && 8 * (p.share - p.threads) < p.share)
+    return fmt::format("{} of a rank leave {} to the threads of MPI, NCCL and CUDA: take --threads {}",
+                       threads_of(p.threads), p.threads == p.share ? "no core" : cores_of(p.share - p.threads),
+                       p.suits);
   // Bound to few, and others lie idle. Who asks for threads knows how many.
   const bool known = launched.kind == LaunchKind::open_mpi || launched.kind == LaunchKind::hydra;
   if (asked == 0 && bound && known && fair >= 2 * p.cores)
@@ -160,7 +164,8 @@ std::string binding_name(Binding binding) {
   return binding == Binding::none ? "none" : binding == Binding::exclusive ? "exclusive" : "shared";
 }
 
-Placement decide_placement(std::span<const RankCores> node, std::size_t mine, const LaunchedBy& launched, int asked) {
+Placement decide_placement(std::span<const RankCores> node, std::size_t mine, const LaunchedBy& launched, int asked,
+                           bool gpus) {
   const RankCores& own = node[mine];
   Placement p;
   p.ranks_node = static_cast<int>(node.size());
@@ -184,18 +189,19 @@ Placement decide_placement(std::span<const RankCores> node, std::size_t mine, co
   p.share = std::max(1, static_cast<int>(share + kRounding));
   const bool less = (launched.may_use & ~own.may_use).any();
   p.binding = !less ? Binding::none : p.ranks_shared > 1 ? Binding::shared : Binding::exclusive;
-  p.threads = asked > 0 ? asked : p.share;
+  p.suits = gpus && p.ranks_node > 1 ? p.share - p.share / 4 : p.share;
+  p.threads = asked > 0 ? asked : p.suits;
   p.note = note_of(p, launched, asked);
   return p;
 }
 
-Placement find_placement(const Communicator& comm, int asked) {
+Placement find_placement(const Communicator& comm, int asked, bool gpus) {
   const CgroupLimits limits = cgroup_limits();
   const RankCores own{own_mask(), limits.cpus, std::hash<std::string>{}(limits.cpu_group)};
   const Communicator here = comm ? comm.split_node() : Communicator();
   const std::vector<RankCores> node = comm ? all_gather(here, own) : std::vector<RankCores>{own};
   if (asked <= 0 && std::getenv("OMP_NUM_THREADS") != nullptr) asked = omp_get_max_threads();
-  return decide_placement(node, here.rank(), find_launcher(), asked);
+  return decide_placement(node, here.rank(), find_launcher(), asked, gpus);
 }
 
 }  // namespace amrbench::support

@@ -50,17 +50,19 @@ struct Placement {
   int ranks_node = 1;    ///< ranks on its node
   int ranks_shared = 1;  ///< of these, itself included, which may use one of its cores
   Binding binding = Binding::none;
+  int suits = 1;     ///< threads that suit it: its share, or on GPUs less
   int threads = 1;   ///< that it should have
   std::string note;  ///< one line with what to add to the command where threads and cores do not fit; else empty
 };
 
-/// The decision. `node`: the ranks of a node, this one is node[mine]; `asked`: threads, 0 = what suits. Pure: O(ranks *
-/// processors).
+/// The decision. `node`: the ranks of a node, this one is node[mine]; `asked`: threads, 0 = what suits; `gpus`: do the
+/// ranks compute on GPUs? Several of them then have threads of MPI, NCCL and CUDA beside their own: what suits leaves
+/// these a fourth of the cores, and of less than an eighth the note speaks. Pure: O(ranks * processors).
 [[nodiscard]] Placement decide_placement(std::span<const RankCores> node, std::size_t mine, const LaunchedBy& launched,
-                                         int asked);
+                                         int asked, bool gpus = false);
 
 /// Where this rank stands. `asked` = 0: what OMP_NUM_THREADS says, where it is set, else what suits. Collective; a
 /// default Communicator is this process alone.
-[[nodiscard]] Placement find_placement(const Communicator& comm, int asked);
+[[nodiscard]] Placement find_placement(const Communicator& comm, int asked, bool gpus = false);
 
 }  // namespace amrbench::support

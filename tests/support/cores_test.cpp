@@ -124,6 +124,22 @@ TEST(Cores, AControlGroupsLimitIsSharedByItsRanks) {
   EXPECT_EQ(decide_placement(half, 0, open_mpi(), 0).threads, 1);
 }
 
+TEST(Cores, RanksOnGpusLeaveCoresToOtherThreads) {
+  const std::vector<RankCores> node(2, {cpus(0, 16)});
+  const auto placed = [&](int asked) { return decide_placement(node, 0, open_mpi(), asked, true); };
+  EXPECT_EQ(placed(0).threads, 6);
+  EXPECT_EQ(placed(0).note, "");
+  EXPECT_EQ(placed(7).note, "");
+  EXPECT_EQ(placed(8).note, "8 threads of a rank leave no core to the threads of MPI, NCCL and CUDA: take --threads 6");
+  EXPECT_EQ(placed(9).note, "9 threads of a rank take turns: 2 ranks share 16 cores; take --threads 6");
+  // One rank alone has no messages; few cores are not worth a fourth.
+  EXPECT_EQ(decide_placement(std::span(node).first(1), 0, open_mpi(), 0, true).threads, 16);
+  EXPECT_EQ(decide_placement(std::vector<RankCores>(8, {cpus(0, 16)}), 0, open_mpi(), 0, true).threads, 2);
+  const std::vector<RankCores> wide(4, {cpus(0, 64)});
+  EXPECT_EQ(decide_placement(wide, 0, {LaunchKind::open_mpi, cpus(0, 64)}, 15, true).note,
+            "15 threads of a rank leave 1 core to the threads of MPI, NCCL and CUDA: take --threads 12");
+}
+
 TEST(Cores, WhoIsConfinedWithItsLauncherIsNotBound) {
   // taskset -c 0 mpirun -n 1: nothing that mpirun could do.
   const std::vector<RankCores> node{{cpus(0, 1)}};
