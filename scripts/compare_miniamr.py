@@ -31,22 +31,30 @@ def fail(status, text):
     sys.exit(status)
 
 
-def run(command):
+class Failed(SystemExit):
+    """A program did not end well. Who does not catch it ends with status 1 and its line."""
+
+
+def run(command, limit_s=None):
     env = dict(os.environ, OMP_NUM_THREADS="1")
     if os.getuid() == 0:
         env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"compare_miniamr: {command[0]} ... took more than {limit_s:g} s") from None
     if done.returncode != 0:
-        fail(1, f"{command[0]} ... failed ({done.returncode}): {(done.stdout + done.stderr).strip()[-400:]}")
+        raise Failed(f"compare_miniamr: {command[0]} ... failed ({done.returncode}): "
+                     f"{(done.stdout + done.stderr).strip()[-400:]}")
     return done.stdout + done.stderr
 
 
-def run_miniamr(program, options):
+def run_miniamr(program, options, limit_s=None):
     """Total and phases (s, slowest rank) and peak memory (bytes, largest rank) of one run."""
     # Into a file: what a process says at its very end mpirun may lose.
     with tempfile.NamedTemporaryFile(mode="r", prefix="compare-") as said:
         text = run(["mpirun", "-n", "2", "/usr/bin/time", "-a", "-o", said.name, "-f", "%M", program, *options.split(),
-                    "--max_blocks", str(MAX_BLOCKS), "--report_perf", "4"])
+                    "--max_blocks", str(MAX_BLOCKS), "--report_perf", "4"], limit_s)
         peak = max(int(kib) for kib in said.read().split()) * 1024
     total = float(re.search(r"Total time for test: ave, std, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text).group(1))
     times = re.findall(r"^ +Time: ave, stddev, min, max \(sec\): +\S+ \S+ \S+ (\S+)", text, re.M)
@@ -71,7 +79,8 @@ def run_amrbench(program, options, *more):
             "roofline_fraction": record["rates"]["roofline_fraction"],
             "copy_bandwidth_bytes_per_s": record["rates"]["copy_bandwidth_bytes_per_s"],
             "cell_updates_per_s": record["rates"]["cell_updates_per_s"],
-            "block_stages": record["totals"]["block_stages"], "valid": record["valid"],
+            "block_stages": record["totals"]["block_stages"], "blocks_max": record["totals"]["blocks_max"],
+            "cell_updates": record["totals"]["cell_updates"], "valid": record["valid"],
             "provenance": record["provenance"]}
 
 

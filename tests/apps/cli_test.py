@@ -5,8 +5,10 @@ usage: cli_test.py AMRBENCH MPIEXEC SOURCE_DIR
 """
 import json
 import os
+import random
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -113,6 +115,18 @@ class Cli(unittest.TestCase):
         self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "device.backend=gpu", says="device.backend")
         self.refused("run", "e.toml", "--set", "mesh.dim=3", "--set", "mesh.blck=4", says="did you mean mesh.block?")
         self.assertFalse(os.path.exists(self.path("results")))
+
+    def test_cases_drawn_for_comparisons_are_taken(self):
+        sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+        self.addCleanup(sys.path.pop, 0)
+        import compare_cases
+        seed = random.SystemRandom().randrange(10**6)
+        rng = random.Random(seed)
+        for number in range(8):
+            options = compare_cases.draw_case(rng)
+            status, out, err = run("run", "--miniamr", options, "--dry-run", ranks=2)
+            self.assertEqual(status, 0, f"seed {seed}, case {number}: {options}\n{err}")
+            self.assertIn(options.split("--num_vars ")[1].split()[0], re.findall(r"variables = (\d+)", out))
 
     def test_bad_miniamr_lines(self):
         self.refused("run", "--miniamr", "--nx", says="--nx lacks its value")
