@@ -188,6 +188,10 @@ inline SimdDouble<N> repeated(const double* p) {
   static_assert(N % Period == 0);
   if constexpr (N == Period) {
     return load<N>(p);
+#if !defined(__AVX512F__)
+  } else if constexpr (N == 8) {
+    return {repeated<4, Period>(p), repeated<4, Period>(p)};
+#endif
   } else if constexpr (Period == 1) {
     return broadcast<N>(*p, std::make_index_sequence<N>{});
 #if defined(__AVX512F__)
@@ -195,9 +199,6 @@ inline SimdDouble<N> repeated(const double* p) {
     return _mm512_castps_pd(_mm512_maskz_broadcast_f32x4(0xffff, _mm_castpd_ps(_mm_loadu_pd(p))));
   } else if constexpr (N == 8 && Period == 4) {
     return _mm512_maskz_broadcast_f64x4(0xff, _mm256_loadu_pd(p));
-#else
-  } else if constexpr (N == 8) {
-    return {repeated<4, Period>(p), repeated<4, Period>(p)};
 #endif
   } else {
     static_assert(N == 4 && Period == 2);
