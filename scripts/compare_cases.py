@@ -6,7 +6,7 @@ usage: scripts/compare_cases.py --miniamr PROGRAM [--amrbench PROGRAM] [--draw N
 Drawn are the stencil, a block's edges and variables, the root grid, levels, one to four moving and growing objects of all
 shapes, steps, stages, how often meshes are refined and sums checked, the balancing option, and options that only miniAMR
 heeds; scripts/compare_shapes.py draws shapes alone. 2 ranks of one thread. A case counts if it has 2e7 cell updates
-and more and miniAMR ends within 15 s (on some it fails); it is said of which ones that is not so. Each line: seconds of both,
+and more and miniAMR ends within 15 s; where it does not (status 124), or fails, a line says so. Each line of a case: seconds of both,
 the ratio, where amrbench's time went. The worst cases follow with their options, as --miniamr of amrbench run takes them.
 PROGRAM is a miniAMR executable built by you for this machine (github.com/Mantevo/miniAMR, folder ref).
 Exit status: 0 done, 1 a run of amrbench failed, 2 bad input.
@@ -25,6 +25,7 @@ MOST_VALUES = 2**16  # of a block
 LEAST_UPDATES = 2e7
 LONGEST_S = 15  # of miniAMR
 SHAPES = 16  # miniAMR's object types
+MOST_DRAWN = 20  # for each case that counts
 PARTS = ("stencil", "communication", "checksum", "refinement")
 
 
@@ -78,7 +79,9 @@ def main():
     rng = random.Random(seed)
     print(f"2 ranks x 1 thread; {arguments.draw} cases of seed {seed}; seconds of miniAMR and amrbench, ratio, blocks, parts")
     results = []
-    while len(results) < arguments.draw:
+    for _ in range(MOST_DRAWN * arguments.draw):
+        if len(results) == arguments.draw:
+            break
         options = draw_case(rng)
         try:  # first, since it stops where there are very many blocks
             theirs = [compare_miniamr.run_miniamr(arguments.miniamr, options, LONGEST_S)["total_s"]]
@@ -87,7 +90,7 @@ def main():
             continue
         first = compare_miniamr.run_amrbench(arguments.amrbench, options)
         if theirs[0] <= 0.0 or first["cell_updates"] < LEAST_UPDATES:
-            continue
+            continue  # too short to tell
         # As in compare_shapes.py: miniAMR touches its blocks before its time starts.
         ready = ("--set", f"device.preallocated_blocks={first['blocks_max']}")
         ours = []
@@ -100,6 +103,8 @@ def main():
         parts = " ".join(f"{part} {ours[part]:.3f}" for part in PARTS)
         print(f"{len(results) - 1:>3} {theirs:>7.2f} {ours['total_s']:>7.3f} {ratio:>5.1f} {first['blocks_max']:>6}  "
               f"{options.split(' --num_refine')[0]}; {parts}", flush=True)
+    if not results:
+        compare_miniamr.fail(1, f"none of {MOST_DRAWN * arguments.draw} cases counts: does miniAMR run?")
     results.sort()
     print(f"median {statistics.median(r[0] for r in results):.1f}, worst {results[0][0]:.1f}; the worst three:")
     for ratio, number, options in results[:3]:
