@@ -37,12 +37,8 @@ class FamilyMove {
     const std::vector<Departure> departures = find_departures();
     const std::vector<Arrival> arrivals = mesh_.has_intervals() ? find_arrivals() : announce(mesh_.comm(), departures);
     if (departures.empty() && arrivals.empty()) return {};
-    BlockList blocks{{mesh_.keys().begin(), mesh_.keys().end()},
-                     {mesh_.weights().begin(), mesh_.weights().end()},
-                     changes_,
-                     {fields_.slots().begin(), fields_.slots().end()}};
-    move_blocks(mesh_.comm(), fields_, blocks, departures, arrivals);
-    return blocks;
+    return move_blocks(mesh_.comm(), fields_, {mesh_.keys(), mesh_.weights(), changes_, fields_.slots()}, departures,
+                       arrivals);
   }
 
  private:
@@ -105,15 +101,6 @@ struct Plan {
   std::vector<kernels::SplitJob> splits;
   std::vector<std::size_t> first_children;  ///< of each split: the first of its children among the new blocks
   std::vector<kernels::MergeJob> merges;
-};
-
-/// Blocks as in a BlockList that need not be one.
-struct BlockView {
-  std::span<const Key> keys;
-  std::span<const double> weights;
-  std::span<const Change> changes;
-  std::span<const std::int64_t> slots;
-  [[nodiscard]] std::size_t size() const { return keys.size(); }
 };
 
 /// How much of a plan a stretch of the old blocks makes.
@@ -244,8 +231,8 @@ template <int Dim>
 void apply_changes(Mesh<Dim>& mesh, Fields& fields, const Consensus& consensus, Settle when) {
   if (consensus.splits + consensus.merges == 0) return;
   const std::optional<BlockList> moved = FamilyMove<Dim>(mesh, fields, consensus.changes).run();
-  const BlockView blocks = moved ? BlockView{moved->keys, moved->weights, moved->changes, moved->slots}
-                                 : BlockView{mesh.keys(), mesh.weights(), consensus.changes, fields.slots()};
+  const BlockView blocks =
+      moved ? moved->view() : BlockView{mesh.keys(), mesh.weights(), consensus.changes, fields.slots()};
   Plan memory{mesh.spare_keys(), mesh.spare_weights(), fields.spare_slots(), {}, {}, {}};
   Plan plan = Planner<Dim>(mesh.space(), blocks, std::move(memory)).run();
   merge_values<Dim>(plan, fields);

@@ -143,15 +143,23 @@ HaloPlan make_halo_plan(const Mesh<Dim>& mesh, const PieceSizes& sizes, int axis
   };
   constexpr std::size_t kSerial = 512;  // fewer blocks are not worth waking a team
   support::append_by_threads(exchanges, mesh.border().size(), list, kSerial);
-  // Senders of what goes to a neighbour are local blocks, in order already; those of what comes are ghosts.
-  return {lay_out(in_message_order(
-                      exchanges, neighbors.size(), [](const Exchange& x) { return x.send.neighbor; },
-                      [](const Exchange& x) { return x.send; }),
-                  sizes, neighbors.size()),
-          lay_out(in_message_order(
-                      exchanges, neighbor_of_ghost.size(), [](const Exchange& x) { return std::size_t(x.ghost); },
-                      [](const Exchange& x) { return x.receive; }),
-                  sizes, neighbors.size())};
+  HaloPlan plan;
+#pragma omp parallel sections if (exchanges.size() > kSerial)
+  {
+    // Senders of what goes to a neighbour are local blocks, in order already; those of what comes are ghosts.
+#pragma omp section
+    plan.sends = lay_out(in_message_order(
+                             exchanges, neighbors.size(), [](const Exchange& x) { return x.send.neighbor; },
+                             [](const Exchange& x) { return x.send; }),
+                         sizes, neighbors.size());
+#pragma omp section
+    plan.receives =
+        lay_out(in_message_order(
+                    exchanges, neighbor_of_ghost.size(), [](const Exchange& x) { return std::size_t(x.ghost); },
+                    [](const Exchange& x) { return x.receive; }),
+                sizes, neighbors.size());
+  }
+  return plan;
 }
 
 void add_sends(const HaloMessages& sends, HaloSize& size) {

@@ -20,14 +20,6 @@ Range intersect(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-template <int Dim>
-BlockList blocks_of(const Mesh<Dim>& mesh, const Fields& fields, std::vector<Change>&& changes) {
-  return {{mesh.keys().begin(), mesh.keys().end()},
-          {mesh.weights().begin(), mesh.weights().end()},
-          std::move(changes),
-          {fields.slots().begin(), fields.slots().end()}};
-}
-
 /// On the way from rank to rank.
 std::int64_t bytes_a_block(const Fields& fields) {
   return static_cast<std::int64_t>((fields.layout().block_values() + 1) * sizeof(double) + sizeof(Key) +
@@ -37,36 +29,20 @@ std::int64_t bytes_a_block(const Fields& fields) {
 template <int Dim>
 MigrationCount migrate_blocks(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                               std::span<const Departure> departures, std::span<const Arrival> arrivals) {
-  BlockList blocks = blocks_of(mesh, fields, std::move(changes));
-  const auto here = static_cast<std::int64_t>(blocks.size());
-  MigrationCount count = move_blocks(mesh.comm(), fields, blocks, departures, arrivals);
-  std::int64_t kept = here - count.blocks;
+  MigrationCount count;
+  std::int64_t kept = mesh.size();
+  for (const Departure& d : departures) count.blocks += static_cast<std::int64_t>(d.blocks.size());
+  kept -= count.blocks;
   for (const Departure& d : departures) kept = std::max(kept, static_cast<std::int64_t>(d.blocks.size()));
-  count.bytes_least = (here - kept) * bytes_a_block(fields);
+  count.bytes = count.blocks * bytes_a_block(fields);
+  count.bytes_least = (mesh.size() - kept) * bytes_a_block(fields);
+  BlockList memory{mesh.spare_keys(), mesh.spare_weights(), {}, fields.spare_slots()};
+  BlockList blocks = move_blocks(mesh.comm(), fields, {mesh.keys(), mesh.weights(), changes, fields.slots()},
+                                 departures, arrivals, std::move(memory));
   changes = std::move(blocks.changes);
   fields.set_slots(std::move(blocks.slots));
   mesh.set_blocks(std::move(blocks.keys), std::move(blocks.weights));
   return count;
-}
-
-/// Pieces of a list one after another.
-void append(BlockList& to, const BlockList& from, std::size_t begin, std::size_t end) {
-  to.keys.insert(to.keys.end(), from.keys.begin() + begin, from.keys.begin() + end);
-  to.weights.insert(to.weights.end(), from.weights.begin() + begin, from.weights.begin() + end);
-  to.changes.insert(to.changes.end(), from.changes.begin() + begin, from.changes.begin() + end);
-  to.slots.insert(to.slots.end(), from.slots.begin() + begin, from.slots.begin() + end);
-}
-
-void sort_by_key(BlockList& blocks) {
-  if (std::is_sorted(blocks.keys.begin(), blocks.keys.end())) return;
-  std::vector<std::int32_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::int32_t a, std::int32_t b) { return blocks.keys[a] < blocks.keys[b]; });
-  BlockList sorted;
-  sorted.reserve(blocks.size());
-  for (const std::int32_t i : order) append(sorted, blocks, i, i + 1);
-  blocks = std::move(sorted);
 }
 
 /// Places [begin, end) of a list.
@@ -85,31 +61,59 @@ std::vector<Run> runs_of(std::span<const std::int32_t> places) {
   return runs;
 }
 
-/// Splits a list into what leaves, one list a departure, and what stays; by stretches, because a mesh that is cut anew
-/// along its curve sends few and long ones.
-std::vector<BlockList> take_departing(BlockList& blocks, std::span<const Departure> departures) {
-  std::vector<BlockList> leaving(departures.size());
-  if (departures.empty()) return leaving;
-  std::vector<Run> gone;
-  std::size_t leaves = 0;
-  for (std::size_t d = 0; d < departures.size(); ++d) {
-    const std::vector<Run> runs = runs_of(departures[d].blocks);
-    leaving[d].reserve(departures[d].blocks.size());
-    for (const Run& run : runs) append(leaving[d], blocks, run.begin, run.end);
-    gone.insert(gone.end(), runs.begin(), runs.end());
-    leaves += departures[d].blocks.size();
-  }
-  std::sort(gone.begin(), gone.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
-  BlockList stay;
-  stay.reserve(blocks.size() - leaves);
+std::size_t length_of(std::span<const Run> runs) {
+  std::size_t n = 0;
+  for (const Run& run : runs) n += run.end - run.begin;
+  return n;
+}
+
+/// What of [0, n) is in none of `runs`, which do not overlap.
+std::vector<Run> others(std::vector<Run> runs, std::size_t n) {
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.begin < b.begin; });
+  std::vector<Run> rest;
   std::size_t at = 0;
-  for (const Run& run : gone) {
-    append(stay, blocks, at, run.begin);
+  for (const Run& run : runs) {
+    if (run.begin > at) rest.push_back({at, run.begin});
     at = run.end;
   }
-  append(stay, blocks, at, blocks.size());
-  blocks = std::move(stay);
-  return leaving;
+  if (at < n) rest.push_back({at, n});
+  return rest;
+}
+
+/// Writes `runs` of a list one after another into another one, from place `to` on. By all threads: a mesh that is cut
+/// anew along its curve has few runs, and long ones.
+void copy_runs(const BlockView& from, std::span<const Run> runs, BlockList& into, std::size_t to) {
+  constexpr std::size_t kChunk = 4096;
+  std::vector<std::size_t> ends;  // of each run, in the places written
+  for (const Run& run : runs) ends.push_back((ends.empty() ? 0 : ends.back()) + run.end - run.begin);
+  const std::size_t n = ends.empty() ? 0 : ends.back();
+#pragma omp parallel for schedule(static) if (n > kChunk)
+  for (std::size_t chunk = 0; chunk < n; chunk += kChunk) {
+    std::size_t at = chunk, k = std::upper_bound(ends.begin(), ends.end(), at) - ends.begin();
+    for (; at < std::min(n, chunk + kChunk); ++k) {
+      const std::size_t count = std::min(ends[k], chunk + kChunk) - at, begin = runs[k].end - (ends[k] - at);
+      std::copy_n(from.keys.begin() + begin, count, into.keys.begin() + to + at);
+      std::copy_n(from.weights.begin() + begin, count, into.weights.begin() + to + at);
+      std::copy_n(from.changes.begin() + begin, count, into.changes.begin() + to + at);
+      std::copy_n(from.slots.begin() + begin, count, into.slots.begin() + to + at);
+      at += count;
+    }
+  }
+}
+
+void sort_by_key(BlockList& blocks) {
+  bool is_sorted = true;
+#pragma omp parallel for schedule(static) reduction(&& : is_sorted)
+  for (std::size_t i = 1; i < blocks.size(); ++i) is_sorted = is_sorted && blocks.keys[i - 1] < blocks.keys[i];
+  if (is_sorted) return;
+  std::vector<std::int32_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(),
+            [&](std::int32_t a, std::int32_t b) { return blocks.keys[a] < blocks.keys[b]; });
+  BlockList sorted;
+  sorted.resize(blocks.size());
+  copy_runs(blocks.view(), runs_of(order), sorted, 0);
+  blocks = std::move(sorted);
 }
 
 }  // namespace
@@ -125,48 +129,44 @@ std::vector<Arrival> announce(const support::Communicator& comm, std::span<const
   return arrivals;
 }
 
-MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, BlockList& blocks,
-                           std::span<const Departure> departures, std::span<const Arrival> arrivals) {
-  std::vector<BlockList> leaving = take_departing(blocks, departures);
-  BlockList arriving;
-  for (const Arrival& a : arrivals) {
-    const std::vector<std::int64_t> slots = fields.take(a.blocks);
-    arriving.slots.insert(arriving.slots.end(), slots.begin(), slots.end());
-  }
-  arriving.keys.resize(arriving.slots.size());
-  arriving.weights.resize(arriving.slots.size());
-  arriving.changes.resize(arriving.slots.size());
-  MigrationCount count;
-  std::size_t before = 0, at = 0;  // arrivals from lower ranks; arrivals so far
+BlockList move_blocks(const support::Communicator& comm, Fields& fields, const BlockView& blocks,
+                      std::span<const Departure> departures, std::span<const Arrival> arrivals, BlockList memory) {
+  std::vector<BlockList> leaving(departures.size());
   std::vector<BlockMessage> sends, receives;
-  for (const Arrival& a : arrivals) {
-    receives.push_back({a.rank, std::span(arriving.keys).subspan(at, a.blocks),
-                        std::span(arriving.weights).subspan(at, a.blocks),
-                        std::span(arriving.changes).subspan(at, a.blocks),
-                        std::span<const std::int64_t>(arriving.slots).subspan(at, a.blocks)});
-    at += a.blocks;
-    if (a.rank < comm.rank()) before = at;
-  }
+  std::vector<Run> gone;
   for (std::size_t d = 0; d < departures.size(); ++d) {
+    const std::vector<Run> runs = runs_of(departures[d].blocks);
     BlockList& sent = leaving[d];
+    sent.resize(departures[d].blocks.size());
+    copy_runs(blocks, runs, sent, 0);
+    gone.insert(gone.end(), runs.begin(), runs.end());
     sends.push_back({departures[d].rank, sent.keys, sent.weights, sent.changes, sent.slots});
-    const auto n = static_cast<std::int64_t>(sent.size());
-    count.blocks += n;
-    count.bytes += n * bytes_a_block(fields);
+  }
+  const std::vector<Run> stay = others(std::move(gone), blocks.size());
+  const std::size_t stays = length_of(stay);
+  std::size_t before = 0, come = 0;  // from lower ranks; in all
+  for (const Arrival& a : arrivals) {
+    come += a.blocks;
+    if (a.rank < comm.rank()) before = come;
+  }
+  // On a mesh cut along its curve, rank by rank is the order of the keys.
+  BlockList all = std::move(memory);
+  all.resize(stays + come);
+  copy_runs(blocks, stay, all, before);
+  const std::vector<std::int64_t> fresh = fields.take(come);
+  std::size_t taken = 0;
+  for (const Arrival& a : arrivals) {
+    const std::size_t at = a.rank < comm.rank() ? taken : taken + stays, n = a.blocks;
+    std::copy_n(fresh.begin() + taken, n, all.slots.begin() + at);
+    receives.push_back({a.rank, std::span(all.keys).subspan(at, n), std::span(all.weights).subspan(at, n),
+                        std::span(all.changes).subspan(at, n),
+                        std::span<const std::int64_t>(all.slots).subspan(at, n)});
+    taken += n;
   }
   fields.move(comm, sends, receives);
   for (const BlockList& sent : leaving) fields.give_back(sent.slots);
-  if (arriving.size() > 0) {
-    // On a mesh cut along its curve, rank by rank is the order of the keys.
-    BlockList all;
-    all.reserve(arriving.size() + blocks.size());
-    append(all, arriving, 0, before);
-    append(all, blocks, 0, blocks.size());
-    append(all, arriving, before, arriving.size());
-    sort_by_key(all);
-    blocks = std::move(all);
-  }
-  return count;
+  if (come > 0) sort_by_key(all);
+  return all;
 }
 
 template <int Dim>

@@ -18,6 +18,15 @@ struct MigrationCount {
   std::int64_t bytes_least = 0;
 };
 
+/// Lists of blocks that others own.
+struct BlockView {
+  std::span<const Key> keys;
+  std::span<const double> weights;
+  std::span<const Change> changes;
+  std::span<const std::int64_t> slots;
+  [[nodiscard]] std::size_t size() const { return keys.size(); }
+};
+
 /// Blocks on their way: block i has keys[i], weighs weights[i], stands in slot slots[i] of the fields, and changes[i]
 /// is what it is about to become.
 struct BlockList {
@@ -27,15 +36,16 @@ struct BlockList {
   std::vector<std::int64_t> slots;
 
   [[nodiscard]] std::size_t size() const { return keys.size(); }
-  void reserve(std::size_t n) {
-    keys.reserve(n);
-    weights.reserve(n);
-    changes.reserve(n);
-    slots.reserve(n);
+  [[nodiscard]] BlockView view() const { return {keys, weights, changes, slots}; }
+  void resize(std::size_t n) {
+    keys.resize(n);
+    weights.resize(n);
+    changes.resize(n);
+    slots.resize(n);
   }
 };
 
-/// The blocks that one rank sends to another, by their places in a BlockList.
+/// The blocks that one rank sends to another, by their places in the list.
 struct Departure {
   int rank = 0;
   std::vector<std::int32_t> blocks;
@@ -52,9 +62,9 @@ std::vector<Arrival> announce(const support::Communicator& comm, std::span<const
 
 /// Sends blocks away, takes others in, and returns what this rank then has, in order of the keys. One exchange a pair
 /// of ranks, from and to the slots where values lie. Departures and arrivals: by ascending rank, none of them this one.
-/// Collective over the ranks that are named.
-MigrationCount move_blocks(const support::Communicator& comm, Fields& fields, BlockList& blocks,
-                           std::span<const Departure> departures, std::span<const Arrival> arrivals);
+/// `memory`: for the list returned, of any contents. O(n) by all threads. Collective over the ranks that are named.
+BlockList move_blocks(const support::Communicator& comm, Fields& fields, const BlockView& blocks,
+                      std::span<const Departure> departures, std::span<const Arrival> arrivals, BlockList memory = {});
 
 /// Re-cuts the curve: rank r gets the blocks at global positions [cuts[r], cuts[r + 1]). `cuts`: ranks + 1 ascending
 /// positions from 0 to global_size(), the same on every rank, positions counted by rank, then by key. Keys,

@@ -15,7 +15,7 @@ namespace amrbench::amr {
 namespace {
 
 constexpr int kTag = 73;
-/// Values that travel between two ranks in one round of a migration; the same on both.
+/// Of values that travel between two ranks in one round of a migration.
 constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
 
 int launch_count(std::size_t n) {
@@ -251,17 +251,30 @@ void CudaFields::move(const support::Communicator& comm, std::span<const BlockMe
   move_values(sends, receives);
 }
 
+/// That travel from one rank to another in one round of a migration; the same on all ranks.
+std::size_t CudaFields::round_blocks() const {
+  return std::max<std::size_t>(1, kRoundBytes / (stored_.block_values() * sizeof(double)));
+}
+
+/// Room for the values of `blocks` blocks. Growing waits for the stages under way, and then the GPU for the rest of the
+/// refinement: so at once as much as two neighbours on the curve need.
+void CudaFields::reserve_round(support::DeviceBuffer<double>& buffer, std::size_t blocks) {
+  const std::size_t values = stored_.block_values();
+  if (blocks * values > buffer.size())
+    blocks = std::max(blocks, std::min(2 * round_blocks(), static_cast<std::size_t>(size())));
+  device_->reserve(buffer, std::max(blocks * values, buffer.size()));
+}
+
 /// Both ranks of a pair count rounds of as many blocks, so their rounds meet.
 void CudaFields::move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives) {
-  const std::size_t values = stored_.block_values();
-  const std::size_t blocks = std::max<std::size_t>(1, kRoundBytes / (values * sizeof(double)));
+  const std::size_t values = stored_.block_values(), blocks = round_blocks();
   const support::CudaStream& stream = device_->main();
   for (std::size_t number = 0;; ++number) {
     const Round leaving = round_of(sends, number, blocks, values);
     const Round coming = round_of(receives, number, blocks, values);
     if (leaving.pieces.empty() && coming.pieces.empty()) break;
-    device_->reserve(leaving_, leaving.slots.size() * values);
-    device_->reserve(coming_, coming.slots.size() * values);
+    reserve_round(leaving_, leaving.slots.size());
+    reserve_round(coming_, coming.slots.size());
     kernels::launch_gather(stored_, upload_slots(leaving.slots), launch_count(leaving.slots.size()), input(),
                            leaving_.data(), stream);
     device_->link().start(leaving_.data(), leaving.pieces, coming_.data(), coming.pieces, stream);

@@ -60,6 +60,8 @@ class CudaFields final : public Fields {
 
  private:
   void move_values(std::span<const BlockMessage> sends, std::span<const BlockMessage> receives);
+  [[nodiscard]] std::size_t round_blocks() const;
+  void reserve_round(support::DeviceBuffer<double>& buffer, std::size_t blocks);
   /// Values of slots, block after block, to and from the host. Waits.
   void fetch(std::span<const std::int64_t> slots, std::vector<double>& values) const;
   /// The same, by way of `buffer` on the device, which has room for the slots.
