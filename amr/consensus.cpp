@@ -189,8 +189,10 @@ class Rounds {
   std::vector<int> send_counts_, send_starts_, receive_counts_, receive_starts_;
 };
 
+using Lengths = std::array<double, 3>;
+
 /// Extent of a block of side 2 * half in miniAMR's units, where the domain is `mesh` units long.
-Box block_box(const std::array<std::int64_t, 3>& low, std::int64_t side, const std::array<double, 3>& mesh) {
+Box block_box(const std::array<std::int64_t, 3>& low, std::int64_t side, const Lengths& mesh) {
   Box box;
   for (int d = 0; d < 3; ++d) {
     box.lo[d] = static_cast<double>(low[d]) / mesh[d];
@@ -199,12 +201,18 @@ Box block_box(const std::array<std::int64_t, 3>& low, std::int64_t side, const s
   return box;
 }
 
-/// Widens the box by `factor` half cells of a block whose half side is `half` (miniAMR's order of operations).
-void widen(Box& box, double factor, std::int64_t half, const MeshConfig& config, const std::array<double, 3>& mesh) {
+/// `factor` half cells of a block whose half side is `half` (miniAMR's order of operations).
+Lengths half_cells(double factor, std::int64_t half, const MeshConfig& config, const Lengths& mesh) {
+  Lengths by;
+  for (int d = 0; d < 3; ++d)
+    by[d] = factor * (static_cast<double>(half) / static_cast<double>(config.block[d])) / mesh[d];
+  return by;
+}
+
+void widen(Box& box, const Lengths& by) {
   for (int d = 0; d < 3; ++d) {
-    const double cell = factor * (static_cast<double>(half) / static_cast<double>(config.block[d])) / mesh[d];
-    box.lo[d] -= cell;
-    box.hi[d] += cell;
+    box.lo[d] -= by[d];
+    box.hi[d] += by[d];
   }
 }
 
@@ -215,6 +223,10 @@ class Marker {
       : mesh_(mesh), config_(config), objects_(objects) {
     for (int d = 0; d < 3; ++d)
       extent_[d] = static_cast<double>(std::int64_t(config.root[d]) << (config.max_level + 1));
+    for (int level = 0; level <= config.max_level; ++level) {
+      const std::int64_t half = std::int64_t(1) << (config.max_level - level);
+      margins_.push_back({half_cells(2.0, half, config, extent_), half_cells(1.0, 2 * half, config, extent_)});
+    }
   }
   [[nodiscard]] Change mark(std::int32_t i) const {
     const int level = mesh_.level(i), deepest = config_.max_level;
@@ -224,19 +236,24 @@ class Marker {
     std::array<std::int64_t, 3> low{};
     for (int d = 0; d < 3; ++d) low[d] = std::int64_t(mesh_.coord(i)[d]) * 2 * half;
     Box box = block_box(low, 2 * half, extent_);
-    if (config_.refine_ghost) widen(box, 2.0, half, config_, extent_);
+    if (config_.refine_ghost) widen(box, margins_[level].own);
     if (any_intersects(objects_, box)) return deeper;
     if (!config_.refine_ghost || level == 0) return Change::coarsen;
     // Its parent would refine again at once: leave it as it is.
-    widen(box, 1.0, 2 * half, config_, extent_);
+    widen(box, margins_[level].parent);
     return any_intersects(objects_, box) ? Change::stay : Change::coarsen;
   }
 
  private:
+  /// By how much a block's box grows, and further for its parent's ghost cells.
+  struct Margins {
+    Lengths own, parent;
+  };
   const Mesh<3>& mesh_;
   const MeshConfig& config_;
   std::span<const Object> objects_;
-  std::array<double, 3> extent_{};
+  Lengths extent_{};
+  std::vector<Margins> margins_;  ///< of each level
 };
 
 /// mark(i) of n blocks, by all threads. A vector of n would be filled first, by one of them and byte by byte.

@@ -127,10 +127,10 @@ void Balancer<Dim>::tabulate(amr::Mesh<Dim>& mesh, std::span<const amr::Change> 
   if (model_->needs_centres()) fill_centres(mesh, table_);
   model_->weigh(table_);
   if (model_->remembers()) mesh.set_weights(table_.weight);
+  has_table_ = true;
 }
 
-/// Weighs the blocks and exchanges loads. Fills the table, but where blocks weigh the same and will be spread evenly,
-/// so that none is to move. Collective.
+/// Weighs the blocks and exchanges loads. Fills the table, but where all blocks weigh the same. Collective.
 template <int Dim>
 Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, bool predicted,
                           const support::Metrics& metrics) {
@@ -138,6 +138,7 @@ Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> cha
   // A GPU's events may come in late: until the first have, its work is timed by the host.
   table_.seconds = decider_.is_new() ? std::max(0.0, worked - worked_) : 0.0;
   const bool are_equal = model_->is_uniform();
+  has_table_ = false;
   if (!are_equal) tabulate(mesh, changes);
   Share mine = are_equal ? share_of_equals(mesh, changes) : share_of_table();
   mine.report = {table_.seconds, cost_, decider_.outcome().blocks, decider_.outcome().bytes};
@@ -165,7 +166,6 @@ Load Balancer<Dim>::weigh(amr::Mesh<Dim>& mesh, std::span<const amr::Change> cha
   load.heaviest = heaviest_block;
   load.predicted = predicted;
   load.cuts = decider_.cuts();
-  if (are_equal && !(predicted && load.is_even())) tabulate(mesh, changes);
   return load;
 }
 
@@ -175,10 +175,18 @@ Load Balancer<Dim>::present_load(amr::Mesh<Dim>& mesh, const support::Metrics& m
   if (!model_->is_uniform() || decider_.is_new()) return weigh(mesh, {}, false, metrics);
   Load load = measure(std::vector<double>(mesh.rank_sizes().begin(), mesh.rank_sizes().end()), decider_.rank_shares());
   load.cuts = decider_.cuts();
+  has_table_ = false;
+  heaviest_row_ = 1.0;
   return load;
 }
 
-/// The table must hold the blocks as they are; for blocks that weigh the same and follow the keys none is needed.
+/// Are blocks dealt out by their number alone?
+template <int Dim>
+bool Balancer<Dim>::slices_evenly(Action action, const Load& load) const {
+  return (action == Action::incremental || placement_.follows_keys()) && model_->is_uniform() && !load.predicted;
+}
+
+/// The table must hold the blocks that are to move, but where slices_evenly().
 template <int Dim>
 Destinations Balancer<Dim>::destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load) {
   Destinations to = unlimited_destinations(mesh, action, load);
@@ -192,12 +200,11 @@ Destinations Balancer<Dim>::destinations(const amr::Mesh<Dim>& mesh, Action acti
 template <int Dim>
 Destinations Balancer<Dim>::unlimited_destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load) {
   const support::Communicator& comm = mesh.comm();
-  if (action == Action::incremental || placement_.follows_keys()) {
-    const auto shares = decider_.rank_shares();
-    if (model_->is_uniform() && !load.predicted)
-      return placement_.slice_evenly(comm, mesh.global_size(), mesh.keys(), comm.size(), shares);
+  const auto shares = decider_.rank_shares();
+  if (slices_evenly(action, load))
+    return placement_.slice_evenly(comm, mesh.global_size(), mesh.keys(), comm.size(), shares);
+  if (action == Action::incremental || placement_.follows_keys())
     return placement_.slice(comm, table_, comm.size(), heaviest_row_, shares);
-  }
   fill_centres(mesh, table_);
   partitioners::Graph graph;
   if (placement_.needs_graph()) graph = gather_block_graph(mesh);
@@ -207,10 +214,10 @@ Destinations Balancer<Dim>::unlimited_destinations(const amr::Mesh<Dim>& mesh, A
 
 /// Fills in what placing anew would give, where the policy wants to know; keeps where blocks would go. Collective.
 template <int Dim>
-void Balancer<Dim>::look_ahead(amr::Mesh<Dim>& mesh, Load& load, const support::Metrics& metrics) {
+void Balancer<Dim>::look_ahead(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, Load& load) {
   seen_.reset();
   if (!decider_.wants_outlook() || load.is_even()) return;
-  if (model_->is_uniform() && !load.predicted) weigh(mesh, {}, false, metrics);
+  if (!has_table_) tabulate(mesh, changes);
   seen_ = destinations(mesh, Action::full, load);
   load.outlook = outlook_of(mesh, *seen_);
   if (!placement_.follows_keys()) load.sliced = outlook_of(mesh, destinations(mesh, Action::incremental, load));
@@ -235,6 +242,7 @@ template <int Dim>
 void Balancer<Dim>::move(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
                          const Load& load, support::Metrics& metrics) {
   const double start = support::Metrics::steady_seconds();
+  if (!has_table_ && !slices_evenly(action, load)) tabulate(mesh, changes);
   const Destinations to = seen_ && action == Action::full ? std::move(*seen_) : destinations(mesh, action, load);
   seen_.reset();
   // Unequal weights may keep ranks apart though they are cut as well as slices can be.
@@ -262,7 +270,7 @@ bool Balancer<Dim>::rebalance_ahead(amr::Mesh<Dim>& mesh, amr::Fields& fields, s
                                     support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   Load load = weigh(mesh, changes, true, metrics);
-  look_ahead(mesh, load, metrics);
+  look_ahead(mesh, changes, load);
   const Action action = decider_.ask_ahead(load);
   if (action == Action::leave) return false;
   move(mesh, fields, changes, action, load, metrics);
@@ -273,11 +281,9 @@ template <int Dim>
 bool Balancer<Dim>::rebalance(amr::Mesh<Dim>& mesh, amr::Fields& fields, support::Metrics& metrics) {
   support::PhaseTimer timer(metrics, support::Phase::balance);
   Load load = present_load(mesh, metrics);
-  look_ahead(mesh, load, metrics);
+  look_ahead(mesh, {}, load);
   const Action action = decider_.ask(load);
   if (action != Action::leave) {
-    const bool sliced = action == Action::incremental || placement_.follows_keys();
-    if (model_->is_uniform() && !sliced && !seen_) load = weigh(mesh, {}, false, metrics);
     std::vector<amr::Change> none(mesh.size(), amr::Change::stay);
     move(mesh, fields, none, action, load, metrics);
     load = present_load(mesh, metrics);

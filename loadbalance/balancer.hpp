@@ -90,12 +90,14 @@ class Balancer final : public amr::Rebalancer<Dim>, public BalancerState {
   Load present_load(amr::Mesh<Dim>& mesh, const support::Metrics& metrics);
   Destinations destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load);
   Destinations unlimited_destinations(const amr::Mesh<Dim>& mesh, Action action, const Load& load);
-  void look_ahead(amr::Mesh<Dim>& mesh, Load& load, const support::Metrics& metrics);
+  [[nodiscard]] bool slices_evenly(Action action, const Load& load) const;
+  void look_ahead(amr::Mesh<Dim>& mesh, std::span<const amr::Change> changes, Load& load);
   [[nodiscard]] Outlook outlook_of(const amr::Mesh<Dim>& mesh, const Destinations& destinations) const;
   void move(amr::Mesh<Dim>& mesh, amr::Fields& fields, std::vector<amr::Change>& changes, Action action,
             const Load& load, support::Metrics& metrics);
 
   BlockTable table_;
+  bool has_table_ = false;            ///< does it hold the blocks weighed last?
   std::optional<Destinations> seen_;  ///< of the last outlook
 };
 
