@@ -12,7 +12,7 @@ Cases, each on as many ranks as GPUs of LIST (1):
   weak, weak_orb               a cube of 64^3 blocks of 8^3 x 10 a GPU; placed by recursive bisection
   weak_ragged                  58 x 58 x 60 of them, which Morton's curve does not cut evenly
   moving_stretched             moving_8 in a domain as many times as large as there are GPUs; the sphere stretches with it
-A rank has three fourths of the cores there are for a GPU as threads, 12 at most. OMP_WAIT_POLICY is best left unset:
+Threads are those that a run takes by itself. OMP_WAIT_POLICY is best left unset:
 threads then spin between the short loops of a refinement, and sleep beside stages. Of several repetitions the one with
 the median time is kept, with the times of all. Figures printed: share of the copy bandwidth measured in the run; between,
 the share of the time from the first stage to the last that passed between stages (device.between_s). FILE is added to
@@ -90,12 +90,10 @@ def run(program, case, gpus):
     env = dict(os.environ)
     if os.getuid() == 0:
         env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    # A fourth of the cores stays for threads of MPI, NCCL and CUDA.
-    threads = max(1, 3 * (os.cpu_count() or 1) // (4 * gpus))
     try:
         out = os.path.join(folder, "out")
         command = ["mpirun", "-n", str(gpus), "--bind-to", "none", program, "run", write_config(case, case, gpus, folder),
-                   "--set", "device.backend=cuda", "--threads", str(min(threads, 12)), "--quiet", "--out", out]
+                   "--set", "device.backend=cuda", "--quiet", "--out", out]
         command += [word for setting in SETTINGS.get(case, []) for word in ("--set", setting)]
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode != 0:

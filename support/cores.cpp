@@ -65,10 +65,11 @@ std::string note_of(const Placement& p, const LaunchedBy& launched, int asked) {
   if (p.threads > p.share)
     return fmt::format("{} of a rank take turns: its control group gets the time of {}; take --threads {}",
                        threads_of(p.threads), cores_of(p.share), p.suits);
-  if (p.suits < p.share && 8 * (p.share - p.threads) < p.share)
-    return fmt::format("{} of a rank leave {} to the threads of MPI, NCCL and CUDA: take --threads {}",
-                       threads_of(p.threads), p.threads == p.share ? "no core" : cores_of(p.share - p.threads),
-                       p.suits);
+  if (p.suits < p.share && 4 * p.threads >= 3 * p.share)
+    return fmt::format(
+        "{} of a rank on {}: where several ranks compute on GPUs, some hosts are several times slower with "
+        "that; take --threads {}",
+        threads_of(p.threads), cores_of(p.share), p.suits);
   // Bound to few, and others lie idle. Who asks for threads knows how many.
   const bool known = launched.kind == LaunchKind::open_mpi || launched.kind == LaunchKind::hydra;
   if (asked == 0 && bound && known && fair >= 2 * p.cores)
@@ -189,7 +190,7 @@ Placement decide_placement(std::span<const RankCores> node, std::size_t mine, co
   p.share = std::max(1, static_cast<int>(share + kRounding));
   const bool less = (launched.may_use & ~own.may_use).any();
   p.binding = !less ? Binding::none : p.ranks_shared > 1 ? Binding::shared : Binding::exclusive;
-  p.suits = gpus && p.ranks_node > 1 ? p.share - p.share / 4 : p.share;
+  p.suits = gpus && p.ranks_node > 1 ? p.share - p.share / 2 : p.share;
   p.threads = asked > 0 ? asked : p.suits;
   p.note = note_of(p, launched, asked);
   return p;

@@ -124,20 +124,23 @@ TEST(Cores, AControlGroupsLimitIsSharedByItsRanks) {
   EXPECT_EQ(decide_placement(half, 0, open_mpi(), 0).threads, 1);
 }
 
-TEST(Cores, RanksOnGpusLeaveCoresToOtherThreads) {
+TEST(Cores, SeveralRanksOnGpusTakeHalfOfTheirCores) {
   const std::vector<RankCores> node(2, {cpus(0, 16)});
   const auto placed = [&](int asked) { return decide_placement(node, 0, open_mpi(), asked, true); };
-  EXPECT_EQ(placed(0).threads, 6);
+  EXPECT_EQ(placed(0).threads, 4);
   EXPECT_EQ(placed(0).note, "");
-  EXPECT_EQ(placed(7).note, "");
-  EXPECT_EQ(placed(8).note, "8 threads of a rank leave no core to the threads of MPI, NCCL and CUDA: take --threads 6");
-  EXPECT_EQ(placed(9).note, "9 threads of a rank take turns: 2 ranks share 16 cores; take --threads 6");
-  // One rank alone has no messages; few cores are not worth a fourth.
+  EXPECT_EQ(placed(5).note, "");
+  EXPECT_EQ(
+      placed(6).note,
+      "6 threads of a rank on 8 cores: where several ranks compute on GPUs, some hosts are several times slower with "
+      "that; take --threads 4");
+  EXPECT_EQ(placed(9).note, "9 threads of a rank take turns: 2 ranks share 16 cores; take --threads 4");
+  // One rank alone takes all; where there is one core a rank, nothing is left to leave.
   EXPECT_EQ(decide_placement(std::span(node).first(1), 0, open_mpi(), 0, true).threads, 16);
-  EXPECT_EQ(decide_placement(std::vector<RankCores>(8, {cpus(0, 16)}), 0, open_mpi(), 0, true).threads, 2);
-  const std::vector<RankCores> wide(4, {cpus(0, 64)});
-  EXPECT_EQ(decide_placement(wide, 0, {LaunchKind::open_mpi, cpus(0, 64)}, 15, true).note,
-            "15 threads of a rank leave 1 core to the threads of MPI, NCCL and CUDA: take --threads 12");
+  const Placement narrow = decide_placement(std::vector<RankCores>(16, {cpus(0, 16)}), 0, open_mpi(), 0, true);
+  EXPECT_EQ(narrow.threads, 1);
+  EXPECT_EQ(narrow.note, "");
+  EXPECT_EQ(decide_placement(std::vector<RankCores>(5, {cpus(0, 16)}), 0, open_mpi(), 0, true).threads, 2);
 }
 
 TEST(Cores, WhoIsConfinedWithItsLauncherIsNotBound) {
