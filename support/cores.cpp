@@ -67,8 +67,8 @@ std::string note_of(const Placement& p, const LaunchedBy& launched, int asked) {
                        threads_of(p.threads), cores_of(p.share), p.suits);
   if (p.suits < p.share && 4 * p.threads >= 3 * p.share)
     return fmt::format(
-        "{} of a rank on {}: where several ranks compute on GPUs, some hosts are several times slower with "
-        "that; take --threads {}",
+        "{} on the {} of a rank that computes on a GPU: some hosts are several times slower with that; take "
+        "--threads {}",
         threads_of(p.threads), cores_of(p.share), p.suits);
   // Bound to few, and others lie idle. Who asks for threads knows how many.
   const bool known = launched.kind == LaunchKind::open_mpi || launched.kind == LaunchKind::hydra;
@@ -190,7 +190,8 @@ Placement decide_placement(std::span<const RankCores> node, std::size_t mine, co
   p.share = std::max(1, static_cast<int>(share + kRounding));
   const bool less = (launched.may_use & ~own.may_use).any();
   p.binding = !less ? Binding::none : p.ranks_shared > 1 ? Binding::shared : Binding::exclusive;
-  p.suits = gpus && p.ranks_node > 1 ? p.share - p.share / 2 : p.share;
+  constexpr int kAlways = 16;  // threads on a node, with which no host has stood still
+  p.suits = gpus ? std::min(p.share, std::max(p.share - p.share / 2, kAlways / p.ranks_node)) : p.share;
   p.threads = asked > 0 ? asked : p.suits;
   p.note = note_of(p, launched, asked);
   return p;

@@ -25,6 +25,7 @@ void CudaStage<Dim>::mesh_is_new() {
   support::CudaEvent& mesh = meshes_[changes_++ % meshes_.size()];
   mesh.synchronize();
   mesh.record(device_.main());
+  fields_.prepare_output();
 }
 
 template <int Dim>

@@ -21,20 +21,25 @@ class CudaStage : public Stage<Dim> {
 
  protected:
   explicit CudaStage(CudaFields& fields)
-      : device_(fields.device()), block_cells_(fields.layout().block_cells()), sums_(fields.layout()) {}
+      : fields_(fields),
+        device_(fields.device()),
+        block_cells_(fields.layout().block_cells()),
+        sums_(fields.layout()) {}
 
   /// Puts all of a stage into the streams, its last kernels into the main one, and counts it into `sums` if these have
   /// words. Times go to phases halo and stencil.
   virtual void launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
                             support::Metrics& metrics) = 0;
   /// To be called by mesh_changed. The host may be two meshes ahead of the GPU, no more: waits for the stages of the
-  /// mesh before the last one, so that lists under way stay few. The next stage counts its memory.
+  /// mesh before the last one, so that lists under way stay few. Makes room for results here and not in the next stage:
+  /// the GPU still has stages to do. The next stage counts its memory.
   void mesh_is_new();
 
   [[nodiscard]] CudaDevice& device_of_rank() { return device_; }
   [[nodiscard]] std::size_t sums_memory_bytes() const { return sums_.memory_bytes(); }
 
  private:
+  CudaFields& fields_;
   CudaDevice& device_;
   std::size_t block_cells_;
   kernels::DeviceSum sums_;

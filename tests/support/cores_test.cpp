@@ -124,23 +124,27 @@ TEST(Cores, AControlGroupsLimitIsSharedByItsRanks) {
   EXPECT_EQ(decide_placement(half, 0, open_mpi(), 0).threads, 1);
 }
 
-TEST(Cores, SeveralRanksOnGpusTakeHalfOfTheirCores) {
-  const std::vector<RankCores> node(2, {cpus(0, 16)});
-  const auto placed = [&](int asked) { return decide_placement(node, 0, open_mpi(), asked, true); };
-  EXPECT_EQ(placed(0).threads, 4);
-  EXPECT_EQ(placed(0).note, "");
-  EXPECT_EQ(placed(5).note, "");
-  EXPECT_EQ(
-      placed(6).note,
-      "6 threads of a rank on 8 cores: where several ranks compute on GPUs, some hosts are several times slower with "
-      "that; take --threads 4");
-  EXPECT_EQ(placed(9).note, "9 threads of a rank take turns: 2 ranks share 16 cores; take --threads 4");
-  // One rank alone takes all; where there is one core a rank, nothing is left to leave.
-  EXPECT_EQ(decide_placement(std::span(node).first(1), 0, open_mpi(), 0, true).threads, 16);
-  const Placement narrow = decide_placement(std::vector<RankCores>(16, {cpus(0, 16)}), 0, open_mpi(), 0, true);
-  EXPECT_EQ(narrow.threads, 1);
-  EXPECT_EQ(narrow.note, "");
-  EXPECT_EQ(decide_placement(std::vector<RankCores>(5, {cpus(0, 16)}), 0, open_mpi(), 0, true).threads, 2);
+TEST(Cores, RanksOnGpusTakeHalfOfManyCores) {
+  const auto placed = [&](int ranks, int cores, int asked) {
+    const std::vector<RankCores> node(ranks, {cpus(0, cores)});
+    return decide_placement(node, 0, {LaunchKind::open_mpi, cpus(0, cores)}, asked, true);
+  };
+  EXPECT_EQ(placed(1, 64, 0).threads, 32);
+  EXPECT_EQ(placed(2, 64, 0).threads, 16);
+  EXPECT_EQ(placed(4, 64, 0).threads, 8);
+  EXPECT_EQ(placed(4, 64, 0).note, "");
+  EXPECT_EQ(placed(4, 64, 11).note, "");
+  EXPECT_EQ(placed(4, 64, 12).note,
+            "12 threads on the 16 cores of a rank that computes on a GPU: some hosts are several times slower with "
+            "that; take "
+            "--threads 8");
+  EXPECT_EQ(placed(4, 64, 17).note, "17 threads of a rank take turns: 4 ranks share 64 cores; take --threads 8");
+  // Few cores are all taken.
+  EXPECT_EQ(placed(1, 16, 0).threads, 16);
+  EXPECT_EQ(placed(2, 16, 0).threads, 8);
+  EXPECT_EQ(placed(2, 16, 8).note, "");
+  EXPECT_EQ(placed(16, 16, 0).threads, 1);
+  EXPECT_EQ(placed(1, 24, 0).threads, 16);
 }
 
 TEST(Cores, WhoIsConfinedWithItsLauncherIsNotBound) {
