@@ -30,9 +30,8 @@ template <int Dim>
 MigrationCount migrate_blocks(Mesh<Dim>& mesh, Fields& fields, std::vector<Change>& changes,
                               std::span<const Departure> departures, std::span<const Arrival> arrivals) {
   MigrationCount count;
-  std::int64_t kept = mesh.size();
   for (const Departure& d : departures) count.blocks += static_cast<std::int64_t>(d.blocks.size());
-  kept -= count.blocks;
+  std::int64_t kept = mesh.size() - count.blocks;
   for (const Departure& d : departures) kept = std::max(kept, static_cast<std::int64_t>(d.blocks.size()));
   count.bytes = count.blocks * bytes_a_block(fields);
   count.bytes_least = (mesh.size() - kept) * bytes_a_block(fields);
@@ -59,12 +58,6 @@ std::vector<Run> runs_of(std::span<const std::int32_t> places) {
     ++runs.back().end;
   }
   return runs;
-}
-
-std::size_t length_of(std::span<const Run> runs) {
-  std::size_t n = 0;
-  for (const Run& run : runs) n += run.end - run.begin;
-  return n;
 }
 
 /// What of [0, n) is in none of `runs`, which do not overlap.
@@ -134,16 +127,16 @@ BlockList move_blocks(const support::Communicator& comm, Fields& fields, const B
   std::vector<BlockList> leaving(departures.size());
   std::vector<BlockMessage> sends, receives;
   std::vector<Run> gone;
+  std::size_t stays = blocks.size();
   for (std::size_t d = 0; d < departures.size(); ++d) {
     const std::vector<Run> runs = runs_of(departures[d].blocks);
     BlockList& sent = leaving[d];
     sent.resize(departures[d].blocks.size());
+    stays -= sent.size();
     copy_runs(blocks, runs, sent, 0);
     gone.insert(gone.end(), runs.begin(), runs.end());
     sends.push_back({departures[d].rank, sent.keys, sent.weights, sent.changes, sent.slots});
   }
-  const std::vector<Run> stay = others(std::move(gone), blocks.size());
-  const std::size_t stays = length_of(stay);
   std::size_t before = 0, come = 0;  // from lower ranks; in all
   for (const Arrival& a : arrivals) {
     come += a.blocks;
@@ -152,7 +145,7 @@ BlockList move_blocks(const support::Communicator& comm, Fields& fields, const B
   // On a mesh cut along its curve, rank by rank is the order of the keys.
   BlockList all = std::move(memory);
   all.resize(stays + come);
-  copy_runs(blocks, stay, all, before);
+  copy_runs(blocks, others(std::move(gone), blocks.size()), all, before);
   const std::vector<std::int64_t> fresh = fields.take(come);
   std::size_t taken = 0;
   for (const Arrival& a : arrivals) {

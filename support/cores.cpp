@@ -65,7 +65,7 @@ std::string note_of(const Placement& p, const LaunchedBy& launched, int asked) {
   if (p.threads > p.share)
     return fmt::format("{} of a rank take turns: its control group gets the time of {}; take --threads {}",
                        threads_of(p.threads), cores_of(p.share), p.suits);
-  if (p.suits < p.share && 4 * p.threads >= 3 * p.share)
+  if (p.threads > p.suits && 4 * p.threads >= 3 * p.share)
     return fmt::format(
         "{} on the {} of a rank that computes on a GPU: some hosts are several times slower with that; take "
         "--threads {}",

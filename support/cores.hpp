@@ -58,7 +58,7 @@ struct Placement {
 /// The decision. `node`: the ranks of a node, this one is node[mine]; `asked`: threads, 0 = what suits; `gpus`: do the
 /// ranks compute on GPUs? They then take half of their cores, or 16 on a node where that is more: virtual machines have
 /// stood still for most of the time when all of 64 processors were busy (results/reference/h200/refinement_host.txt),
-/// and threads spin between the loops of a refinement. From three fourths on the note says so. Pure: O(ranks *
+/// and threads spin between the loops of a refinement. Of more, from three fourths on, the note speaks. Pure: O(ranks *
 /// processors).
 [[nodiscard]] Placement decide_placement(std::span<const RankCores> node, std::size_t mine, const LaunchedBy& launched,
                                          int asked, bool gpus = false);

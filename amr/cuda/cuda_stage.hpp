@@ -31,8 +31,8 @@ class CudaStage : public Stage<Dim> {
   virtual void launch_stage(CudaFields& fields, std::int64_t stage, const kernels::DeviceSumView& sums,
                             support::Metrics& metrics) = 0;
   /// To be called by mesh_changed. The host may be two meshes ahead of the GPU, no more: waits for the stages of the
-  /// mesh before the last one, so that lists under way stay few. Makes room for results here and not in the next stage:
-  /// the GPU still has stages to do. The next stage counts its memory.
+  /// mesh before the last one, so that lists under way stay few. Makes room for results, so that the next stage finds
+  /// it there: here the GPU still has stages to do. The next stage counts its memory.
   void mesh_is_new();
 
   [[nodiscard]] CudaDevice& device_of_rank() { return device_; }

@@ -136,8 +136,7 @@ TEST(Cores, RanksOnGpusTakeHalfOfManyCores) {
   EXPECT_EQ(placed(4, 64, 11).note, "");
   EXPECT_EQ(placed(4, 64, 12).note,
             "12 threads on the 16 cores of a rank that computes on a GPU: some hosts are several times slower with "
-            "that; take "
-            "--threads 8");
+            "that; take --threads 8");
   EXPECT_EQ(placed(4, 64, 17).note, "17 threads of a rank take turns: 4 ranks share 64 cores; take --threads 8");
   // Few cores are all taken.
   EXPECT_EQ(placed(1, 16, 0).threads, 16);
@@ -145,6 +144,10 @@ TEST(Cores, RanksOnGpusTakeHalfOfManyCores) {
   EXPECT_EQ(placed(2, 16, 8).note, "");
   EXPECT_EQ(placed(16, 16, 0).threads, 1);
   EXPECT_EQ(placed(1, 24, 0).threads, 16);
+  // What a run takes by itself is never complained of.
+  for (int ranks = 1; ranks <= 8; ++ranks)
+    for (int cores = ranks; cores <= 128; ++cores)
+      EXPECT_EQ(placed(ranks, cores, 0).note, "") << ranks << " ranks, " << cores << " cores";
 }
 
 TEST(Cores, WhoIsConfinedWithItsLauncherIsNotBound) {
