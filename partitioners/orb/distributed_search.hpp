@@ -83,9 +83,7 @@ class CutSearcher {
     start_phase(search, search.window);
     const OrbBox<T, Dim>& box = tree_.cells[search.cell].box;
     const auto a = static_cast<std::size_t>(search.axis);
-    constexpr T kMost = std::numeric_limits<T>::max();
-    const T width = box.upper[a] - box.lower[a], scale = static_cast<T>(kBins) / width;
-    search.scale = width <= kMost && scale <= kMost ? scale : 0;
+    search.scale = value_scale(box.lower[a], box.upper[a]);
   }
 
   /// The keys that a cell's points can have in the window's phase.
@@ -174,30 +172,13 @@ class CutSearcher {
       inner.weight_before -= weight_of(first);
     }
     while (last + 1 < kBins && inner.count + sums[last + 1] <= few_) inner.count += sums[++last];
-    inner.low = first_key(search, first);
-    inner.high = first_key(search, last + 1) - 1;
+    const KeyBins<T, std::uint64_t> bins(w.low, w.high, search.scale);
+    inner.low = bins.first(first);
+    inner.high = bins.first(last + 1) - 1;
     search.scale = 0;
     if (inner.count > few_) end_phases(search, inner);
     search.window = inner;
     return search.listed ? inner.count < w.count : inner.count <= search.goal.count / 4 * 3;
-  }
-
-  /// The window's first key that falls into a bin from this one on; one more than its last where none does. Keys of
-  /// finite numbers, and numbers, are below 2^64 - 1.
-  [[nodiscard]] static std::uint64_t first_key(const Search& search, std::size_t bin) {
-    const auto value = [](std::uint64_t k) { return from_ordered_bits(static_cast<decltype(ordered_bits(T{}))>(k)); };
-    const Window& w = search.window;
-    std::uint64_t low = w.low, high = w.high + 1;
-    while (low < high) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      const std::uint64_t of_middle = search.scale > 0 ? value_bin(value(middle), value(w.low), search.scale)
-                                                       : (middle - w.low) >> shift_of(w, kBinBits);
-      if (of_middle < bin)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    return low;
   }
 
   /// Orders the windows that are not settled on every rank; a search that goes on, if one does.

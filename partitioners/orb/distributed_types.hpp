@@ -22,20 +22,10 @@
 #include <vector>
 
 #include "partitioners/orb/distributed_window.hpp"
+#include "partitioners/orb/key_bins.hpp"
 #include "partitioners/orb/weight_search.hpp"
 
 namespace amrbench::partitioners::detail {
-
-/// A pass divides a window into so many bins.
-constexpr int kBinBits = 11;
-constexpr std::size_t kBins = std::size_t{1} << kBinBits;
-
-/// The bin of a coordinate, by the distance from `lower`: never falls as x rises.
-template <class T>
-AMRBENCH_HD inline unsigned value_bin(T x, T lower, T scale) {
-  const auto bin = static_cast<unsigned>((x - lower) * scale);
-  return bin < kBins ? bin : static_cast<unsigned>(kBins - 1);
-}
 
 /// The search for a cell's cut.
 template <class T, int Dim>
@@ -47,7 +37,7 @@ struct CutSearch {
   OrbGoal goal{};
   LimitSearch<std::uint64_t> limit{};  ///< of the first k points; asks for the last of them
   Window window;                       ///< holds that point
-  T scale = 0;                         ///< above 0: the window is the cell, bins are value_bin(); else of keys
+  T scale = 0;                         ///< as of KeyBins; above 0: the window is the cell
   bool listed = false;                 ///< the local has a list with the window's points; else it goes by codes
   std::optional<CutPlace> place;       ///< of the whole cell, once it is known
   std::optional<OrbPoint<T, Dim>> first_right;

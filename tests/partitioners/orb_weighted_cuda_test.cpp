@@ -219,6 +219,25 @@ TEST_F(OrbWeightedCuda, WeightsThatFollowPlacesEqualTheCpu) {
   cut("corner alone", [](const float* x) { return x[0] < 0.1F && x[1] < 0.1F && x[2] < 0.1F ? 1.0 : 0.0; });
 }
 
+TEST_F(OrbWeightedCuda, CellsThatBecomeSmallAtManyLevelsEqualTheCpu) {
+  constexpr std::size_t kPoints = 200003;
+  const auto cut = [&](auto zero, std::uint64_t seed) {
+    using T = decltype(zero);
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto points = made<T, 3>(PointKind::uniform, kPoints, seed);
+    Weights weights;  // of a thin shell: cells outside keep many points and have few leaves
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      const double r = std::hypot(points[3 * i] - 0.5, points[3 * i + 1] - 0.5, points[3 * i + 2] - 0.5);
+      weights.push_back(1e-4 + std::exp(-std::pow((r - 0.3) / 0.003, 2)));
+    }
+    OrbGpuTimes times;
+    compare<T, 3>(points, weights, {.leaves = 5237, .tuning = {.first_round = false}}, &times);
+    EXPECT_GE(times.rounds, 9);  // a level each, and one for small cells
+  };
+  cut(0.0F, 850);
+  cut(0.0, 851);
+}
+
 TEST_F(OrbWeightedCuda, FewWeightsEqualTheCpu) {
   std::uint64_t seed = 900;
   for (const std::uint32_t leaves : {7U, 2048U, 3000U}) {

@@ -4,21 +4,22 @@
 //
 // A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
 // points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
-// points in equal ranges of keys; a key is a coordinate's bits as an integer that keeps order. The range in which the
-// sum reaches its target is the next window. Where it still has many points, the ranges of their keys are made as
-// narrow as they are, and the next pass goes by the first key that is not the same for all: on the cell's axis, on the
-// others, the position. When few points are left they are collected and ordered. Sums are integers, so their order does
-// not matter.
+// points in equal ranges: the first of the cell's side, later ones of keys; a key is a coordinate's bits as an integer
+// that keeps order. The range in which the sum reaches its target is the next window. Where it still has many points,
+// the ranges of their keys are made as narrow as they are, and the next pass goes by the first key that is not the same
+// for all: on the cell's axis, on the others, the position. When few points are left they are collected and ordered.
+// Sums are integers, so their order does not matter.
 #include <cstdint>
 
 #include "partitioners/orb/gpu/candidates.cuh"
+#include "partitioners/orb/key_bins.hpp"
 
 namespace amrbench::partitioners::gpu {
 
 constexpr unsigned kLevelThreads = 512;
 constexpr unsigned kLevelItems = 16;
 constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
-constexpr unsigned kLevelBins = 2048;
+constexpr unsigned kLevelBins = detail::kBins;
 /// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
 constexpr unsigned kLevelFew = 4096;
 constexpr unsigned kLevelAtOnce = 1024;
@@ -41,6 +42,7 @@ struct LevelCell {
   SearchState state;
   WeightSearch search;
   KeyWindow<T, Dim> window;
+  T scale;                                   ///< of the window's bins, as of KeyBins
   std::uint32_t before, inside, candidates;  ///< points before the window and in it
   std::uint64_t weight_before;
   // The cut.
@@ -79,16 +81,13 @@ __device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch&
     cell.window.high[k] = ordered_bits(cell.box.upper[axis]);
   }
   cell.window.high[Dim] = cell.goal.count - 1;
+  cell.scale = detail::value_scale(cell.box.lower[cell.axis], cell.box.upper[cell.axis]);
 }
 
-/// Keys of a range go to bins by their upper bits.
-template <class Key>
-__device__ inline unsigned bin_shift(Key low, Key high) {
-  const std::uint64_t width = high - low;
-  const int bits = bit_width(width);
-  constexpr int kBinBits = 11;
-  static_assert(kLevelBins == 1U << static_cast<unsigned>(kBinBits));
-  return bits > kBinBits ? static_cast<unsigned>(bits - kBinBits) : 0U;
+/// Of the first key that is not the same for all points of the window.
+template <class T, int Dim>
+__device__ inline detail::KeyBins<T, OrderKey<T>> bins_of(const LevelCell<T, Dim>& cell, int k) {
+  return {cell.window.low[k], cell.window.high[k], k == 0 ? cell.scale : T(0)};
 }
 
 /// Points to cut, cell by cell.
@@ -155,12 +154,11 @@ __global__ void __launch_bounds__(kLevelThreads)
   const KeyWindow<T, Dim> window = cell.window;  // in registers
   const int axis = cell.axis;
   const int k = window.first_key();
-  const OrderKey<T> low_key = cell.window.low[k];
-  const unsigned shift = bin_shift(low_key, cell.window.high[k]);
+  const auto ranges = bins_of(cell, k);
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const OrbPoint<T, Dim> p = point_at<T, Dim>(points + (begin + i) * Dim, offset + i);
     if (!window.has(p, axis, k)) continue;
-    const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low_key) >> shift);
+    const unsigned bin = ranges.bin(window.key_of(p, axis, k));
     atomicAdd(&counts[bin], 1U);
     if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
   }
@@ -176,14 +174,11 @@ __global__ void __launch_bounds__(kLevelThreads)
 /// Narrows the window to these bins; called by one thread.
 template <class T, int Dim>
 __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t first, std::uint32_t last, std::uint32_t points) {
-  using Key = OrderKey<T>;
   const int k = cell.window.first_key();
-  Key& low = cell.window.low[k];
-  Key& high = cell.window.high[k];
-  const unsigned shift = bin_shift(low, high);
-  const Key span = (Key{last - first} << shift) + (Key{1} << shift) - 1;
-  low += Key{first} << shift;
-  if (high - low > span) high = low + span;
+  const auto ranges = bins_of(cell, k);
+  cell.window.low[k] = ranges.first(first);
+  cell.window.high[k] = ranges.first(last + 1) - 1;
+  cell.scale = 0;
   cell.inside = points;
   if (points > kLevelFew) return;
   cell.state = SearchState::few;

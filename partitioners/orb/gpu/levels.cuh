@@ -3,9 +3,10 @@
 //
 // In:  cells to cut, each a stretch of points in an order; points, weights (null: every point weighs 1). Out: all cuts
 // below them, points, numbers, labels.
-// Small cells are finished by a thread block each (gpu/small.cuh). Others take a level at a time, which searches the
-// cuts of all its cells together by histograms of weights, whose range narrows from pass to pass, then moves all points
-// once (gpu/level_kernels.cuh says how). It needs no sample and is never wrong; the first round is faster.
+// Cells take a level at a time, which searches the cuts of all its cells together by histograms of weights, whose range
+// narrows from pass to pass, then moves all points once (gpu/level_kernels.cuh says how). It needs no sample and is
+// never wrong; the first round is faster. Cells that have become small are set apart, and finished in the end by a
+// thread block each (gpu/small.cuh), all at once: where weights are uneven they become small at many levels.
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
 // to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
@@ -47,19 +48,19 @@ class Levels {
     results_ = results;
     gather(points, tree, active);
     watch.mark(&times.move_s);
-    while (!active_.empty()) {
-      finish_small(tree, side_tolerance);
-      watch.mark(&times.small_s);
-      if (!active_.empty()) {
-        describe(tree, side_tolerance);
-        search(times);
-        watch.mark(&times.resolve_s);
-        move();
-        finish(tree);
-        watch.mark(&times.move_s);
-      }
+    for (set_small_apart(tree); !active_.empty(); set_small_apart(tree)) {
+      describe(tree, side_tolerance);
+      search(times);
+      watch.mark(&times.resolve_s);
+      move();
+      finish(tree);
+      watch.mark(&times.move_s);
       ++times.rounds;
     }
+    if (small_cuts_used_ == 0) return;
+    constexpr std::make_integer_sequence<int, kSmallSizes> kSizes;
+    weighted_ ? finish_small<true>(side_tolerance, kSizes) : finish_small<false>(side_tolerance, kSizes);
+    ++times.rounds;
     read_small(tree);
     watch.mark(&times.small_s);
   }
@@ -81,6 +82,7 @@ class Levels {
   void gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree, const std::vector<std::size_t>& active) {
     host_unfinished_.resize_discard(1);
     active_.clear();
+    for (auto& cells : small_) cells.clear();
     small_cuts_begin_.clear();
     small_cuts_used_ = 0;
     std::uint64_t total = 0, cuts = 0;
@@ -115,48 +117,60 @@ class Levels {
     stream_.synchronize();  // cells is about to go
   }
 
-  /// Finishes the cells that are small enough; the others stay active. All do with the document's methods, and those
-  /// for which the device lacks the shared memory.
-  void finish_small(const OrbTree<T, Dim>& tree, double side_tolerance) {
+  /// Cells that are small enough are no longer active: they are finished at the end, all together. No cell is small
+  /// with the document's methods.
+  void set_small_apart(const OrbTree<T, Dim>& tree) {
     if (seed_) return;
-    if (weighted_)
-      finish_sizes<true, kSmallThreads / 4, kSmallThreads / 2, kSmallThreads>(tree, side_tolerance);
-    else
-      finish_sizes<false, kSmallThreads / 4, kSmallThreads / 2, kSmallThreads>(tree, side_tolerance);
-  }
-
-  template <bool Weighted, unsigned... Threads>
-  void finish_sizes(const OrbTree<T, Dim>& tree, double side_tolerance) {
-    (finish_size<Weighted, Threads>(tree, side_tolerance), ...);
-  }
-
-  /// Finishes those that blocks of so many threads take.
-  template <bool Weighted, unsigned Threads>
-  void finish_size(const OrbTree<T, Dim>& tree, double side_tolerance) {
-    using Shared = SmallShared<T, Dim, Weighted, Threads>;
-    constexpr int kLeast = Threads == kSmallThreads / 4 ? 1 : kSmallLevels;
-    if (sizeof(Shared) > support::current_device_shape().shared_bytes) return;
-    small_.clear();
     std::erase_if(active_, [&](const Active& cell) {
       const OrbCell<T, Dim>& from = tree.cells[cell.heap];
-      if (from.count > Shared::kPoints || from.leaves > Shared::kLeaves || orb_depth(from.leaves) < kLeast)
-        return false;
-      small_.push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf, from.begin,
-                        small_cuts_used_, from.box});
+      const int size = weighted_ ? small_size<true>(from) : small_size<false>(from);
+      if (size == kSmallSizes) return false;
+      small_[size].push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf,
+                              from.begin, small_cuts_used_, static_cast<std::uint32_t>(now_), from.box});
       small_cuts_begin_.emplace_back(cell.heap, small_cuts_used_);
       small_cuts_used_ += from.leaves - 1;
       return true;
     });
-    if (small_.empty()) return;
-    device_small_.resize_discard(small_.size());
-    copy_to_device(device_small_.data(), small_.data(), small_.size(), stream_);
-    allow_shared(small_kernel<T, Dim, Weighted, Threads>, sizeof(Shared));
-    const auto n = static_cast<std::uint32_t>(small_.size());
-    small_kernel<T, Dim, Weighted, Threads><<<n, Threads, sizeof(Shared), stream_.get()>>>(
-        {points_[now_].data(), weights(), ids_[now_].data(), results_, side_tolerance}, device_small_.data(), n,
-        small_cuts_.data());
+  }
+
+  /// Of the blocks that finish small cells, the size that this one takes; kSmallSizes where it is not small, or the
+  /// device lacks the shared memory.
+  template <bool Weighted, int Size = 0>
+  [[nodiscard]] static int small_size(const OrbCell<T, Dim>& cell) {
+    if constexpr (Size == kSmallSizes) {
+      return kSmallSizes;
+    } else {
+      using Shared = SmallShared<T, Dim, Weighted, small_threads(Size)>;
+      constexpr int kLeast = Size == 0 ? 1 : kSmallLevels;
+      if (cell.count <= Shared::kPoints && cell.leaves <= Shared::kLeaves && orb_depth(cell.leaves) >= kLeast)
+        return sizeof(Shared) <= support::current_device_shape().shared_bytes ? Size : kSmallSizes;
+      return small_size<Weighted, Size + 1>(cell);
+    }
+  }
+
+  /// Finishes the small cells. Nothing was written since where their points are: levels write among those of their
+  /// cells only.
+  template <bool Weighted, int... Sizes>
+  void finish_small(double side_tolerance, std::integer_sequence<int, Sizes...> /*sizes*/) {
+    const SmallArguments<T> from{{points_[0].data(), points_[1].data()},
+                                 {weights_[0].data(), weights_[1].data()},
+                                 {ids_[0].data(), ids_[1].data()},
+                                 results_,
+                                 side_tolerance};
+    (finish_small_of<Weighted, Sizes>(from), ...);
+  }
+  template <bool Weighted, int Size>
+  void finish_small_of(const SmallArguments<T>& from) {
+    if (small_[Size].empty()) return;
+    constexpr unsigned kThreads = small_threads(Size);
+    constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted, kThreads>);
+    const auto n = static_cast<std::uint32_t>(small_[Size].size());
+    device_small_[Size].resize_discard(n);
+    copy_to_device(device_small_[Size].data(), small_[Size].data(), n, stream_);
+    allow_shared(small_kernel<T, Dim, Weighted, kThreads>, kShared);
+    small_kernel<T, Dim, Weighted, kThreads>
+        <<<n, kThreads, kShared, stream_.get()>>>(from, device_small_[Size].data(), n, small_cuts_.data());
     cuda_check_launch("small_kernel");
-    stream_.synchronize();  // small_ changes
   }
 
   /// The level's cells as the kernels want them.
@@ -276,7 +290,6 @@ class Levels {
 
   /// Reads the cuts of all small cells into the tree.
   void read_small(OrbTree<T, Dim>& tree) {
-    if (small_cuts_used_ == 0) return;
     if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
     copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
     stream_.synchronize();
@@ -303,7 +316,7 @@ class Levels {
   bool weighted_ = false;
   LevelResults<T> results_{};
   std::vector<Active> active_;
-  std::vector<SmallCell<T, Dim>> small_;  ///< of this level
+  std::vector<SmallCell<T, Dim>> small_[kSmallSizes];  ///< set apart
   std::vector<std::pair<std::size_t, std::uint32_t>>
       small_cuts_begin_;  ///< of all levels: cell, and where its cuts are
   std::uint32_t small_cuts_used_ = 0;
@@ -319,7 +332,7 @@ class Levels {
   support::DeviceBuffer<std::uint64_t> bin_weights_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<std::uint32_t> host_unfinished_;
-  support::DeviceBuffer<SmallCell<T, Dim>> device_small_;
+  support::DeviceBuffer<SmallCell<T, Dim>> device_small_[kSmallSizes];
   support::DeviceBuffer<SmallCut<T>> small_cuts_;
   support::PinnedBuffer<SmallCut<T>> host_small_cuts_;
 };

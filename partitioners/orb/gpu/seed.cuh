@@ -116,6 +116,7 @@ __global__ void set_windows_kernel(const SeedBracket<T>* brackets, LevelCell<T, 
   const SeedBracket<T> bracket = brackets[c];
   if (bracket.count_below > 0) cell.window.low[0] = ordered_bits(bracket.below) + 1;
   cell.window.high[0] = ordered_bits(bracket.above);
+  cell.scale = 0;
   cell.before = bracket.count_below;
   cell.inside = bracket.count_above - bracket.count_below;
   cell.state = cell.inside <= kLevelFew ? SearchState::few : SearchState::narrowing;

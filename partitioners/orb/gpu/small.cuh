@@ -17,6 +17,10 @@ namespace amrbench::partitioners::gpu {
 /// Threads of a block at most; cells of fewer points take half of them or a quarter, so that a multiprocessor has
 /// several.
 constexpr unsigned kSmallThreads = 1024;
+constexpr int kSmallSizes = 3;
+constexpr unsigned small_threads(int size) {
+  return kSmallThreads >> static_cast<unsigned>(kSmallSizes - 1 - size);
+}
 /// Levels from which on a cell's lists, sorted once, are worth more than a pass a level over all cells together. Those
 /// of the smallest cells always are.
 constexpr int kSmallLevels = 4;
@@ -33,6 +37,7 @@ struct SmallCell {
   std::uint32_t leaves, first_leaf;
   std::uint64_t out;         ///< where its first point stands in the permutation
   std::uint32_t cuts_begin;  ///< where its leaves - 1 cuts go, in the order of its heap
+  std::uint32_t buffer;      ///< of two, which has its points
   OrbBox<T, Dim> box;
 };
 
@@ -87,12 +92,13 @@ struct SmallShared {
   }
 };
 
-/// What small_kernel reads and writes, by place among the points that are worked on.
+/// What small_kernel reads and writes. Buffers of points, weights (null: none) and numbers: by place among the points
+/// that are worked on.
 template <class T>
 struct SmallArguments {
-  const T* points;
-  const std::uint64_t* weights;
-  const std::uint32_t* ids;
+  const T* points[2];
+  const std::uint64_t* weights[2];
+  const std::uint32_t* ids[2];
   LevelResults<T> to;
   double side_tolerance;
 };
@@ -111,9 +117,11 @@ struct SmallWork {
   Shared& s;
   const SmallArguments<T>& a;
   const SmallCell<T, Dim>& cell;
-  const T* points;  ///< the cell's
+  const T* points;  ///< the cell's; so are weights, numbers and cuts
+  const std::uint64_t* weights;
+  const std::uint32_t* ids;
   std::uint32_t n;
-  SmallCut<T>* cuts;  ///< the cell's
+  SmallCut<T>* cuts;
 
   [[nodiscard]] __device__ T coordinate(std::uint32_t i, int axis) const { return points[i * Dim + axis]; }
   /// Of the thread's items in lists that are sorted.
@@ -303,7 +311,7 @@ struct SmallWork {
     for (int j = 0; j < kItems; ++j) {
       const std::uint32_t p = threadIdx.x * kItems + j;
       std::uint16_t k = p < n ? s.u.cutting.node[p] : Shared::kLeaf;
-      if ((k & Shared::kLeaf) == 0) sum += a.weights[cell.begin + s.sorted[nodes[k].axis][p]];
+      if ((k & Shared::kLeaf) == 0) sum += weights[s.sorted[nodes[k].axis][p]];
       mine[j] = sum;
     }
     const std::uint64_t before = sum_up_to(sum, s.warp_sums) - sum;
@@ -422,7 +430,7 @@ struct SmallWork {
     for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       const std::uint32_t i = s.u.cutting.by_number[p];
       const std::uint32_t leaf = cell.first_leaf + (s.u.cutting.node[p] & ~std::uint32_t{Shared::kLeaf});
-      a.to.write(cell.out + p, a.ids[cell.begin + i], leaf, points + std::uint64_t{i} * Dim, Dim);
+      a.to.write(cell.out + p, ids[i], leaf, points + std::uint64_t{i} * Dim, Dim);
     }
     __syncthreads();
   }
@@ -454,13 +462,21 @@ struct SmallWork {
 /// One block a cell at a time.
 template <class T, int Dim, bool Weighted, unsigned Threads>
 __global__ void __launch_bounds__(Threads, kSmallThreads / Threads)
-    small_kernel(const SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells, SmallCut<T>* cuts) {
+    small_kernel(const __grid_constant__ SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells,
+                 SmallCut<T>* cuts) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted, Threads>*>(memory);
   for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x) {
     const SmallCell<T, Dim>& cell = cells[c];
-    SmallWork<T, Dim, Weighted, Threads>{
-        shared, a, cell, a.points + std::uint64_t{cell.begin} * Dim, cell.count, cuts + cell.cuts_begin}
+    const std::uint32_t from = cell.buffer;
+    SmallWork<T, Dim, Weighted, Threads>{shared,
+                                         a,
+                                         cell,
+                                         a.points[from] + std::uint64_t{cell.begin} * Dim,
+                                         Weighted ? a.weights[from] + cell.begin : nullptr,
+                                         a.ids[from] + cell.begin,
+                                         cell.count,
+                                         cuts + cell.cuts_begin}
         .run();
   }
 }
