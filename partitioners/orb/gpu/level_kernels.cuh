@@ -4,11 +4,11 @@
 //
 // A cell's cut is searched for (weight_search.hpp) by passes over its points, each of which narrows a window: the
 // points, one after another in rule 1's order, among which the cut must lie. A pass counts and weighs the window's
-// points in equal ranges: the first of the cell's side, later ones of keys; a key is a coordinate's bits as an integer
-// that keeps order. The range in which the sum reaches its target is the next window. Where it still has many points,
-// the ranges of their keys are made as narrow as they are, and the next pass goes by the first key that is not the same
-// for all: on the cell's axis, on the others, the position. When few points are left they are collected and ordered.
-// Sums are integers, so their order does not matter.
+// points in equal ranges: of the cell's side first, as long as that narrows windows well, else of keys; a key is a
+// coordinate's bits as an integer that keeps order. The range in which the sum reaches its target is the next window.
+// Where it still has many points, the ranges of their keys are made as narrow as they are, and the next pass goes by
+// the first key that is not the same for all: on the cell's axis, on the others, the position. When few points are left
+// they are collected and ordered. Sums are integers, so their order does not matter.
 #include <cstdint>
 
 #include "partitioners/orb/gpu/candidates.cuh"
@@ -23,6 +23,8 @@ constexpr unsigned kLevelBins = detail::kBins;
 /// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
 constexpr unsigned kLevelFew = 4096;
 constexpr unsigned kLevelAtOnce = 1024;
+/// Ranges of a side that leave more than a part of so many of a cell's points are of no use below it either.
+constexpr unsigned kLevelNarrows = 32;
 
 enum class SearchState : std::uint32_t { narrowing, few, done };
 
@@ -36,6 +38,7 @@ struct LevelCell {
   std::uint64_t out;               ///< where its first point stands in the permutation
   std::int64_t leaf[2];            ///< of the children; -1: no leaf
   std::int32_t axis;
+  bool by_value;  ///< the first ranges are those of the side; false for the cells below where these have not served
   WeightGoal goal;
   OrbBox<T, Dim> box;
   // The search, set by start_search().
@@ -81,7 +84,7 @@ __device__ inline void start_search(LevelCell<T, Dim>& cell, const WeightSearch&
     cell.window.high[k] = ordered_bits(cell.box.upper[axis]);
   }
   cell.window.high[Dim] = cell.goal.count - 1;
-  cell.scale = detail::value_scale(cell.box.lower[cell.axis], cell.box.upper[cell.axis]);
+  cell.scale = cell.by_value ? detail::value_scale(cell.box.lower[cell.axis], cell.box.upper[cell.axis]) : T(0);
 }
 
 /// Of the first key that is not the same for all points of the window.
@@ -178,6 +181,7 @@ __device__ inline void narrow(LevelCell<T, Dim>& cell, std::uint32_t first, std:
   const auto ranges = bins_of(cell, k);
   cell.window.low[k] = ranges.first(first);
   cell.window.high[k] = ranges.first(last + 1) - 1;
+  if (cell.scale > 0) cell.by_value = points <= max(kLevelFew, cell.goal.count / kLevelNarrows);
   cell.scale = 0;
   cell.inside = points;
   if (points > kLevelFew) return;

@@ -76,6 +76,7 @@ class Levels {
   struct Active {
     std::size_t heap;
     std::uint32_t begin;  ///< among the points that the call works on
+    bool by_value;        ///< as in LevelCell
   };
 
   /// Brings the points of all cells together.
@@ -90,7 +91,7 @@ class Levels {
     std::uint32_t tiles = 0;
     for (const std::size_t heap : active) {
       const OrbCell<T, Dim>& from = tree.cells[heap];
-      active_.push_back({heap, static_cast<std::uint32_t>(total)});
+      active_.push_back({heap, static_cast<std::uint32_t>(total), true});
       LevelCell<T, Dim>& cell = cells.emplace_back();
       cell.begin = active_.back().begin;
       cell.goal.count = static_cast<std::uint32_t>(from.count);
@@ -121,9 +122,10 @@ class Levels {
   /// with the document's methods.
   void set_small_apart(const OrbTree<T, Dim>& tree) {
     if (seed_) return;
+    const std::size_t memory = support::current_device_shape().shared_bytes;
     std::erase_if(active_, [&](const Active& cell) {
       const OrbCell<T, Dim>& from = tree.cells[cell.heap];
-      const int size = weighted_ ? small_size<true>(from) : small_size<false>(from);
+      const int size = weighted_ ? small_size<true>(from, memory) : small_size<false>(from, memory);
       if (size == kSmallSizes) return false;
       small_[size].push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf,
                               from.begin, small_cuts_used_, static_cast<std::uint32_t>(now_), from.box});
@@ -133,18 +135,18 @@ class Levels {
     });
   }
 
-  /// Of the blocks that finish small cells, the size that this one takes; kSmallSizes where it is not small, or the
-  /// device lacks the shared memory.
+  /// Of the blocks that finish small cells, the size that this one takes; kSmallSizes where it is not small, or there
+  /// is less shared memory.
   template <bool Weighted, int Size = 0>
-  [[nodiscard]] static int small_size(const OrbCell<T, Dim>& cell) {
+  [[nodiscard]] static int small_size(const OrbCell<T, Dim>& cell, std::size_t memory) {
     if constexpr (Size == kSmallSizes) {
       return kSmallSizes;
     } else {
       using Shared = SmallShared<T, Dim, Weighted, small_threads(Size)>;
       constexpr int kLeast = Size == 0 ? 1 : kSmallLevels;
       if (cell.count <= Shared::kPoints && cell.leaves <= Shared::kLeaves && orb_depth(cell.leaves) >= kLeast)
-        return sizeof(Shared) <= support::current_device_shape().shared_bytes ? Size : kSmallSizes;
-      return small_size<Weighted, Size + 1>(cell);
+        return sizeof(Shared) <= memory ? Size : kSmallSizes;
+      return small_size<Weighted, Size + 1>(cell, memory);
     }
   }
 
@@ -193,6 +195,7 @@ class Levels {
       cell.out = from.begin;
       cell.box = from.box;
       cell.axis = cut_axis(from.box, side_tolerance);
+      cell.by_value = active_[c].by_value;
       cell.leaf[0] = cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} : -1;
       cell.leaf[1] =
           from.leaves - cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} + cell.goal.leaves_left : -1;
@@ -282,8 +285,8 @@ class Levels {
       const std::size_t heap = active_[c].heap;
       const T cut = cut_between(from_ordered_bits(cell.last_left), from_ordered_bits(cell.first_right));
       cut_cell(tree, heap, cell.axis, cut, std::uint64_t{cell.left}, weighted_ ? cell.weight_left : cell.left);
-      if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin});
-      if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left});
+      if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin, cell.by_value});
+      if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left, cell.by_value});
     }
     active_ = std::move(next);
   }
