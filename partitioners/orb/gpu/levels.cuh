@@ -68,8 +68,10 @@ class Levels {
  private:
   /// Cells that are searched together: their bins take 24 KB each.
   static constexpr std::size_t kBatch = 8192;
+  /// Cells for which there is room from the start: pinned memory takes long to make.
+  static constexpr std::size_t kRoomy = 512;
   /// Cuts that several threads of the host read into the tree.
-  static constexpr std::uint32_t kManyCuts = 1U << 15U;
+  static constexpr std::uint32_t kManyCuts = 1U << 11U;
   /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
   static constexpr int kMostPasses = 64;
 
@@ -86,13 +88,14 @@ class Levels {
     for (auto& cells : small_) cells.clear();
     small_cuts_begin_.clear();
     small_cuts_used_ = 0;
+    cells_.resize_discard(std::max(active.size(), kRoomy));
+    cells_.resize_discard(active.size());
     std::uint64_t total = 0, cuts = 0;
-    std::vector<LevelCell<T, Dim>> cells;
     std::uint32_t tiles = 0;
     for (const std::size_t heap : active) {
       const OrbCell<T, Dim>& from = tree.cells[heap];
+      LevelCell<T, Dim>& cell = cells_[active_.size()] = {};
       active_.push_back({heap, static_cast<std::uint32_t>(total), true});
-      LevelCell<T, Dim>& cell = cells.emplace_back();
       cell.begin = active_.back().begin;
       cell.goal.count = static_cast<std::uint32_t>(from.count);
       cell.out = from.begin;
@@ -109,13 +112,13 @@ class Levels {
     }
     small_cuts_.resize_discard(cuts);
     now_ = 0;
-    device_cells_.resize_discard(cells.size());
-    copy_to_device(device_cells_.data(), cells.data(), cells.size(), stream_);
+    device_cells_.resize_discard(cells_.size());
+    copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
     level_gather_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream_.get()>>>(
-        points, device_cells_.data(), static_cast<std::uint32_t>(cells.size()), points_[0].data(), weights_[0].data(),
+        points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), points_[0].data(), weights_[0].data(),
         ids_[0].data());
     cuda_check_launch("level_gather_kernel");
-    stream_.synchronize();  // cells is about to go
+    stream_.synchronize();  // cells_ is about to change
   }
 
   /// Cells that are small enough are no longer active: they are finished at the end, all together. No cell is small
@@ -150,8 +153,8 @@ class Levels {
     }
   }
 
-  /// Finishes the small cells. Nothing was written since where their points are: levels write among those of their
-  /// cells only.
+  /// Finishes the small cells, those of all sizes beside one another. Nothing was written since where their points are:
+  /// levels write among those of their cells only.
   template <bool Weighted, int... Sizes>
   void finish_small(double side_tolerance, std::integer_sequence<int, Sizes...> /*sizes*/) {
     const SmallArguments<T> from{{points_[0].data(), points_[1].data()},
@@ -159,31 +162,36 @@ class Levels {
                                  {ids_[0].data(), ids_[1].data()},
                                  results_,
                                  side_tolerance};
+    ready_.record(stream_);
     (finish_small_of<Weighted, Sizes>(from), ...);
   }
   template <bool Weighted, int Size>
   void finish_small_of(const SmallArguments<T>& from) {
     if (small_[Size].empty()) return;
+    const support::CudaStream& stream = small_streams_[Size];
+    ready_.hold(stream);
     constexpr unsigned kThreads = small_threads(Size);
     constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted, kThreads>);
     const auto n = static_cast<std::uint32_t>(small_[Size].size());
     device_small_[Size].resize_discard(n);
-    copy_to_device(device_small_[Size].data(), small_[Size].data(), n, stream_);
+    copy_to_device(device_small_[Size].data(), small_[Size].data(), n, stream);
     allow_shared(small_kernel<T, Dim, Weighted, kThreads>, kShared);
     small_kernel<T, Dim, Weighted, kThreads>
-        <<<n, kThreads, kShared, stream_.get()>>>(from, device_small_[Size].data(), n, small_cuts_.data());
+        <<<n, kThreads, kShared, stream.get()>>>(from, device_small_[Size].data(), n, small_cuts_.data());
     cuda_check_launch("small_kernel");
+    small_done_[Size].record(stream);
+    small_done_[Size].hold(stream_);
   }
 
   /// The level's cells as the kernels want them.
   void describe(const OrbTree<T, Dim>& tree, double side_tolerance) {
-    cells_.assign(active_.size(), {});
+    cells_.resize_discard(active_.size());
     tiles_ = 0;
     std::size_t candidates = 0;
     std::size_t most_candidates = 0;
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       const OrbCell<T, Dim>& from = tree.cells[active_[c].heap];
-      LevelCell<T, Dim>& cell = cells_[c];
+      LevelCell<T, Dim>& cell = cells_[c] = {};
       if (c % kBatch == 0) candidates = 0;
       cell.begin = active_[c].begin;
       // No weights: all of them zero, which makes rule 5 one of counts.
@@ -212,7 +220,7 @@ class Levels {
   }
 
   void search(OrbGpuTimes& times) {
-    if (seed_) seed_->narrow(points_[now_].data(), cells_, tiles_, device_cells_.data(), times);
+    if (seed_) seed_->narrow(points_[now_].data(), {cells_.data(), cells_.size()}, tiles_, device_cells_.data(), times);
     for (std::size_t first = 0; first < cells_.size(); first += kBatch)
       search_batch(first, std::min(kBatch, cells_.size() - first), times);
   }
@@ -323,7 +331,9 @@ class Levels {
   std::vector<std::pair<std::size_t, std::uint32_t>>
       small_cuts_begin_;  ///< of all levels: cell, and where its cuts are
   std::uint32_t small_cuts_used_ = 0;
-  std::vector<LevelCell<T, Dim>> cells_;
+  support::CudaStream small_streams_[kSmallSizes];
+  support::CudaEvent ready_, small_done_[kSmallSizes];
+  support::PinnedBuffer<LevelCell<T, Dim>> cells_;  ///< of the level
   std::uint32_t tiles_ = 0;
   int now_ = 0;  ///< the buffer that has the points
 

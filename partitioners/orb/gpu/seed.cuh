@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -129,7 +130,7 @@ class SeedSearch {
 
   /// Narrows the windows of a level's cells, which are on the host and on the device, their searches just started.
   /// points: all that the level works on. tiles: of all cells.
-  void narrow(const T* points, const std::vector<LevelCell<T, Dim>>& cells, std::uint32_t tiles,
+  void narrow(const T* points, std::span<const LevelCell<T, Dim>> cells, std::uint32_t tiles,
               LevelCell<T, Dim>* on_device, OrbGpuTimes& times) {
     const auto n = static_cast<std::uint32_t>(cells.size());
     brackets_.clear();
@@ -158,7 +159,7 @@ class SeedSearch {
 
  private:
   /// Points at the cells' guesses or below.
-  void count(const std::vector<LevelCell<T, Dim>>& cells, std::uint32_t tiles, const LevelCell<T, Dim>* on_device) {
+  void count(std::span<const LevelCell<T, Dim>> cells, std::uint32_t tiles, const LevelCell<T, Dim>* on_device) {
     clear(counts_, cells.size(), stream_);
     copy_to_device(device_brackets_.data(), brackets_.data(), brackets_.size(), stream_);
     const bool warp = kernel_ == SeedKernel::warp;

@@ -48,8 +48,8 @@ constexpr double kStuck = 0.9;
 constexpr double kStuckBetween = 1.0 / 3;
 constexpr std::uint64_t kFrom = 1U << 20U, kTo = 1U << 24U;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
-/// further round; of kFrom to kTo points with weights, of all points and levels.
-constexpr double kFewLeft = 50;
+/// further round; of kFrom to kTo points with weights, of all points and levels. To move few points takes no time.
+constexpr double kFewLeft = 50, kFewLeftOfFew = 10;
 
 /// How coordinates of the box become places.
 template <class T, int Dim>
@@ -197,8 +197,9 @@ class FirstRound {
       // A further round works on those cells' points alone, but needs all points moved, and their numbers too where
       // labels are wanted.
       const bool between = options_.weighted && n_ >= kFrom && n_ < kTo;
-      const bool moves = options_.permutation || (options_.points && (between || !options_.labels));
-      const bool few = moves && (between ? left / levels_ : uncut) * kFewLeft < static_cast<double>(n_);
+      const bool moves = n_ < kFrom || options_.permutation || (options_.points && (between || !options_.labels));
+      const double least = static_cast<double>(n_) / (n_ < kFrom ? kFewLeftOfFew : kFewLeft);
+      const bool few = moves && (between ? left / levels_ : uncut) < least;
       const bool stuck = left > (between ? kStuckBetween : kStuck) * std::exchange(before, left);
       if (cells.empty() || few || stuck || k == kAgain || !options_.tuning.again) break;
       first_level = kFirstLevels;
