@@ -8,8 +8,8 @@
 // never wrong; the first round is faster. Cells that have become small are set apart, and finished in the end by a
 // thread block each (gpu/small.cuh), all at once: where weights are uneven they become small at many levels.
 //
-// Bytes a point of 12 and level: 12 a histogram, of which a level takes one or two where coordinates are spread out; 12
-// to collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
+// Bytes a point of 12 and level: 12 a histogram, of which a level takes one where coordinates are spread out; 12 to
+// collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
 #include <omp.h>
 
 #include <algorithm>
@@ -58,8 +58,7 @@ class Levels {
       ++times.rounds;
     }
     if (small_cuts_used_ == 0) return;
-    constexpr std::make_integer_sequence<int, kSmallSizes> kSizes;
-    weighted_ ? finish_small<true>(side_tolerance, kSizes) : finish_small<false>(side_tolerance, kSizes);
+    weighted_ ? finish_small<true>(side_tolerance) : finish_small<false>(side_tolerance);
     ++times.rounds;
     read_small(tree);
     watch.mark(&times.small_s);
@@ -155,15 +154,18 @@ class Levels {
 
   /// Finishes the small cells, those of all sizes beside one another. Nothing was written since where their points are:
   /// levels write among those of their cells only.
-  template <bool Weighted, int... Sizes>
-  void finish_small(double side_tolerance, std::integer_sequence<int, Sizes...> /*sizes*/) {
+  template <bool Weighted>
+  void finish_small(double side_tolerance) {
     const SmallArguments<T> from{{points_[0].data(), points_[1].data()},
                                  {weights_[0].data(), weights_[1].data()},
                                  {ids_[0].data(), ids_[1].data()},
                                  results_,
                                  side_tolerance};
     ready_.record(stream_);
-    (finish_small_of<Weighted, Sizes>(from), ...);
+    static_assert(kSmallSizes == 3);
+    finish_small_of<Weighted, 2>(from);  // the slowest first
+    finish_small_of<Weighted, 1>(from);
+    finish_small_of<Weighted, 0>(from);
   }
   template <bool Weighted, int Size>
   void finish_small_of(const SmallArguments<T>& from) {

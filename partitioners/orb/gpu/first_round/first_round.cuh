@@ -48,7 +48,8 @@ constexpr double kStuck = 0.9;
 constexpr double kStuckBetween = 1.0 / 3;
 constexpr std::uint64_t kFrom = 1U << 20U, kTo = 1U << 24U;
 /// Where points move anyway, cells that together have less than this fraction (one in ...) of all points are left to a
-/// further round; of kFrom to kTo points with weights, of all points and levels. To move few points takes no time.
+/// further round; of kFrom to kTo points with weights, of all points and levels. Fewer than kFrom points move in no
+/// time.
 constexpr double kFewLeft = 50, kFewLeftOfFew = 10;
 
 /// How coordinates of the box become places.
