@@ -104,7 +104,7 @@ template <class T, int Dim>
 AMRBENCH_HD inline unsigned bin_of(const OrbPoint<T, Dim>& p, const PointTest<T>& test, const Window& w) {
   if (test.scale > 0) return value_bin(coordinate(p, test.axis), test.low, test.scale);
   if (side_of(p, test, w) != 0) return static_cast<unsigned>(kBins);
-  return static_cast<unsigned>((key(p, w.phase, test.axis) - w.low) >> shift_of(w, kBinBits));
+  return KeyBins<T, std::uint64_t>(w.low, w.high, 0).bin(key(p, w.phase, test.axis));
 }
 
 }  // namespace amrbench::partitioners::detail

@@ -51,10 +51,10 @@ Window window_of(const OrbPoint<T, Dim>& p, int axis) {
   return w;
 }
 
-/// A window's keys fall into at most 2^bin_bits bins of 2^shift.
-AMRBENCH_HD inline int shift_of(const Window& w, int bin_bits = 8) {
+/// A window's keys fall into at most 2^8 bins of 2^shift.
+AMRBENCH_HD inline int shift_of(const Window& w) {
   const int bits = bit_width(w.high - w.low);
-  return bits > bin_bits ? bits - bin_bits : 0;
+  return bits > 8 ? bits - 8 : 0;
 }
 
 }  // namespace amrbench::partitioners::detail
