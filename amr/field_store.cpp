@@ -58,10 +58,14 @@ class HostReading final : public BlockReading {
 }  // namespace
 
 void FieldStore::make_ready(std::int64_t blocks) {
-  const std::int64_t results = std::max(blocks, 2 * blocks - in_.capacity());
-  out_.grow(results);
+  const std::int64_t extent = in_.extent_slots();
+  const std::int64_t each = (blocks + extent - 1) / extent * extent;
+  out_.grow(std::max(each, 2 * each - in_.capacity()));
   out_.touch(0, size());
-  out_.touch(size(), results);
+  if (blocks <= size()) return;
+  // Whole extents pass from one buffer to the other, the last ones first.
+  in_.touch(book().used(), in_.capacity());
+  out_.touch(size(), out_.capacity());
 }
 
 void FieldStore::reset(std::int64_t count) {

@@ -43,7 +43,8 @@ class FieldStore final : public Fields {
   void put_in_order();
 
   void reset(std::int64_t count) override;
-  /// In the output buffer, which gives to the other one; the first size() slots by the threads that will store there.
+  /// The first size() results by the threads that will store there. For more blocks all that is reserved, most of it in
+  /// the output buffer, which gives to the other one.
   void make_ready(std::int64_t blocks) override;
   void set_initial(const Mesh<3>& mesh, bool ones, std::uint64_t seed) override;
   void merge(std::span<const kernels::MergeJob> jobs) override;

@@ -2,7 +2,12 @@
 #include "amr/slot_array.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -85,6 +90,46 @@ TEST(FieldStore, NewSlotsComeFromTheOutputBufferAndTheNextStageGetsItsOwn) {
   fields.prepare_output();
   for (int i = 0; i < 2 * count; ++i) fields.output(i)[0] = -1.0;
   for (int i = 0; i < 2 * count; ++i) ASSERT_EQ(fields.block(i)[0], i + 0.5) << "an output lies on an input";
+}
+
+/// Pages of these values that memory was never given for.
+std::size_t absent_pages(const double* values, std::size_t n) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(values) / page;
+  const std::uintptr_t last = reinterpret_cast<std::uintptr_t>(values + n - 1) / page;
+  std::vector<unsigned char> present(last - first + 1);
+  EXPECT_EQ(mincore(reinterpret_cast<void*>(first * page), present.size() * page, present.data()), 0);
+  return std::count_if(present.begin(), present.end(), [](unsigned char p) { return p % 2 == 0; });
+}
+
+TEST(FieldStore, MemoryThatWasMadeReadyIsThereWhenBlocksCome) {
+  struct Case {
+    std::array<int, 3> cells;
+    int variables, first, blocks;
+  };
+  for (const auto& [cells, variables, first, blocks] :
+       {Case{{18, 18, 18}, 10, 1, 80}, Case{{32, 32, 32}, 1, 3, 70}, Case{{8, 8, 8}, 3, 700, 1801}}) {
+    FieldStore fields(kernels::make_layout(cells, variables));
+    const std::size_t values = fields.layout().block_values();
+    fields.reset(first);
+    // As after a migration: the blocks stand behind the slots that were left.
+    for (int i = 0; i < first; ++i) std::fill_n(fields.block(i), values, 0.0);
+    const std::vector<std::int64_t> left(fields.slots().begin(), fields.slots().end());
+    fields.set_slots(fields.take(first));
+    fields.give_back(left);
+    for (int i = 0; i < first; ++i) std::fill_n(fields.block(i), values, i + 1.0);
+    fields.make_ready(blocks);
+    for (int i = 0; i < first; ++i) ASSERT_EQ(fields.block(i)[values - 1], i + 1.0) << "values were overwritten";
+    std::vector<std::int64_t> slots(fields.slots().begin(), fields.slots().end());
+    for (const std::int64_t slot : fields.take(blocks - first)) slots.push_back(slot);
+    fields.set_slots(slots);
+    fields.prepare_output();
+    std::size_t absent = 0;
+    for (int i = 0; i < blocks; ++i)
+      absent += absent_pages(fields.block(i), values) + absent_pages(fields.output(i), values);
+    EXPECT_EQ(absent, 0U) << cells[0] << "^3 x " << variables << ", " << first << " blocks, " << blocks
+                          << " made ready";
+  }
 }
 
 }  // namespace
