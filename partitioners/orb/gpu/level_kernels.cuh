@@ -17,8 +17,9 @@
 namespace amrbench::partitioners::gpu {
 
 constexpr unsigned kLevelThreads = 512;
-constexpr unsigned kLevelItems = 16;
-constexpr unsigned kLevelTile = kLevelThreads * kLevelItems;
+/// Points of a tile, at most and at least; powers of 2.
+constexpr std::uint32_t kLevelTile = 16 * kLevelThreads;
+constexpr std::uint32_t kLeastTile = 2 * kLevelThreads;
 constexpr unsigned kLevelBins = detail::kBins;
 /// The points of a window of at most so many are collected; and those of a cell, without a look at its bins.
 constexpr unsigned kLevelFew = 4096;
@@ -34,6 +35,7 @@ struct LevelCell {
   using Key = OrderKey<T>;
   // What the host says.
   std::uint32_t begin, first_tile, tiles;
+  std::uint32_t tile_points;       ///< of each tile but the last
   std::uint32_t candidates_begin;  ///< where its few points are collected
   std::uint64_t out;               ///< where its first point stands in the permutation
   std::int64_t leaf[2];            ///< of the children; -1: no leaf
@@ -65,8 +67,8 @@ struct LevelTile {
 template <class AnyCell>
 __device__ inline LevelTile<AnyCell> level_tile(AnyCell* cells, std::uint32_t n_cells, std::uint32_t tile) {
   AnyCell& cell = cells[cell_of_tile(cells, n_cells, tile)];
-  const std::uint32_t offset = (tile - cell.first_tile) * kLevelTile;
-  return {cell, offset, min(kLevelTile, cell.goal.count - offset), std::uint64_t{cell.begin} + offset};
+  const std::uint32_t offset = (tile - cell.first_tile) * cell.tile_points;
+  return {cell, offset, min(cell.tile_points, cell.goal.count - offset), std::uint64_t{cell.begin} + offset};
 }
 
 template <class T, int Dim>
@@ -258,8 +260,8 @@ struct LevelCandidates {
   __device__ std::uint64_t weight(std::uint32_t i) const { return weights != nullptr ? weights[positions[i]] : 0; }
 };
 
-/// One block a cell of the batch whose window has few points: finds the cut among them. unfinished: cells that are not
-/// done.
+/// One block a cell of the batch whose window has few points: finds the cut among them. unfinished: becomes 1 where a
+/// cell is not done.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kCutThreads)
     level_select_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
@@ -283,7 +285,7 @@ __global__ void __launch_bounds__(kCutThreads)
       cell.state = SearchState::done;
     }
   }
-  if (threadIdx.x == 0 && cell.state != SearchState::done) atomicAdd(unfinished, 1U);
+  if (threadIdx.x == 0 && cell.state != SearchState::done) *unfinished = 1;
 }
 
 }  // namespace amrbench::partitioners::gpu

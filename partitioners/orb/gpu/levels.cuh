@@ -82,7 +82,7 @@ class Levels {
 
   /// Brings the points of all cells together.
   void gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree, const std::vector<std::size_t>& active) {
-    host_unfinished_.resize_discard(1);
+    unfinished_.resize_discard(1);
     active_.clear();
     for (auto& cells : small_) cells.clear();
     small_cuts_begin_.clear();
@@ -90,7 +90,10 @@ class Levels {
     cells_.resize_discard(std::max(active.size(), kRoomy));
     cells_.resize_discard(active.size());
     std::uint64_t total = 0, cuts = 0;
-    std::uint32_t tiles = 0;
+    for (const std::size_t heap : active) total += tree.cells[heap].count;
+    const std::uint32_t tile_points = tile_points_of(total);
+    tiles_ = 0;
+    total = 0;
     for (const std::size_t heap : active) {
       const OrbCell<T, Dim>& from = tree.cells[heap];
       LevelCell<T, Dim>& cell = cells_[active_.size()] = {};
@@ -98,9 +101,7 @@ class Levels {
       cell.begin = active_.back().begin;
       cell.goal.count = static_cast<std::uint32_t>(from.count);
       cell.out = from.begin;
-      cell.first_tile = tiles;
-      cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
-      tiles += cell.tiles;
+      add_tiles(cell, tile_points);
       total += from.count;
       cuts += from.leaves - 1;
     }
@@ -113,11 +114,25 @@ class Levels {
     now_ = 0;
     device_cells_.resize_discard(cells_.size());
     copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
-    level_gather_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream_.get()>>>(
+    level_gather_kernel<T, Dim><<<tiles_, kLevelThreads, 0, stream_.get()>>>(
         points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), points_[0].data(), weights_[0].data(),
         ids_[0].data());
     cuda_check_launch("level_gather_kernel");
     stream_.synchronize();  // cells_ is about to change
+  }
+
+  /// Of a level of so many points: few are cut up small, so that each multiprocessor has work.
+  [[nodiscard]] static std::uint32_t tile_points_of(std::uint64_t points) {
+    const std::uint64_t tiles = std::uint64_t{4} * support::current_device_shape().multiprocessors;
+    std::uint32_t tile = kLevelTile;
+    while (tile > kLeastTile && points < tiles * tile) tile /= 2;
+    return tile;
+  }
+  void add_tiles(LevelCell<T, Dim>& cell, std::uint32_t tile_points) {
+    cell.first_tile = tiles_;
+    cell.tile_points = tile_points;
+    cell.tiles = (cell.goal.count - 1) / tile_points + 1;
+    tiles_ += cell.tiles;
   }
 
   /// Cells that are small enough are no longer active: they are finished at the end, all together. No cell is small
@@ -189,6 +204,9 @@ class Levels {
   void describe(const OrbTree<T, Dim>& tree, double side_tolerance) {
     cells_.resize_discard(active_.size());
     tiles_ = 0;
+    std::uint64_t points = 0;
+    for (const Active& cell : active_) points += tree.cells[cell.heap].count;
+    const std::uint32_t tile_points = tile_points_of(points);
     std::size_t candidates = 0;
     std::size_t most_candidates = 0;
     for (std::size_t c = 0; c < cells_.size(); ++c) {
@@ -199,8 +217,7 @@ class Levels {
       // No weights: all of them zero, which makes rule 5 one of counts.
       cell.goal = {static_cast<std::uint32_t>(from.count), from.leaves, left_leaves(from.leaves),
                    weighted_ ? from.weight : 0};
-      cell.first_tile = tiles_;
-      cell.tiles = (cell.goal.count - 1) / kLevelTile + 1;
+      add_tiles(cell, tile_points);
       cell.candidates_begin = static_cast<std::uint32_t>(candidates);
       cell.out = from.begin;
       cell.box = from.box;
@@ -209,7 +226,6 @@ class Levels {
       cell.leaf[0] = cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} : -1;
       cell.leaf[1] =
           from.leaves - cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} + cell.goal.leaves_left : -1;
-      tiles_ += cell.tiles;
       candidates += std::min(cell.goal.count, kLevelFew);
       most_candidates = std::max(most_candidates, candidates);
     }
@@ -227,6 +243,12 @@ class Levels {
       search_batch(first, std::min(kBatch, cells_.size() - first), times);
   }
 
+  /// Bins that have been used are zero again.
+  template <class V>
+  void need_zeros(support::DeviceBuffer<V>& bins, std::size_t n) {
+    if (bins.size() < n) clear(bins, n, stream_);
+  }
+
   /// Finds the cuts of cells first .. first + n - 1.
   void search_batch(std::size_t first, std::size_t n, OrbGpuTimes& times) {
     LevelCell<T, Dim>* const cells = device_cells_.data() + first;
@@ -239,8 +261,8 @@ class Levels {
     bool many = false;  // else all windows are of few points from the start
     for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelAtOnce;
     if (many) {
-      clear(bin_counts_, n * kLevelBins, stream_);
-      if (weighted_) clear(bin_weights_, n * kLevelBins, stream_);
+      need_zeros(bin_counts_, n * kLevelBins);
+      if (weighted_) need_zeros(bin_weights_, n * kLevelBins);
     }
     for (int pass = 0;; ++pass) {
       if (pass == kMostPasses)
@@ -256,13 +278,12 @@ class Levels {
       }
       level_collect_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, cells, count, candidates_.data());
       cuda_check_launch("level_collect_kernel");
-      clear(unfinished_, 1, stream_);
+      unfinished_[0] = 0;
       level_select_kernel<T, Dim>
           <<<count, kCutThreads, 0, stream>>>(points, weights, cells, candidates_.data(), unfinished_.data());
       cuda_check_launch("level_select_kernel");
-      copy_to_host(host_unfinished_.data(), unfinished_.data(), 1, stream_);
       stream_.synchronize();
-      if (host_unfinished_[0] == 0) return;
+      if (unfinished_[0] == 0) return;
     }
   }
 
@@ -343,10 +364,10 @@ class Levels {
   support::DeviceBuffer<std::uint64_t> weights_[2];
   support::DeviceBuffer<std::uint32_t> ids_[2];
   support::DeviceBuffer<LevelCell<T, Dim>> device_cells_;
-  support::DeviceBuffer<std::uint32_t> bin_counts_, candidates_, unfinished_, tile_table_;
+  support::DeviceBuffer<std::uint32_t> bin_counts_, candidates_, tile_table_;
   support::DeviceBuffer<std::uint64_t> bin_weights_;
   support::DeviceBuffer<unsigned char> temporary_;
-  support::PinnedBuffer<std::uint32_t> host_unfinished_;
+  support::PinnedBuffer<std::uint32_t> unfinished_;  ///< written by kernels
   support::DeviceBuffer<SmallCell<T, Dim>> device_small_[kSmallSizes];
   support::DeviceBuffer<SmallCut<T>> small_cuts_;
   support::PinnedBuffer<SmallCut<T>> host_small_cuts_;
