@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "support/error.hpp"
 #include "tests/partitioners/orb_on_gpu.hpp"
@@ -249,6 +250,28 @@ TEST_F(OrbWeightedCuda, FewWeightsEqualTheCpu) {
     compare<double, 2>(made<double, 2>(PointKind::uniform, 400003, seed), weights_of(Kind::few, 400003, seed),
                        {.leaves = leaves / 4 + 3});
     if (HasFatalFailure()) return;
+  }
+}
+
+/// Very many points have one coordinate, and others beside them: too many to be ordered at a cut. With 4200 in a column
+/// the first round goes by coordinates, with 20000 by fractions. Equal weights part the columns between two of them.
+TEST_F(OrbWeightedCuda, ManyPointsInEachOfManyColumnsEqualTheCpu) {
+  std::mt19937_64 random(501);
+  std::uniform_real_distribution<float> unit(0, 1);
+  for (const auto& [columns, each] : {std::pair<std::size_t, std::size_t>{1000, 4200}, {64, 20000}}) {
+    const std::size_t n = columns * each;
+    std::vector<float> points(2 * n);
+    for (std::size_t i = 0; i < n; ++i) {
+      points[2 * i] = static_cast<float>(i % columns);
+      points[2 * i + 1] = static_cast<float>(columns) / 4 * unit(random);
+    }
+    for (const Kind kind : {Kind::equal, Kind::uniform, Kind::halves, Kind::mostly_zero, Kind::few}) {
+      SCOPED_TRACE("weights " + std::to_string(static_cast<int>(kind)));
+      OrbGpuTimes times;
+      compare<float, 2>(points, weights_of(kind, n, 502), {.leaves = 60}, &times);
+      if (HasFatalFailure()) return;
+      if (kind == Kind::uniform) EXPECT_EQ(times.quantiles, each > 10000);
+    }
   }
 }
 

@@ -111,6 +111,10 @@ struct TakenBins {
   CountAndWeight all;
 };
 
+/// A bin beside the cut's that has weight, and so is the last one to be taken in, may have so many points: of more than
+/// that, in one place, hardly any is beside the cut.
+constexpr std::uint32_t kMostBeside = 4096;
+
 /// Takes in bins beside bin `from` of n, on its right (step 1) or on its left (-1): those with points up to the first
 /// of which stop(what it has, what all taken ones have) is true, but no more than `most` points. stretches: the points
 /// of each of kCutThreads equal stretches of the bins. All threads of the warp call; valid for all.
@@ -127,7 +131,7 @@ __device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const s
     const CountAndWeight here = beyond ? bins[b] : CountAndWeight{0, 0};
     CountAndWeight all = warp_sum_up_to(here);
     all += so_far;
-    const bool too_many = here.count > 0 && all.count > most;
+    const bool too_many = all.count > most ? here.count > 0 : here.weight != 0 && here.count > kMostBeside;
     const unsigned ends = __ballot_sync(kFull, too_many || (here.count > 0 && stop(here, all)));
     const unsigned taken_in = __ballot_sync(kFull, here.count > 0 && !too_many) & (2 * (ends & -ends) - 1U);
     if (taken_in != 0) {

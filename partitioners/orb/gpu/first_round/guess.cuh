@@ -74,16 +74,26 @@ __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint3
   }
 }
 
+/// A bin with so many times more points than both beside it has one place, or few.
+constexpr std::uint32_t kSpike = 4;
+constexpr std::uint32_t kCrowded = 1U << 30U;
+
+/// Points in the bins beside one.
+__device__ inline std::uint32_t around(const std::uint32_t* bins, std::uint32_t n, std::uint32_t bin) {
+  return (bin > 0 ? bins[bin - 1] : 0) + (bin + 1 < n ? bins[bin + 1] : 0);
+}
+
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
 /// points of the sample of all points. weightless: do light ones weigh nothing? gaps: null where they are not wanted.
-/// met: of each level, how many of the sample's light points are in brackets; a node with whose bracket these would be
-/// more than `room` is left to a later round.
+/// met: of each level, how many of the sample's light points are in brackets, or kCrowded where more than `crowd` of
+/// them seem to be in one place, at which a node is cut; a node with whose bracket these would be more than `room` is
+/// left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
-    guess_kernel(int level, float sigmas, std::uint32_t room, float light_share, bool weightless, double side_tolerance,
-                 const QuantileTable<T, Dim> quantiles, const float* __restrict__ sample, std::uint32_t* bins,
-                 HeavySample heavy, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table, BracketGap* gaps,
-                 std::uint32_t* met) {
+    guess_kernel(int level, float sigmas, std::uint32_t room, std::uint32_t crowd, float light_share, bool weightless,
+                 double side_tolerance, const QuantileTable<T, Dim> quantiles, const float* __restrict__ sample,
+                 std::uint32_t* bins, HeavySample heavy, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table,
+                 BracketGap* gaps, std::uint32_t* met) {
   __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
   __shared__ GuessPlaces places;
   __shared__ GuessBins at;
@@ -139,9 +149,12 @@ __global__ void __launch_bounds__(kGuessThreads)
     __syncthreads();
     find_gap(all.bins, all.mine, at.low_open ? 0U : at.low, at.high_open ? n - 1 : at.high, &gap);
   }
+  const std::uint32_t here = places.cut.here.count;
+  const bool is_crowded = threadIdx.x == 0 && here > crowd && around(bins, n, at.cut) < here / kSpike;
   __syncthreads();
   clear_bins();
   if (threadIdx.x != 0) return;
+  if (is_crowded) atomicMax(&met[level], kCrowded);
   const std::uint32_t begins = at.low_open ? 0 : places.low.before.count;
   const std::uint32_t ends = at.high_open ? size.count : places.high.before.count + places.high.here.count;
   const std::uint32_t inside = ends - begins;

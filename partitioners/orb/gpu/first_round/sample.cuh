@@ -187,9 +187,9 @@ class CutSample {
       // Where it is fresh serves() says so.
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-          level, sigmas, room, static_cast<float>(size_) / static_cast<float>(n_), heavy_.light_total() == 0,
-          side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(), guesses_.data(), splits_.data(),
-          table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data());
+          level, sigmas, room, fresh ? crowd() : ~0U, static_cast<float>(size_) / static_cast<float>(n_),
+          heavy_.light_total() == 0, side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(),
+          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
@@ -232,6 +232,12 @@ class CutSample {
   }
   [[nodiscard]] bool level_serves(int level, double sigmas) const {
     return host_met_.data()[level] <= share_met(level, sigmas) * size_;
+  }
+  /// Points of the sample, in one place at a node's cut, from which on their candidates (gpu/candidates.cuh) take more
+  /// time than fractions do: a thread block goes over all of them several times, with weights over places beside, too.
+  [[nodiscard]] std::uint32_t crowd() const {
+    const double n = static_cast<double>(n_), points = (6000 + n / 1200) / (heavy_.light_total() > 0 ? 2 : 1);
+    return static_cast<std::uint32_t>(std::min(points / n, 1.0) * size_);
   }
   [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
   [[nodiscard]] HeavySample heavy_sample() {
