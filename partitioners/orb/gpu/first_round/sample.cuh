@@ -234,7 +234,8 @@ class CutSample {
     return host_met_.data()[level] <= share_met(level, sigmas) * size_;
   }
   /// Points of the sample, in one place at a node's cut, from which on their candidates (gpu/candidates.cuh) take more
-  /// time than fractions do: a thread block goes over all of them several times, with weights over places beside, too.
+  /// time than fractions do: a thread block goes over all of them several times, with weights over those of bins beside
+  /// (kMostBeside), too. Measured on lattices (results/reference/h200/orb_levels.txt, section 6).
   [[nodiscard]] std::uint32_t crowd() const {
     const double n = static_cast<double>(n_), points = (6000 + n / 1200) / (heavy_.light_total() > 0 ? 2 : 1);
     return static_cast<std::uint32_t>(std::min(points / n, 1.0) * size_);
