@@ -179,9 +179,9 @@ class FirstRound {
         sample(points, tree);
       else
         restart(points, cells);
-      sample_.guess(first_level, sigmas);
+      const bool serves = sample_.guess(first_level, sigmas);
       watch.mark(&times.sample_s);
-      if (k == 0 && exact_ == nullptr && !sample_.serves(sigmas)) return false;
+      if (k == 0 && !serves) return false;
       classify(points, range, k > 0);
       watch.mark(&times.classify_s);
       for (int level = first_level; level < levels_; ++level)

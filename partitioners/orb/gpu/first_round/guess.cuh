@@ -74,9 +74,21 @@ __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint3
   }
 }
 
-/// A bin with so many times more points than both beside it has one place, or few.
+/// A bin with so many times more points than both beside it may have them in one place.
 constexpr std::uint32_t kSpike = 4;
-constexpr std::uint32_t kCrowded = 1U << 30U;
+
+/// Such a bin, at a node's cut.
+struct Spike {
+  std::uint32_t node, bin;
+};
+/// Of a level so many are looked at, each in so many parts.
+constexpr std::uint32_t kMostSpikes = 16, kSpikeParts = 64;
+
+/// What guesses of a level say of the sample's light points.
+struct LevelMet {
+  std::uint32_t points;  ///< in brackets
+  std::uint32_t spikes;
+};
 
 /// Points in the bins beside one.
 __device__ inline std::uint32_t around(const std::uint32_t* bins, std::uint32_t n, std::uint32_t bin) {
@@ -85,15 +97,14 @@ __device__ inline std::uint32_t around(const std::uint32_t* bins, std::uint32_t 
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
 /// points of the sample of all points. weightless: do light ones weigh nothing? gaps: null where they are not wanted.
-/// met: of each level, how many of the sample's light points are in brackets, or kCrowded where more than `crowd` of
-/// them seem to be in one place, at which a node is cut; a node with whose bracket these would be more than `room` is
-/// left to a later round.
+/// met: of each level; spikes: kMostSpikes of each level, bins with more than `crowd` points. A node with whose bracket
+/// points in brackets would be more than `room` is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     guess_kernel(int level, float sigmas, std::uint32_t room, std::uint32_t crowd, float light_share, bool weightless,
                  double side_tolerance, const QuantileTable<T, Dim> quantiles, const float* __restrict__ sample,
                  std::uint32_t* bins, HeavySample heavy, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table,
-                 BracketGap* gaps, std::uint32_t* met) {
+                 BracketGap* gaps, LevelMet* met, Spike* spikes) {
   __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
   __shared__ GuessPlaces places;
   __shared__ GuessBins at;
@@ -150,16 +161,19 @@ __global__ void __launch_bounds__(kGuessThreads)
     find_gap(all.bins, all.mine, at.low_open ? 0U : at.low, at.high_open ? n - 1 : at.high, &gap);
   }
   const std::uint32_t here = places.cut.here.count;
-  const bool is_crowded = threadIdx.x == 0 && here > crowd && around(bins, n, at.cut) < here / kSpike;
+  const bool is_spike = threadIdx.x == 0 && here > crowd && around(bins, n, at.cut) < here / kSpike;
   __syncthreads();
   clear_bins();
   if (threadIdx.x != 0) return;
-  if (is_crowded) atomicMax(&met[level], kCrowded);
+  if (is_spike) {
+    const std::uint32_t k = atomicAdd(&met[level].spikes, 1U);
+    if (k < kMostSpikes) spikes[static_cast<unsigned>(level) * kMostSpikes + k] = {v, at.cut};
+  }
   const std::uint32_t begins = at.low_open ? 0 : places.low.before.count;
   const std::uint32_t ends = at.high_open ? size.count : places.high.before.count + places.high.here.count;
   const std::uint32_t inside = ends - begins;
-  if (atomicAdd(&met[level], inside) + inside > room) {
-    atomicSub(&met[level], inside);
+  if (atomicAdd(&met[level].points, inside) + inside > room) {
+    atomicSub(&met[level].points, inside);
     return;
   }
   if (gaps != nullptr) {
@@ -168,6 +182,35 @@ __global__ void __launch_bounds__(kGuessThreads)
                static_cast<float>(gap >> 32U) * bin};
   }
   write_guess(v, level, at, side_tolerance, quantiles, guesses, splits, table);
+}
+
+/// Counts the sample's m light points in the parts of a level's spikes: in one place, or all over the bin?
+template <int Dim>
+__global__ void spike_kernel(const float* __restrict__ sample, const std::uint16_t* __restrict__ node, std::uint32_t m,
+                             int level, const SampleSplit* __restrict__ splits, const Spike* __restrict__ spikes,
+                             std::uint32_t count, std::uint32_t* parts) {
+  __shared__ std::uint32_t mine[kMostSpikes * kSpikeParts];
+  for (std::uint32_t k = threadIdx.x; k < count * kSpikeParts; k += blockDim.x) mine[k] = 0;
+  __syncthreads();
+  const std::uint32_t n = guess_bins(level);
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < m; i += gridDim.x * blockDim.x) {
+    const int below = level_of(node[i]) - level;  // guesses have sent points on since
+    if (below < 0) continue;
+    const std::uint32_t v = std::uint32_t{node[i]} >> static_cast<unsigned>(below);
+    for (std::uint32_t k = 0; k < count; ++k) {
+      if (spikes[k].node != v) continue;
+      float c[Dim];
+#pragma unroll
+      for (int a = 0; a < Dim; ++a) c[a] = sample[std::uint64_t{i} * Dim + a];
+      const SampleSplit split = splits[v];
+      const float place = split.place(on_axis<Dim>(c, split.state), n) - static_cast<float>(spikes[k].bin);
+      if (place >= 0.0F && place < 1.0F)
+        count_in_bin(mine, k * kSpikeParts + static_cast<std::uint32_t>(place * kSpikeParts));
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t k = threadIdx.x; k < count * kSpikeParts; k += blockDim.x)
+    if (mine[k] > 0) atomicAdd(&parts[k], mine[k]);
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -115,6 +115,8 @@ class CutSample {
     guesses_.resize_discard(kFirstNodes);
     ranges_.resize_discard(kFirstInner / 2);
     host_met_.resize_discard(kFirstLevels);
+    spikes_.resize_discard(kFirstLevels * kMostSpikes);
+    host_parts_.resize_discard(kMostSpikes * kSpikeParts);
     allow_shared(count_sample_kernel<Dim, true>, kUpperBins * sizeof(std::uint32_t));
   }
 
@@ -171,37 +173,31 @@ class CutSample {
     take(points, codes, start);
   }
 
-  /// Brackets of the nodes from a level on; half-width in standard deviations. It ends early where brackets of upper
-  /// levels say that serves() will be false.
-  void guess(int first_level, float sigmas) {
+  /// Brackets of the nodes from a level on; half-width in standard deviations. Of fractions true; else: is no place
+  /// crowded, and do no more of the points meet brackets at any level than share_met() says? Where a level says no the
+  /// guess ends. Waits.
+  bool guess(int first_level, float sigmas) {
     const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
     for (int level = first_level; level < levels_; ++level) {
-      if (fresh && level >= 2) {  // with a level under way meanwhile
-        met_came_[level % 2].synchronize();
-        if (!level_serves(level - 2, sigmas)) return;
-      }
+      // With a level under way meanwhile.
+      if (fresh && level >= 2 && !level_serves(level - 2, sigmas)) return false;
       // Cells that are cut once more need their ranges; else bins suffice for ranges that are too wide by a few cuts.
       const bool narrows = first_level > 0 || (level >= kUpperLevels && (level % 2 == 0 || level + 1 == levels_));
       if (by_quantiles && narrows) narrow(level);
       count(level);
-      // Where it is fresh serves() says so.
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
           level, sigmas, room, fresh ? crowd() : ~0U, static_cast<float>(size_) / static_cast<float>(n_),
           heavy_.light_total() == 0, side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(),
-          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data());
+          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data(),
+          spikes_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
       met_came_[level % 2].record(stream_);
     }
-  }
-
-  /// After guess(0): do no more of the points meet brackets at any level than share_met() says? Waits.
-  [[nodiscard]] bool serves(float sigmas) {
-    copy_to_host(host_met_.data(), met_.data(), kFirstLevels, stream_);
-    stream_.synchronize();
-    for (int level = 0; level < levels_; ++level)
+    if (!fresh) return true;
+    for (int level = std::max(levels_ - 2, 0); level < levels_; ++level)
       if (!level_serves(level, sigmas)) return false;
     return true;
   }
@@ -230,8 +226,23 @@ class CutSample {
     points_.resize_discard(4 * std::size_t{all_fours()} * Dim);
     nodes_.resize_discard(4 * std::size_t{all_fours()});
   }
-  [[nodiscard]] bool level_serves(int level, double sigmas) const {
-    return host_met_.data()[level] <= share_met(level, sigmas) * size_;
+  /// Waits for the level's guesses.
+  [[nodiscard]] bool level_serves(int level, double sigmas) {
+    met_came_[level % 2].synchronize();
+    const LevelMet met = host_met_.data()[level];
+    return met.points <= share_met(level, sigmas) * size_ && (met.spikes == 0 || !is_crowded(level, met.spikes));
+  }
+  /// Has a spike of the level its points in one place?
+  [[nodiscard]] bool is_crowded(int level, std::uint32_t spikes) {
+    const std::uint32_t count = std::min(spikes, kMostSpikes), parts = count * kSpikeParts;
+    clear(parts_, parts, stream_);
+    spike_kernel<Dim><<<std::min(blocks_of(size_, 256), 8 * multiprocessors()), 256, 0, stream_.get()>>>(
+        points(), nodes(), size_, level, splits_.data(), spikes_.data() + static_cast<unsigned>(level) * kMostSpikes,
+        count, parts_.data());
+    cuda_check_launch("spike_kernel");
+    copy_to_host(host_parts_.data(), parts_.data(), parts, stream_);
+    stream_.synchronize();
+    return *std::max_element(host_parts_.data(), host_parts_.data() + parts) > crowd();
   }
   /// Points of the sample, in one place at a node's cut, from which on their candidates (gpu/candidates.cuh) take more
   /// time than fractions do: a thread block goes over all of them several times, with weights over those of bins beside
@@ -282,8 +293,11 @@ class CutSample {
   support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points, as HeavySample; zero between levels
   support::DeviceBuffer<std::uint32_t> chains_;     ///< the same
   support::DeviceBuffer<std::uint32_t> next_;       ///< as in HeavySample
-  support::DeviceBuffer<std::uint32_t> met_;        ///< as in guess_kernel
-  support::PinnedBuffer<std::uint32_t> host_met_;
+  support::DeviceBuffer<LevelMet> met_;             ///< [level]
+  support::PinnedBuffer<LevelMet> host_met_;
+  support::DeviceBuffer<Spike> spikes_;         ///< as in guess_kernel
+  support::DeviceBuffer<std::uint32_t> parts_;  ///< as in spike_kernel
+  support::PinnedBuffer<std::uint32_t> host_parts_;
   support::CudaEvent met_came_[2];  ///< of the last two levels
   support::DeviceBuffer<float2> table_;
   support::DeviceBuffer<BracketGap> gaps_;
