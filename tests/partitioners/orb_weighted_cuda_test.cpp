@@ -277,6 +277,29 @@ TEST_F(OrbWeightedCuda, ManyPointsInEachOfManyColumnsEqualTheCpu) {
   }
 }
 
+/// Many points in a thin slab at a cut, one bin of the sample's, but in no one place: the first round goes by
+/// coordinates.
+TEST_F(OrbWeightedCuda, AThinSlabIsNoCrowdedPlace) {
+  constexpr std::size_t kPoints = 4000000, kEach = 50;  // of so many points one is in the slab
+  std::mt19937_64 random(503);
+  std::uniform_real_distribution<float> unit(0, 1);
+  std::vector<float> points(3 * kPoints);
+  for (float& x : points) x = unit(random);
+  for (std::size_t i = 0; i < kPoints; i += kEach) points[3 * i] = 0.5F + 0x1p-15F * points[3 * i];
+  for (std::size_t axis = 0; axis < 3; ++axis) {  // the box, so that bins are known
+    points[3 + axis] = 0;
+    points[6 + axis] = 1;
+  }
+  for (const Kind kind : {Kind::equal, Kind::uniform}) {
+    SCOPED_TRACE("weights " + std::to_string(static_cast<int>(kind)));
+    OrbGpuTimes times;
+    compare<float, 3>(points, weights_of(kind, kPoints, 504), {.leaves = 64}, &times);
+    EXPECT_TRUE(times.first_round);
+    EXPECT_FALSE(times.quantiles);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_F(OrbWeightedCuda, FewPointsOneALeaf) {
   std::uint64_t seed = 300;
   for (const Kind kind : kAllKinds)

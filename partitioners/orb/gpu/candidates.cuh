@@ -4,8 +4,10 @@
 // (gpu/level_kernels.cuh).
 //
 // Few candidates are ordered by comparing each with all others, and the cut is read off their weights in that order
-// (weight_search.hpp). Many are narrowed down first, by 256 bins at a time of the first key that tells them apart: the
-// coordinate on the axis, the other coordinates, the point's number.
+// (weight_search.hpp). Many are narrowed down first, by a bin a thread at a time of the first key that tells them
+// apart: the coordinate on the axis, the other coordinates, the point's number.
+#include <bit>
+
 #include "partitioners/orb/gpu/cut.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -24,16 +26,16 @@ struct FewCandidates {
 };
 
 /// f(i, point) of each candidate, by a block; a thread has several under way. To tell where they lie costs a load, too.
-template <class T, int Dim, class Candidates, class F>
+template <unsigned Threads, class T, int Dim, class Candidates, class F>
 __device__ inline void for_candidates(const Candidates& all, std::uint32_t n, const F& f) {
   constexpr std::uint32_t kEach = 4;
-  for (std::uint32_t first = threadIdx.x; first < n; first += kEach * kCutThreads) {
+  for (std::uint32_t first = threadIdx.x; first < n; first += kEach * Threads) {
     OrbPoint<T, Dim> p[kEach];
 #pragma unroll
-    for (std::uint32_t j = 0; j < kEach; ++j) p[j] = all.point(min(first + j * kCutThreads, n - 1));
+    for (std::uint32_t j = 0; j < kEach; ++j) p[j] = all.point(min(first + j * Threads, n - 1));
 #pragma unroll
     for (std::uint32_t j = 0; j < kEach; ++j)
-      if (first + j * kCutThreads < n) f(first + j * kCutThreads, p[j]);
+      if (first + j * Threads < n) f(first + j * Threads, p[j]);
   }
 }
 
@@ -132,19 +134,19 @@ struct KeyFit {
 
 /// Narrows a window, at first of all n candidates, to at most kFewCandidates around the place where the search ends.
 /// before: of the cell, what stands before the window. Both are shared. False: the search ends in none of them.
-template <class T, int Dim, class Candidates>
+template <unsigned Threads, class T, int Dim, class Candidates>
 __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n, int axis, std::uint32_t unit,
                                          const WeightSearch& search, CountAndWeight* before,
                                          KeyWindow<T, Dim>& window) {
   using Key = OrderKey<T>;
-  static_assert(kCutThreads == 256, "a thread a value of 8 bits");
-  __shared__ std::uint32_t counts[kCutThreads], lower[kCutThreads], upper[kCutThreads];
-  __shared__ std::uint64_t weights[kCutThreads];
+  constexpr int kBits = std::bit_width(Threads) - 1;  // a thread a value of so many
+  __shared__ std::uint32_t counts[Threads], lower[Threads], upper[Threads];
+  __shared__ std::uint64_t weights[Threads];
   __shared__ CutBins shared_found;
   for (;;) {
     KeyFit<T, Dim> fit;
     int k = window.first_key();
-    for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
+    for_candidates<Threads, T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
       if (window.has(p, axis, k)) fit.add(p, axis);
     });
     fit.give(window);
@@ -154,10 +156,10 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
     k = window.first_key();
     const Key low = window.low[k];
     const int bits = bit_width(static_cast<std::uint64_t>(window.high[k] - low));
-    const unsigned shift = bits > 8 ? static_cast<unsigned>(bits - 8) : 0U;
+    const unsigned shift = bits > kBits ? static_cast<unsigned>(bits - kBits) : 0U;
     counts[threadIdx.x] = lower[threadIdx.x] = upper[threadIdx.x] = 0;
     __syncthreads();
-    for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
+    for_candidates<Threads, T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
       if (!window.has(p, axis, k)) return;
       const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low) >> shift);
       atomicAdd(&counts[bin], 1U);
@@ -166,15 +168,15 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
     __syncthreads();
     weights[threadIdx.x] = (std::uint64_t{upper[threadIdx.x]} << 32U) | lower[threadIdx.x];
     __syncthreads();
-    find_cut_bins({counts, weights}, kCutThreads, search, unit, *before, kFewCandidates, &shared_found);
+    find_cut_bins<Threads>({counts, weights}, Threads, search, unit, *before, kFewCandidates, &shared_found);
     const CutBins found = shared_found;
     if (found.inside == 0) return false;
     __syncthreads();  // all have read what the next lines write
     if (threadIdx.x == 0) {
       *before = found.before;
+      const Key end = (Key{found.last} << shift) + ((Key{1} << shift) - 1);  // may be beyond the window's
+      window.high[k] = low + min(static_cast<Key>(window.high[k] - low), end);
       window.low[k] = low + (Key{found.first} << shift);
-      window.high[k] =
-          min(window.high[k], static_cast<Key>(low + (Key{found.last} << shift) + ((Key{1} << shift) - 1)));
     }
     __syncthreads();
     if (found.inside <= kFewCandidates) return true;
@@ -182,8 +184,8 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
 }
 
 /// Finds where a cell's points part, by n of them, in no order, behind those of `before`, among which the search ends;
-/// else there is no cut. Called by a block of kCutThreads threads; valid for all of them afterwards.
-template <class T, int Dim, class Candidates>
+/// else there is no cut. Called by a block of Threads threads; valid for all of them afterwards.
+template <unsigned Threads, class T, int Dim, class Candidates>
 __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int axis, const WeightGoal& goal,
                                     const WeightSearch& search, const CountAndWeight& before,
                                     FewCandidates<T, Dim>& few, FoundCut<T, Dim>* cut) {
@@ -197,9 +199,9 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
   }
   __syncthreads();
   const bool narrowed = n > kFewCandidates;
-  if (narrowed && !narrow_candidates(all, n, axis, goal.unit(), search, &window_before, window)) return;
+  if (narrowed && !narrow_candidates<Threads>(all, n, axis, goal.unit(), search, &window_before, window)) return;
   const int key = window.first_key();
-  for_candidates<T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
+  for_candidates<Threads, T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
     if (narrowed && !window.has(p, axis, key)) return;
     const std::uint32_t at = atomicAdd(&few.size, 1U);
     few.points[at] = p;
@@ -207,7 +209,7 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
   });
   __syncthreads();
   const std::uint32_t size = few.size;
-  for (std::uint32_t i = threadIdx.x; i < size; i += kCutThreads) {
+  for (std::uint32_t i = threadIdx.x; i < size; i += Threads) {
     std::uint32_t rank = 0;
     for (std::uint32_t k = 0; k < size; ++k) rank += orb_before(few.points[k], few.points[i], axis) ? 1U : 0U;
     few.sorted_weights[rank] = few.weights[i];
@@ -231,12 +233,12 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
 
 /// The plane of a cut that was found, between the candidates beside it; where one side has none there is no cut. As
 /// find_parting().
-template <class T, int Dim, class Candidates>
+template <unsigned Threads, class T, int Dim, class Candidates>
 __device__ inline void find_plane(const Candidates& all, std::uint32_t n, int axis, FoundCut<T, Dim>* cut) {
   using Key = OrderKey<T>;
   if (!cut->found) return;
   Key last_left = 0, below_first = 0;
-  for_candidates<T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
+  for_candidates<Threads, T, Dim>(all, n, [&](std::uint32_t, const OrbPoint<T, Dim>& p) {
     const Key key = ordered_bits(p.x[axis]);
     if (cut->parting.left(p, axis))
       last_left = max(last_left, key);

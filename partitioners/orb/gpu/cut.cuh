@@ -98,17 +98,20 @@ __device__ inline BinPlace find_bin(const Bins& bins, bool has, std::uint32_t fi
   }
 }
 
-/// The bins that hold a cut.
+/// The bins that hold a cut. Core: the one in which the search ends, and the nearest with points on either side.
 struct CutBins {
   std::uint32_t first, last;
+  std::uint32_t first_core, last_core;
   CountAndWeight before;  ///< of the cell, what stands before bin `first`
-  std::uint32_t inside;   ///< points in them; 0: the search ends in none, but before or behind all, where `before` is
+  CountAndWeight before_core;
+  std::uint32_t inside;  ///< points in them; 0: the search ends in none, but before or behind all, where `before` is
 };
 
-/// Bins that were taken in beside one: the last of them, and what all have.
+/// Bins that were taken in beside one: the first with points and the last one, which may be empty, and what the first
+/// and all have.
 struct TakenBins {
-  std::uint32_t last;
-  CountAndWeight all;
+  std::uint32_t first, last;
+  CountAndWeight in_first, all;
 };
 
 /// A bin beside the cut's that has weight, and so is the last one to be taken in, may have so many points: of more than
@@ -116,17 +119,41 @@ struct TakenBins {
 constexpr std::uint32_t kMostBeside = 4096;
 
 /// Takes in bins beside bin `from` of n, on its right (step 1) or on its left (-1): those with points up to the first
-/// of which stop(what it has, what all taken ones have) is true, but no more than `most` points. stretches: the points
-/// of each of kCutThreads equal stretches of the bins. All threads of the warp call; valid for all.
-template <class Stop>
-__device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const std::uint32_t* stretches,
+/// of which stop(what it has, what all taken ones have) is true, but no more than `most` points. stretches: sums of
+/// Threads equal stretches of the bins; of several bins together stop() tells whether it is true of one. All threads of
+/// the warp call; valid for all.
+template <unsigned Threads, class Stop>
+__device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const CountAndWeight* stretches,
                                       std::uint32_t from, int step, std::uint32_t most, const Stop& stop) {
-  const std::uint32_t length = n / kCutThreads, lane = threadIdx.x & 31U;
-  TakenBins taken{from, {0, 0}};
+  const std::uint32_t length = n / Threads, lane = threadIdx.x & 31U;
+  const auto forward = static_cast<unsigned>(step);
+  const auto at_edge = [&](std::uint32_t group) {  // of a stretch
+    return length <= 32 || (step > 0 ? 32 * group : 32 * (group + 1)) % length == 0;
+  };
+  TakenBins taken{from, from, {0, 0}, {0, 0}};
   CountAndWeight so_far{0, 0};
-  for (std::uint32_t group = from / 32; group < n / 32; group += static_cast<unsigned>(step)) {  // wraps below 0
+  for (std::uint32_t group = from / 32; group < n / 32; group += forward) {  // wraps below 0
+    // Whole stretches at a time, once one bin was taken.
+    while (taken.first != from && group < n / 32 && at_edge(group)) {
+      const std::uint32_t edge = step > 0 ? 32 * group / length : (32 * (group + 1) - 1) / length;
+      const std::uint32_t s = edge + forward * lane;
+      const CountAndWeight here = s < Threads ? stretches[s] : CountAndWeight{0, 0};
+      CountAndWeight all = warp_sum_up_to(here);
+      all += so_far;
+      const unsigned ends = __ballot_sync(kFull, here.count > 0 && (all.count > most || stop(here, all)));
+      // Groups of 32 bins before the first such stretch.
+      const std::uint32_t whole = (ends != 0 ? static_cast<unsigned>(__ffs(static_cast<int>(ends))) - 1U : 32U);
+      const std::uint32_t groups = whole * length / 32;
+      if (groups == 0) break;
+      const int last = static_cast<int>(groups * 32 / length) - 1;
+      so_far = of_lane(all, last);
+      taken.all = so_far;
+      group += forward * groups;
+      taken.last = step > 0 ? min(32 * group, n) - 1 : (group < n / 32 ? 32 * (group + 1) : 0);
+    }
+    if (group >= n / 32) break;
     const std::uint32_t b = 32 * group + (step > 0 ? lane : 31U - lane);
-    if (__any_sync(kFull, stretches[b / length] != 0 ? 1 : 0) == 0) continue;
+    if (__any_sync(kFull, stretches[b / length].count != 0 ? 1 : 0) == 0) continue;
     const bool beyond = step > 0 ? b > from : b < from;
     const CountAndWeight here = beyond ? bins[b] : CountAndWeight{0, 0};
     CountAndWeight all = warp_sum_up_to(here);
@@ -136,7 +163,13 @@ __device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const s
     const unsigned taken_in = __ballot_sync(kFull, here.count > 0 && !too_many) & (2 * (ends & -ends) - 1U);
     if (taken_in != 0) {
       const int last = 31 - __clz(static_cast<int>(taken_in));
-      taken = {__shfl_sync(kFull, b, last), of_lane(all, last)};
+      if (taken.first == from) {
+        const int first = __ffs(static_cast<int>(taken_in)) - 1;
+        taken.first = __shfl_sync(kFull, b, first);
+        taken.in_first = of_lane(here, first);
+      }
+      taken.last = __shfl_sync(kFull, b, last);
+      taken.all = of_lane(all, last);
     }
     if (ends != 0) break;
     so_far = of_lane(all, 31);
@@ -144,20 +177,21 @@ __device__ inline TakenBins take_bins(const Bins& bins, std::uint32_t n, const s
   return taken;
 }
 
-/// Finds the bin in which a search ends, of n (a multiple of kCutThreads), and takes in bins beside it, but no more
+/// Finds the bin in which a search ends, of n (a multiple of Threads), and takes in bins beside it, but no more
 /// than `most` points: with weights one on either side, for the points beside the cut may be there, and as many as have
 /// no weight up to `unit`, the cut by number, for rule 5 goes there. Without weights one on the left may be missing.
-/// before: of the cell, what stands before the bins. Called by a block of kCutThreads threads; `found` is in shared
+/// before: of the cell, what stands before the bins. Called by a block of Threads threads; `found` is in shared
 /// memory and valid for all of them afterwards.
+template <unsigned Threads = kCutThreads>
 __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const WeightSearch& search, std::uint32_t unit,
                                      const CountAndWeight& before, std::uint32_t most, CutBins* found) {
-  __shared__ CountAndWeight sums[kCutThreads / 32];
-  __shared__ std::uint32_t stretches[kCutThreads];
-  const std::uint32_t length = n / kCutThreads;
+  __shared__ CountAndWeight sums[Threads / 32];
+  __shared__ CountAndWeight stretches[Threads];
+  const std::uint32_t length = n / Threads;
   CountAndWeight sum{0, 0};
 #pragma unroll 8
   for (std::uint32_t b = threadIdx.x * length; b < (threadIdx.x + 1) * length; ++b) sum += bins[b];
-  stretches[threadIdx.x] = sum.count;
+  stretches[threadIdx.x] = sum;
   if (threadIdx.x == 0) *found = {};
   CountAndWeight behind = sum_up_to(sum, sums);
   behind += before;
@@ -166,10 +200,10 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
   const auto reached = [&](const CountAndWeight& left) { return search.reached(left.count, left.weight); };
   const bool mine = !reached(at) && reached(behind);
   if (threadIdx.x == 0 && reached(at)) found->before = at;
-  if (threadIdx.x == kCutThreads - 1 && !reached(behind)) found->before = behind;
+  if (threadIdx.x == Threads - 1 && !reached(behind)) found->before = behind;
   const BinPlace place = find_bin(bins, mine, threadIdx.x * length, length, at, reached);
   if (__any_sync(kFull, mine ? 1 : 0) != 0) {  // the warp of the bin
-    CutBins cut{place.bin, place.bin, place.before, place.here.count};
+    CutBins cut{place.bin, place.bin, place.bin, place.bin, place.before, place.before, place.here.count};
     const std::uint32_t behind_it = place.before.count + place.here.count;
     const auto room = [&] { return most > cut.inside ? most - cut.inside : 0U; };
     const bool weighted = bins.weights != nullptr;
@@ -177,17 +211,20 @@ __device__ inline void find_cut_bins(const Bins& bins, std::uint32_t n, const We
       const auto stop = [&](const CountAndWeight& here, const CountAndWeight& all) {
         return here.weight != 0 || place.before.count - all.count < unit;
       };
-      const TakenBins left = take_bins(bins, n, stretches, place.bin, -1, room(), stop);
+      const TakenBins left = take_bins<Threads>(bins, n, stretches, place.bin, -1, room(), stop);
       cut.first = left.last;
       cut.before -= left.all;
+      cut.first_core = left.first;
+      cut.before_core -= left.in_first;
       cut.inside += left.all.count;
     }
     if (weighted) {
       const auto stop = [&](const CountAndWeight& here, const CountAndWeight& all) {
         return here.weight != 0 || behind_it + all.count > unit;
       };
-      const TakenBins right = take_bins(bins, n, stretches, place.bin, 1, room(), stop);
+      const TakenBins right = take_bins<Threads>(bins, n, stretches, place.bin, 1, room(), stop);
       cut.last = right.last;
+      cut.last_core = right.first;
       cut.inside += right.all.count;
     }
     if (mine) *found = cut;

@@ -68,10 +68,11 @@ struct Node {
   SearchPhase phase;  ///< reach: by the first search of its goal, else by number among points of the same sum
   T cut;
   std::uint64_t weight;                             ///< 0 without weights: a cut's target then is a count
-  std::uint64_t weight_before;                      ///< of the node's points before its candidates
+  std::uint64_t weight_before, weight_before_core;  ///< of the node's points before its candidates, before core ones
   std::uint64_t same_sum;                           ///< that one
-  std::uint32_t before;                             ///< and how many they are
-  std::uint32_t candidates_begin, candidates_next;  ///< the node's places among all candidates of its level
+  std::uint32_t before, before_core;                ///< and how many these are
+  std::uint32_t candidates_begin, candidates_end;   ///< the node's places among all candidates of its level
+  std::uint32_t core_next, others_next;  ///< core ones come from the begin on, the others from the end backwards
 };
 
 /// result = atomicAdd(at, amount) where `wanted`, without a branch. Behind a branch the compiler would copy the result

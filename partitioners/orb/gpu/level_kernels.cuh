@@ -275,8 +275,8 @@ __global__ void __launch_bounds__(kCutThreads)
     const LevelCandidates<T, Dim> all{points + std::uint64_t{cell.begin} * Dim,
                                       weights != nullptr ? weights + cell.begin : nullptr,
                                       candidates + cell.candidates_begin};
-    find_parting(all, min(cell.candidates, kLevelFew), cell.axis, cell.goal, cell.search,
-                 {cell.before, cell.weight_before}, few, &cut);
+    find_parting<kCutThreads>(all, min(cell.candidates, kLevelFew), cell.axis, cell.goal, cell.search,
+                              {cell.before, cell.weight_before}, few, &cut);
     if (threadIdx.x == 0 && cut.again) start_search(cell, cut.search);
     if (threadIdx.x == 0 && cut.found) {
       cell.left = cut.left.count;

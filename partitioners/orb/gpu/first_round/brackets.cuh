@@ -35,8 +35,8 @@ constexpr std::uint32_t kSizesApart = 32;
 /// How entries of a node that is being cut are told apart: left of the candidates, right of them, or candidates.
 struct __align__(16) BracketCut {
   float low, scale;
-  std::uint16_t first_bin, last_bin;  ///< entries in these are candidates
-  std::uint32_t active;
+  std::uint16_t first_bin, end_bin;    ///< entries in these are candidates; end_bin 0: the node is not being cut
+  std::uint16_t first_core, end_core;  ///< as in CutBins
 };
 
 /// What the sample says of a node.

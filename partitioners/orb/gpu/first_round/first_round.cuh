@@ -241,7 +241,7 @@ class FirstRound {
     if (exact_ == nullptr)
       sample_.take(points);
     else
-      sample_.take_heavy(points);  // the others came with the fractions
+      sample_.take_heavy(sample_.taken(), points);  // the others came with the fractions
   }
 
   /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start.
@@ -306,7 +306,10 @@ class FirstRound {
     route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("route_kernel");
-    select_kernel<T, Dim, Weighted><<<level_nodes, kCutThreads, 0, stream>>>(
+    const bool upper = level < kUpperCutLevels;
+    const auto select =
+        upper ? select_kernel<T, Dim, Weighted, kUpperCutThreads> : select_kernel<T, Dim, Weighted, kCutThreads>;
+    select<<<level_nodes, upper ? kUpperCutThreads : kCutThreads, 0, stream>>>(
         level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
     cuda_check_launch("select_kernel");
   }

@@ -36,16 +36,19 @@ struct SampleHistogram {
     CountAndWeight sum{0, 0};
     if (mine % 4 == 0) {
 #pragma unroll 8
-      for (std::uint32_t b = 0; b < mine; b += 4) {
-        const uint4 four = *reinterpret_cast<const uint4*>(bins.counts + begin + b);
+      for (std::uint32_t b = begin; b < begin + mine; b += 4) {
+        const uint4 four = *reinterpret_cast<const uint4*>(bins.counts + b);
         sum.count += four.x + four.y + four.z + four.w;
       }
-    } else {
-      for (std::uint32_t b = 0; b < mine; ++b) sum.count += bins.counts[begin + b];
-    }
-    if (bins.weights != nullptr)
+      if (bins.weights != nullptr)
 #pragma unroll 8
-      for (std::uint32_t b = 0; b < mine; ++b) sum.weight += bins.weights[begin + b];
+        for (std::uint32_t b = begin; b < begin + mine; b += 2) {
+          const ulonglong2 two = *reinterpret_cast<const ulonglong2*>(bins.weights + b);
+          sum.weight += two.x + two.y;
+        }
+    } else {
+      for (std::uint32_t b = begin; b < begin + mine; ++b) sum += bins[b];
+    }
     before = behind = sum_up_to(sum, sums);
     before -= sum;
     if (threadIdx.x == kGuessThreads - 1) sums[kGuessThreads / 32] = behind;
@@ -82,8 +85,9 @@ struct HeavyAt {
   float place, previous, next;   ///< of it and of those beside it in the bin; out of 0 .. 1 where there is none
   float apart;                   ///< kUnordered: the bin's heavy points are taken for one
 
-  [[nodiscard]] __device__ float left() const { return __saturatef(place - fminf(apart, 0.5F * (place - previous))); }
-  [[nodiscard]] __device__ float right() const { return __saturatef(place + fminf(apart, 0.5F * (next - place))); }
+  [[nodiscard]] __device__ float apart_from(float other) const { return fminf(apart, 0.5F * fabsf(place - other)); }
+  [[nodiscard]] __device__ float left() const { return __saturatef(place - apart_from(previous)); }
+  [[nodiscard]] __device__ float right() const { return __saturatef(place + apart_from(next)); }
 };
 
 /// The heavy points of a node's sample.
@@ -172,9 +176,9 @@ __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, cons
   const bool left =
       size.count - cut.before.count - cut.here.count < light_right || (nearer && cut.before.count >= light_left);
   double first = cut.before.weight > 0 ? places.low.before.count + places.low.here.count : 0.0;
-  double last = end < size.weight ? places.high.before.count : size.count;
-  if (at.previous >= 0) first = cut.before.count + at.previous * cut.here.count;
-  if (at.next <= 1) last = cut.before.count + at.next * cut.here.count;
+  double last = end < size.weight ? places.high.before.count - 0.5 : size.count;  // before the next one's bin
+  if (at.previous >= 0) first = cut.before.count + (at.previous + at.apart_from(at.previous)) * cut.here.count;
+  if (at.next <= 1) last = cut.before.count + (at.next - at.apart_from(at.next)) * cut.here.count;
   const double wanted = share * size.count;
   if (left) return wanted < here ? CutByNumber{fmax(wanted, first), -1} : CutByNumber{here, at.left()};
   return wanted > here ? CutByNumber{fmin(wanted, last), -1} : CutByNumber{here, at.right()};
@@ -211,10 +215,13 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
     const double reach = sigmas * sqrt(number) + 2;
     const bool beside = by_number.within >= 0;
     __syncthreads();
-    if (threadIdx.x == 0) at = {0, 0, 0, beside ? by_number.within : 0.5F, reach > rank, reach > last - rank};
+    if (threadIdx.x == 0) at = {0, 0, 0, by_number.within, reach > rank, reach > last - rank};
     all.find(static_cast<std::uint64_t>(fmax(rank - reach, 0.0)), lights, places.low);
     if (!beside) all.find(static_cast<std::uint64_t>(rank), lights, places.cut);
     all.find(static_cast<std::uint64_t>(rank + reach), lights, places.high);
+    __syncthreads();
+    const double into = rank - places.cut.before.count;
+    if (threadIdx.x == 0 && !beside) at.within = __saturatef(static_cast<float>(into) / places.cut.here.count);
     return;
   }
   const std::uint64_t light = cut.here.count;

@@ -178,8 +178,8 @@ class HeavyPoints {
     units_ = weights.units;
     light_ = weights;
     size_ = 0;
-    light_total_ = total;
-    light_share_ = static_cast<double>(m) / static_cast<double>(n);
+    light_total_ = total_ = total;
+    n_ = n;
     std::uint64_t heaviest = weights.heaviest;
     for (int k = 0; k < kHeavySearches; ++k) {
       const double copy = static_cast<double>(light_total_) / m;
@@ -187,8 +187,7 @@ class HeavyPoints {
       search(n, static_cast<std::uint64_t>(std::ceil(kHeavyCopies * copy)), m);
       heaviest = host_[0].heaviest;
     }
-    // Copies add up to 2^40 at most, however light the light points are.
-    copy_ = std::max(static_cast<double>(light_total_) / m, std::ldexp(static_cast<double>(total), -40));
+    least_copy_ = std::ldexp(static_cast<double>(total), -40);  // copies add up to 2^40 at most
     if (light_total_ == 0) light_ = {};
     if (size_ == 0 || light_total_ == 0) return;
     with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
@@ -197,15 +196,16 @@ class HeavyPoints {
     light_.ends = ends_.data();
   }
 
-  /// Them as points of a sample; see take_heavy_kernel.
+  /// Them as points of a sample that has `light` light ones; see take_heavy_kernel.
   template <class T, int Dim>
-  void take(const T* points, const std::uint16_t* codes, const std::uint16_t* start, float* sample,
+  void take(double light, const T* points, const std::uint16_t* codes, const std::uint16_t* start, float* sample,
             std::uint16_t* node) {
     if (size_ == 0) return;
     copies_.resize_discard(std::size_t{4} * fours());
+    const double copy = std::max(static_cast<double>(light_total_) / light, least_copy_);
+    const double share = light_total_ > 0 ? light / static_cast<double>(n_) : 0;
     take_heavy_kernel<T, Dim><<<blocks_of(4 * fours(), 128), 128, 0, stream_.get()>>>(
-        points, units_, positions_.data(), size_, copy_, light_total_ > 0 ? light_share_ : 0, codes, start, sample,
-        node, copies_.data());
+        points, units_, positions_.data(), size_, copy, share, codes, start, sample, node, copies_.data());
     cuda_check_launch("take_heavy_kernel");
   }
 
@@ -213,6 +213,11 @@ class HeavyPoints {
   [[nodiscard]] const std::uint64_t* copies() const { return copies_.data(); }
   [[nodiscard]] const UnitWeights& light() const { return light_; }  ///< the others; by number where they weigh nothing
   [[nodiscard]] std::uint64_t light_total() const { return light_total_; }
+  /// Of a heavy point, in a sample that has `light` light ones; 0 where there is none or light ones weigh nothing.
+  [[nodiscard]] double mean_copies(double light) const {
+    if (size_ == 0 || light_total_ == 0) return 0;
+    return static_cast<double>(total_ - light_total_) / size_ / (static_cast<double>(light_total_) / light);
+  }
 
   /// Of the nodes of a level, which have been made known, the heavy points beside their brackets, where these alone
   /// weigh anything; else null.
@@ -258,9 +263,10 @@ class HeavyPoints {
   const support::CudaStream& stream_;
   const std::uint64_t* units_ = nullptr;
   UnitWeights light_;
-  std::uint64_t light_total_ = 0;
+  std::uint64_t light_total_ = 0, total_ = 0;
   std::uint32_t size_ = 0;
-  double copy_ = 1, light_share_ = 1;
+  std::uint64_t n_ = 0;
+  double least_copy_ = 1;
   support::DeviceBuffer<std::uint64_t> ends_, copies_;
   support::DeviceBuffer<std::uint32_t> positions_;
   support::DeviceBuffer<HeavySearch> found_;

@@ -34,6 +34,7 @@ struct StratifiedSample {
   int axis = 0;
   UnitWeights weights;       ///< of the points; null: each stands for as many as the others
   std::uint64_t weight = 0;  ///< of all that are not heavy
+  double taken = 0;          ///< about so many points are taken
   float share = 0;           ///< of a point, or of a weight of 1, in parts of kOne; set by Quantiles
 
   /// Where points from number i on have their room, of n; i: a multiple of kWeightGroup, or n.
@@ -286,10 +287,8 @@ class Quantiles {
         <<<blocks_of(stretches_.size(), 128), 128, 0, stream>>>(sorted_.data(), stretches_.data());
     cuda_check_launch("quantile_stretch_kernel");
     const unsigned blocks = multiprocessors();
-    // Some room is left, for strata are rounded up and down.
-    const double taken = std::max(sample.size - 64.0 * blocks, 0.75 * sample.size);
     const double all = sample.weights.units != nullptr ? static_cast<double>(sample.weight) : static_cast<double>(n);
-    sample.share = static_cast<float>(taken / all * StratifiedSample::kOne);
+    sample.share = static_cast<float>(sample.taken / all * StratifiedSample::kOne);
     allow_shared(spread_kernel<T, Dim>, kSpreadShared<T, Dim>);
     spread_kernel<T, Dim>
         <<<blocks, kSpreadThreads, kSpreadShared<T, Dim>, stream>>>(points, n, table(), sample, fractions);

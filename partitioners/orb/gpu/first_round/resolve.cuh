@@ -22,6 +22,11 @@ constexpr std::uint32_t kRouteWarps = kRouteThreads / 32;
 template <class T, int Dim>
 constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
 
+/// Threads of a block that cuts a node at the upper levels, whose nodes are fewer than multiprocessors; at others:
+/// kCutThreads.
+constexpr unsigned kUpperCutThreads = 1024;
+constexpr int kUpperCutLevels = 8;
+
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
 
@@ -78,14 +83,19 @@ __global__ void __launch_bounds__(kCutThreads)
       find_cut_bins(bins, n, number_search(goal, phase, same_sum), goal.unit(), shared_below, beside, &found);
   }
   if (threadIdx.x != 0 || found.inside == 0 || (weighted && found.inside > kMostCandidates)) return;
-  node.candidates_begin = node.candidates_next = atomicAdd(&lists.candidates[level], found.inside);
+  node.candidates_begin = node.core_next = atomicAdd(&lists.candidates[level], found.inside);
+  node.candidates_end = node.others_next = node.candidates_begin + found.inside;
   node.before = found.before.count;
   node.weight_before = found.before.weight;
+  node.before_core = found.before_core.count;
+  node.weight_before_core = found.before_core.weight;
   node.active = 1;
   node.phase = phase;
   node.same_sum = same_sum;
-  cuts[v] = {lists.table[v].x, bracket_scale(lists.table[v], lists.gap(v), level),
-             static_cast<std::uint16_t>(found.first), static_cast<std::uint16_t>(found.last), 1U};
+  const auto bin = [](std::uint32_t b) { return static_cast<std::uint16_t>(b); };
+  cuts[v] = {lists.table[v].x,      bracket_scale(lists.table[v], lists.gap(v), level),
+             bin(found.first),      bin(found.last + 1),
+             bin(found.first_core), bin(found.last_core + 1)};
 }
 
 /// Shared memory of route_kernel.
@@ -151,12 +161,13 @@ __device__ inline std::uint32_t route_child(const BracketEntries<T, Dim>& lists,
                                             Node<T, Dim>* nodes, std::uint32_t* candidates) {
   const std::uint32_t k = v & ((1U << static_cast<unsigned>(level)) - 1U);  // of the level's nodes
   const BracketCut cut = s.cuts[k];
-  if (v == 0 || cut.active == 0U) return 0;
+  if (v == 0 || cut.end_bin == 0U) return 0;
   const std::uint32_t bin =
       bracket_bin(lists.gap(v).close(on_axis<Dim>(c, __float_as_uint(cut.low))), cut.low, cut.scale, level);
   if (bin < cut.first_bin) return 2 * v;
-  if (bin > cut.last_bin) return 2 * v + 1;
-  candidates[atomicAdd(&nodes[v].candidates_next, 1U)] = at;
+  if (bin >= cut.end_bin) return 2 * v + 1;
+  const bool core = bin >= cut.first_core && bin < cut.end_core;
+  candidates[core ? atomicAdd(&nodes[v].core_next, 1U) : atomicSub(&nodes[v].others_next, 1U) - 1] = at;
   return 0;
 }
 
@@ -281,8 +292,8 @@ struct NodeCandidates {
 
 /// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. Where the cut
 /// is not among them the node is left. exact: as in NodeCandidates.
-template <class T, int Dim, bool Weighted>
-__global__ void __launch_bounds__(kCutThreads)
+template <class T, int Dim, bool Weighted, unsigned Threads>
+__global__ void __launch_bounds__(Threads)
     select_kernel(int level, int levels, const T* __restrict__ exact, const BracketEntries<T, Dim> lists,
                   const CutGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                   Node<T, Dim>* nodes, std::uint16_t* codes, const CodeSums sums) {
@@ -293,7 +304,8 @@ __global__ void __launch_bounds__(kCutThreads)
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
   if (node.active == 0 || node.resolved != 0) return;
-  const std::uint32_t n = node.candidates_next - node.candidates_begin;
+  const std::uint32_t n = node.candidates_end - node.candidates_begin;
+  std::uint32_t around = node.core_next - node.candidates_begin;
   const NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level],
                                              candidates + node.candidates_begin, exact};
   const int axis = guesses[v].axis;
@@ -301,21 +313,24 @@ __global__ void __launch_bounds__(kCutThreads)
   const WeightGoal goal = goal_of_node(node);
   const WeightSearch first =
       node.phase == SearchPhase::reach ? first_search(goal) : number_search(goal, node.phase, node.same_sum);
-  find_parting(all, n, axis, goal, first, {node.before, node.weight_before}, few, &cut);
+  find_parting<Threads>(all, around, axis, goal, first, {node.before_core, node.weight_before_core}, few, &cut);
   if constexpr (Weighted) {
     // Points of weight zero may go on before or behind the few that the cut was to be read off; the other candidates
     // tell. A cell near the root that was left for that took three fourths of a run.
     const bool again = cut.again;
     const WeightSearch search = cut.search;
     __syncthreads();
-    if (again) find_parting(all, n, axis, goal, search, {node.before, node.weight_before}, few, &cut);
+    if (again) {
+      around = n;
+      find_parting<Threads>(all, n, axis, goal, search, {node.before, node.weight_before}, few, &cut);
+    }
   }
-  find_plane(all, n, axis, &cut);
+  find_plane<Threads>(all, around, axis, &cut);
   if (!cut.found) return;
   if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
   const std::uint32_t outer = 1U << static_cast<unsigned>(levels);
   ListPlaces room{taken, base};
-  for (std::uint32_t begin = 0; begin < n; begin += kCutThreads) {
+  for (std::uint32_t begin = 0; begin < n; begin += Threads) {
     const std::uint32_t i = begin + threadIdx.x;
     std::uint32_t to = outer;
     std::uint32_t place = 0;

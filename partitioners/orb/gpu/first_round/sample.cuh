@@ -151,19 +151,22 @@ class CutSample {
     take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, heavy_.light(), n_, size_,
                                                                                  codes, start, this->points(), nodes());
     cuda_check_launch("take_sample_kernel");
-    take_heavy(points, codes, start);
+    take_heavy(size_, points, codes, start);
   }
-  /// The heavy points of it alone.
-  void take_heavy(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr) {
+  /// The heavy points of it alone; of light ones there are `light`.
+  void take_heavy(double light, const T* points, const std::uint16_t* codes = nullptr,
+                  const std::uint16_t* start = nullptr) {
     const std::size_t first = 4 * std::size_t{fours_};
-    heavy_.template take<T, Dim>(points, codes, start, this->points() + first * Dim, nodes() + first);
+    heavy_.template take<T, Dim>(light, points, codes, start, this->points() + first * Dim, nodes() + first);
   }
 
   /// Room for a sample that fractions are taken for as they are made, in place of take(), but for heavy points.
   [[nodiscard]] StratifiedSample stratified(const OrbBox<T, Dim>& box) {
     cuda_check(cudaMemsetAsync(nodes(), 0, nodes_.size() * sizeof(std::uint16_t), stream_.get()), "cudaMemsetAsync");
-    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), heavy_.light(), heavy_.light_total()};
+    return {points(), nodes(), size_, cut_axis(box, side_tolerance_), heavy_.light(), heavy_.light_total(), taken()};
   }
+  /// So many points that sample has; some room is left, for strata are rounded up and down.
+  [[nodiscard]] double taken() const { return std::max(size_ - 64.0 * multiprocessors(), 0.75 * size_); }
 
   /// The same of the cells that are cut once more, which all are at `first_level` or below, by the points' codes. A
   /// guess would not do to tell which points they have: where axes go together, as with points on a line or in one
@@ -188,9 +191,9 @@ class CutSample {
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
           level, sigmas, room, fresh ? crowd() : ~0U, static_cast<float>(size_) / static_cast<float>(n_),
-          heavy_.light_total() == 0, side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(),
-          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data(),
-          spikes_.data());
+          heavy_.light_total() == 0, static_cast<float>(heavy_.mean_copies(size_)), side_tolerance_, quantiles_,
+          points(), bins_.data(), heavy_sample(), guesses_.data(), splits_.data(), table_.data(),
+          by_quantiles ? gaps_.data() : nullptr, met_.data(), spikes_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
