@@ -176,9 +176,9 @@ class CutSample {
     take(points, codes, start);
   }
 
-  /// Brackets of the nodes from a level on; half-width in standard deviations. Of fractions true; else: is no place
-  /// crowded, and do no more of the points meet brackets at any level than share_met() says? Where a level says no the
-  /// guess ends. Waits.
+  /// Brackets of the nodes from a level on; half-width in standard deviations. From the root on, by
+  /// coordinates: is no place crowded, and do no more of the points meet brackets at any level than share_met() says?
+  /// Where a level says no the guess ends; it waits for them. Else true.
   bool guess(int first_level, float sigmas) {
     const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
     for (int level = first_level; level < levels_; ++level) {
