@@ -20,6 +20,9 @@ constexpr std::size_t kPassBytes = std::size_t{32} << 10;
 /// What is fetched ahead, at least: memory answers while less than that is computed.
 constexpr std::size_t kAheadBytes = std::size_t{16} << 10;
 
+/// The most that a processor is taken to have of a last-level cache: a virtual machine sees few of those that share it.
+constexpr std::int64_t kMostOfLast = 32 << 20;
+
 /// Results of a thread that are found in caches by the next stage: twice a core's second-level cache, or, where few
 /// processors share a large last one, a quarter of its part of that; values and results together are twice as much.
 std::size_t kept_bytes() {
@@ -30,7 +33,8 @@ std::size_t kept_bytes() {
   const long second = 0;
 #endif
   const support::LastLevelCache last = support::last_level_cache();
-  return std::max<std::size_t>(2 * (second > 0 ? second : kUsual), last.bytes / last.processors / 4);
+  return std::max<std::size_t>(2 * (second > 0 ? second : kUsual),
+                               std::min(last.bytes / last.processors, kMostOfLast) / 4);
 }
 
 }  // namespace
