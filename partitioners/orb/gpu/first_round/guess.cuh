@@ -84,17 +84,6 @@ struct Spike {
 /// Of a level so many are looked at, each in so many parts.
 constexpr std::uint32_t kMostSpikes = 16, kSpikeParts = 64;
 
-/// Variance of a node's target, in copies of the sample, by heavy points that a cut above left on the wrong side. mean:
-/// copies of a heavy point. A cut of N light points is wrong by 0.4 sqrt(N) copies in the mean: so many heavy points
-/// are misplaced as that holds, each adds a fourth of the square of its copies, and a node meets those of a part of a
-/// face only. Over six faces, whose cuts are ever further up, that makes about this. Where heavy points stand for more
-/// than a cut's error hardly any is misplaced.
-__device__ inline double inherited_variance(const CountAndWeight& size, float mean) {
-  const float root = sqrtf(static_cast<float>(size.count));
-  const float heavy = static_cast<float>(size.weight) / (static_cast<float>(size.weight) + size.count);
-  return 0.6F * heavy * fminf(mean, root) * root;
-}
-
 /// What guesses of a level say of the sample's light points.
 struct LevelMet {
   std::uint32_t points;  ///< in brackets
@@ -107,16 +96,15 @@ __device__ inline std::uint32_t around(const std::uint32_t* bins, std::uint32_t 
 }
 
 /// One block a node of the level: its bracket from the sample's histogram, whole bins, which it clears. light_share:
-/// points of the sample of all points. weightless: do light ones weigh nothing? heavy_copies: of a heavy point, in the
-/// mean. gaps: null where they are not wanted. met: of each level; spikes: kMostSpikes of each level, bins with more
-/// than `crowd` points. A node with whose bracket points in brackets would be more than `room` is left to a later
-/// round.
+/// points of the sample of all points. weightless: do light ones weigh nothing? gaps: null where they are not wanted.
+/// met: of each level; spikes: kMostSpikes of each level, bins with more than `crowd` points. A node with whose bracket
+/// points in brackets would be more than `room` is left to a later round.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kGuessThreads)
     guess_kernel(int level, float sigmas, std::uint32_t room, std::uint32_t crowd, float light_share, bool weightless,
-                 float heavy_copies, double side_tolerance, const QuantileTable<T, Dim> quantiles,
-                 const float* __restrict__ sample, std::uint32_t* bins, HeavySample heavy, CutGuess<T, Dim>* guesses,
-                 SampleSplit* splits, float2* table, BracketGap* gaps, LevelMet* met, Spike* spikes) {
+                 double side_tolerance, const QuantileTable<T, Dim> quantiles, const float* __restrict__ sample,
+                 std::uint32_t* bins, HeavySample heavy, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table,
+                 BracketGap* gaps, LevelMet* met, Spike* spikes) {
   __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
   __shared__ GuessPlaces places;
   __shared__ GuessBins at;
@@ -147,9 +135,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   if (all_copies < kLeastSample) return clear_bins();
   const std::uint32_t left = left_leaves(guess.leaves);
   const double share = static_cast<double>(left) / guess.leaves;
-  const double variance =
-      size.count * share * (1 - share) + (has_heavy && level > 0 ? inherited_variance(size, heavy_copies) : 0);
-  const auto reach = static_cast<std::uint64_t>(sigmas * sqrt(variance)) + 2;
+  const auto reach = static_cast<std::uint64_t>(sigmas * sqrt(size.count * share * (1 - share))) + 2;
   const auto cut =
       min(max(static_cast<std::uint64_t>(static_cast<double>(all_copies) * share), std::uint64_t{1}), all_copies - 1);
   if (threadIdx.x == 0) {
@@ -165,7 +151,7 @@ __global__ void __launch_bounds__(kGuessThreads)
     at.within = (static_cast<float>(cut - copies_of(places.cut.before)) + 0.5F) /
                 static_cast<float>(copies_of(places.cut.here));
   if (has_heavy) {
-    const HeavyOfNode<Dim> of_node{sample, heavy, splits[v], n};
+    const HeavyOfNode<Dim> of_node{sample, heavy, splits[v], v, n};
     keep_whole(all, size, cut, weightless, guess.leaves, left, light_share, sigmas, of_node, places, at);
     __syncthreads();
   }

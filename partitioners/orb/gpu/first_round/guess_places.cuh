@@ -75,15 +75,15 @@ constexpr int kHeavySteps = 3;
 /// A cut beside a heavy point lies so far from it, in parts of a bin, or half-way to its neighbour in the bin: few
 /// other points are between them, and rounding does not pass it.
 constexpr float kApart = 1.0F / 64;
-constexpr float kUnordered = 0.5F;  ///< at the bin's ends
-/// More heavy points in one bin are not ordered: each is then a small part of the bin, or there is none beside it.
-constexpr std::uint32_t kMostOrdered = 64;
+/// So many heavy points are put in order. Of a bin that has more a part is looked at, one of kGuessThreads, unless it
+/// has very many. Nodes from kMostNodes on have not, and each block would go over all heavy points.
+constexpr std::uint32_t kMostOrdered = 64, kMostListed = 4096, kMostNodes = 128;
 
 /// The last heavy point of a bin that a sum of copies meets up to a target; places in parts of the bin.
 struct HeavyAt {
   std::uint64_t before, copies;  ///< of the node, up to the point; its own, 0: there is none up to the target
   float place, previous, next;   ///< of it and of those beside it in the bin; out of 0 .. 1 where there is none
-  float apart;                   ///< kUnordered: the bin's heavy points are taken for one
+  float apart;                   ///< from the cut beside it, at most
 
   [[nodiscard]] __device__ float apart_from(float other) const { return fminf(apart, 0.5F * fabsf(place - other)); }
   [[nodiscard]] __device__ float left() const { return __saturatef(place - apart_from(previous)); }
@@ -96,41 +96,132 @@ struct HeavyOfNode {
   const float* sample;
   HeavySample heavy;  ///< the node's bins
   SampleSplit split;
-  std::uint32_t n;  ///< bins
+  std::uint32_t node, n;  ///< n: bins
+
+  /// Heavy points that are put in order: of a bin, or of a part of it.
+  struct Listed {
+    std::uint32_t size, number[kMostOrdered];
+    std::uint64_t before, copies;  ///< of the node before the bin or part, but for the bin's light points; in it
+    float begin, end;              ///< out of 0 .. 1: of the whole bin
+  };
+
+  /// Where the heavy point of a number lies, in parts of a bin.
+  [[nodiscard]] __device__ float place_in(std::uint32_t bin, std::uint32_t number) const {
+    const std::uint64_t i = std::uint64_t{4} * heavy.first + number;
+    return split.place(sample[i * Dim + (split.state & SampleSplit::kAxis)], n) - static_cast<float>(bin);
+  }
+
+  /// Lists the last part of a bin whose heavy points a sum of copies meets up to the target; size stays 0 where they
+  /// are too many, copies becomes 0 where there is none. All threads call, after a barrier; a barrier follows.
+  __device__ void list_part(std::uint32_t bin, std::uint64_t light, std::uint64_t target, Listed* listed) const {
+    __shared__ unsigned long long copies[kGuessThreads];
+    __shared__ unsigned long long sums[kGuessThreads / 32];
+    __shared__ std::uint32_t end, size, number[kMostListed];
+    const std::uint32_t k = threadIdx.x;
+    copies[k] = 0;
+    if (k == 0) end = size = 0;
+    __syncthreads();
+    // Few of the points are of the node, and a block waits for memory: many loads at once.
+    constexpr std::uint32_t kAtOnce = 8, kEach = kAtOnce * kGuessThreads;
+    const auto* const fours = reinterpret_cast<const uint2*>(heavy.nodes);
+    for (std::uint32_t first = k; first < heavy.count / 4; first += kEach) {
+      if (*static_cast<volatile std::uint32_t*>(&size) > kMostListed) break;
+      uint2 ids[kAtOnce];
+#pragma unroll
+      for (std::uint32_t j = 0; j < kAtOnce; ++j) {
+        const std::uint32_t four = first + j * kGuessThreads;
+        ids[j] = four < heavy.count / 4 ? fours[four] : make_uint2(0, 0);
+      }
+#pragma unroll
+      for (std::uint32_t j = 0; j < kAtOnce; ++j) {
+        const std::uint32_t of[4] = {ids[j].x & 0xffffU, ids[j].x >> 16U, ids[j].y & 0xffffU, ids[j].y >> 16U};
+        const std::uint32_t four = 4 * (first + j * kGuessThreads);
+        float place[4];
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) place[i] = place_in(bin, of[i] == node ? four + i : 0);
+#pragma unroll
+        for (std::uint32_t i = 0; i < 4; ++i) {
+          if (of[i] != node || place[i] < 0.0F || place[i] >= 1.0F) continue;
+          const std::uint32_t at = atomicAdd(&size, 1U);
+          if (at < kMostListed) number[at] = four + i;
+        }
+      }
+    }
+    __syncthreads();
+    if (size > kMostListed) return;
+    const auto part_of = [&](std::uint32_t i) {
+      return static_cast<std::uint32_t>(place_in(bin, number[i]) * kGuessThreads);
+    };
+    for (std::uint32_t i = k; i < size; i += kGuessThreads)
+      atomicAdd(&copies[part_of(i)], heavy.copies[number[i]] & ~kAlsoLight);
+    __syncthreads();
+    const std::uint64_t up_to = listed->before + sum_up_to(copies[k], sums) - copies[k];
+    if (copies[k] > 0 && up_to + light * k / kGuessThreads <= target) atomicMax(&end, k + 1);
+    __syncthreads();
+    if (k + 1 == end) {
+      listed->before = up_to;
+      listed->copies = copies[k];
+      listed->begin = static_cast<float>(k) / kGuessThreads;
+      listed->end = static_cast<float>(k + 1) / kGuessThreads;
+    } else if (k == 0 && end == 0) {
+      listed->copies = 0;
+    }
+    for (std::uint32_t i = k; end > 0 && i < size; i += kGuessThreads) {
+      if (part_of(i) + 1 != end) continue;
+      const std::uint32_t at = atomicAdd(&listed->size, 1U);
+      if (at < kMostOrdered) listed->number[at] = number[i];
+    }
+    __syncthreads();
+    if (k == 0 && listed->size > kMostOrdered) listed->size = 0;
+    __syncthreads();
+  }
 
   /// Of the bin `cut`. light: its light points, which are taken to be spread evenly. All threads call, after a
   /// barrier; `found` is shared, and a barrier must follow.
   __device__ void find(const BinPlace& cut, std::uint64_t before, std::uint64_t light, std::uint64_t target,
                        HeavyAt* found) const {
-    __shared__ std::uint32_t size, number[kMostOrdered];
+    __shared__ Listed listed;
+    __shared__ bool crowded;
     __shared__ float place[kMostOrdered];
     __shared__ std::uint64_t copies[kMostOrdered], begin[kMostOrdered];
     const std::uint32_t k = threadIdx.x;
     if (k == 0) {
-      size = 0;
+      listed.size = 0;
       std::uint32_t i = heavy.chains[cut.bin];
-      for (; i > 0 && size < kMostOrdered; i = heavy.next[i - 1]) number[size++] = i - 1;
-      if (i > 0) size = 0;
-      *found = {before + light / 2, cut.here.weight, 0.5F, -1.0F, 2.0F, kUnordered};
+      for (; i > 0 && listed.size < kMostOrdered; i = heavy.next[i - 1]) listed.number[listed.size++] = i - 1;
+      crowded = i > 0;
+      if (crowded) listed.size = 0;
+      listed.before = before;
+      listed.copies = cut.here.weight;
+      listed.begin = 0;
+      listed.end = 1;
     }
     __syncthreads();
-    if (size == 0) return;
+    if (crowded && node < kMostNodes) list_part(cut.bin, light, target, &listed);
+    const std::uint32_t size = listed.size;
+    const HeavyAt none{listed.before, 0, 0.0F, -1.0F, 2.0F, kApart};
+    if (size == 0) {  // for one
+      const float middle = 0.5F * (listed.begin + listed.end);
+      const std::uint64_t from = listed.before + static_cast<std::uint64_t>(middle * static_cast<float>(light));
+      if (k == 0)
+        *found = listed.copies > 0 ? HeavyAt{from, listed.copies, middle, -1.0F, 2.0F, middle - listed.begin} : none;
+      return;
+    }
     if (k < size) {
-      const std::uint64_t i = std::uint64_t{4} * heavy.first + number[k];
-      place[k] = split.place(sample[i * Dim + (split.state & SampleSplit::kAxis)], n) - static_cast<float>(cut.bin);
-      copies[k] = heavy.copies[number[k]] & ~kAlsoLight;
+      place[k] = place_in(cut.bin, listed.number[k]);
+      copies[k] = heavy.copies[listed.number[k]] & ~kAlsoLight;
     }
     __syncthreads();
     const auto behind = [&](std::uint32_t j) { return place[j] > place[k] || (place[j] == place[k] && j > k); };
     if (k < size) {
-      begin[k] = before + static_cast<std::uint64_t>(place[k] * static_cast<float>(light));
+      begin[k] = listed.before + static_cast<std::uint64_t>(place[k] * static_cast<float>(light));
       for (std::uint32_t j = 0; j < size; ++j)
         if (j != k && !behind(j)) begin[k] += copies[j];
     }
-    if (k == 0) *found = {before, 0, 0.0F, -1.0F, 2.0F, kApart};
+    if (k == 0) *found = none;
     __syncthreads();
     if (k >= size || begin[k] > target) return;
-    HeavyAt mine{begin[k], copies[k], place[k], -1.0F, 2.0F, kApart};
+    HeavyAt mine{begin[k], copies[k], place[k], crowded ? listed.begin : -1.0F, crowded ? listed.end : 2.0F, kApart};
     for (std::uint32_t j = 0; j < size; ++j) {
       if (j != k && !behind(j)) mine.previous = fmaxf(mine.previous, place[j]);
       if (!behind(j)) continue;
@@ -239,7 +330,7 @@ __device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeig
     }
     __syncthreads();
   }
-  if (threadIdx.x != 0 || cut.here.weight == 0 || found.apart == kUnordered) return;
+  if (threadIdx.x != 0 || cut.here.weight == 0) return;
   const auto beyond = static_cast<float>(static_cast<double>(cut_copies) - static_cast<double>(found.before));
   const auto copies = static_cast<float>(found.copies);
   if (beyond < copies)

@@ -44,15 +44,28 @@ __global__ void __launch_bounds__(256)
   unsigned long long all = 0, most = 0;
   for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
     unsigned long long sum = 0;
+    std::uint32_t here = 0, mine = 0;  // heavy ones of the group, and of it this lane's, a bit each
 #pragma unroll
-    for (std::uint64_t j = 0; j < kWeightGroup; j += 32) {
-      const std::uint64_t i = g * kWeightGroup + j + lane;
+    for (std::uint64_t j = 0; j < kWeightGroup / 32; ++j) {
+      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
       const unsigned long long unit = i < n ? units[i] : 0;
-      if (unit < heavy) {
-        sum += unit;
-        most = max(most, unit);
-      } else if (const std::uint32_t at = atomicAdd(&found->heavy, 1U); at < room) {
-        positions[at] = static_cast<std::uint32_t>(i);
+      const bool is_heavy = unit >= heavy;
+      here += static_cast<std::uint32_t>(__popc(__ballot_sync(kFull, is_heavy)));
+      mine |= (is_heavy ? 1U : 0U) << j;
+      if (is_heavy) continue;
+      sum += unit;
+      most = max(most, unit);
+    }
+    if (here > 0) {  // one atomic: all blocks wait for the same word
+      std::uint32_t at = lane == 0 ? atomicAdd(&found->heavy, here) : 0;
+      at = __shfl_sync(kFull, at, 0);
+#pragma unroll
+      for (std::uint64_t j = 0; j < kWeightGroup / 32; ++j) {
+        const bool is_heavy = (mine >> j & 1U) != 0;
+        const unsigned others = __ballot_sync(kFull, is_heavy);
+        const std::uint32_t to = at + static_cast<std::uint32_t>(__popc(others & ((1U << lane) - 1U)));
+        if (is_heavy && to < room) positions[to] = static_cast<std::uint32_t>(g * kWeightGroup + j * 32 + lane);
+        at += static_cast<std::uint32_t>(__popc(others));
       }
     }
     sum = warp_sum(sum);
@@ -178,7 +191,7 @@ class HeavyPoints {
     units_ = weights.units;
     light_ = weights;
     size_ = 0;
-    light_total_ = total_ = total;
+    light_total_ = total;
     n_ = n;
     std::uint64_t heaviest = weights.heaviest;
     for (int k = 0; k < kHeavySearches; ++k) {
@@ -213,12 +226,6 @@ class HeavyPoints {
   [[nodiscard]] const std::uint64_t* copies() const { return copies_.data(); }
   [[nodiscard]] const UnitWeights& light() const { return light_; }  ///< the others; by number where they weigh nothing
   [[nodiscard]] std::uint64_t light_total() const { return light_total_; }
-  /// Of a heavy point, in a sample that has `light` light ones; 0 where there is none or light ones weigh nothing.
-  [[nodiscard]] double mean_copies(double light) const {
-    if (size_ == 0 || light_total_ == 0) return 0;
-    return static_cast<double>(total_ - light_total_) / size_ / (static_cast<double>(light_total_) / light);
-  }
-
   /// Of the nodes of a level, which have been made known, the heavy points beside their brackets, where these alone
   /// weigh anything; else null.
   template <class T, int Dim>
@@ -263,7 +270,7 @@ class HeavyPoints {
   const support::CudaStream& stream_;
   const std::uint64_t* units_ = nullptr;
   UnitWeights light_;
-  std::uint64_t light_total_ = 0, total_ = 0;
+  std::uint64_t light_total_ = 0;
   std::uint32_t size_ = 0;
   std::uint64_t n_ = 0;
   double least_copy_ = 1;

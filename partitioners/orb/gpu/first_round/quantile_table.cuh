@@ -1,5 +1,7 @@
 #pragma once
 // The sample of points that fractions are made from (gpu/first_round/quantiles.cuh), sorted along each axis.
+#include <cub/block/block_merge_sort.cuh>
+
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/rules.hpp"
 
@@ -44,8 +46,10 @@ struct QuantileTable {
   }
 };
 
-/// Points of the sample that a block sorts.
-constexpr std::uint32_t kSortedTogether = 1024;
+/// Points of the sample that a block sorts, a few a thread; they fit into static shared memory.
+template <class T>
+constexpr std::uint32_t kSortedTogether = sizeof(T) == sizeof(float) ? 2048 : 1024;
+constexpr int kSortThreads = 512;
 
 /// A point's coordinates in the order in which rule 1 compares them along an axis.
 template <class T, int Dim>
@@ -58,40 +62,47 @@ __device__ inline OrbPoint<T, Dim> by_stage(const T* __restrict__ x, int axis, s
 }
 
 /// The sample, a point at random out of each of equal stretches, and along each axis kSortedTogether of them at a time
-/// sorted, by comparing each with all others. Points by stage.
+/// sorted. Points by stage.
 template <class T, int Dim>
-__global__ void __launch_bounds__(kSortedTogether)
+__global__ void __launch_bounds__(kSortThreads)
     quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, OrbPoint<T, Dim>* sample) {
-  __shared__ OrbPoint<T, Dim> all[kSortedTogether];
-  const std::uint32_t first = blockIdx.x * kSortedTogether;
-  const std::uint64_t at = sample_position(first + threadIdx.x, n, kQuantileSample);
-  // The sample's own numbers rise with those of its points, and differ where it has a point twice.
-  OrbPoint<T, Dim> mine = by_stage<T, Dim>(points + at * Dim, static_cast<int>(blockIdx.y), threadIdx.x);
-  all[threadIdx.x] = mine;
-  __syncthreads();
-  std::uint32_t rank = 0;
-#pragma unroll 4
-  for (std::uint32_t k = 0; k < kSortedTogether; ++k) rank += orb_before(all[k], mine, 0) ? 1U : 0U;
-  mine.id = static_cast<std::uint32_t>(at);
-  sample[blockIdx.y * kQuantileSample + first + rank] = mine;
+  constexpr std::uint32_t kMine = kSortedTogether<T> / kSortThreads;
+  using Sort = cub::BlockMergeSort<OrbPoint<T, Dim>, kSortThreads, static_cast<int>(kMine)>;
+  __shared__ typename Sort::TempStorage room;
+  const std::uint32_t first = blockIdx.x * kSortedTogether<T>;
+  const auto position = [&](std::uint32_t k) { return sample_position(first + k, n, kQuantileSample); };
+  OrbPoint<T, Dim> mine[kMine];
+#pragma unroll
+  for (std::uint32_t j = 0; j < kMine; ++j) {
+    // The sample's own numbers rise with those of its points, and differ where it has a point twice.
+    const std::uint32_t k = j * kSortThreads + threadIdx.x;
+    mine[j] = by_stage<T, Dim>(points + position(k) * Dim, static_cast<int>(blockIdx.y), k);
+  }
+  Sort(room).Sort(mine, [](const auto& a, const auto& b) { return orb_before(a, b, 0); });
+#pragma unroll
+  for (std::uint32_t j = 0; j < kMine; ++j) {
+    mine[j].id = static_cast<std::uint32_t>(position(mine[j].id));
+    sample[blockIdx.y * kQuantileSample + first + threadIdx.x * kMine + j] = mine[j];
+  }
 }
 
 /// Merges the sorted parts: a point's place follows from its place in each of them.
 template <class T, int Dim>
 __global__ void quantile_merge_kernel(const OrbPoint<T, Dim>* __restrict__ sample, OrbPoint<T, Dim>* sorted) {
-  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x, own = k / kSortedTogether;
+  constexpr std::uint32_t kPart = kSortedTogether<T>;
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x, own = k / kPart;
   const OrbPoint<T, Dim> mine = sample[k];
-  const std::uint32_t axis = k / kQuantileSample, first = axis * (kQuantileSample / kSortedTogether);
-  std::uint32_t place = k % kSortedTogether;
+  const std::uint32_t axis = k / kQuantileSample, first = axis * (kQuantileSample / kPart);
+  std::uint32_t place = k % kPart;
 #pragma unroll 4
-  for (std::uint32_t part = first; part < first + kQuantileSample / kSortedTogether; ++part) {
-    const OrbPoint<T, Dim>* const along = sample + part * kSortedTogether;
+  for (std::uint32_t part = first; part < first + kQuantileSample / kPart; ++part) {
+    const OrbPoint<T, Dim>* const along = sample + part * kPart;
     // Of a point that the sample has twice, the one in the lower part comes first.
     const auto before = [&](const OrbPoint<T, Dim>& p) {
       return part < own ? !orb_before(mine, p, 0) : orb_before(p, mine, 0);
     };
     std::uint32_t low = 0;
-    for (std::uint32_t step = kSortedTogether / 2; step > 0; step /= 2)
+    for (std::uint32_t step = kPart / 2; step > 0; step /= 2)
       if (before(along[low + step - 1])) low += step;
     if (before(along[low])) ++low;
     place += part == own ? 0U : low;

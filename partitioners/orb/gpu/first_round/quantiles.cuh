@@ -278,7 +278,7 @@ class Quantiles {
     sample_.resize_discard(std::size_t{kQuantileSample} * Dim);
     sorted_.resize_discard(sample_.size());
     quantile_sample_kernel<T, Dim>
-        <<<dim3(kQuantileSample / kSortedTogether, Dim), kSortedTogether, 0, stream>>>(points, n, sample_.data());
+        <<<dim3(kQuantileSample / kSortedTogether<T>, Dim), kSortThreads, 0, stream>>>(points, n, sample_.data());
     cuda_check_launch("quantile_sample_kernel");
     quantile_merge_kernel<T, Dim><<<Dim * kQuantileSample / 256, 256, 0, stream>>>(sample_.data(), sorted_.data());
     cuda_check_launch("quantile_merge_kernel");

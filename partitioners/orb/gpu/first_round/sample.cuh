@@ -191,9 +191,9 @@ class CutSample {
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
       guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
           level, sigmas, room, fresh ? crowd() : ~0U, static_cast<float>(size_) / static_cast<float>(n_),
-          heavy_.light_total() == 0, static_cast<float>(heavy_.mean_copies(size_)), side_tolerance_, quantiles_,
-          points(), bins_.data(), heavy_sample(), guesses_.data(), splits_.data(), table_.data(),
-          by_quantiles ? gaps_.data() : nullptr, met_.data(), spikes_.data());
+          heavy_.light_total() == 0, side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(),
+          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data(),
+          spikes_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
@@ -256,7 +256,13 @@ class CutSample {
   }
   [[nodiscard]] std::uint32_t all_fours() const { return fours_ + heavy_.fours(); }
   [[nodiscard]] HeavySample heavy_sample() {
-    return {fours_, heavy_.copies(), heavy_.fours() > 0 ? copy_bins_.data() : nullptr, chains_.data(), next_.data()};
+    return {fours_,
+            4 * heavy_.fours(),
+            nodes() + 4 * std::size_t{fours_},
+            heavy_.copies(),
+            heavy_.fours() > 0 ? copy_bins_.data() : nullptr,
+            chains_.data(),
+            next_.data()};
   }
 
   /// Ranges of a level's nodes, by the sample.

@@ -26,7 +26,8 @@ constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 /// chain of those in each bin: number + 1 of the first one, and of the next one, 0 at the end. bins null: no point is
 /// heavy.
 struct HeavySample {
-  std::uint32_t first;
+  std::uint32_t first, count;  ///< count: of points, with those missing of the last four, which are at node 0
+  const std::uint16_t* nodes;
   const std::uint64_t* copies;
   std::uint64_t* bins;
   std::uint32_t* chains;
