@@ -121,30 +121,24 @@ struct HeavyOfNode {
     copies[k] = 0;
     if (k == 0) end = size = 0;
     __syncthreads();
-    // Few of the points are of the node, and a block waits for memory: many loads at once.
-    constexpr std::uint32_t kAtOnce = 8, kEach = kAtOnce * kGuessThreads;
-    const auto* const fours = reinterpret_cast<const uint2*>(heavy.nodes);
-    for (std::uint32_t first = k; first < heavy.count / 4; first += kEach) {
+    constexpr std::uint32_t kAtOnce = 16;  // loads: a block waits for memory
+    for (std::uint32_t first = k; first < heavy.count; first += kAtOnce * kGuessThreads) {
       if (*static_cast<volatile std::uint32_t*>(&size) > kMostListed) break;
-      uint2 ids[kAtOnce];
+      std::uint32_t of[kAtOnce];
+      float place[kAtOnce];
 #pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        const std::uint32_t four = first + j * kGuessThreads;
-        ids[j] = four < heavy.count / 4 ? fours[four] : make_uint2(0, 0);
+        const std::uint32_t i = first + j * kGuessThreads;
+        of[j] = i < heavy.count ? heavy.nodes[i] : 0U;
       }
 #pragma unroll
+      for (std::uint32_t j = 0; j < kAtOnce; ++j)
+        place[j] = place_in(bin, of[j] == node ? first + j * kGuessThreads : 0);
+#pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        const std::uint32_t of[4] = {ids[j].x & 0xffffU, ids[j].x >> 16U, ids[j].y & 0xffffU, ids[j].y >> 16U};
-        const std::uint32_t four = 4 * (first + j * kGuessThreads);
-        float place[4];
-#pragma unroll
-        for (std::uint32_t i = 0; i < 4; ++i) place[i] = place_in(bin, of[i] == node ? four + i : 0);
-#pragma unroll
-        for (std::uint32_t i = 0; i < 4; ++i) {
-          if (of[i] != node || place[i] < 0.0F || place[i] >= 1.0F) continue;
-          const std::uint32_t at = atomicAdd(&size, 1U);
-          if (at < kMostListed) number[at] = four + i;
-        }
+        if (of[j] != node || place[j] < 0.0F || place[j] >= 1.0F) continue;
+        const std::uint32_t at = atomicAdd(&size, 1U);
+        if (at < kMostListed) number[at] = first + j * kGuessThreads;
       }
     }
     __syncthreads();
