@@ -76,7 +76,8 @@ constexpr int kHeavySteps = 3;
 /// other points are between them, and rounding does not pass it.
 constexpr float kApart = 1.0F / 64;
 /// So many heavy points are put in order. Of a bin that has more a part is looked at, one of kGuessThreads, unless it
-/// has very many. Nodes from kMostNodes on have not, and each block would go over all heavy points.
+/// has very many. Nodes from kMostNodes on have chains, for each block would go over all heavy points; these may end
+/// early, and then the bin's are taken for one.
 constexpr std::uint32_t kMostOrdered = 64, kMostListed = 4096, kMostNodes = 128;
 
 /// The last heavy point of a bin that a sum of copies meets up to a target; places in parts of the bin.
@@ -102,7 +103,8 @@ struct HeavyOfNode {
   struct Listed {
     std::uint32_t size, number[kMostOrdered];
     std::uint64_t before, copies;  ///< of the node before the bin or part, but for the bin's light points; in it
-    float begin, end;              ///< out of 0 .. 1: of the whole bin
+    float begin, end;              ///< of the part, out of 0 .. 1
+    bool whole;                    ///< all of the bin's are in order
   };
 
   /// Where the heavy point of a number lies, in parts of a bin.
@@ -111,8 +113,9 @@ struct HeavyOfNode {
     return split.place(sample[i * Dim + (split.state & SampleSplit::kAxis)], n) - static_cast<float>(bin);
   }
 
-  /// Lists the last part of a bin whose heavy points a sum of copies meets up to the target; size stays 0 where they
-  /// are too many, copies becomes 0 where there is none. All threads call, after a barrier; a barrier follows.
+  /// Lists the heavy points of a bin, or where they are many those of its last part that a sum of copies meets up to
+  /// the target; size stays 0 where these are too many, copies becomes 0 where there is none. All threads call, after a
+  /// barrier; a barrier follows.
   __device__ void list_part(std::uint32_t bin, std::uint64_t light, std::uint64_t target, Listed* listed) const {
     __shared__ unsigned long long copies[kGuessThreads];
     __shared__ unsigned long long sums[kGuessThreads / 32];
@@ -121,28 +124,39 @@ struct HeavyOfNode {
     copies[k] = 0;
     if (k == 0) end = size = 0;
     __syncthreads();
-    constexpr std::uint32_t kAtOnce = 16;  // loads: a block waits for memory
-    for (std::uint32_t first = k; first < heavy.count; first += kAtOnce * kGuessThreads) {
+    const std::uint32_t wanted = (node - (1U << static_cast<unsigned>(level_of(node)))) * n + bin;
+    const auto visit = [&](std::uint32_t i, std::uint32_t to) {
+      if (to != wanted || heavy.nodes[i] != node) return;  // bins of other levels' points are of those levels
+      const std::uint32_t at = atomicAdd(&size, 1U);
+      if (at < kMostListed) number[at] = i;
+    };
+    constexpr std::uint32_t kAtOnce = 8;  // loads: a block waits for memory
+    for (std::uint32_t first = k; first < heavy.count / 4; first += kAtOnce * kGuessThreads) {
       if (*static_cast<volatile std::uint32_t*>(&size) > kMostListed) break;
-      std::uint32_t of[kAtOnce];
-      float place[kAtOnce];
+      uint4 to[kAtOnce];
 #pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        const std::uint32_t i = first + j * kGuessThreads;
-        of[j] = i < heavy.count ? heavy.nodes[i] : 0U;
+        const std::uint32_t four = first + j * kGuessThreads;
+        to[j] =
+            four < heavy.count / 4 ? reinterpret_cast<const uint4*>(heavy.to)[four] : make_uint4(~0U, ~0U, ~0U, ~0U);
       }
 #pragma unroll
-      for (std::uint32_t j = 0; j < kAtOnce; ++j)
-        place[j] = place_in(bin, of[j] == node ? first + j * kGuessThreads : 0);
-#pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        if (of[j] != node || place[j] < 0.0F || place[j] >= 1.0F) continue;
-        const std::uint32_t at = atomicAdd(&size, 1U);
-        if (at < kMostListed) number[at] = first + j * kGuessThreads;
+        const std::uint32_t i = 4 * (first + j * kGuessThreads);
+        visit(i, to[j].x);
+        visit(i + 1, to[j].y);
+        visit(i + 2, to[j].z);
+        visit(i + 3, to[j].w);
       }
     }
     __syncthreads();
     if (size > kMostListed) return;
+    if (size <= kMostOrdered) {
+      if (k < size) listed->number[k] = number[k];
+      if (k == 0) listed->size = size, listed->whole = true;
+      __syncthreads();
+      return;
+    }
     const auto part_of = [&](std::uint32_t i) {
       return static_cast<std::uint32_t>(place_in(bin, number[i]) * kGuessThreads);
     };
@@ -175,23 +189,25 @@ struct HeavyOfNode {
   __device__ void find(const BinPlace& cut, std::uint64_t before, std::uint64_t light, std::uint64_t target,
                        HeavyAt* found) const {
     __shared__ Listed listed;
-    __shared__ bool crowded;
     __shared__ float place[kMostOrdered];
     __shared__ std::uint64_t copies[kMostOrdered], begin[kMostOrdered];
     const std::uint32_t k = threadIdx.x;
     if (k == 0) {
       listed.size = 0;
-      std::uint32_t i = heavy.chains[cut.bin];
-      for (; i > 0 && listed.size < kMostOrdered; i = heavy.next[i - 1]) listed.number[listed.size++] = i - 1;
-      crowded = i > 0;
-      if (crowded) listed.size = 0;
+      listed.whole = false;
       listed.before = before;
       listed.copies = cut.here.weight;
       listed.begin = 0;
       listed.end = 1;
+      if (node >= kMostNodes) {
+        std::uint32_t i = heavy.chains[cut.bin];
+        for (; i > 0 && listed.size < kMostOrdered; i = heavy.next[i - 1]) listed.number[listed.size++] = i - 1;
+        listed.whole = i == 0;
+        if (i > 0) listed.size = 0;
+      }
     }
     __syncthreads();
-    if (crowded && node < kMostNodes) list_part(cut.bin, light, target, &listed);
+    if (node < kMostNodes) list_part(cut.bin, light, target, &listed);
     const std::uint32_t size = listed.size;
     const HeavyAt none{listed.before, 0, 0.0F, -1.0F, 2.0F, kApart};
     if (size == 0) {  // for one
@@ -215,7 +231,8 @@ struct HeavyOfNode {
     if (k == 0) *found = none;
     __syncthreads();
     if (k >= size || begin[k] > target) return;
-    HeavyAt mine{begin[k], copies[k], place[k], crowded ? listed.begin : -1.0F, crowded ? listed.end : 2.0F, kApart};
+    HeavyAt mine{begin[k], copies[k], place[k], listed.whole ? -1.0F : listed.begin, listed.whole ? 2.0F : listed.end,
+                 kApart};
     for (std::uint32_t j = 0; j < size; ++j) {
       if (j != k && !behind(j)) mine.previous = fmaxf(mine.previous, place[j]);
       if (!behind(j)) continue;

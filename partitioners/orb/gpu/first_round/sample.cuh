@@ -128,6 +128,7 @@ class CutSample {
     clear(copy_bins_, kGuessBins, stream_);
     clear(chains_, kGuessBins, stream_);
     next_.resize_discard(std::size_t{4} * heavy_.fours());
+    to_.resize_discard(next_.size());
   }
 
   /// Forgets all nodes; the root, whose box and leaves are known, can be counted. take() comes next. quantiles: where
@@ -262,7 +263,8 @@ class CutSample {
             heavy_.copies(),
             heavy_.fours() > 0 ? copy_bins_.data() : nullptr,
             chains_.data(),
-            next_.data()};
+            next_.data(),
+            to_.data()};
   }
 
   /// Ranges of a level's nodes, by the sample.
@@ -301,7 +303,7 @@ class CutSample {
   support::DeviceBuffer<std::uint32_t> bins_;       ///< zero between levels
   support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points, as HeavySample; zero between levels
   support::DeviceBuffer<std::uint32_t> chains_;     ///< the same
-  support::DeviceBuffer<std::uint32_t> next_;       ///< as in HeavySample
+  support::DeviceBuffer<std::uint32_t> next_, to_;  ///< as in HeavySample
   support::DeviceBuffer<LevelMet> met_;             ///< [level]
   support::PinnedBuffer<LevelMet> host_met_;
   support::DeviceBuffer<Spike> spikes_;         ///< as in guess_kernel

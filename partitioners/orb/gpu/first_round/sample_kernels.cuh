@@ -34,6 +34,7 @@ struct HeavySample {
   std::uint64_t* bins;
   std::uint32_t* chains;
   std::uint32_t* next;
+  std::uint32_t* to;  ///< in which bin each was counted last
 };
 
 /// The part of a split that counting needs, once a node's box and axis are known.
@@ -169,6 +170,7 @@ __global__ void __launch_bounds__(kCountSampleThreads<Upper>)
       if (four < heavy.first) continue;
       add_weight(&heavy.bins[to], copies & ~kAlsoLight);
       const std::uint32_t i = 4 * (four - heavy.first) + j;
+      heavy.to[i] = to;
       heavy.next[i] = atomicExch(&heavy.chains[to], i + 1);
     }
     reinterpret_cast<uint2*>(node)[four] = make_uint2(p.v[0] | p.v[1] << 16U, p.v[2] | p.v[3] << 16U);
