@@ -18,9 +18,8 @@ constexpr unsigned kCountSampleThreads = Upper ? kUpperThreads : 256;
 
 /// Bins of a node's box at a level: as many as a thread block reads quickly, 2^20 in all, fewer at upper levels.
 __host__ __device__ constexpr std::uint32_t guess_bins(int level) {
-  constexpr std::uint32_t kMost = 1U << 14U;
-  const std::uint32_t all = (level < kUpperLevels ? kUpperBins : 1U << 20U) >> static_cast<unsigned>(level);
-  return level >= kUpperLevels && all > kMost ? kMost : all;
+  const std::uint32_t each = 1U << (20U - static_cast<unsigned>(level));
+  return level < kUpperLevels ? kUpperBins >> static_cast<unsigned>(level) : each < kUpperBins ? each : kUpperBins;
 }
 constexpr std::size_t kGuessBins = std::size_t{1} << 20;
 
