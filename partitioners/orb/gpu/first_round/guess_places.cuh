@@ -113,26 +113,18 @@ struct HeavyOfNode {
     return split.place(sample[i * Dim + (split.state & SampleSplit::kAxis)], n) - static_cast<float>(bin);
   }
 
-  /// Lists the heavy points of a bin, or where they are many those of its last part that a sum of copies meets up to
-  /// the target; size stays 0 where these are too many, copies becomes 0 where there is none. All threads call, after a
-  /// barrier; a barrier follows.
-  __device__ void list_part(std::uint32_t bin, std::uint64_t light, std::uint64_t target, Listed* listed) const {
-    __shared__ unsigned long long copies[kGuessThreads];
-    __shared__ unsigned long long sums[kGuessThreads / 32];
-    __shared__ std::uint32_t end, size, number[kMostListed];
-    const std::uint32_t k = threadIdx.x;
-    copies[k] = 0;
-    if (k == 0) end = size = 0;
-    __syncthreads();
+  /// Numbers of a bin's heavy points, in any order, and how many there are, 0 before; it ends early beyond kMostListed.
+  /// Both shared. All threads call.
+  __device__ void list_bin(std::uint32_t bin, std::uint32_t* size, std::uint32_t* number) const {
     const std::uint32_t wanted = (node - (1U << static_cast<unsigned>(level_of(node)))) * n + bin;
     const auto visit = [&](std::uint32_t i, std::uint32_t to) {
       if (to != wanted || heavy.nodes[i] != node) return;  // bins of other levels' points are of those levels
-      const std::uint32_t at = atomicAdd(&size, 1U);
+      const std::uint32_t at = atomicAdd(size, 1U);
       if (at < kMostListed) number[at] = i;
     };
     constexpr std::uint32_t kAtOnce = 8;  // loads: a block waits for memory
-    for (std::uint32_t first = k; first < heavy.count / 4; first += kAtOnce * kGuessThreads) {
-      if (*static_cast<volatile std::uint32_t*>(&size) > kMostListed) break;
+    for (std::uint32_t first = threadIdx.x; first < heavy.count / 4; first += kAtOnce * kGuessThreads) {
+      if (*static_cast<volatile std::uint32_t*>(size) > kMostListed) break;
       uint4 to[kAtOnce];
 #pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
@@ -149,6 +141,20 @@ struct HeavyOfNode {
         visit(i + 3, to[j].w);
       }
     }
+  }
+
+  /// Lists the heavy points of a bin, or where they are many those of its last part that a sum of copies meets up to
+  /// the target; size stays 0 where these are too many, copies becomes 0 where there is none. All threads call, after a
+  /// barrier; a barrier follows.
+  __device__ void list_part(std::uint32_t bin, std::uint64_t light, std::uint64_t target, Listed* listed) const {
+    __shared__ unsigned long long copies[kGuessThreads];
+    __shared__ unsigned long long sums[kGuessThreads / 32];
+    __shared__ std::uint32_t end, size, number[kMostListed];
+    const std::uint32_t k = threadIdx.x;
+    copies[k] = 0;
+    if (k == 0) end = size = 0;
+    __syncthreads();
+    list_bin(bin, &size, number);
     __syncthreads();
     if (size > kMostListed) return;
     if (size <= kMostOrdered) {
