@@ -226,6 +226,7 @@ class HeavyPoints {
   [[nodiscard]] const std::uint64_t* copies() const { return copies_.data(); }
   [[nodiscard]] const UnitWeights& light() const { return light_; }  ///< the others; by number where they weigh nothing
   [[nodiscard]] std::uint64_t light_total() const { return light_total_; }
+
   /// Of the nodes of a level, which have been made known, the heavy points beside their brackets, where these alone
   /// weigh anything; else null.
   template <class T, int Dim>
