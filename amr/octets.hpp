@@ -26,6 +26,7 @@ class Octets {
   /// Does one begin with block i?
   [[nodiscard]] bool begins(std::int32_t i) const { return !numbers_.empty() && numbers_[std::size_t(i)] >= 0; }
   [[nodiscard]] const Sources& sources(std::int32_t i) const { return sources_[std::size_t(numbers_[std::size_t(i)])]; }
+  [[nodiscard]] std::span<const Sources> all() const { return sources_; }  ///< in the order of their first blocks
   [[nodiscard]] std::size_t memory_bytes() const {
     return numbers_.capacity() * sizeof(std::int32_t) + sources_.capacity() * sizeof(Sources);
   }

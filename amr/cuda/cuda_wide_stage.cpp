@@ -30,6 +30,7 @@ void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& l
 void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   sources_.rebuild(mesh);
   around_.sources = table_.store(sources_.sources(), device_);
+  find_octets(mesh);
   halo_size_ = {};
   for (int axis = 0; axis < 3; ++axis) plan_axis(mesh, axis);
   blocks_ = mesh.size();
@@ -41,6 +42,19 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
     work.times = round.times;
   }
   mesh_is_new();
+}
+
+void CudaWideStage::find_octets(const Mesh<3>& mesh) {
+  if (mixed_ || !kernels::average27_takes_octets(layout_)) return;
+  octets_.rebuild(mesh, sources_.sources());
+  octet_table_.store(octets_.all(), device_);
+  std::vector<std::int32_t> singles;
+  for (std::int32_t i = 0; i < mesh.size();) {
+    if (!octets_.begins(i)) singles.push_back(i);
+    i += octets_.begins(i) ? 8 : 1;
+  }
+  singles_.store(singles, device_);
+  single_count_ = static_cast<int>(singles.size());
 }
 
 void CudaWideStage::plan_axis(const Mesh<3>& mesh, int axis) {
@@ -117,7 +131,15 @@ void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const k
   support::PhaseTimer timer(metrics, support::Phase::stencil);
   for (const Work& work : rounds_)
     for (int again = 0; again < work.times; ++again) compute(fields, stage, work.blocks.data(), work.count, {});
-  compute(fields, stage, nullptr, blocks_, sums);
+  const auto octets = static_cast<int>(octets_.all().size());
+  if (octets > 0) {
+    kernels::Average27Job job{around_, nullptr, octets, fields.output(), sums, true};
+    job.around.sources = octet_table_.data()->data();
+    kernels::launch_average27(layout_, job, device_.main());
+    device_.count_launches(1);
+  }
+  if (octets == 0 || single_count_ > 0)
+    compute(fields, stage, octets > 0 ? singles_.data() : nullptr, octets > 0 ? single_count_ : blocks_, sums);
   device_.clock().mark(DevicePart::stencil, device_.main());
 }
 
@@ -126,6 +148,7 @@ std::size_t CudaWideStage::memory_bytes() const {
   for (const Axis& axis : axes_)
     bytes += axis.packs.list.bytes() + axis.local.list.bytes() + axis.unpacks.list.bytes() + axis.faces.bytes();
   for (const Work& work : rounds_) bytes += work.blocks.bytes();
+  bytes += octets_.memory_bytes() + octet_table_.bytes() + singles_.bytes();
   return bytes + (mixed_ ? mixed_->memory_bytes() : 0);
 }
 

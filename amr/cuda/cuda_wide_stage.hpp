@@ -4,13 +4,15 @@
 // Blocks are read where they lie (amr/wide_sources.hpp). A stage fills the extended faces, axis by axis, where faces
 // cross a rank or a level, and computes all blocks in one launch. For each axis the side stream packs and sends, while
 // the main stream fills faces from local neighbours (with overlap). Tables name blocks; in the one stage after a change
-// of the mesh, where block i does not stand in slot i, a list says where it stands. Memory: a table of 216 bytes a
+// of the mesh, where block i does not stand in slot i, a list says where it stands. Small blocks that make cubes are
+// computed by eights with 27 points (amr/octets.hpp), in a launch of their own. Memory: a table of 216 bytes a
 // block, and the extended faces.
 #include <array>
 #include <optional>
 #include <vector>
 
 #include "amr/cuda/cuda_stage.hpp"
+#include "amr/octets.hpp"
 #include "amr/wide_sources.hpp"
 #include "amr/wide_stage.hpp"
 #include "amr/wide_tables.hpp"
@@ -49,6 +51,7 @@ class CudaWideStage final : public CudaStage<3> {
     int count = 0, times = 0;
   };
   void store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list);
+  void find_octets(const Mesh<3>& mesh);
   void plan_axis(const Mesh<3>& mesh, int axis);
   void look_around(const CudaFields& fields);
   void fill_axis(int axis, std::int64_t stage);
@@ -67,6 +70,10 @@ class CudaWideStage final : public CudaStage<3> {
   kernels::DeviceSurroundings around_;
   DeviceList<kernels::PieceSource> table_;
   DeviceList<std::int32_t> slot_list_;
+  Octets octets_;  ///< none where blocks alone are as fast
+  DeviceList<Octets::Sources> octet_table_;
+  DeviceList<std::int32_t> singles_;  ///< blocks that are in no octet
+  int single_count_ = 0;
   support::DeviceBuffer<double> send_, receive_;  ///< of one axis at a time
   std::optional<kernels::DeviceMixed> mixed_;
   std::vector<WorkConfig> work_;

@@ -1,8 +1,10 @@
 #pragma once
 // Random blocks in random surroundings, for the tests of wide stencils on a GPU: host and device see the same values.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -33,7 +35,8 @@ class RandomSurroundings {
     for (int i = 0; i < count; ++i) {
       slots_.push_back((i * 5 + 2) % count);
       for (int k = 0; k < 27; ++k)
-        sources_.push_back(random_source(random, count, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1}));
+        sources_.push_back(k == 13 ? PieceSource{i, PieceSource::kBlock, 0}
+                                   : random_source(random, count, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1}));
     }
     device_slots_ = to_device(slots_, stream);
     device_sources_ = to_device(sources_, stream);
@@ -41,22 +44,49 @@ class RandomSurroundings {
 
   [[nodiscard]] Surroundings around(int block) const {
     Surroundings around;
-    for (std::size_t k = 0; k < 27; ++k) {
-      const PieceSource s = sources_[std::size_t(block) * 27 + k];
-      const double* const from = s.kind == PieceSource::kBlock
-                                     ? blocks_.data() + slots_[s.index] * layout_.block_values()
-                                     : faces_[s.kind].data() + s.index * layouts_[s.kind].values();
-      around.pieces[k] = {from + s.offset, &steps_[s.kind]};
-    }
+    for (std::size_t k = 0; k < 27; ++k) around.pieces[k] = piece(sources_[std::size_t(block) * 27 + k]);
     return around;
   }
   /// Block and ghosts in a tile.
-  [[nodiscard]] std::vector<double> tile(int block, const TileLayout& t) const {
+  [[nodiscard]] std::vector<double> tile(int block, const TileLayout& t) const { return tile(around(block), t); }
+  [[nodiscard]] std::vector<double> tile(const Surroundings& around, const TileLayout& t) const {
     std::vector<double> values(t.values() + kPadding);
     CellBox all{{-1, -1, -1}, layout_.cells};
     for (int& high : all.high) ++high;
-    gather_cells(layout_, around(block), all, piece_steps(t), t.lanes, values.data());
+    gather_cells(layout_, around, all, piece_steps(t), t.lanes, values.data());
     return values;
+  }
+
+  /// The sources of an octet of blocks first .. first + 7, shuffled, among random pieces.
+  [[nodiscard]] std::vector<PieceSource> random_octet(std::mt19937_64& random, int first) const {
+    std::array<std::int32_t, 8> blocks{};
+    std::iota(blocks.begin(), blocks.end(), first);
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    std::vector<PieceSource> octet;
+    for (int k = 0; k < 64; ++k) {
+      const std::array<int, 3> at{k % 4, k / 4 % 4, k / 16};
+      const std::array<int, 3> d{at[0] / 3 - (at[0] == 0), at[1] / 3 - (at[1] == 0), at[2] / 3 - (at[2] == 0)};
+      if (d == std::array<int, 3>{})
+        octet.push_back({blocks[at[0] - 1 + 2 * (at[1] - 1) + 4 * (at[2] - 1)], PieceSource::kBlock, 0});
+      else
+        octet.push_back(random_source(random, static_cast<int>(slots_.size()), d));
+    }
+    return octet;
+  }
+  /// What its block at (x, y, z) has around it.
+  [[nodiscard]] Surroundings around_in(const std::vector<PieceSource>& octet, const std::array<int, 3>& block) const {
+    Surroundings around;
+    for (int k = 0; k < 27; ++k) {
+      const std::array<int, 3> d{k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
+      std::array<int, 3> at{}, in{};
+      for (int axis = 0; axis < 3; ++axis) {
+        at[axis] = block[axis] + 1 + d[axis];
+        if (d[axis] < 0 && at[axis] > 0) in[axis] = layout_.cells[axis] - 1;  // the last cells of a sibling
+      }
+      const Piece whole = piece(octet[static_cast<std::size_t>(Octet::index(at[0], at[1], at[2]))]);
+      around.pieces[static_cast<std::size_t>(k)] = {whole.at(in[0], in[1], in[2]), whole.steps};
+    }
+    return around;
   }
   [[nodiscard]] DeviceSurroundings device(const support::CudaStream& stream) {
     DeviceSurroundings d;
@@ -73,6 +103,12 @@ class RandomSurroundings {
   }
 
  private:
+  [[nodiscard]] Piece piece(const PieceSource& s) const {
+    const double* const from = s.kind == PieceSource::kBlock
+                                   ? blocks_.data() + slots_[s.index] * layout_.block_values()
+                                   : faces_[s.kind].data() + s.index * layouts_[s.kind].values();
+    return {from + s.offset, &steps_[s.kind]};
+  }
   [[nodiscard]] static std::vector<double> values(std::mt19937_64& random, std::size_t n, bool range) {
     std::vector<double> values = random_values(random, n);
     if (range)

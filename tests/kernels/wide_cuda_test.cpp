@@ -21,10 +21,10 @@ namespace {
 constexpr unsigned kSeeds = 30;
 constexpr int kBlocks = 7;
 
-BlockLayout random_layout(std::mt19937_64& random, int least_variables, int most_edge = 10,
-                          int most_lanes = kMaxLanes) {
+BlockLayout random_layout(std::mt19937_64& random, int least_variables, int most_edge = 10, int most_lanes = kMaxLanes,
+                          int least_edge = 2) {
   std::array<int, 3> cells{};
-  for (int& n : cells) n = 2 * static_cast<int>(1 + random() % (most_edge / 2));
+  for (int& n : cells) n = least_edge + 2 * static_cast<int>(random() % (1 + (most_edge - least_edge) / 2));
   return make_layout(cells, least_variables + static_cast<int>(random() % 12), most_lanes);
 }
 
@@ -127,6 +127,45 @@ TEST(Average27Cuda, GivesTheCpusBitsAndSums) {
         ASSERT_TRUE(same_bits(out.values(i, l.block_values(), stream), expected)) << "block " << i;
         if (all) sum_block(l, expected.data(), expected_sum);
       }
+    }
+    const auto totals = sum.totals();
+    for (int v = 0; v < l.variables; ++v) ASSERT_TRUE(totals[v] == expected_sum.totals()[v]) << "variable " << v;
+  }
+}
+
+TEST(Average27Cuda, OctetsGiveTheCpusBitsAndSums) {
+  AMRBENCH_NEEDS_GPU();
+  const auto scale = support::FixedPointScale::for_bound(64.0);
+  for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+    std::mt19937_64 random(seed);
+    const BlockLayout l = random_layout(random, 1, 14, kMaxLanes, 4);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + checks::name_of(l));
+    constexpr int kOctets = 3;
+    const support::CudaStream stream;
+    checks::RandomSurroundings around(random, l, 8 * kOctets, stream);
+    std::vector<std::vector<PieceSource>> octets;
+    std::vector<PieceSource> table;
+    for (int k = 0; k < kOctets; ++k) {
+      octets.push_back(around.random_octet(random, 8 * k));
+      table.insert(table.end(), octets[k].begin(), octets[k].end());
+    }
+    const auto device_table = checks::to_device(table, stream);
+    checks::DeviceField out(std::vector<double>(8 * kOctets * l.block_values(), -7.0), l.block_values(), stream);
+    DeviceSum sum(l);
+    StageSum expected_sum(l, kBlockSumLength, block_sum_patterns(l.lanes), scale);
+    Average27Job job{around.device(stream), nullptr, kOctets, out.view(stream), sum.start(scale, stream), true};
+    job.around.sources = device_table.data();
+    launch_average27(l, job, stream);
+    sum.fetch(static_cast<std::int64_t>(8 * kOctets * l.block_cells()), stream);
+    const TileLayout t = make_tile_layout(l);
+    std::vector<double> expected(l.block_values());
+    for (int b = 0; b < 8 * kOctets; ++b) {
+      const std::array<int, 3> at{b % 2, b / 2 % 2, b / 4 % 2};
+      const std::vector<PieceSource>& octet = octets[b / 8];
+      average27_reference(t, around.tile(around.around_in(octet, at), t).data(), expected.data());
+      const std::int32_t block = octet[Octet::index(at[0] + 1, at[1] + 1, at[2] + 1)].index;
+      ASSERT_TRUE(same_bits(out.values(block, l.block_values(), stream), expected)) << "block " << block;
+      sum_block(l, expected.data(), expected_sum);
     }
     const auto totals = sum.totals();
     for (int v = 0; v < l.variables; ++v) ASSERT_TRUE(totals[v] == expected_sum.totals()[v]) << "variable " << v;
