@@ -21,7 +21,7 @@ class Octets {
   /// In the order of kernels::Octet::index; those of the blocks themselves are blocks.
   using Sources = std::array<kernels::PieceSource, 64>;
 
-  /// Finds those of a settled mesh; `sources`: WideSources::sources() of it. Local work, O(blocks).
+  /// Finds those of a settled mesh; `sources`: WideSources::sources() of it. Local work, O(blocks), shared by threads.
   void rebuild(const Mesh<3>& mesh, std::span<const kernels::PieceSource> sources);
   /// Does one begin with block i?
   [[nodiscard]] bool begins(std::int32_t i) const { return !numbers_.empty() && numbers_[std::size_t(i)] >= 0; }
