@@ -215,12 +215,15 @@ void average27_octet_chunks(const BlockLayout& layout, const Average27OctetArgs&
 
 Average27OctetKernel select_average27_octet(const BlockLayout& layout) {
   Average27OctetKernel kernel;
-  // Measured (docs/kernels.md): others do as well one by one, or better.
-  constexpr int kMostRow = 16, kMostChunk = 512;
-  if (layout.row_values() > kMostRow || layout.chunk_values() > kMostChunk) return kernel;
+  // Measured (docs/kernels.md): others do as well one by one, or better. Rows that are no whole vectors waste more of
+  // them one by one. What is kept of a cube, doubles, stays in a first-level cache of 32 KiB.
+  constexpr std::size_t kMostRow = 16, kMostKept = 3200;
+  const std::size_t most_chunk = layout.row_values() % kFlatLength == 0 ? 512 : 1024;
+  if (layout.row_values() > kMostRow || layout.chunk_values() > most_chunk) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
     detail::with_rows<lanes, kMostRow>(layout, [&](auto shape) {
       using Shape = decltype(shape);
+      if (OctetChunk<Shape, true>::scratch(layout) > kMostKept) return;
       kernel = {average27_octet_chunks<OctetChunk<Shape, false>>, average27_octet_chunks<OctetChunk<Shape, true>>,
                 OctetChunk<Shape, true>::scratch(layout)};
     });

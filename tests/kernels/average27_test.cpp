@@ -25,6 +25,7 @@ std::vector<BlockLayout> layouts() {
                             {32, 2, 4},
                             {10, 4, 2},
                             {6, 6, 6},
+                            {10, 10, 10},
                             {12, 10, 6},
                             {20, 2, 6}}) {
     for (const int variables : {1, 2, 3, 5, 8, 13, 40}) all.push_back(make_layout(cells, variables));
