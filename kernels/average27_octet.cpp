@@ -216,8 +216,8 @@ void average27_octet_chunks(const BlockLayout& layout, const Average27OctetArgs&
 Average27OctetKernel select_average27_octet(const BlockLayout& layout) {
   Average27OctetKernel kernel;
   // Measured (docs/kernels.md): others do as well one by one, or better. Rows that are no whole vectors waste more of
-  // them one by one. What is kept of a cube, doubles, stays in a first-level cache of 32 KiB.
-  constexpr std::size_t kMostRow = 16, kMostKept = 3200;
+  // them one by one. What is kept of a cube, doubles, must stay in a first-level cache of 32 KiB.
+  constexpr std::size_t kMostRow = 28, kMostKept = 4096;
   const std::size_t most_chunk = layout.row_values() % kFlatLength == 0 ? 512 : 1024;
   if (layout.row_values() > kMostRow || layout.chunk_values() > most_chunk) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
