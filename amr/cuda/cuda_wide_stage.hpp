@@ -6,7 +6,7 @@
 // the main stream fills faces from local neighbours (with overlap). Tables name blocks; in the one stage after a change
 // of the mesh, where block i does not stand in slot i, a list says where it stands. Small blocks that make cubes are
 // computed by eights with 27 points (amr/octets.hpp), in a launch of their own. Memory: a table of 216 bytes a
-// block, and the extended faces.
+// block, one of 512 an octet, and the extended faces.
 #include <array>
 #include <optional>
 #include <vector>

@@ -35,8 +35,7 @@ class RandomSurroundings {
     for (int i = 0; i < count; ++i) {
       slots_.push_back((i * 5 + 2) % count);
       for (int k = 0; k < 27; ++k)
-        sources_.push_back(k == 13 ? PieceSource{i, PieceSource::kBlock, 0}
-                                   : random_source(random, count, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1}));
+        sources_.push_back(random_source(random, count, {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1}));
     }
     device_slots_ = to_device(slots_, stream);
     device_sources_ = to_device(sources_, stream);
