@@ -104,7 +104,11 @@ target_compile_options(amrbench_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-Xcompiler=-ffp-contract=off>"
   # Headers shared with the CPU hold OpenMP pragmas.
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${OpenMP_CXX_FLAGS}>")
-add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align>")
+add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wnon-virtual-dtor,-Wcast-align>")
+option(AMRBENCH_CUDA_LINES "Keep the lines of CUDA sources for profilers and compute-sanitizer (kernels thrice as large load later)" OFF)
+if(AMRBENCH_CUDA_LINES)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>")
+endif()
 if(AMRBENCH_NATIVE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=native>")
 endif()

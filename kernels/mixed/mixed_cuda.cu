@@ -7,6 +7,7 @@
 #include "kernels/mixed/mixed_cuda.hpp"
 #include "kernels/mixed/mixed_first.cuh"
 #include "kernels/mixed/mixed_rows.cuh"
+#include "kernels/mixed/mixed_tile.cuh"
 #include "kernels/mixed/mixed_view.cuh"
 #include "kernels/mixed/mixed_walk.cuh"
 
@@ -19,8 +20,6 @@ using namespace detail;
 constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
 /// Kinds 0 to 3: old values of the cells that a thread block has at a time, which the first-level cache is to hold.
 constexpr int kWalkBytes = 64 << 10;
-/// Kinds 4 and 5: up to so many cells one thread block does all groups of a block.
-constexpr std::size_t kWholeCells = 64;
 
 __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
@@ -68,6 +67,23 @@ __global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constan
     }
   }
   if (is_there) walk.finish();
+}
+
+/// How many of the `all` columns of a block the thread blocks of walk_columns take: those that leave few threads idle,
+/// and many on a multiprocessor.
+int walk_columns_of(int all, int places) {
+  constexpr int kSector = 4;                  // as many columns as begin with whole sectors of memory
+  constexpr int kWarps = 16, kBestWarps = 4;  // that a multiprocessor has registers for; of a thread block
+  constexpr double kFewer = 0.97, kMore = 0.95;
+  int best = kSector;
+  double most = 0.0;
+  for (int columns = kSector; columns * places <= kThreads; columns += kSector) {
+    const int warps = (columns * places + 31) / 32, parts = (all + columns - 1) / columns;
+    const double busy = static_cast<double>(all * places) / (parts * warps), resident = kWarps / warps * warps;
+    const double score = busy * resident * (warps < kBestWarps ? kFewer : warps > kBestWarps ? kMore : 1.0);
+    if (score > most) best = columns, most = score;
+  }
+  return best;
 }
 
 /// The variables at one place of the four groups as those of `group` see them: partner k is that of the k-th group on,
@@ -172,25 +188,17 @@ __device__ void couple27(const Partners& from, int x, int y, double a1, double a
   one_plane();
 }
 
-/// Kinds 4 and 5, groups `first` to `last`, each of which needs the ones before it done in its block: more than one
-/// only where a thread block has all columns of its places.
+/// Kinds 4 and 5, a group, which needs the ones before it done in its block.
 template <bool Wide>
-__global__ void __launch_bounds__(kCoupleThreads)
-    couple(const __grid_constant__ MixedParameters p, int first, int last) {
+__global__ void __launch_bounds__(kCoupleThreads) couple(const __grid_constant__ MixedParameters p, int group) {
   __shared__ Around pieces[kPieces];
   const BlockView block(p, block_number(p), pieces);
-  const double a1 = p.constants[0], a0_first = p.constants[1];
-  const int part = static_cast<int>(blockIdx.x) % p.parts, threads = static_cast<int>(blockDim.x), nx = block.cells(0);
-  for (int group = first; group <= last; ++group) {
-    if (group > first) __syncthreads();
-    for (int k = part * threads + static_cast<int>(threadIdx.x); k < p.m * nx * block.cells(1);
-         k += p.parts * threads) {
-      const int x = k % nx, y = k / nx % block.cells(1), place = k / nx / block.cells(1);
-      if (group == 0 && place == 0) continue;  // done by only_first
-      const Partners from(block, p.m, group, place);
-      Wide ? couple27(from, x, y, a1, a0_first) : couple7(from, x, y, a1, a0_first);
-    }
-  }
+  const int part = static_cast<int>(blockIdx.x) % p.parts, nx = block.cells(0);
+  const int k = part * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
+  const int x = k % nx, y = k / nx % block.cells(1), place = k / nx / block.cells(1);
+  if (place >= p.m || (group == 0 && place == 0)) return;  // that was done by only_first
+  const Partners from(block, p.m, group, place);
+  Wide ? couple27(from, x, y, p.constants[0], p.constants[1]) : couple7(from, x, y, p.constants[0], p.constants[1]);
 }
 
 }  // namespace
@@ -198,9 +206,12 @@ __global__ void __launch_bounds__(kCoupleThreads)
 DeviceMixed::DeviceMixed(const BlockLayout& layout, const support::CudaStream& stream, std::size_t most_shared)
     : layout_(layout),
       m_(layout.variables / kGroups),
-      shared_(std::min(most_shared, support::current_device_shape().shared_bytes)) {
+      shared_(std::min(most_shared, support::current_device_shape().shared_bytes)),
+      couple_(couple_shape(layout, m_, shared_)) {
   if (layout.lanes != 1) throw std::logic_error("mixed work on a GPU is for layouts of one lane");
   const MixedConstants constants = mixed_constants(layout.variables);
+  a1_ = constants.a1;
+  a0_first_ = constants.a0.empty() ? 0.0 : constants.a0.front();
   std::vector<double> numbers{constants.a1};
   numbers.insert(numbers.end(), constants.a0.begin(), constants.a0.end());
   constants_.resize_discard(numbers.size());
@@ -235,14 +246,11 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   const auto walk = [&](auto kernel, int axis) {
     const int place_parts = parts_of(m_, kMostPlaces);
     p.places = parts_of(m_, place_parts);
-    // As many columns as begin with whole sectors of memory.
-    constexpr int kSector = 4;
-    const int column_parts = parts_of(across(axis), kThreads / p.places / kSector * kSector);
-    p.columns = parts_of(parts_of(across(axis), column_parts), kSector) * kSector;
+    p.columns = walk_columns_of(across(axis), p.places);
     const int threads = in_warps(p.places * p.columns);
     const auto cell_bytes = static_cast<int>(sizeof(double)) * layout_.variables;
     p.depth = std::max(1, std::min(threads, kWalkBytes / cell_bytes) / p.columns);
-    go(kernel, place_parts * column_parts, threads);
+    go(kernel, place_parts * parts_of(across(axis), p.columns), threads);
   };
   if (m_ > 0) {
     if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
@@ -258,21 +266,18 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   const int threads = std::min(kThreads, in_warps(static_cast<int>(layout_.block_cells())));
   go(only_first, parts_of(static_cast<int>(layout_.block_cells()), threads), threads);
   if (m_ == 0) return launches;
-  const bool whole = layout_.block_cells() <= kWholeCells;
-  const CoupleShape shape = couple_shape(layout_, m_, shared_);
-  if (shape.places > 0 && (p.kind == 5 || !whole)) {
-    p.kind == 4 ? launch_couple_planes<false>(p, shape, count, stream)
-                : launch_couple_planes<true>(p, shape, count, stream);
-    support::cuda_check_launch("mixed");
+  if (couple_.places > 0) {
+    const CoupleParameters c{p, couple_, Divisor(a1_ + 27.0), {a1_, a0_first_}};
+    if (couple_.tile)
+      launch_couple(p.kind == 4 ? couple_tile<false> : couple_tile<true>, c, count, stream);
+    else
+      p.kind == 4 ? launch_couple_planes<false>(c, count, stream) : launch_couple_planes<true>(c, count, stream);
     return launches + 1;
   }
-  // Small blocks, whose neighbours the first-level cache holds: a thread block does all groups, one after the other.
-  // Planes that shared memory does not hold: a launch each.
+  // Planes that shared memory does not hold: a launch a group.
   const int columns = m_ * across(2), most = std::min(kCoupleThreads, in_warps(columns));
-  const int together = whole ? kGroups : 1;
-  for (int first = 0; first < kGroups; first += together)
-    go(p.kind == 4 ? couple<false> : couple<true>, whole ? 1 : parts_of(columns, most), most, first,
-       first + together - 1);
+  for (int group = 0; group < kGroups; ++group)
+    go(p.kind == 4 ? couple<false> : couple<true>, parts_of(columns, most), most, group);
   return launches;
 }
 

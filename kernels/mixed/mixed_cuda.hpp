@@ -8,10 +8,10 @@
 // of kinds 0 to 3 a thread block finds variables 0 and 1 of its cells, and those behind the groups, a thread a cell;
 // then the groups follow, a thread a column and place. In kinds 1 to 3 columns lie along the axis of transport, and
 // groups 2 and 3 are a cell behind group 1; rows along x go through shared memory (mixed_rows.cuh). In kinds 4 and 5 a
-// first launch does the variables that have no group, a second one all groups by planes in shared memory
-// (mixed_couple.cuh); the smallest blocks of kind 4, and planes that do not fit, are done group after group. Neighbours
-// in a warp are cells beside one another, of which a sector of memory has four. The bits are the CPU's: same formulas,
-// same order of operations.
+// first launch does the variables that have no group, a second one all groups in shared memory: by planes
+// (mixed_couple.cuh), or small blocks as a whole (mixed_tile.cuh); planes that do not fit are done group after group.
+// Neighbours in a warp are cells beside one another, of which a sector of memory has four. The bits are the CPU's: same
+// formulas, same order of operations.
 //
 // Bytes: every value is read and written once, but for what lies around the columns and planes of a thread block.
 // All pointers are device memory. Errors: RunError when a launch fails. Asynchronous.
@@ -25,6 +25,22 @@
 #include "support/cuda.hpp"
 
 namespace amrbench::kernels {
+
+namespace detail {
+
+/// How thread blocks share out a block in stages of kinds 4 and 5 (mixed_shape.cuh).
+struct CoupleShape {
+  bool tile = false;              ///< a block lies in shared memory as a whole
+  int places = 0;                 ///< of a thread block; 0: nothing fits
+  int width = 0;                  ///< threads for a row of cells
+  int row = 0;                    ///< values in shared memory from a row to the next
+  int of_place = 0, threads = 0;  ///< of a place; of a thread block
+  int ring = 0;                   ///< planes of a group there
+  int place = 0;                  ///< values from a place to the next
+  std::size_t bytes = 0;
+};
+
+}  // namespace detail
 
 /// Owns the constants.
 class DeviceMixed {
@@ -45,6 +61,8 @@ class DeviceMixed {
   BlockLayout layout_;
   int m_;  ///< variables of a group
   std::size_t shared_;
+  detail::CoupleShape couple_;
+  double a1_, a0_first_;  ///< of the constants
   support::DeviceBuffer<double> constants_;
 };
 
