@@ -8,7 +8,7 @@
 //
 // Repeat: cuda_stencil_bench --benchmark_counters_tabular=true [--once] [--case WORDS]...
 // --once runs every case a single time, for profilers. --case replaces the list of average7 cases, in the order given:
-// edge,variables,variant,setting and any of ahead=KB tile=BLOCKS cluster=N sums=1, with commas.
+// edge,variables,variant,setting and any of ahead=KB tile=BLOCKS cluster=N threads=N sums=1, with commas.
 // Other arguments are Google Benchmark's; the context of its JSON holds the device, the copy bandwidth of the same run
 // and the command.
 #include <benchmark/benchmark.h>
@@ -211,6 +211,7 @@ void add_average7(Grids& grids, const Average7Case& c) {
   std::string name = fmt::format("average7/edge:{}/variables:{}/{}/setting:{}/ahead:{}/tile:{}", c.edge, c.variables,
                                  kernels::name_of(o.variant), o.setting, o.ahead_bytes >> 10, o.tile);
   name += fmt::format("/cluster:{}/sums:{}", o.cluster, c.summing ? 1 : 0);
+  if (o.threads > 0) name += fmt::format("/threads:{}", o.threads);
   const BlockLayout layout = kernels::make_layout({c.edge, c.edge, c.edge}, c.variables);
   auto* entry = benchmark::RegisterBenchmark(name.c_str(), [&grids, layout, c](benchmark::State& state) {
     DeviceGrid& grid = grids.get(layout);
@@ -292,10 +293,12 @@ Average7Case read_case(const std::string& words) {
       c.options.tile = value;
     else if (key == "cluster")
       c.options.cluster = value;
+    else if (key == "threads")
+      c.options.threads = value;
     else if (key == "sums")
       c.summing = value != 0;
     else
-      return fail(fmt::format("\"{}\" is none of ahead, tile, cluster, sums", key));
+      return fail(fmt::format("\"{}\" is none of ahead, tile, cluster, threads, sums", key));
   }
   return c;
 }

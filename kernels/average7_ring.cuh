@@ -33,7 +33,8 @@ struct RingParameters {
 
 inline constexpr int kRingMost = 320;  // threads; what the registers of a thread were measured with
 
-/// A setting: doubles a thread moves at once, rows of a column, threads wanted, planes in the ring.
+/// A setting: doubles a thread moves at once, rows of a column, threads wanted unless options say otherwise, planes in
+/// the ring.
 template <int Width, int Rows, int Threads, int Ring>
 struct RingTeam {
   static constexpr int kWidth = Width, kRows = Rows, kThreads = Threads, kRing = Ring;
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   const int first_group = part * s.groups, groups = min(s.groups, s.all_groups - first_group);
   const int line = t / s.row, e = (t - line * s.row) * W, item = line / s.groups, group = line - item * s.groups;
   const bool active = item < present && group < groups;
+  if (!Sum && __all_sync(~0U, active ? 0 : 1) != 0) return;  // barriers count those that are left
 
   // Where columns do not divide a plane the last one reaches back.
   const auto row_of = [&](int g) { return min(g * Rows, n.ny() - Rows); };
@@ -202,13 +204,14 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   }
 }
 
+/// threads: of a thread block, at most, where a row has no more.
 template <class Team>
-RingShape ring_shape(const BlockLayout& l, int count) {
+RingShape ring_shape(const BlockLayout& l, int count, int threads) {
   RingShape s;
   s.row = l.cells[0] * l.lanes / Team::kWidth;
   s.pitch = (l.cells[0] + 2) * l.lanes;
   s.all_groups = (l.cells[1] + Team::kRows - 1) / Team::kRows;
-  const int most = std::max(1, Team::kThreads / s.row);
+  const int most = std::max(1, threads / s.row);
   s.parts = (s.all_groups + most - 1) / most;
   s.groups = (s.all_groups + s.parts - 1) / s.parts;
   s.parts = (s.all_groups + s.groups - 1) / s.groups;
@@ -224,7 +227,8 @@ RingShape ring_shape(const BlockLayout& l, int count) {
 
 template <int Lanes, class Team, bool Sum>
 void call_ring_kernel(const Average7Call& call) {
-  const RingShape s = ring_shape<Team>(call.layout, call.job.count);
+  const RingShape s =
+      ring_shape<Team>(call.layout, call.job.count, call.options.threads > 0 ? call.options.threads : Team::kThreads);
   const RingParameters p{call.layout, piece_parameters(call, s.items), s};
   const auto kernel = average7_ring<Lanes, Team, Sum>;
   const std::size_t scratch = Sum ? sum_scratch_words<Lanes, Team::kWidth>(s.threads) * sizeof(unsigned long long) : 0;

@@ -98,6 +98,7 @@ Average7Options options_of(const BlockLayout& layout, Average7Variant variant, i
   options.tile = tile;
   options.ahead_bytes = tile == 0 ? 0 : 5 * tile * chunk_bytes / 8;
   options.cluster = tile == 1 ? 2 : tile == 11 ? 8 : 1;
+  if (variant == Average7Variant::ring) options.threads = tile == 1 ? 64 : tile == 11 ? 320 : 0;
   return options;
 }
 
@@ -260,6 +261,7 @@ TEST(Average7Cuda, ManyBlocksFillEveryMultiprocessorMoreThanOnce) {
                                                 {16, 40, 151},
                                                 {8, 1, 9001},
                                                 {16, 1, 1999},
+                                                {20, 5, 301},
                                                 {32, 1, 301}}) {
     check_layout(random, make_layout({edge, edge, edge}, variables), blocks, Extent::brief);
     if (HasFatalFailure()) return;
