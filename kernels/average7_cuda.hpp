@@ -61,7 +61,7 @@ struct Average7Options {
   int ahead_bytes = 0;        ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
   int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = all chunks of a group one after another
   int cluster = 1;            ///< thread blocks that start together, beside one half of the second-level cache: 1 to 8
-  int threads = 0;            ///< ring: of a thread block, at most; 0 = those expected to be best
+  int threads = 0;            ///< ring: of a thread block, at most; 0 = the setting's
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };
 
