@@ -28,10 +28,13 @@ int call_group(const Average7Call& call);         // average7_cuda_group.cu
 int call_planes(const Average7Call& call);        // average7_cuda_planes.cu
 int call_ring(const Average7Call& call);          // average7_cuda_ring.cu
 
-/// ring is for planes of at least so many rows.
-inline constexpr int kRingLeast = 6;
-/// The setting of ring that serves a layout best.
-int best_ring(const BlockLayout& layout);
+/// ring is for planes of 6 rows and more; where lanes are odd a row needs a thread for each value beside it.
+inline bool ring_serves(const BlockLayout& layout) {
+  constexpr int kLeastRows = 6, kLeastCells = 4;
+  return layout.cells[1] >= kLeastRows && (layout.lanes % 2 == 0 || layout.cells[0] >= kLeastCells);
+}
+/// group as it serves a layout best; automatic where it does not.
+Average7Options best_group(const BlockLayout& layout);  // average7_cuda_group.cu
 
 /// The settings of a kernel for one layout: a list of shapes.
 template <class... Shapes>

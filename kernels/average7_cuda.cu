@@ -28,7 +28,7 @@ int call_variant(const detail::Average7Call& call) {
 
 Average7Options best_average7(const BlockLayout& layout, bool summing) {
   constexpr int kMega = 1 << 20;
-  constexpr Variant kMarch = Variant::march, kGroup = Variant::group, kPlanes = Variant::planes;
+  constexpr Variant kMarch = Variant::march, kPlanes = Variant::planes;
   struct Choice {
     int edge, lanes;
     Average7Options plain, summing;  // variant, setting, ahead, tile, cluster
@@ -36,37 +36,24 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   static constexpr Choice kChoices[] = {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
       {4, 8, {kMarch, 3, 4 * kMega, 32, 4}, {kMarch, 0, 2 * kMega, 8, 2}},
-      {8, 1, {kGroup, 1, 0, 1, 4}, {kMarch, 0, 4 * kMega, 0}},
       {8, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 0, 4 * kMega, 8, 4}},
       {16, 1, {kPlanes, 0, 0, 0, 8}, {kPlanes, 0, 0, 0, 4}},
       {16, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 1, 0, 8, 4}},
       {16, 8, {kPlanes, 0, 0, 1, 8}, {kPlanes, 0, 0, 1, 4}},
   };
   const auto& c = layout.cells;
-  if (c[0] == c[1] && c[1] == c[2] && support::current_device_shape().capability >= kHopper) {
+  const bool hopper = support::current_device_shape().capability >= kHopper;
+  if (hopper && c[0] == c[1] && c[1] == c[2]) {
     for (const Choice& choice : kChoices)
       if (choice.edge == c[0] && choice.lanes == layout.lanes) return summing ? choice.summing : choice.plain;
   }
-  // Cubes for which ring has other columns or thread blocks than its rule says, where that gains more than equal
-  // cases differ (results/reference/h200/ring.txt, end): rows that leave fewer threads idle, columns that divide a
-  // plane.
-  struct RingChoice {
-    int edge, lanes, setting, threads;
-  };
-  static constexpr RingChoice kRingChoices[] = {
-      {6, 5, 1, 64},   {6, 7, 1, 96},   {10, 1, 0, 96},  {14, 1, 0, 64},  {18, 3, 1, 128},
-      {18, 5, 1, 192}, {20, 5, 0, 320}, {22, 5, 0, 320}, {22, 6, 0, 320}, {30, 5, 1, 320},
-  };
-  if (c[0] == c[1] && c[1] == c[2])
-    for (const RingChoice& choice : kRingChoices)
-      if (choice.edge == c[0] && choice.lanes == layout.lanes)
-        return {Variant::ring, choice.setting, 0, 1, 1, choice.threads};
-  const bool small = c[1] < detail::kRingLeast || (c[1] < 8 && (layout.lanes % 2 == 0 || layout.lanes == 1));
-  // march moves 16 bytes at a time here, ring 8.
-  const bool pairs =
-      (layout.lanes == 2 && layout.chunks == 1 && c[1] <= 14) || (layout.lanes == 6 && (c[1] == 8 || c[1] == 12));
-  const bool march = small || pairs;
-  if (!march) return {Variant::ring, detail::best_ring(layout), 0, 1};
+  constexpr int kFew = 6, kSmall = 8;  // rows of a plane
+  const bool few = c[1] < kFew, small = c[1] < kSmall, odd = layout.lanes % 2 != 0;
+  if (hopper && !few && odd && (small || layout.lanes == 1)) {
+    const Average7Options group = detail::best_group(layout);
+    if (group.variant == Variant::group) return group;
+  }
+  if (detail::ring_serves(layout) && (odd || !small)) return {Variant::ring, 0, 0, 1};
   return {kMarch, 0, 2 * kMega, 1};
 }
 

@@ -5,15 +5,50 @@ namespace amrbench::kernels::detail {
 
 namespace {
 
-/// Shapes: lanes, cells, blocks a group, threads.
-using Group1x8 = Settings<GroupShape<1, 8, 8, 512>, GroupShape<1, 8, 4, 256>>;
+/// Setting s is groups of 2^s blocks, as far as they fit.
+int settings_of(const BlockLayout& layout) {
+  constexpr std::size_t kShared = 227 * 1024;  // bytes a thread block can have, 9.0
+  int settings = 0;
+  for (int items = 1; items <= kGroupBlocks; items *= 2) {
+    if (group_bytes(layout, group_shape(layout, items, kGroupMost, 1)) > kShared) break;
+    if (items * layout.block_cells() > kSumMaxCells) break;
+    ++settings;
+  }
+  return settings;
+}
+
+template <int Lanes>
+void call_lanes(const Average7Call& call) {
+  const int items = 1 << call.options.setting;
+  if (call.summing)
+    call_group_kernel<Lanes, true>(call, items);
+  else
+    call_group_kernel<Lanes, false>(call, items);
+}
 
 }  // namespace
 
+Average7Options best_group(const BlockLayout& layout) {
+  constexpr int kMega = 1 << 20;
+  constexpr std::size_t kRoom = 64 << 10, kLittle = 16 << 10;  // bytes
+  constexpr int kMost = 3;                                     // settings: groups of up to 4 blocks
+  if (layout.lanes % 2 == 0) return {};
+  const auto bytes = [&](int setting) { return group_bytes(layout, group_shape(layout, 1 << setting, kGroupMost, 1)); };
+  const int settings = std::min(settings_of(layout), kMost);
+  int setting = -1;
+  while (setting + 1 < settings && bytes(setting + 1) <= kRoom) ++setting;  // three thread blocks a multiprocessor
+  if (setting < 0) return {};
+  // Clusters of many small thread blocks wait for room.
+  return {Average7Variant::group, setting, 8 * kMega, 1, bytes(setting) > kLittle ? 4 : 1};
+}
+
 int call_group(const Average7Call& call) {
-  const auto& cells = call.layout.cells;
-  if (call.layout.lanes != 1 || cells[0] != 8 || cells[1] != 8 || cells[2] != 8) return 0;
-  return call_setting(Group1x8{}, call, [&]<class Shape, bool Sum>() { call_group_kernel<Shape, Sum>(call); });
+  const int settings = call.layout.lanes % 2 == 0 ? 0 : settings_of(call.layout);
+  if (call.options.setting >= settings || (call.job.count == 0 && call.facts == nullptr)) return settings;
+  using Call = void (*)(const Average7Call&);
+  static constexpr Call kCalls[kMaxLanes / 2] = {call_lanes<1>, call_lanes<3>, call_lanes<5>, call_lanes<7>};
+  kCalls[call.layout.lanes / 2](call);
+  return settings;
 }
 
 }  // namespace amrbench::kernels::detail

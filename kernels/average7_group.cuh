@@ -1,89 +1,133 @@
 #pragma once
-// The kernel `group` of kernels/average7_cuda.hpp. Included by average7_cuda_group.cu only.
+// The kernel `group` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes, an odd number, for blocks of any shape
+// that fit shared memory. Included by average7_cuda_group.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
-// The idea. A thread block takes one chunk of `Group` blocks that follow each other in the list, so on the curve. It
-// copies their cells to shared memory, one bulk copy a block, then the faces around them by copies of 16 bytes (across
-// x, where lanes are odd, of 8). One barrier says that all has come. A face whose block belongs to the group is not
-// copied: it is read where that block lies in shared memory. Of eight siblings these are half of all faces. Then a
-// thread takes a column along z, as in `march`.
+// The idea. A thread block takes one chunk of a few blocks that follow each other in the list, so on the curve. It
+// copies them to shared memory, and the faces around them: a chunk, a face across z and each row of one across y is one
+// bulk copy, values across x are copies of 8 bytes. One barrier says that all has come. A face whose block belongs to
+// the group is not copied: it is read where that block lies in shared memory. Of eight siblings these are half of all
+// faces. Then a thread takes a column along z of two values that lie side by side, whichever cells and lanes they are
+// of: rows have an even number of values, so pairs are whole, and only what lies beside them across x is loaded one by
+// one.
 //
 // Counts a value: shared memory 8 (1 + faces copied / cells) bytes written, 40 read; second-level cache: facts.
-#include "kernels/average7_cube.cuh"
+#include "kernels/average7_call.cuh"
 #include "kernels/device_sum.cuh"
+#include "kernels/divider.hpp"
 
 namespace amrbench::kernels::detail {
 
+inline constexpr int kGroupMost = 256;     // threads
+inline constexpr int kGroupBlocks = 8;     // of a group, at most
+inline constexpr int kGroupBulk = 5;       // of a block: itself, faces across y and z
+inline constexpr int kGroupTable = 2 * 8;  // ints a block: its entry and which blocks of the group are around it
+inline constexpr int kGroupWidth = 2;      // values of a column in a plane
+/// Bytes in shared memory before the values: tables and the barrier, filled up to a line.
+inline constexpr std::size_t kGroupHead = kGroupBlocks * kGroupTable * sizeof(int) + 128;
+
 /// Sizes in doubles where not said otherwise.
-template <int Lanes, int Cells, int Group, int Threads>
-struct GroupShape : CubeChunk<Lanes, Cells> {
-  using Cube = CubeChunk<Lanes, Cells>;
-  static constexpr int kGroup = Group, kThreads = Threads;
-  static constexpr int kFaces = Group * Cube::kChunk;  // where faces begin: [group][face][kFace]
-  static constexpr int kValues = kFaces + 6 * Group * Cube::kFace;
-  static constexpr int kScratch = sum_scratch_words<Lanes, Cube::kWidth>(Threads);
-  static_assert(Threads % 32 == 0 && Threads * Cube::kWidth % Lanes == 0, "a thread keeps its lanes");
-  static_assert(Group * 8 <= Threads);
-  static constexpr std::size_t bytes(bool sum) {
-    return std::size_t{kValues} * sizeof(double) + sizeof(std::uint64_t) + Group * 16 * sizeof(int) +
-           (sum ? kScratch * sizeof(unsigned long long) : 0);
-  }
-  static constexpr int resident(bool sum) { return resident_blocks(bytes(sum), Cube::kShared, Threads, sum ? 64 : 48); }
+struct GroupShape {
+  int items = 1;                            ///< blocks of a group
+  int workers = 0;                          ///< threads that compute
+  int threads = 0;                          ///< of a thread block, workers filled up to whole warps
+  int columns = 0;                          ///< of a block
+  int face[3] = {0, 0, 0};                  ///< one face across each axis
+  int faces = 0;                            ///< all six: x, x, y, y, z, z
+  Divider by_columns, by_row, by_ny, by_x;  ///< columns of a block and of a row; of a face across x, values
+};
+
+struct GroupParameters {
+  BlockLayout layout;
+  PieceParameters pieces;
+  GroupShape shape;
 };
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 /// A thread block's group: the tables in shared memory and the steps of its work.
-template <class S>
+template <int Lanes>
 struct GroupOfBlocks {
-  static constexpr int W = S::kWidth;
   const PieceParameters& p;
+  const GroupShape& s;
+  const DeviceShape<Lanes, 0>& n;
   int chunk;
-  double* values;
+  double* values;  ///< the blocks, then their faces
   std::uint64_t* barrier;
-  int* entries;  ///< [group][8]: BlockEntry, in = -1 behind the last block
-  int* inside;   ///< [group][8]: at 1 + face the block of the group behind that face, else -1
+  int* entries;  ///< [item][8]: BlockEntry, in = -1 behind the last block
+  int* inside;   ///< [item][8]: at 1 + face the block of the group behind that face, else -1
+  static constexpr int W = kGroupWidth;
+  static_assert(Lanes % 2 == 1);
+  static constexpr int kBeside = Lanes == 1 ? 1 : W;  ///< of a pair of one lane half is beside the other
 
   __device__ void find_inside() const {
     const int t = static_cast<int>(threadIdx.x);
-    if (t >= S::kGroup * 8) return;
+    if (t >= s.items * 8) return;
     int found = -1;
     if (t % 8 >= 1 && t % 8 <= 6 && entries[t] >= 0) {
-      for (int g = 0; g < S::kGroup; ++g)
+      for (int g = 0; g < s.items; ++g)
         if (entries[g * 8] == entries[t] >> 1) found = g;
     }
     inside[t] = found;
   }
-  __device__ void copy_blocks() const {
-    const int g = static_cast<int>(threadIdx.x);
-    if (g >= S::kGroup || entries[g * 8] < 0) return;
-    constexpr auto kBytes = static_cast<std::uint32_t>(S::kChunk * sizeof(double));
-    support::barrier_expect(barrier, kBytes);
-    support::copy_bulk(values + g * S::kChunk, p.job.in.at(entries[g * 8]) + static_cast<long long>(chunk) * S::kChunk,
-                       kBytes, barrier);
-  }
   [[nodiscard]] __device__ bool outside(int g, int face) const {
     return entries[g * 8] >= 0 && inside[g * 8 + 1 + face] < 0;
   }
-  /// Faces across x: runs of a cell's lanes. Across y and z: whole rows, always 16 bytes at a time.
-  __device__ void copy_faces() const {
-    constexpr int kPerRow = S::kRow / 2, kPerFace = S::kFace / 2;
-    for (int k = static_cast<int>(threadIdx.x); k < S::kGroup * 4 * kPerFace; k += S::kThreads) {
-      const int g = k / (4 * kPerFace), face = 2 + k / kPerFace % 4, e = k % kPerFace, row = e / kPerRow;
-      if (!outside(g, face)) continue;
-      const auto layer = S::behind(p.job, entries[g * 8 + 1 + face], face, chunk);
-      support::copy_small<16>(values + S::kFaces + (g * 6 + face) * S::kFace + e * 2,
-                              layer.at + row * (face < 4 ? layer.plane : layer.row) + e % kPerRow * 2);
+  [[nodiscard]] __device__ double* face_at(int g, int face) const {
+    const int axis = face / 2, before = axis == 0 ? 0 : 2 * s.face[0] + (axis == 1 ? 0 : 2 * s.face[1]);
+    return values + s.items * n.chunk() + g * s.faces + before + face % 2 * s.face[axis];
+  }
+  /// From a block's first value to the layer that others see behind their face across an axis.
+  [[nodiscard]] __device__ int layer(FaceCode code, int axis) const {
+    return (code & 1) * (axis == 0 ? n.row() - Lanes : axis == 1 ? n.plane() - n.row() : n.chunk() - n.plane());
+  }
+  /// Where that layer lies in memory.
+  [[nodiscard]] __device__ const double* source(FaceCode code, int axis) const {
+    if (face_is_packed(code)) return p.job.packed + packed_offset(code) + static_cast<long long>(chunk) * s.face[axis];
+    return p.job.in.at(code >> 1) + static_cast<long long>(chunk) * n.chunk() + layer(code, axis);
+  }
+
+  /// Each of a block's bulk copies is one arrival, whether it brings something or not.
+  __device__ void copy_bulks() const {
+    for (int k = static_cast<int>(threadIdx.x); k < s.items * kGroupBulk; k += static_cast<int>(blockDim.x)) {
+      const int g = k / kGroupBulk, face = k % kGroupBulk + 1;  // 1 stands for the block
+      double* to = values + g * n.chunk();
+      const double* from = nullptr;
+      int run = n.chunk(), runs = 1, step = 0;
+      if (face > 1) {
+        if (outside(g, face)) {
+          const FaceCode code = entries[g * 8 + 1 + face];
+          from = source(code, face / 2);
+          to = face_at(g, face);
+          run = s.face[face / 2];
+          if (face < 4 && !face_is_packed(code)) {
+            run = n.row();
+            runs = n.nz();
+            step = n.plane();
+          }
+        }
+      } else if (entries[g * 8] >= 0) {
+        from = p.job.in.at(entries[g * 8]) + static_cast<long long>(chunk) * n.chunk();
+      }
+      if (from == nullptr) {
+        support::barrier_arrive(barrier);
+        continue;
+      }
+      const auto bytes = static_cast<std::uint32_t>(run * sizeof(double));
+      support::barrier_arrive_expect(barrier, bytes * runs);
+      for (int r = 0; r < runs; ++r) support::copy_bulk(to + r * run, from + r * step, bytes, barrier);
     }
-    constexpr int kPerCell = S::kLanes / W, kPerX = S::kFace / W;
-    for (int k = static_cast<int>(threadIdx.x); k < S::kGroup * 2 * kPerX; k += S::kThreads) {
-      const int g = k / (2 * kPerX), face = k / kPerX % 2, e = k % kPerX, cell = e / kPerCell;
+  }
+  /// Faces across x.
+  __device__ void copy_across_x() const {
+    for (int k = static_cast<int>(threadIdx.x); k < s.items * 2 * s.face[0]; k += static_cast<int>(blockDim.x)) {
+      const int number = s.by_x(k), g = number / 2, face = number % 2, e = k - number * s.face[0];
       if (!outside(g, face)) continue;
-      const auto layer = S::behind(p.job, entries[g * 8 + 1 + face], face, chunk);
-      support::copy_small<W * sizeof(double)>(
-          values + S::kFaces + (g * 6 + face) * S::kFace + e * W,
-          layer.at + cell / S::kCells * layer.plane + cell % S::kCells * layer.row + e % kPerCell * W);
+      const FaceCode code = entries[g * 8 + 1 + face];
+      const int cell = e / Lanes, z = s.by_ny(cell), y = cell - z * n.ny();
+      const int away = face_is_packed(code) ? e : z * n.plane() + y * n.row() + e % Lanes;
+      support::copy_small<sizeof(double)>(face_at(g, face) + e, source(code, 0) + away);
     }
   }
 
@@ -92,39 +136,58 @@ struct GroupOfBlocks {
     int step;
   };
   /// What a column finds behind a face of its block. in_layer: the column's place in the layer behind, when that block
-  /// is in the group; in_face: its place in the copied face otherwise.
-  __device__ Neighbor behind(int g, int face, int layer, int in_layer, int in_face) const {
+  /// is in the group; in_face: its place in the copied face otherwise; step: from plane to plane there.
+  __device__ Neighbor behind(int g, int face, int in_layer, int in_face, int step) const {
     const int other = inside[g * 8 + 1 + face];
-    if (other < 0) return {values + S::kFaces + (g * 6 + face) * S::kFace + in_face, S::kRow};
-    return {values + other * S::kChunk + (entries[g * 8 + 1 + face] & 1) * layer + in_layer, S::kPlane};
+    if (other < 0) return {face_at(g, face) + in_face, step};
+    return {values + other * n.chunk() + layer(entries[g * 8 + 1 + face], face / 2) + in_layer, n.plane()};
+  }
+  /// The neighbour across x of the value at place `at` of a plane.
+  __device__ Neighbor across_x(int g, int side, int at, int y) const {
+    const int e = at - y * n.row(), x = e / Lanes, lane = e - x * Lanes;
+    if (side == 0 ? x > 0 : x + 1 < n.nx())
+      return {values + g * n.chunk() + at + (side == 0 ? -Lanes : Lanes), n.plane()};
+    return behind(g, side, y * n.row() + lane, y * Lanes + lane, n.ny() * Lanes);
   }
 
   template <bool Sum>
   __device__ void compute(CellSum (&sums)[W]) const {
     using Vector = DeviceVector<W>;
-    for (int k = static_cast<int>(threadIdx.x); k < S::kGroup * S::kColumns; k += S::kThreads) {
-      const int g = k / S::kColumns, at = k % S::kColumns * W;
+    for (int k = static_cast<int>(threadIdx.x); k < s.items * s.columns; k += s.workers) {
+      const int g = s.by_columns(k), column = k - g * s.columns, at = column * W, y = s.by_row(column);
       if (entries[g * 8] < 0) continue;
-      const int y = at / S::kRow, e = at % S::kRow, x = e / S::kLanes, lane = e % S::kLanes;
-      const double* const own = values + g * S::kChunk + at;
-      const Neighbor xm = x > 0 ? Neighbor{own - S::kLanes, S::kPlane}
-                                : behind(g, 0, S::kRow - S::kLanes, y * S::kRow + lane, y * S::kLanes + lane);
-      const Neighbor xp = x + 1 < S::kCells
-                              ? Neighbor{own + S::kLanes, S::kPlane}
-                              : behind(g, 1, S::kRow - S::kLanes, y * S::kRow + lane, y * S::kLanes + lane);
-      const Neighbor ym = y > 0 ? Neighbor{own - S::kRow, S::kPlane} : behind(g, 2, S::kPlane - S::kRow, e, e);
-      const Neighbor yp =
-          y + 1 < S::kCells ? Neighbor{own + S::kRow, S::kPlane} : behind(g, 3, S::kPlane - S::kRow, e, e);
-      Vector below = load_shared<W>(behind(g, 4, S::kChunk - S::kPlane, at, at).at), centre = load_shared<W>(own);
-      const double* const last = behind(g, 5, S::kChunk - S::kPlane, at, at).at;
-      double* const out = p.job.out.at(entries[g * 8 + 7]) + static_cast<long long>(chunk) * S::kChunk + at;
+      const int e = at - y * n.row();
+      const double* own = values + g * n.chunk() + at;
+      Neighbor xm[kBeside], xp[kBeside];
 #pragma unroll
-      for (int z = 0; z < S::kCells; ++z) {
-        const Vector above = load_shared<W>(z + 1 < S::kCells ? own + (z + 1) * S::kPlane : last);
+      for (int i = 0; i < kBeside; ++i) {
+        xm[i] = across_x(g, 0, at + i, y);
+        xp[i] = across_x(g, 1, at + W - kBeside + i, y);
+      }
+      Neighbor ym = y > 0 ? Neighbor{own - n.row(), n.plane()} : behind(g, 2, e, e, n.row());
+      Neighbor yp = y + 1 < n.ny() ? Neighbor{own + n.row(), n.plane()} : behind(g, 3, e, e, n.row());
+      Vector below = load_shared<W>(behind(g, 4, at, at, 0).at), centre = load_shared<W>(own);
+      const double* const last = behind(g, 5, at, at, 0).at;
+      double* out = p.job.out.at(entries[g * 8 + 7]) + static_cast<long long>(chunk) * n.chunk() + at;
+      const auto beside = [](Neighbor(&x)[kBeside], Vector v, int first) {
+#pragma unroll
+        for (int i = 0; i < kBeside; ++i) {
+          v.v[first + i] = *x[i].at;
+          x[i].at += x[i].step;
+        }
+        return v;
+      };
+#pragma unroll 4
+      for (int z = 0; z < n.nz(); ++z) {
+        own += n.plane();
+        const Vector above = load_shared<W>(z + 1 < n.nz() ? own : last);
         const Vector v =
-            average7_vector<W>(load_shared<W>(xm.at + z * xm.step), load_shared<W>(ym.at + z * ym.step), below, centre,
-                               above, load_shared<W>(yp.at + z * yp.step), load_shared<W>(xp.at + z * xp.step));
-        store_global<W>(out + z * S::kPlane, v);
+            average7_vector<W>(beside(xm, {centre.v[0], centre.v[0]}, 0), load_shared<W>(ym.at), below, centre, above,
+                               load_shared<W>(yp.at), beside(xp, {centre.v[1], centre.v[1]}, W - kBeside));
+        ym.at += ym.step;
+        yp.at += yp.step;
+        store_global<W>(out, v);
+        out += n.plane();
         if constexpr (Sum) {
 #pragma unroll
           for (int w = 0; w < W; ++w) sums[w].add(v.v[w], p.job.sums);
@@ -138,64 +201,99 @@ struct GroupOfBlocks {
 
 #endif
 
-template <class S, bool Sum>
-__global__ void __launch_bounds__(S::kThreads, S::resident(Sum))
-    average7_group(const __grid_constant__ PieceParameters p) {
+template <int Lanes, bool Sum>
+__global__ void __launch_bounds__(kGroupMost, Sum ? 4 : 6) average7_group(const __grid_constant__ GroupParameters all) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) unsigned char memory[];
-  double* const values = reinterpret_cast<double*>(memory);
-  auto* const scratch = reinterpret_cast<unsigned long long*>(values + S::kValues);
-  auto* const barrier = reinterpret_cast<std::uint64_t*>(scratch + (Sum ? S::kScratch : 0));
-  int* const entries = reinterpret_cast<int*>(barrier + 1);
+  const PieceParameters& p = all.pieces;
+  const GroupShape& s = all.shape;
   if (blockIdx.x >= p.pieces) return;
+  const DeviceShape<Lanes, 0> n(all.layout);
+  int* const entries = reinterpret_cast<int*>(memory);
+  auto* const barrier = reinterpret_cast<std::uint64_t*>(entries + kGroupBlocks * kGroupTable);
+  double* const values = reinterpret_cast<double*>(memory + kGroupHead);
   const WorkOrder::Place place = p.order.place(blockIdx.x);
-  const GroupOfBlocks<S> group{p, place.chunk, values, barrier, entries, entries + S::kGroup * 8};
-  const int t = static_cast<int>(threadIdx.x), first = place.group * S::kGroup;
-  if (t < S::kGroup * 8) {
+  const GroupOfBlocks<Lanes> group{p, s, n, place.chunk, values, barrier, entries, entries + kGroupBlocks * 8};
+  const int t = static_cast<int>(threadIdx.x), first = place.group * s.items;
+  if (t < s.items * 8) {
     const int block = first + t / 8;
     entries[t] = block < p.job.count ? reinterpret_cast<const int*>(p.job.blocks)[block * 8 + t % 8] : -1;
   }
   if (t == 0) {
-    support::barrier_init(barrier, S::kThreads);
+    support::barrier_init(barrier, blockDim.x + s.items * kGroupBulk);
     support::barrier_init_fence();
   }
   __syncthreads();
-  group.copy_blocks();
   group.find_inside();
   __syncthreads();
-  group.copy_faces();
+  group.copy_bulks();
+  group.copy_across_x();
   support::barrier_arrive_after_copies(barrier);
-  constexpr int kLastWarp = S::kThreads - 32;
-  if (t >= kLastWarp && t - kLastWarp < S::kGroup) prefetch_piece(p, blockIdx.x, S::kGroup, t - kLastWarp, S::kChunk);
-  CellSum sums[S::kWidth];
+  const int late = t - (s.threads - 32);
+  if (late >= 0 && late < s.items) prefetch_piece(p, blockIdx.x, s.items, late, n.chunk());
+  CellSum sums[kGroupWidth];
   support::barrier_wait(barrier, 0);
-  group.template compute<Sum>(sums);
+  if (t < s.workers) group.template compute<Sum>(sums);
   if constexpr (Sum) {
-    const int cells = min(S::kGroup, p.job.count - first) * S::kChunk / S::kLanes;
-    flush_sums<S::kLanes, S::kWidth>(sums, static_cast<std::uint32_t>(cells), place.chunk, p.job.sums, scratch);
+    __syncthreads();  // the scratch of sums lies where values lay
+    const int cells = min(s.items, p.job.count - first) * n.chunk() / Lanes;
+    flush_sums<Lanes, kGroupWidth>(sums, static_cast<std::uint32_t>(cells), place.chunk, p.job.sums,
+                                   reinterpret_cast<unsigned long long*>(values));
   }
 #else
   __trap();  // call_group() keeps older devices away
 #endif
 }
 
-template <class S, bool Sum>
-void call_group_kernel(const Average7Call& call) {
-  const auto kernel = average7_group<S, Sum>;
-  constexpr std::size_t bytes = S::bytes(Sum);
+/// items: blocks of a group; threads: of a thread block, at most; period: threads after which lanes repeat, where that
+/// matters.
+inline GroupShape group_shape(const BlockLayout& l, int items, int threads, int period) {
+  const int nx = l.cells[0], ny = l.cells[1], nz = l.cells[2], lanes = l.lanes;
+  GroupShape s;
+  s.items = items;
+  s.columns = nx * ny * lanes / kGroupWidth;
+  const int all = s.items * s.columns, most = std::clamp(threads, 64, kGroupMost) / period * period;
+  const int passes = (all + most - 1) / most;
+  s.workers = ((all + passes - 1) / passes + period - 1) / period * period;
+  s.threads = std::max(64, (s.workers + 31) / 32 * 32);
+  s.face[0] = ny * nz * lanes;
+  s.face[1] = nx * nz * lanes;
+  s.face[2] = nx * ny * lanes;
+  s.faces = 2 * (s.face[0] + s.face[1] + s.face[2]);
+  s.by_columns = Divider(s.columns);
+  s.by_row = Divider(nx * lanes / kGroupWidth);
+  s.by_ny = Divider(ny);
+  s.by_x = Divider(s.face[0]);
+  return s;
+}
+
+/// Bytes of shared memory.
+inline std::size_t group_bytes(const BlockLayout& l, const GroupShape& s) {
+  return kGroupHead + s.items * (l.chunk_values() + s.faces) * sizeof(double);
+}
+
+template <int Lanes, bool Sum>
+void call_group_kernel(const Average7Call& call, int items) {
+  const int threads = call.options.threads > 0 ? call.options.threads : kGroupMost;
+  const GroupShape s = group_shape(call.layout, items, threads, Sum ? Lanes : 1);
+  const auto kernel = average7_group<Lanes, Sum>;
+  const std::size_t scratch =
+      Sum ? sum_scratch_words<Lanes, kGroupWidth>(s.threads) * sizeof(unsigned long long) + kGroupHead : 0;
+  const std::size_t bytes = std::max(group_bytes(call.layout, s), scratch);
   allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
     // 2, 4 or 8 blocks that follow one another on the curve form a box: siblings along x, then y, then z.
-    const double x = S::kGroup >= 2 ? 0.5 : 1.0, y = S::kGroup >= 4 ? 0.5 : 1.0, z = S::kGroup >= 8 ? 0.5 : 1.0;
-    fill_facts(*call.facts, kernel, S::kThreads, bytes);
-    call.facts->l2_values = l2_values(S::kLanes, S::kCells, x, y, z);
-    const double written = 1.0 + 2.0 * (x + y + z) / S::kCells, read = 5.0 + 1.0 / S::kCells;
+    const double x = items >= 2 ? 0.5 : 1.0, y = items >= 4 ? 0.5 : 1.0, z = items >= 8 ? 0.5 : 1.0;
+    const int nx = call.layout.cells[0];
+    fill_facts(*call.facts, kernel, s.threads, bytes);
+    call.facts->l2_values = l2_values(Lanes, nx, x, y, z);
+    const double written = 1.0 + 2.0 * (x + y + z) / nx, read = 5.0 + 1.0 / nx;
     call.facts->shared_bytes_a_value = sizeof(double) * (written + read);
-    call.facts->flight_bytes = static_cast<std::size_t>(written * S::kGroup * S::kChunk * sizeof(double));
+    call.facts->flight_bytes = static_cast<std::size_t>(written * items * call.layout.chunk_values() * sizeof(double));
     return;
   }
-  const PieceParameters p = piece_parameters(call, S::kGroup);
-  if (p.pieces > 0) launch_pieces(call, kernel, p, p.pieces, S::kThreads, bytes);
+  const GroupParameters p{call.layout, piece_parameters(call, items), s};
+  if (p.pieces.pieces > 0) launch_pieces(call, kernel, p, p.pieces.pieces, s.threads, bytes);
 }
 
 }  // namespace amrbench::kernels::detail

@@ -31,19 +31,24 @@ struct RingParameters {
   RingShape shape;
 };
 
+inline constexpr int kRingWidth = 2;   // doubles that a thread moves at once: 16 aligned bytes, for edges are even
+inline constexpr int kRingRows = 2;    // of a column
+inline constexpr int kRingPlanes = 6;  // in the ring
 inline constexpr int kRingMost = 320;  // threads; what the registers of a thread were measured with
 
-/// A setting: doubles a thread moves at once, rows of a column, threads wanted unless options say otherwise, planes in
-/// the ring.
-template <int Width, int Rows, int Threads, int Ring>
-struct RingTeam {
-  static constexpr int kWidth = Width, kRows = Rows, kThreads = Threads, kRing = Ring;
-};
+/// Doubles before and behind a row in the ring: for the cells across x, and such that a row lies there at the same
+/// place of a sector of memory (4 doubles) as where it comes from, for copies of 16 bytes from one half of a sector to
+/// the other are slow (results/reference/h200/ring.txt, end). `row`: doubles of a row, an even number.
+__host__ __device__ constexpr int ring_lead(int lanes, int row) {
+  return lanes + ((row - lanes) % 4 + 4) % 4;
+}
 
 /// Copies what a thread brings of every plane.
-template <int Lanes, class Team>
+template <int Lanes>
 struct RingFeed {
-  static constexpr int W = Team::kWidth, Rows = Team::kRows;
+  static constexpr int W = kRingWidth, Rows = kRingRows;
+  /// Doubles that move together across x. Where lanes are odd a vector of two has lanes of two cells.
+  static constexpr int kAcross = Lanes % W == 0 ? W : 1;
   struct Stream {
     const double* at = nullptr;  ///< in plane 0
     int row = 0, plane = 0;
@@ -69,7 +74,7 @@ struct RingFeed {
       const double* const side = beside.at + static_cast<std::int64_t>(layer - 1) * beside.plane;
 #pragma unroll
       for (int j = 0; j < Rows; ++j)
-        support::copy_small<W * sizeof(double)>(place + to_beside + j * pitch, side + j * beside.row);
+        support::copy_small<kAcross * sizeof(double)>(place + to_beside + j * pitch, side + j * beside.row);
     }
     if (low.at != nullptr) support::copy_small<W * sizeof(double)>(place - pitch, low.at + (layer - 1) * low.plane);
     if (high.at != nullptr)
@@ -77,10 +82,11 @@ struct RingFeed {
   }
 };
 
-template <int Lanes, class Team, bool Sum>
+template <int Lanes, bool Sum>
 __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_constant__ RingParameters all) {
-  constexpr int W = Team::kWidth, Rows = Team::kRows, Ring = Team::kRing;
+  constexpr int W = kRingWidth, Rows = kRingRows, Ring = kRingPlanes;
   using Vector = DeviceVector<W>;
+  constexpr int kAcross = RingFeed<Lanes>::kAcross;
   extern __shared__ __align__(16) double shared[];
   const PieceParameters& p = all.pieces;
   const RingShape& s = all.shape;
@@ -98,18 +104,19 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   // Where columns do not divide a plane the last one reaches back.
   const auto row_of = [&](int g) { return min(g * Rows, n.ny() - Rows); };
   const int y = row_of(first_group + group), skip = (first_group + group) * Rows - y;
-  double* const column = shared + item * s.item + (y - row_of(first_group) + 1) * s.pitch + Lanes + e;
-  RingFeed<Lanes, Team> feed;
+  double* const column =
+      shared + item * s.item + (y - row_of(first_group) + 1) * s.pitch + ring_lead(Lanes, n.row()) + e;
+  RingFeed<Lanes> feed;
   double* out = nullptr;
   if (active) {
     const BlockEntry entry = p.job.blocks[first + item];
     const long long chunk = static_cast<long long>(place.chunk) * n.chunk();
-    const int x = e / Lanes, lane = e % Lanes, in_plane = y * n.row() + e;
+    const int x = e / Lanes, in_plane = y * n.row() + e;
     const auto in_place = [&](FaceCode code) { return p.job.in.at(code >> 1) + chunk; };
     const auto packed = [&](FaceCode code, int cells) {
       return p.job.packed + packed_offset(code) + static_cast<long long>(place.chunk) * cells * Lanes;
     };
-    const auto across_y = [&](int side) -> typename RingFeed<Lanes, Team>::Stream {
+    const auto across_y = [&](int side) -> typename RingFeed<Lanes>::Stream {
       const FaceCode code = entry.faces[2 + side];
       if (face_is_packed(code)) return {packed(code, n.nx() * n.nz()) + e, 0, n.row()};
       return {in_place(code) + (code & 1) * (n.plane() - n.row()) + e, 0, n.plane()};
@@ -120,22 +127,25 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
       return in_place(code) + (code & 1) * (n.chunk() - n.plane()) + in_plane;
     };
     feed.own = {p.job.in.at(entry.in) + chunk + in_plane, n.row(), n.plane()};
-    if (x == 0 || x == n.nx() - 1) {
-      const int side = x == 0 ? 0 : 1;
-      const FaceCode code = x == 0 ? entry.faces[0] : entry.faces[1];
+    // Which value beside the rows a thread brings: that beside its own, or, where vectors go over cells, any.
+    const int number = e / W;
+    const bool brings = kAcross == W ? x == 0 || x == n.nx() - 1 : number < 2 * Lanes;
+    if (brings) {
+      const int side = kAcross == W ? (x == 0 ? 0 : 1) : number / Lanes;
+      const int lane = kAcross == W ? e % Lanes : number % Lanes;
+      const FaceCode code = side == 0 ? entry.faces[0] : entry.faces[1];
       if (face_is_packed(code))
         feed.beside = {packed(code, n.ny() * n.nz()) + y * Lanes + lane, Lanes, n.ny() * Lanes};
       else
         feed.beside = {in_place(code) + y * n.row() + (code & 1) * (n.row() - Lanes) + lane, n.row(), n.plane()};
-      feed.to_beside = side == 0 ? -Lanes : Lanes;
+      feed.to_beside = (side == 0 ? -Lanes : n.row()) + lane - e;
     }
     if (group == 0) {
-      feed.low = y == 0 ? across_y(0) : typename RingFeed<Lanes, Team>::Stream{feed.own.at - n.row(), 0, n.plane()};
+      feed.low = y == 0 ? across_y(0) : typename RingFeed<Lanes>::Stream{feed.own.at - n.row(), 0, n.plane()};
     }
     if (group == groups - 1) {
-      feed.high = y + Rows == n.ny()
-                      ? across_y(1)
-                      : typename RingFeed<Lanes, Team>::Stream{feed.own.at + Rows * n.row(), 0, n.plane()};
+      feed.high = y + Rows == n.ny() ? across_y(1)
+                                     : typename RingFeed<Lanes>::Stream{feed.own.at + Rows * n.row(), 0, n.plane()};
     }
     feed.below = across_z(0);
     feed.above = across_z(1);
@@ -154,6 +164,15 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   for (int layer = 0; layer < Ring - 1; ++layer) bring(layer, layer);
   if (t < s.items && n.chunk() % (2 * s.parts) == 0) prefetch_piece(p, piece, s.items, t, n.chunk(), part, s.parts);
 
+  // What lies beside a vector across x; of a pair of one lane half is in the vector itself.
+  const auto load_across = [](const double* from, const Vector& own, int side) {
+    if constexpr (kAcross == W) return load_shared<W>(from);
+    if constexpr (Lanes == 1 && W == 2) return side == 0 ? Vector{from[0], own.v[0]} : Vector{own.v[1], from[1]};
+    Vector v;
+#pragma unroll
+    for (int w = 0; w < W; ++w) v.v[w] = from[w];
+    return v;
+  };
   CellSum sums[W];
   Vector four[Rows]{}, behind_y[Rows]{}, behind_x[Rows]{}, before[Rows]{};
   int slot = 0;
@@ -186,10 +205,10 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
       const Vector low = load_shared<W>(plane - s.pitch), high = load_shared<W>(plane + Rows * s.pitch);
 #pragma unroll
       for (int j = 0; j < Rows; ++j) {
-        const Vector xm = load_shared<W>(plane + j * s.pitch - Lanes), ym = j == 0 ? low : c[j == 0 ? 0 : j - 1];
+        const Vector xm = load_across(plane + j * s.pitch - Lanes, c[j], 0), ym = j == 0 ? low : c[j == 0 ? 0 : j - 1];
 #pragma unroll
         for (int w = 0; w < W; ++w) four[j].v[w] = xm.v[w] + ym.v[w] + before[j].v[w] + c[j].v[w];
-        behind_x[j] = load_shared<W>(plane + j * s.pitch + Lanes);
+        behind_x[j] = load_across(plane + j * s.pitch + Lanes, c[j], 1);
         behind_y[j] = j == Rows - 1 ? high : c[j == Rows - 1 ? j : j + 1];
       }
     }
@@ -204,13 +223,19 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   }
 }
 
+/// Threads of a thread block, at most: as many as small planes and medium ones leave few idle of.
+inline int ring_threads(const BlockLayout& l) {
+  constexpr int kSmall = 64, kMedium = 256;  // cells of a plane
+  const int cells = l.cells[0] * l.cells[1];
+  return cells <= kSmall ? 128 : cells <= kMedium ? 192 : 256;
+}
+
 /// threads: of a thread block, at most, where a row has no more.
-template <class Team>
-RingShape ring_shape(const BlockLayout& l, int count, int threads) {
+inline RingShape ring_shape(const BlockLayout& l, int count, int threads) {
   RingShape s;
-  s.row = l.cells[0] * l.lanes / Team::kWidth;
-  s.pitch = (l.cells[0] + 2) * l.lanes;
-  s.all_groups = (l.cells[1] + Team::kRows - 1) / Team::kRows;
+  s.row = l.cells[0] * l.lanes / kRingWidth;
+  s.pitch = l.cells[0] * l.lanes + 2 * ring_lead(l.lanes, l.cells[0] * l.lanes);
+  s.all_groups = (l.cells[1] + kRingRows - 1) / kRingRows;
   const int most = std::max(1, threads / s.row);
   s.parts = (s.all_groups + most - 1) / most;
   s.groups = (s.all_groups + s.parts - 1) / s.parts;
@@ -220,26 +245,26 @@ RingShape ring_shape(const BlockLayout& l, int count, int threads) {
     s.items = std::clamp(std::min(most / s.groups, static_cast<int>(kSumMaxCells) / cells), 1, std::max(1, count));
   }
   s.threads = (s.items * s.groups * s.row + 31) / 32 * 32;
-  s.item = (s.groups * Team::kRows + 2) * s.pitch;
+  s.item = (s.groups * kRingRows + 2) * s.pitch;
   s.slot = s.items * s.item;
   return s;
 }
 
-template <int Lanes, class Team, bool Sum>
+template <int Lanes, bool Sum>
 void call_ring_kernel(const Average7Call& call) {
-  const RingShape s =
-      ring_shape<Team>(call.layout, call.job.count, call.options.threads > 0 ? call.options.threads : Team::kThreads);
+  const int threads = call.options.threads > 0 ? std::min(call.options.threads, kRingMost) : ring_threads(call.layout);
+  const RingShape s = ring_shape(call.layout, call.job.count, threads);
   const RingParameters p{call.layout, piece_parameters(call, s.items), s};
-  const auto kernel = average7_ring<Lanes, Team, Sum>;
-  const std::size_t scratch = Sum ? sum_scratch_words<Lanes, Team::kWidth>(s.threads) * sizeof(unsigned long long) : 0;
-  const std::size_t bytes = std::max(std::size_t(Team::kRing) * s.slot * sizeof(double), scratch);
+  const auto kernel = average7_ring<Lanes, Sum>;
+  const std::size_t scratch = Sum ? sum_scratch_words<Lanes, kRingWidth>(s.threads) * sizeof(unsigned long long) : 0;
+  const std::size_t bytes = std::max(std::size_t{kRingPlanes} * s.slot * sizeof(double), scratch);
   allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
     const int nx = call.layout.cells[0];
     fill_facts(*call.facts, kernel, s.threads, bytes);
     call.facts->l2_values = l2_values(Lanes, nx, 1.0, s.parts, 1.0);
-    call.facts->shared_bytes_a_value = sizeof(double) * (1.0 + 6.0 / nx + 3.0 + 2.0 / Team::kRows);
-    call.facts->flight_bytes = std::size_t{Team::kRing - 1} * s.slot * sizeof(double);
+    call.facts->shared_bytes_a_value = sizeof(double) * (1.0 + 6.0 / nx + 3.0 + 2.0 / kRingRows);
+    call.facts->flight_bytes = std::size_t{kRingPlanes - 1} * s.slot * sizeof(double);
     return;
   }
   const auto grid = static_cast<unsigned int>(checked_pieces(static_cast<long long>(p.pieces.pieces) * s.parts));

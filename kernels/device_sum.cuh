@@ -50,10 +50,14 @@ __device__ inline void add_to_words(const CellSum& sum, std::uint32_t cells, int
   if ((sum.flags >> 16) != 0) atomicOr(words + 4, 1ULL);
 }
 
+/// Threads after which lanes repeat when each has `Width` values that follow one another.
+template <int Lanes, int Width>
+inline constexpr int kSumPeriod = Lanes % Width == 0 ? Lanes / Width : Lanes;
+
 /// Shared memory that flush_sums needs, in 64-bit words.
 template <int Lanes, int Width>
 constexpr int sum_scratch_words(int threads) {
-  return threads / 32 * Lanes * 3;
+  return threads / 32 * kSumPeriod<Lanes, Width> * Width * 3;
 }
 
 /// Adds up over a warp the sums of the same variable, which threads `Period` apart have. The first `Period` threads get
@@ -77,15 +81,16 @@ __device__ inline void sum_over_warp(CellSum& sum) {
 template <int Lanes, int Width>
 __device__ void flush_sums(CellSum (&sums)[Width], std::uint32_t cells, int chunk, const DeviceSumView& view,
                            unsigned long long* scratch) {
-  constexpr int kPeriod = Lanes / Width;  // threads after which lanes repeat
-  constexpr int kParts = 4;               // threads that add up a lane over the warps
-  static_assert(Lanes % Width == 0 && Lanes * kParts <= 32);
+  constexpr int kPeriod = kSumPeriod<Lanes, Width>;
+  constexpr int kSets = kPeriod * Width / Lanes;  // sums that a warp has of each lane
+  constexpr int kParts = 4;                       // threads that add up a lane over the warps
+  static_assert(kPeriod * Width % Lanes == 0 && Lanes * kParts <= 32);
   const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
 #pragma unroll
   for (int w = 0; w < Width; ++w) {
     sum_over_warp<kPeriod>(sums[w]);
     if (t % 32 < kPeriod) {
-      unsigned long long* const to = scratch + (t / 32 * Lanes + (t * Width + w) % Lanes) * 3;
+      unsigned long long* const to = scratch + ((t / 32 * kSets + w % kSets) * Lanes + (t * Width + w) % Lanes) * 3;
       to[0] = sums[w].hi;
       to[1] = sums[w].lo;
       to[2] = sums[w].flags;
@@ -96,7 +101,7 @@ __device__ void flush_sums(CellSum (&sums)[Width], std::uint32_t cells, int chun
   if (t < 32) {
     const int v = t / kParts;
     CellSum total;
-    for (int k = t % kParts; v < Lanes && k < warps; k += kParts) {
+    for (int k = t % kParts; v < Lanes && k < warps * kSets; k += kParts) {
       const unsigned long long* const from = scratch + (k * Lanes + v) * 3;
       total.merge({from[0], from[1], static_cast<unsigned int>(from[2])});
     }

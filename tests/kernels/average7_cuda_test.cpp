@@ -20,8 +20,9 @@ using checks::RandomMesh;
 
 constexpr std::uint64_t kSeed = 90210;
 
-const std::vector<std::array<int, 3>> kShapes{{4, 4, 4},  {8, 8, 8},  {16, 16, 16}, {2, 4, 6}, {6, 2, 10}, {32, 2, 2},
-                                              {2, 2, 32}, {2, 32, 2}, {16, 32, 4},  {2, 2, 2}, {10, 6, 4}, {6, 6, 6}};
+const std::vector<std::array<int, 3>> kShapes{{4, 4, 4},  {8, 8, 8},  {16, 16, 16}, {2, 4, 6},    {6, 2, 10},
+                                              {32, 2, 2}, {2, 2, 32}, {2, 32, 2},   {16, 32, 4},  {2, 2, 2},
+                                              {10, 6, 4}, {6, 6, 6},  {4, 8, 12},   {10, 10, 10}, {14, 6, 8}};
 
 struct Expected {
   std::vector<std::vector<double>> blocks;
@@ -98,7 +99,8 @@ Average7Options options_of(const BlockLayout& layout, Average7Variant variant, i
   options.tile = tile;
   options.ahead_bytes = tile == 0 ? 0 : 5 * tile * chunk_bytes / 8;
   options.cluster = tile == 1 ? 2 : tile == 11 ? 8 : 1;
-  if (variant == Average7Variant::ring) options.threads = tile == 1 ? 64 : tile == 11 ? 320 : 0;
+  if (variant == Average7Variant::ring || variant == Average7Variant::group)
+    options.threads = tile == 1 ? 64 : tile == 11 ? 320 : 0;
   return options;
 }
 
