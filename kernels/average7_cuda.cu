@@ -49,10 +49,11 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   }
   constexpr int kFew = 6, kSmall = 8;  // rows of a plane
   const bool few = c[1] < kFew, small = c[1] < kSmall, odd = layout.lanes % 2 != 0;
-  if (hopper && !few && odd && (small || layout.lanes == 1)) {
+  if (hopper && !few && (small || layout.lanes <= 2)) {
     const Average7Options group = detail::best_group(layout);
     if (group.variant == Variant::group) return group;
   }
+  // Before 9.0 march serves planes of 6 rows with an even number of lanes better.
   if (detail::ring_serves(layout) && (odd || !small)) return {Variant::ring, 0, 0, 1};
   return {kMarch, 0, 2 * kMega, 1};
 }

@@ -32,7 +32,6 @@ Average7Options best_group(const BlockLayout& layout) {
   constexpr int kMega = 1 << 20;
   constexpr std::size_t kRoom = 64 << 10, kLittle = 16 << 10;  // bytes
   constexpr int kMost = 3;                                     // settings: groups of up to 4 blocks
-  if (layout.lanes % 2 == 0) return {};
   const auto bytes = [&](int setting) { return group_bytes(layout, group_shape(layout, 1 << setting, kGroupMost, 1)); };
   const int settings = std::min(settings_of(layout), kMost);
   int setting = -1;
@@ -43,11 +42,12 @@ Average7Options best_group(const BlockLayout& layout) {
 }
 
 int call_group(const Average7Call& call) {
-  const int settings = call.layout.lanes % 2 == 0 ? 0 : settings_of(call.layout);
+  const int settings = settings_of(call.layout);
   if (call.options.setting >= settings || (call.job.count == 0 && call.facts == nullptr)) return settings;
   using Call = void (*)(const Average7Call&);
-  static constexpr Call kCalls[kMaxLanes / 2] = {call_lanes<1>, call_lanes<3>, call_lanes<5>, call_lanes<7>};
-  kCalls[call.layout.lanes / 2](call);
+  static constexpr Call kCalls[kMaxLanes] = {call_lanes<1>, call_lanes<2>, call_lanes<3>, call_lanes<4>,
+                                             call_lanes<5>, call_lanes<6>, call_lanes<7>, call_lanes<8>};
+  kCalls[call.layout.lanes - 1](call);
   return settings;
 }
 

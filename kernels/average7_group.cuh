@@ -1,6 +1,6 @@
 #pragma once
-// The kernel `group` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes, an odd number, for blocks of any shape
-// that fit shared memory. Included by average7_cuda_group.cu only.
+// The kernel `group` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes, for blocks of any shape that fit shared
+// memory. Included by average7_cuda_group.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
@@ -35,7 +35,7 @@ struct GroupShape {
   int columns = 0;                          ///< of a block
   int face[3] = {0, 0, 0};                  ///< one face across each axis
   int faces = 0;                            ///< all six: x, x, y, y, z, z
-  Divider by_columns, by_row, by_ny, by_x;  ///< columns of a block and of a row; of a face across x, values
+  Divider by_columns, by_row, by_ny, by_x;  ///< columns of a block and of a row; copies of a face across x
 };
 
 struct GroupParameters {
@@ -58,8 +58,9 @@ struct GroupOfBlocks {
   int* entries;  ///< [item][8]: BlockEntry, in = -1 behind the last block
   int* inside;   ///< [item][8]: at 1 + face the block of the group behind that face, else -1
   static constexpr int W = kGroupWidth;
-  static_assert(Lanes % 2 == 1);
-  static constexpr int kBeside = Lanes == 1 ? 1 : W;  ///< of a pair of one lane half is beside the other
+  static constexpr int kAcross = Lanes % 2 == 0 ? W : 1;  ///< doubles that move together across x
+  /// What is loaded beside a pair across x: a pair, or two values, or, of one lane, one, for the other is its own.
+  static constexpr int kBeside = Lanes == 1 || kAcross == W ? 1 : W;
 
   __device__ void find_inside() const {
     const int t = static_cast<int>(threadIdx.x);
@@ -121,13 +122,14 @@ struct GroupOfBlocks {
   }
   /// Faces across x.
   __device__ void copy_across_x() const {
-    for (int k = static_cast<int>(threadIdx.x); k < s.items * 2 * s.face[0]; k += static_cast<int>(blockDim.x)) {
-      const int number = s.by_x(k), g = number / 2, face = number % 2, e = k - number * s.face[0];
+    const int each = s.face[0] / kAcross;
+    for (int k = static_cast<int>(threadIdx.x); k < s.items * 2 * each; k += static_cast<int>(blockDim.x)) {
+      const int number = s.by_x(k), g = number / 2, face = number % 2, e = (k - number * each) * kAcross;
       if (!outside(g, face)) continue;
       const FaceCode code = entries[g * 8 + 1 + face];
       const int cell = e / Lanes, z = s.by_ny(cell), y = cell - z * n.ny();
       const int away = face_is_packed(code) ? e : z * n.plane() + y * n.row() + e % Lanes;
-      support::copy_small<sizeof(double)>(face_at(g, face) + e, source(code, 0) + away);
+      support::copy_small<kAcross * sizeof(double)>(face_at(g, face) + e, source(code, 0) + away);
     }
   }
 
@@ -162,28 +164,33 @@ struct GroupOfBlocks {
 #pragma unroll
       for (int i = 0; i < kBeside; ++i) {
         xm[i] = across_x(g, 0, at + i, y);
-        xp[i] = across_x(g, 1, at + W - kBeside + i, y);
+        xp[i] = across_x(g, 1, at + (Lanes == 1 ? 1 : i), y);
       }
       Neighbor ym = y > 0 ? Neighbor{own - n.row(), n.plane()} : behind(g, 2, e, e, n.row());
       Neighbor yp = y + 1 < n.ny() ? Neighbor{own + n.row(), n.plane()} : behind(g, 3, e, e, n.row());
       Vector below = load_shared<W>(behind(g, 4, at, at, 0).at), centre = load_shared<W>(own);
       const double* const last = behind(g, 5, at, at, 0).at;
       double* out = p.job.out.at(entries[g * 8 + 7]) + static_cast<long long>(chunk) * n.chunk() + at;
-      const auto beside = [](Neighbor(&x)[kBeside], Vector v, int first) {
-#pragma unroll
-        for (int i = 0; i < kBeside; ++i) {
-          v.v[first + i] = *x[i].at;
-          x[i].at += x[i].step;
+      const auto beside = [](Neighbor(&x)[kBeside], const Vector& middle, int side) {
+        Vector v;
+        if constexpr (Lanes == 1) {
+          const double other = *x[0].at;
+          v = side == 0 ? Vector{other, middle.v[0]} : Vector{middle.v[1], other};
+        } else if constexpr (kAcross == W) {
+          v = load_shared<W>(x[0].at);
+        } else {
+          v = {*x[0].at, *x[kBeside - 1].at};
         }
+#pragma unroll
+        for (int i = 0; i < kBeside; ++i) x[i].at += x[i].step;
         return v;
       };
 #pragma unroll 4
       for (int z = 0; z < n.nz(); ++z) {
         own += n.plane();
         const Vector above = load_shared<W>(z + 1 < n.nz() ? own : last);
-        const Vector v =
-            average7_vector<W>(beside(xm, {centre.v[0], centre.v[0]}, 0), load_shared<W>(ym.at), below, centre, above,
-                               load_shared<W>(yp.at), beside(xp, {centre.v[1], centre.v[1]}, W - kBeside));
+        const Vector v = average7_vector<W>(beside(xm, centre, 0), load_shared<W>(ym.at), below, centre, above,
+                                            load_shared<W>(yp.at), beside(xp, centre, 1));
         ym.at += ym.step;
         yp.at += yp.step;
         store_global<W>(out, v);
@@ -263,7 +270,7 @@ inline GroupShape group_shape(const BlockLayout& l, int items, int threads, int 
   s.by_columns = Divider(s.columns);
   s.by_row = Divider(nx * lanes / kGroupWidth);
   s.by_ny = Divider(ny);
-  s.by_x = Divider(s.face[0]);
+  s.by_x = Divider(s.face[0] / (lanes % 2 == 0 ? kGroupWidth : 1));
   return s;
 }
 
@@ -275,7 +282,7 @@ inline std::size_t group_bytes(const BlockLayout& l, const GroupShape& s) {
 template <int Lanes, bool Sum>
 void call_group_kernel(const Average7Call& call, int items) {
   const int threads = call.options.threads > 0 ? call.options.threads : kGroupMost;
-  const GroupShape s = group_shape(call.layout, items, threads, Sum ? Lanes : 1);
+  const GroupShape s = group_shape(call.layout, items, threads, Sum ? kSumPeriod<Lanes, kGroupWidth> : 1);
   const auto kernel = average7_group<Lanes, Sum>;
   const std::size_t scratch =
       Sum ? sum_scratch_words<Lanes, kGroupWidth>(s.threads) * sizeof(unsigned long long) + kGroupHead : 0;
