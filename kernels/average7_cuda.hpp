@@ -25,16 +25,19 @@
 //   march, ring, group, planes  the four kernels
 // A kernel's settings for a layout are numbered from 0.
 //
-// Two kernels for blocks of any shape, and two that are faster for a few; best_average7() chooses:
+// Three kernels for blocks of any shape, and one that is faster for a few; best_average7() chooses:
 //   march    every layout, every device. A thread owns a column of cells along z (16 bytes of lanes), keeps three
-//            planes in registers, and reads its neighbours in x and y through the first-level cache. For small blocks
+//            planes in registers, and reads its neighbours in x and y through the first-level cache. For planes of few
+//            rows
+//   group    blocks that fit shared memory. A thread block copies one chunk of a few blocks, and the faces around, to
+//            shared memory; a face between two blocks of the group is there already. For planes of 6 rows, and where a
+//            block has one or two lanes and is small
 //   ring     planes of 6 rows and more, every device. A thread block walks one chunk of a few blocks, or some rows of
 //            one, along z. All threads copy the planes to come, each with the cells around it, to a ring of planes in
-//            shared memory
-//   group    small blocks. A thread block copies one chunk of a few blocks, and the faces around, to shared memory; a
-//            face between two blocks of the group is there already
+//            shared memory. For all else
 //   planes   as ring, of one block. One warp copies, whole planes at once; the other warps compute
-// group and planes need compute capability 9.0 (bulk copies) and are compiled for the cubes they gain 5 % and more on.
+// group and planes need compute capability 9.0 (bulk copies); planes is compiled for the cubes that it gains 5 % and
+// more on. ring and group move pairs of values whatever the lanes are: edges are even, so a row has an even number.
 //
 // Why prefetches and clusters. Thread blocks come and go in the order of the pieces: ones that stay would drift apart,
 // and the faces between them would be gone from the cache. A new thread block waits for memory first, so each
@@ -61,7 +64,7 @@ struct Average7Options {
   int ahead_bytes = 0;        ///< how far ahead values are prefetched, rounded up to whole pieces of work; 0 = not
   int tile = 0;               ///< blocks a tile; 0 = all of the list, 1 = all chunks of a group one after another
   int cluster = 1;            ///< thread blocks that start together, beside one half of the second-level cache: 1 to 8
-  int threads = 0;            ///< ring: of a thread block, at most; 0 = the setting's
+  int threads = 0;            ///< ring, group: of a thread block, at most; 0 = the kernel's choice
   bool each_arrives = false;  ///< planes: all threads arrive at barriers, not one a warp for all; for racecheck
 };
 
@@ -90,9 +93,8 @@ struct Average7Job {
 void launch_average7(const BlockLayout& layout, const Average7Job& job, const support::CudaStream& stream,
                      const Average7Options& options = {});
 
-/// What `automatic` stands for, by the layout and whether sums are asked for: a table of measured choices for the cubes
-/// that have a kernel of their own, ring for planes of 8 rows and more (6, where march is slow), march below and for a
-/// few small ones of 2 and 6 lanes, which ring moves 8 bytes at a time.
+/// What `automatic` stands for, by the layout and whether sums are asked for: measured choices for a few cubes, else by
+/// the rows of a plane and the lanes, as the kernels' list above says.
 [[nodiscard]] Average7Options best_average7(const BlockLayout& layout, bool summing);
 
 /// How many settings a variant has for a layout on the current device; 0 = none.

@@ -225,8 +225,9 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
 
 /// Threads of a thread block, at most: as many as small planes and medium ones leave few idle of.
 inline int ring_threads(const BlockLayout& l) {
-  constexpr int kSmall = 64, kMedium = 256;  // cells of a plane
+  constexpr int kSmall = 64, kMedium = 256, kLarge = 800;  // cells of a plane
   const int cells = l.cells[0] * l.cells[1];
+  if (cells > kLarge && l.lanes == 1) return 192;  // else one thread block takes the plane, and few have room
   return cells <= kSmall ? 128 : cells <= kMedium ? 192 : 256;
 }
 
