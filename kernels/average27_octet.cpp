@@ -31,7 +31,7 @@ inline void copy_row(const double* from, std::size_t n, double* to) {
 template <class Shape, bool Sum>
 class OctetChunk : private RowWalk<Shape, Sum> {
   using Walk = RowWalk<Shape, Sum>;
-  using typename Walk::Ends, typename Walk::Vector;
+  using typename Walk::Vector;
   using Walk::kLanes;
 
  public:
@@ -120,14 +120,11 @@ class OctetChunk : private RowWalk<Shape, Sum> {
   /// A row of sums of nine, which stand between those of the cells beside it.
   struct Rows {
     const double *sums, *fetch;
-    std::ptrdiff_t row;
 
-    [[nodiscard, gnu::always_inline]] Vector before() const { return Ends::before(sums - kLanes); }
-    [[nodiscard, gnu::always_inline]] Vector behind() const { return Ends::behind(sums + row); }
-    [[nodiscard, gnu::always_inline]] Vector at(std::ptrdiff_t o) const { return load<kFlatLength>(sums + o); }
-    [[nodiscard, gnu::always_inline]] Vector average(std::ptrdiff_t, const Vector& left, const Vector& center,
-                                                     const Vector& right) const {
-      return twenty_seventh<Vector>(left + center + right);
+    /// Of the vector at o, which may begin before the row.
+    [[nodiscard, gnu::always_inline]] Vector result(std::ptrdiff_t o) const {
+      const auto at = [this](std::ptrdiff_t p) { return load<kFlatLength>(sums + p); };
+      return twenty_seventh<Vector>(at(o - kLanes) + at(o) + at(o + kLanes));
     }
   };
 
@@ -146,8 +143,8 @@ class OctetChunk : private RowWalk<Shape, Sum> {
       }
       for (int bx = 0; bx < 2; ++bx) {
         const int block = bx + 2 * by + 4 * (bz - 1);
-        Rows rows{sums_ + kLanes + bx * row(), next_.piece(1 + bx, 1 + by, bz).values + next_chunk_ * chunk_values + at,
-                  std::ptrdiff_t(row())};
+        Rows rows{sums_ + kLanes + bx * row(),
+                  next_.piece(1 + bx, 1 + by, bz).values + next_chunk_ * chunk_values + at};
         double* out = out_[block] + chunk_ * chunk_values + at;
         Vector held{};
         const auto one = [&](auto phase) __attribute__((always_inline)) {

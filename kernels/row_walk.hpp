@@ -185,7 +185,8 @@ class RowWalk {
 
   /// Row number Phase of a period; of the results of those before it, the last of `held` are not stored yet.
   /// Row: before() and behind(), the cells beside the row as Ends has them; at(o), its values from o on; average(o, xm,
-  /// at, xp), their results; fetch, where as much is asked for meanwhile.
+  /// at, xp), their results; fetch, where as much is asked for meanwhile. Where what it needs stands beside the row in
+  /// memory too, result(o) instead of all but fetch, also of a vector that begins before the row.
   template <int Phase, class Row>
   [[gnu::always_inline]] void results(const Row& r, double* out, Vector& held, Sums& sums) {
     constexpr int kHeld = Phase * (kLong ? kRest : Shape::kRow) % kFlatLength;
@@ -207,48 +208,59 @@ class RowWalk {
       }
       held = v;
     };
-    Vector before = r.before(), behind = r.behind();
-    const std::ptrdiff_t end = kPart ? 0 : row() - kLength;  // where the last vector begins
-    Vector last = r.at(end), xm{};
-    if constexpr (kPart) {
-      last = followed<kRest, 0>(shifted<kRest>(last, last), behind);
-      behind = shifted<kLength - kRest>(behind, behind);
-    }
-    std::ptrdiff_t o = 0;
-    if constexpr (kVectors != 1) {
-      Vector at = r.at(0);
-      for (int k = (kLong ? (row_ + kLength - 1) / kLength : kVectors) - 2; k > 0; --k, o += kLength) {
-        const Vector next = r.at(o + kLength);
-        whole(o, r.average(o, shifted<kLength - kLanes>(before, at), at, shifted<kLanes>(at, next)));
-        before = at;
-        at = next;
+    // The last vector, which ends with the row; o: where its kRest new values begin.
+    const auto finish = [&](std::ptrdiff_t o, const Vector& v) __attribute__((always_inline)) {
+      if constexpr (kRest == kLength) {
+        whole(o, v);
+      } else if constexpr (kHeld + kRest >= kLength) {
+        put(o, followed<kHeld, kLength - kRest>(held, v));
+        held = v;
+      } else {
+        held = followed<kLength - kRest, kLength - kRest>(held, v);
       }
-      // The last vector begins kRest values behind this one.
-      Vector xp;
-      if constexpr (kRest == kLength)
-        xp = shifted<kLanes>(at, last);
-      else if constexpr (kRest > kLanes)
-        xp = followed<kLength - kLanes, kLength - kRest>(at, last);
-      else
-        xp = shifted<kLanes - kRest>(last, behind);
-      if constexpr (kRest < kLanes)
-        xm = shifted<kLength - kLanes + kRest>(before, at);
-      else if constexpr (kRest < kLength)
-        xm = followed<kLength - kRest + kLanes, kLength - kRest>(at, last);
-      whole(o, r.average(o, shifted<kLength - kLanes>(before, at), at, xp));
-      o += kLength;
-      before = at;
-    }
-    if constexpr (kRest == kLength || kPart) xm = shifted<kLength - kLanes>(before, last);
-    Vector v = r.average(end, xm, last, shifted<kLanes>(last, behind));
-    if constexpr (kPart) v = followed<kLength - kRest, 0>(v, v);  // ends with the row
-    if constexpr (kRest == kLength) {
-      whole(o, v);
-    } else if constexpr (kHeld + kRest >= kLength) {
-      put(o, followed<kHeld, kLength - kRest>(held, v));
-      held = v;
+    };
+    if constexpr (requires { r.result(0); }) {
+      std::ptrdiff_t o = 0;
+      for (int k = (kLong ? (row_ + kLength - 1) / kLength : kVectors) - 1; k > 0; --k, o += kLength)
+        whole(o, r.result(o));
+      finish(o, r.result(row() - kLength));
     } else {
-      held = followed<kLength - kRest, kLength - kRest>(held, v);
+      Vector before = r.before(), behind = r.behind();
+      const std::ptrdiff_t end = kPart ? 0 : row() - kLength;  // where the last vector begins
+      Vector last = r.at(end), xm{};
+      if constexpr (kPart) {
+        last = followed<kRest, 0>(shifted<kRest>(last, last), behind);
+        behind = shifted<kLength - kRest>(behind, behind);
+      }
+      std::ptrdiff_t o = 0;
+      if constexpr (kVectors != 1) {
+        Vector at = r.at(0);
+        for (int k = (kLong ? (row_ + kLength - 1) / kLength : kVectors) - 2; k > 0; --k, o += kLength) {
+          const Vector next = r.at(o + kLength);
+          whole(o, r.average(o, shifted<kLength - kLanes>(before, at), at, shifted<kLanes>(at, next)));
+          before = at;
+          at = next;
+        }
+        // The last vector begins kRest values behind this one.
+        Vector xp;
+        if constexpr (kRest == kLength)
+          xp = shifted<kLanes>(at, last);
+        else if constexpr (kRest > kLanes)
+          xp = followed<kLength - kLanes, kLength - kRest>(at, last);
+        else
+          xp = shifted<kLanes - kRest>(last, behind);
+        if constexpr (kRest < kLanes)
+          xm = shifted<kLength - kLanes + kRest>(before, at);
+        else if constexpr (kRest < kLength)
+          xm = followed<kLength - kRest + kLanes, kLength - kRest>(at, last);
+        whole(o, r.average(o, shifted<kLength - kLanes>(before, at), at, xp));
+        o += kLength;
+        before = at;
+      }
+      if constexpr (kRest == kLength || kPart) xm = shifted<kLength - kLanes>(before, last);
+      Vector v = r.average(end, xm, last, shifted<kLanes>(last, behind));
+      if constexpr (kPart) v = followed<kLength - kRest, 0>(v, v);  // ends with the row
+      finish(o, v);
     }
   }
 
