@@ -166,11 +166,15 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
 
   // What lies beside a vector across x; of a pair of one lane half is in the vector itself.
   const auto load_across = [](const double* from, const Vector& own, int side) {
-    if constexpr (kAcross == W) return load_shared<W>(from);
-    if constexpr (Lanes == 1 && W == 2) return side == 0 ? Vector{from[0], own.v[0]} : Vector{own.v[1], from[1]};
     Vector v;
+    if constexpr (kAcross == W) {
+      v = load_shared<W>(from);
+    } else if constexpr (Lanes == 1) {
+      v = side == 0 ? Vector{from[0], own.v[0]} : Vector{own.v[1], from[1]};
+    } else {
 #pragma unroll
-    for (int w = 0; w < W; ++w) v.v[w] = from[w];
+      for (int w = 0; w < W; ++w) v.v[w] = from[w];
+    }
     return v;
   };
   CellSum sums[W];
