@@ -36,6 +36,9 @@ inline bool ring_serves(const BlockLayout& layout) {
 /// group as it serves a layout best; automatic where it does not.
 Average7Options best_group(const BlockLayout& layout);  // average7_cuda_group.cu
 
+/// Bytes of shared memory that a multiprocessor has for its thread blocks, and a thread block at most, 9.0.
+inline constexpr int kSharedRoom = 227 * 1024;
+
 /// The settings of a kernel for one layout: a list of shapes.
 template <class... Shapes>
 struct Settings {};

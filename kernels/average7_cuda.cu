@@ -35,7 +35,7 @@ Average7Options best_average7(const BlockLayout& layout, bool summing) {
   };
   static constexpr Choice kChoices[] = {
       {4, 5, {kMarch, 1, 2 * kMega, 1}, {kMarch, 0, 4 * kMega, 1}},
-      {4, 8, {kMarch, 3, 4 * kMega, 32, 4}, {kMarch, 0, 2 * kMega, 8, 2}},
+      {4, 8, {kMarch, 1, 4 * kMega, 32, 4}, {kMarch, 0, 2 * kMega, 8, 2}},
       {8, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 0, 4 * kMega, 8, 4}},
       {16, 1, {kPlanes, 0, 0, 0, 8}, {kPlanes, 0, 0, 0, 4}},
       {16, 5, {kPlanes, 0, 0, 8, 4}, {kPlanes, 1, 0, 8, 4}},

@@ -7,10 +7,9 @@ namespace {
 
 /// Setting s is groups of 2^s blocks, as far as they fit.
 int settings_of(const BlockLayout& layout) {
-  constexpr std::size_t kShared = 227 * 1024;  // bytes a thread block can have, 9.0
   int settings = 0;
   for (int items = 1; items <= kGroupBlocks; items *= 2) {
-    if (group_bytes(layout, group_shape(layout, items, kGroupMost, 1)) > kShared) break;
+    if (group_bytes(layout, group_shape(layout, items, kGroupMost, 1)) > kSharedRoom) break;
     if (items * layout.block_cells() > kSumMaxCells) break;
     ++settings;
   }

@@ -171,7 +171,7 @@ template <int Lanes, int Cells>
 int call_march_cells(const Average7Call& call) {
   using Usual = Settings<MarchTeam<0, 0>>;
   using Small5 = Settings<MarchTeam<0, 0>, MarchTeam<8, 2>>;
-  using Small8 = Settings<MarchTeam<0, 5>, MarchTeam<0, 6>, MarchTeam<8, 2>, MarchTeam<4, 4>>;
+  using Small8 = Settings<MarchTeam<0, 5>, MarchTeam<4, 4>>;
   using Small = std::conditional_t<Lanes == 8, Small8, std::conditional_t<Lanes == 5, Small5, Usual>>;
   using Teams = std::conditional_t<Cells == 4, Small, Usual>;
   return call_setting(Teams{}, call, [&]<class Team, bool Sum>() { call_march_kernel<Lanes, Cells, Team, Sum>(call); });
@@ -181,15 +181,7 @@ template <int Lanes>
 int call_march(const Average7Call& call) {
   const auto& cells = call.layout.cells;
   const bool cube = cells[0] == cells[1] && cells[1] == cells[2];
-  switch (cube ? cells[0] : 0) {
-    case 4:
-      return call_march_cells<Lanes, 4>(call);
-    case 8:
-      if constexpr (Lanes == 1) return call_march_cells<Lanes, 8>(call);
-      [[fallthrough]];
-    default:
-      return call_march_cells<Lanes, 0>(call);
-  }
+  return cube && cells[0] == 4 ? call_march_cells<Lanes, 4>(call) : call_march_cells<Lanes, 0>(call);
 }
 
 }  // namespace amrbench::kernels::detail

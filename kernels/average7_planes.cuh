@@ -36,7 +36,6 @@ struct CubeChunk {
   static constexpr int kRow = Cells * Lanes, kPlane = kRow * Cells, kChunk = kPlane * Cells;
   static constexpr int kFace = kPlane;  // every face of a cube, packed
   static constexpr int kColumns = kPlane / kWidth;
-  static constexpr int kShared = 227 * 1024;  // bytes a multiprocessor has for its thread blocks, 9.0
 
   /// What lies behind a face: where its first value is, and how far it is to the next row (across x: the next cell) and
   /// to the next plane.
@@ -84,7 +83,7 @@ struct PlanesShape : CubeChunk<Lanes, Cells> {
            (sum ? kScratch * sizeof(unsigned long long) : 0);
   }
   static constexpr int resident(bool sum) {
-    return resident_blocks(bytes(sum), Cube::kShared, kThreads, (sum ? 60 : 44) + 4 * Columns * Cube::kWidth);
+    return resident_blocks(bytes(sum), kSharedRoom, kThreads, (sum ? 60 : 44) + 4 * Columns * Cube::kWidth);
   }
 };
 
