@@ -30,9 +30,8 @@ void call_lanes(const Average7Call& call) {
 Average7Options best_group(const BlockLayout& layout) {
   constexpr int kMega = 1 << 20;
   constexpr std::size_t kRoom = 64 << 10, kLittle = 16 << 10;  // bytes
-  constexpr int kMost = 3;                                     // settings: groups of up to 4 blocks
   const auto bytes = [&](int setting) { return group_bytes(layout, group_shape(layout, 1 << setting, kGroupMost, 1)); };
-  const int settings = std::min(settings_of(layout), kMost);
+  const int settings = settings_of(layout);
   int setting = -1;
   while (setting + 1 < settings && bytes(setting + 1) <= kRoom) ++setting;  // three thread blocks a multiprocessor
   if (setting < 0) return {};

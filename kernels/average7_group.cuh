@@ -20,7 +20,7 @@
 namespace amrbench::kernels::detail {
 
 inline constexpr int kGroupMost = 256;     // threads
-inline constexpr int kGroupBlocks = 8;     // of a group, at most
+inline constexpr int kGroupBlocks = 4;     // of a group, at most
 inline constexpr int kGroupBulk = 5;       // of a block: itself, faces across y and z
 inline constexpr int kGroupTable = 2 * 8;  // ints a block: its entry and which blocks of the group are around it
 inline constexpr int kGroupWidth = 2;      // values of a column in a plane
@@ -289,8 +289,8 @@ void call_group_kernel(const Average7Call& call, int items) {
   const std::size_t bytes = std::max(group_bytes(call.layout, s), scratch);
   allow_shared(kernel, bytes);
   if (call.facts != nullptr) {
-    // 2, 4 or 8 blocks that follow one another on the curve form a box: siblings along x, then y, then z.
-    const double x = items >= 2 ? 0.5 : 1.0, y = items >= 4 ? 0.5 : 1.0, z = items >= 8 ? 0.5 : 1.0;
+    // 2 or 4 blocks that follow one another on the curve form a box: siblings along x, then y.
+    const double x = items >= 2 ? 0.5 : 1.0, y = items >= 4 ? 0.5 : 1.0, z = 1.0;
     const int nx = call.layout.cells[0];
     fill_facts(*call.facts, kernel, s.threads, bytes);
     call.facts->l2_values = l2_values(Lanes, nx, x, y, z);

@@ -32,7 +32,7 @@ struct RingParameters {
 };
 
 inline constexpr int kRingWidth = 2;   // doubles that a thread moves at once: 16 aligned bytes, for edges are even
-inline constexpr int kRingRows = 2;    // of a column
+inline constexpr int kRingRows = 2;    // of a column; divides every even edge
 inline constexpr int kRingPlanes = 6;  // in the ring
 inline constexpr int kRingMost = 320;  // threads; what the registers of a thread were measured with
 
@@ -57,7 +57,6 @@ struct RingFeed {
   const double *below, *above;    ///< behind the first plane and the last one
   double* to;                     ///< the column's first cell in slot 0
   int to_beside;                  ///< from there to the cells beside
-  int skip;                       ///< rows of the column that another thread copies
   int pitch, slot, nz;
 
   __device__ void bring(int layer, int number) const {
@@ -68,7 +67,7 @@ struct RingFeed {
                                             : above;
 #pragma unroll
     for (int j = 0; j < Rows; ++j)
-      if (j >= skip) support::copy_small<W * sizeof(double)>(place + j * pitch, from + j * own.row);
+      support::copy_small<W * sizeof(double)>(place + j * pitch, from + j * own.row);
     if (!inside) return;
     if (beside.at != nullptr) {
       const double* const side = beside.at + static_cast<std::int64_t>(layer - 1) * beside.plane;
@@ -101,11 +100,8 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   const bool active = item < present && group < groups;
   if (!Sum && __all_sync(~0U, active ? 0 : 1) != 0) return;  // barriers count those that are left
 
-  // Where columns do not divide a plane the last one reaches back.
-  const auto row_of = [&](int g) { return min(g * Rows, n.ny() - Rows); };
-  const int y = row_of(first_group + group), skip = (first_group + group) * Rows - y;
-  double* const column =
-      shared + item * s.item + (y - row_of(first_group) + 1) * s.pitch + ring_lead(Lanes, n.row()) + e;
+  const int y = (first_group + group) * Rows;
+  double* const column = shared + item * s.item + (group * Rows + 1) * s.pitch + ring_lead(Lanes, n.row()) + e;
   RingFeed<Lanes> feed;
   double* out = nullptr;
   if (active) {
@@ -150,7 +146,6 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
     feed.below = across_z(0);
     feed.above = across_z(1);
     feed.to = column;
-    feed.skip = group == 0 ? 0 : skip;
     feed.pitch = s.pitch;
     feed.slot = s.slot;
     feed.nz = n.nz();
@@ -194,7 +189,6 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
     if (layer > 1) {
 #pragma unroll
       for (int j = 0; j < Rows; ++j) {
-        if (j < skip) continue;
         Vector v;
 #pragma unroll
         for (int w = 0; w < W; ++w) {
@@ -221,9 +215,8 @@ __global__ void __launch_bounds__(kRingMost, 2) average7_ring(const __grid_const
   }
   if constexpr (Sum) {
     __syncthreads();  // the scratch of sums lies where planes lay
-    const int rows = min((first_group + groups) * Rows, n.ny()) - first_group * Rows;
-    flush_sums<Lanes, W>(sums, static_cast<std::uint32_t>(present * rows * n.nx() * n.nz()), place.chunk, p.job.sums,
-                         reinterpret_cast<unsigned long long*>(shared));
+    flush_sums<Lanes, W>(sums, static_cast<std::uint32_t>(present * groups * Rows * n.nx() * n.nz()), place.chunk,
+                         p.job.sums, reinterpret_cast<unsigned long long*>(shared));
   }
 }
 
@@ -240,7 +233,7 @@ inline RingShape ring_shape(const BlockLayout& l, int count, int threads) {
   RingShape s;
   s.row = l.cells[0] * l.lanes / kRingWidth;
   s.pitch = l.cells[0] * l.lanes + 2 * ring_lead(l.lanes, l.cells[0] * l.lanes);
-  s.all_groups = (l.cells[1] + kRingRows - 1) / kRingRows;
+  s.all_groups = l.cells[1] / kRingRows;
   const int most = std::max(1, threads / s.row);
   s.parts = (s.all_groups + most - 1) / most;
   s.groups = (s.all_groups + s.parts - 1) / s.parts;
