@@ -4,7 +4,7 @@
 
 namespace amrbench::kernels {
 
-/// Quotients of numbers below 2^16 by multiplication.
+/// Quotients by multiplication, of numbers whose product with the divisor is below 2^32.
 struct Divider {
   Divider() = default;
   explicit Divider(int by) : divisor(by), factor(0xffffffffU / static_cast<unsigned int>(by) + 1) {}

@@ -5,7 +5,7 @@
 // In:  jobs, each of which says what to do with one face: pack it for another rank, make it finer or coarser, put a
 //      received part in its place.
 // Out: packed faces.
-// One launch does any number of jobs, a thread block each.
+// One launch does any number of jobs, a warp for a stretch of each.
 #include "kernels/face_jobs.hpp"
 #include "kernels/layout.hpp"
 #include "support/cuda.hpp"

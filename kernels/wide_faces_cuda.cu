@@ -1,19 +1,14 @@
-#include "kernels/divider.hpp"
 #include "kernels/extensive.hpp"
+#include "kernels/face_move.cuh"
 #include "kernels/wide_faces_cuda.hpp"
 
 namespace amrbench::kernels {
 
 namespace {
 
-/// A warp has a stretch of a job's values of one chunk.
-constexpr int kWarp = 32, kWarps = 4, kStretch = 8 * kWarp, kParts = 9, kTransfers = 3, kResident = 8;
+using face_move::Cells, face_move::Four, face_move::From, face_move::Plane, face_move::Stretch;
 
-/// Cells a row, and all, of a piece.
-struct Cells {
-  int a = 0, all = 0;
-  Divider by_a;
-};
+constexpr int kParts = 9, kTransfers = 3;
 
 struct Parameters {
   BlockLayout block;
@@ -29,15 +24,6 @@ struct Parameters {
   Divider by_lanes;
 };
 
-/// Cells in a plane, from one on.
-template <class Value>
-struct alignas(16) Plane {
-  Value* at;
-  int a, b;  ///< steps
-  [[nodiscard]] __device__ Value* cell(int ia, int ib) const { return at + ia * a + ib * b; }
-};
-using From = Plane<const double>;
-
 /// Part `number` of the nine of a block's layer, its own cells and what lies beside them in the plane; cells are
 /// counted from the block's.
 __device__ From part_of_layer(const Parameters& p, int block, int face, int chunk, int number) {
@@ -50,11 +36,6 @@ __device__ From part_of_layer(const Parameters& p, int block, int face, int chun
   return {p.around.piece(source) + chunk * steps.chunk + layer * step(p.axis), da == 0 ? step(p.a) : 0,
           db == 0 ? step(p.b) : 0};
 }
-
-/// Fine values before a coarse cell.
-struct Four {
-  double v00, v01, v10, v11;
-};
 
 /// Where a job's values go: into the message, or to the ghosts that the piece fills.
 __device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, const Cells& piece, int chunk) {
@@ -71,36 +52,10 @@ __device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, 
   return {face + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
 }
 
-/// What a thread moves: values [begin, end) of so many cells from its warp's stretch, to the target.
-struct Stretch {
-  int begin, end, thread;
-  Cells cells;
-  Divider by_lanes;
-  Plane<double> to;
-};
-/// Puts finish(load(a, b, lane)) there. AtOnce loads of a thread are on their way at a time.
-template <int AtOnce, class Load, class Finish>
-__device__ void move(const Stretch& s, const Load& load, const Finish& finish) {
-#pragma unroll 1
-  for (int k = s.begin; k < s.end; k += AtOnce * kWarp) {
-    decltype(load(0, 0, 0)) loaded[AtOnce];
-    double* at[AtOnce];
-#pragma unroll
-    for (int j = 0; j < AtOnce; ++j) {
-      if (k + j * kWarp >= s.end) break;
-      const int here = min(k + j * kWarp + s.thread, s.end - 1), cell = s.by_lanes(here);
-      const int lane = here - cell * s.by_lanes.divisor, b = s.cells.by_a(cell), a = cell - b * s.cells.a;
-      loaded[j] = load(a, b, lane);
-      at[j] = s.to.cell(a, b) + lane;
-    }
-#pragma unroll
-    for (int j = 0; j < AtOnce; ++j)
-      if (k + j * kWarp + s.thread < s.end) *at[j] = finish(loaded[j]);
-  }
-}
-
 /// A warp a job; blockIdx.y is the number of the chunk, blockIdx.z that of the stretch.
-__global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __grid_constant__ Parameters p) {
+__global__ void __launch_bounds__(face_move::kWarps* face_move::kWarp, face_move::kResident)
+    face_kernel(const __grid_constant__ Parameters p) {
+  using face_move::kWarp, face_move::kWarps, face_move::kStretch;
   __shared__ From all_parts[kWarps][kParts];
   const int warp = static_cast<int>(threadIdx.x) / kWarp, thread = static_cast<int>(threadIdx.x) % kWarp;
   const int number = static_cast<int>(blockIdx.x) * kWarps + warp,
@@ -135,7 +90,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __
       const int b0 = max(-eb, min(b, p.nb - 1 + eb)), b1 = max(-eb, min(b + 1, p.nb - 1 + eb));
       return Four{value(a0, b0, lane), value(a0, b1, lane), value(a1, b0, lane), value(a1, b1, lane)};
     };
-    return move<2>(stretch, load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
+    return face_move::move<2>(stretch, load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
   }
   // Fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e of a coarse neighbour's piece.
   const int more_a = is_doubled ? p.ea : 0, more_b = is_doubled ? p.eb : 0, half = is_doubled ? 1 : 0;
@@ -145,7 +100,7 @@ __global__ void __launch_bounds__(kWarps* kWarp, kResident) face_kernel(const __
   const auto load = [&](int ka, int kb, int lane) {
     return value(first_a + ((ka + more_a) >> half), first_b + ((kb + more_b) >> half), lane);
   };
-  move<4>(stretch, load, [&](double v) { return divides ? face_quarter(v) : v; });
+  face_move::move<4>(stretch, load, [&](double v) { return divides ? face_quarter(v) : v; });
 }
 
 }  // namespace
@@ -160,15 +115,13 @@ void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurround
   p.axis = axis, p.a = layout.face_axis_a(axis), p.b = layout.face_axis_b(axis);
   p.na = layout.cells[p.a], p.nb = layout.cells[p.b];
   p.ea = TileLayout::extension(axis, p.a), p.eb = TileLayout::extension(axis, p.b);
-  const auto cells = [](int a, int b) { return Cells{a, a * b, Divider(a)}; };
-  p.pieces[static_cast<int>(TileTransfer::whole)] = cells(p.na + 2 * p.ea, p.nb + 2 * p.eb);
-  p.pieces[static_cast<int>(TileTransfer::quarter)] = cells(p.na / 2 + 2 * p.ea, p.nb / 2 + 2 * p.eb);
-  p.pieces[static_cast<int>(TileTransfer::restricted)] = cells(p.na / 2 + p.ea, p.nb / 2 + p.eb);
+  p.pieces[static_cast<int>(TileTransfer::whole)] = Cells(p.na + 2 * p.ea, p.nb + 2 * p.eb);
+  p.pieces[static_cast<int>(TileTransfer::quarter)] = Cells(p.na / 2 + 2 * p.ea, p.nb / 2 + 2 * p.eb);
+  p.pieces[static_cast<int>(TileTransfer::restricted)] = Cells(p.na / 2 + p.ea, p.nb / 2 + p.eb);
   p.by_lanes = Divider(layout.lanes);
   const int most = p.pieces[static_cast<int>(TileTransfer::whole)].all * layout.lanes;
-  const dim3 grid(static_cast<unsigned int>((count + kWarps - 1) / kWarps), static_cast<unsigned int>(chunks.count),
-                  static_cast<unsigned int>((most + kStretch - 1) / kStretch));
-  face_kernel<<<grid, kWarps * kWarp, 0, stream.get()>>>(p);
+  face_kernel<<<face_move::grid_of(count, chunks.count, most), face_move::kWarps * face_move::kWarp, 0, stream.get()>>>(
+      p);
   support::cuda_check_launch("wide faces");
 }
 
