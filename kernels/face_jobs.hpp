@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/job_order.hpp"
+
 namespace amrbench::kernels {
 
 /// What is written, and out of what. `slot`: the block read; `from`: the packed quarter read.
@@ -30,6 +32,16 @@ struct FaceJob {
   std::uint32_t to = 0;    ///< offset / 4 in the buffer written; restrict_part and insert: of the whole face
 };
 static_assert(sizeof(FaceJob) == 16);
+
+/// Kernels take lists that are ordered by work and axis.
+inline constexpr std::size_t kFaceKeys = 7 * 3;
+using FaceJobStarts = JobStarts<kFaceKeys>;
+[[nodiscard]] constexpr std::size_t face_key(FaceWork work, int axis) {
+  return static_cast<std::size_t>(work) * 3 + static_cast<std::size_t>(axis);
+}
+[[nodiscard]] constexpr std::size_t face_key(const FaceJob& job) {
+  return face_key(job.work, job.face / 2);
+}
 
 /// Doubles from one piece to the next in a buffer.
 [[nodiscard]] constexpr std::size_t piece_room(std::size_t values) {

@@ -6,90 +6,99 @@ namespace amrbench::kernels {
 
 namespace {
 
-using face_move::Cells, face_move::Four, face_move::From, face_move::Plane, face_move::Stretch;
+/// Cells of a face and of a quarter of it.
+struct FaceCells {
+  int a = 0, b = 0;
+  [[nodiscard]] AMRBENCH_HD int all() const { return a * b; }
+  [[nodiscard]] AMRBENCH_HD FaceCells quarter() const { return {a / 2, b / 2}; }
+};
 
-struct Parameters {
+__host__ __device__ bool goes_into_whole(FaceWork work) {
+  return work == FaceWork::restrict_part || work == FaceWork::insert;
+}
+__host__ __device__ bool reads_piece(FaceWork work) {
+  return work == FaceWork::expand || work == FaceWork::insert;
+}
+/// The values of a quarter are read and divided.
+__host__ __device__ bool divides(FaceWork work) {
+  return work == FaceWork::pack_quarter || work == FaceWork::prolong;
+}
+__host__ __device__ bool doubles(FaceWork work) {
+  return work == FaceWork::prolong || work == FaceWork::expand;
+}
+/// What a job writes of a face.
+__host__ __device__ FaceCells cells_of(FaceWork work, const FaceCells& face) {
+  return doubles(work) || work == FaceWork::pack ? face : face.quarter();
+}
+
+/// For kernels/face_move.cuh.
+struct FaceMoves {
+  static constexpr int kParts = 1;
   BlockLayout block;
+  FaceCells faces[3];
   const FaceJob* jobs;
-  int count;
   support::DeviceSlots blocks;
   const double* received;
   double* out;
-  Cells whole[3], quarter[3];  ///< of a face, by axis
-  Divider by_lanes;
+
+  /// Cells from the first one of quarter `part` on, at steps a and b.
+  [[nodiscard]] __device__ static int to_quarter(const FaceCells& face, int part, int a, int b) {
+    return (part & 1) * (face.a / 2) * a + (part >> 1) * (face.b / 2) * b;
+  }
+  [[nodiscard]] __device__ face_move::Plane part(const FaceJob& job, int chunk, int /*part*/) const {
+    const BlockLayout& l = block;
+    const int axis = job.face / 2;
+    const FaceCells& face = faces[axis];
+    if (reads_piece(job.work)) {
+      const FaceCells piece = face.quarter();
+      return {received + std::int64_t{job.from} * 4 + std::int64_t{chunk} * (piece.all() * l.lanes), l.lanes,
+              piece.a * l.lanes};
+    }
+    const int row = l.cells[0] * l.lanes, plane = row * l.cells[1];
+    const int across = axis == 0 ? l.lanes : axis == 1 ? row : plane;
+    const int a = axis == 0 ? row : l.lanes, b = axis == 2 ? row : plane;
+    const double* const first = blocks.at(job.slot) + std::int64_t{chunk} * (plane * l.cells[2]);
+    const int layer = job.face % 2 != 0 ? (l.cells[axis] - 1) * across : 0;
+    return {first + layer + (divides(job.work) ? to_quarter(face, job.part, a, b) : 0), a, b};
+  }
+  [[nodiscard]] __device__ double* target(const FaceJob& job, int chunk) const {
+    const int lanes = block.lanes;
+    const FaceCells& face = faces[job.face / 2];
+    double* const to = out + std::int64_t{job.to} * 4;
+    if (goes_into_whole(job.work))
+      return to + std::int64_t{chunk} * (face.all() * lanes) + to_quarter(face, job.part, lanes, face.a * lanes);
+    return to + std::int64_t{chunk} * (cells_of(job.work, face).all() * lanes);
+  }
 };
 
-/// A face of a block, of one chunk.
-__device__ From face_of_block(const Parameters& p, const FaceJob& job, int chunk) {
-  const BlockLayout& l = p.block;
-  const int axis = job.face / 2, row = l.cells[0] * l.lanes, plane = row * l.cells[1];
-  const int across = axis == 0 ? l.lanes : axis == 1 ? row : plane;
-  const double* const first = p.blocks.at(job.slot) + std::int64_t{chunk} * (plane * l.cells[2]);
-  return {first + (job.face % 2 != 0 ? (l.cells[axis] - 1) * across : 0), axis == 0 ? row : l.lanes,
-          axis == 2 ? row : plane};
-}
-
-/// A warp a job; blockIdx.y is the chunk, blockIdx.z the stretch.
-__global__ void __launch_bounds__(face_move::kWarps* face_move::kWarp, face_move::kResident)
-    face_kernel(const __grid_constant__ Parameters p) {
-  using face_move::kWarp, face_move::kWarps, face_move::kStretch;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, thread = static_cast<int>(threadIdx.x) % kWarp;
-  const int number = static_cast<int>(blockIdx.x) * kWarps + warp, chunk = static_cast<int>(blockIdx.y);
-  if (number >= p.count) return;
-  const FaceJob job = p.jobs[number];
-  const FaceWork work = job.work;
-  const int lanes = p.block.lanes, axis = job.face / 2;
-  const Cells& whole = p.whole[axis];
-  const Cells& quarter = p.quarter[axis];
-  const bool doubles = work == FaceWork::prolong || work == FaceWork::expand;
-  const Cells cells = doubles || work == FaceWork::pack ? whole : quarter;
-  const int begin = static_cast<int>(blockIdx.z) * kStretch, end = min(begin + kStretch, cells.all * lanes);
-  if (begin >= end) return;
-
-  const int first_a = (job.part & 1) * quarter.a, first_b = (job.part >> 1) * (quarter.all / quarter.a);
-  const bool from_block = work != FaceWork::expand && work != FaceWork::insert;
-  From from = from_block ? face_of_block(p, job, chunk)
-                         : From{p.received + std::int64_t{job.from} * 4 + std::int64_t{chunk} * (quarter.all * lanes),
-                                lanes, quarter.a * lanes};
-  const bool divides = work == FaceWork::pack_quarter || work == FaceWork::prolong;
-  if (divides) from.at = from.cell(first_a, first_b);
-  const bool into_whole = work == FaceWork::restrict_part || work == FaceWork::insert;
-  const Cells& there = into_whole ? whole : cells;
-  Plane<double> to{p.out + std::int64_t{job.to} * 4 + std::int64_t{chunk} * (there.all * lanes), lanes,
-                   there.a * lanes};
-  if (into_whole) to.at = to.cell(first_a, first_b);
-
-  const Stretch stretch{begin, end, thread, cells, p.by_lanes, to};
-  if (work == FaceWork::pack_restricted || work == FaceWork::restrict_part) {
-    const auto load = [&](int a, int b, int lane) {
-      const double* const first = from.cell(2 * a, 2 * b) + lane;
-      return Four{first[0], first[from.b], first[from.a], first[from.a + from.b]};
-    };
-    return face_move::move<2>(stretch, load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
-  }
-  const int half = doubles ? 1 : 0;
-  const auto load = [&](int a, int b, int lane) { return from.cell(a >> half, b >> half)[lane]; };
-  face_move::move<4>(stretch, load, [&](double v) { return divides ? face_quarter(v) : v; });
+face_move::Group group_of(FaceWork work, const FaceCells& face, int lanes, int first, int jobs) {
+  const FaceCells cells = cells_of(work, face);
+  face_move::Group g;
+  g.first = first, g.jobs = jobs;
+  g.cells_a = cells.a, g.cells_b = cells.b;
+  g.sums = work == FaceWork::pack_restricted || work == FaceWork::restrict_part;
+  g.divides = divides(work);
+  const int half = doubles(work) ? 1 : 0;
+  g.a = {0, 0, half, 0, face.a - 1, face.a};
+  g.b = {0, 0, half, 0, face.b - 1, face.b};
+  g.to_a = lanes, g.to_b = (goes_into_whole(work) ? face.a : cells.a) * lanes;
+  return g;
 }
 
 }  // namespace
 
-void launch_faces(const BlockLayout& layout, const FaceJob* jobs, int count, const support::DeviceSlots& blocks,
-                  const double* received, double* out, const support::CudaStream& stream) {
-  if (count == 0) return;
-  Parameters p{};
-  p.block = layout, p.jobs = jobs, p.count = count, p.blocks = blocks, p.received = received, p.out = out;
-  p.by_lanes = Divider(layout.lanes);
-  int most = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const int na = layout.cells[layout.face_axis_a(axis)], nb = layout.cells[layout.face_axis_b(axis)];
-    p.whole[axis] = Cells(na, nb);
-    p.quarter[axis] = Cells(na / 2, nb / 2);
-    most = std::max(most, na * nb * layout.lanes);
-  }
-  face_kernel<<<face_move::grid_of(count, layout.chunks, most), face_move::kWarps * face_move::kWarp, 0,
-                stream.get()>>>(p);
-  support::cuda_check_launch("faces");
+void launch_faces(const BlockLayout& layout, const FaceJob* jobs, const FaceJobStarts& starts,
+                  const support::DeviceSlots& blocks, const double* received, double* out,
+                  const support::CudaStream& stream) {
+  if (starts.back() == 0) return;
+  FaceMoves moves{layout, {}, jobs, blocks, received, out};
+  for (int axis = 0; axis < 3; ++axis)
+    moves.faces[axis] = {layout.cells[layout.face_axis_a(axis)], layout.cells[layout.face_axis_b(axis)]};
+  face_move::Groups groups(layout.lanes);
+  for (std::size_t key = 0; key < kFaceKeys; ++key)
+    groups.add(group_of(static_cast<FaceWork>(key / 3), moves.faces[key % 3], layout.lanes, starts[key],
+                        starts[key + 1] - starts[key]));
+  face_move::launch_moves(moves, groups, layout.chunks, stream);
 }
 
 }  // namespace amrbench::kernels

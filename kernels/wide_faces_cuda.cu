@@ -6,123 +6,113 @@ namespace amrbench::kernels {
 
 namespace {
 
-using face_move::Cells, face_move::Four, face_move::From, face_move::Plane, face_move::Stretch;
+/// Cells along a and b in the plane of an axis, and by how many a face is extended there.
+struct Extent {
+  int na = 0, nb = 0, ea = 0, eb = 0;
+  /// Cells of a piece.
+  [[nodiscard]] AMRBENCH_HD int a(TileTransfer transfer) const { return along(transfer, na, ea); }
+  [[nodiscard]] AMRBENCH_HD int b(TileTransfer transfer) const { return along(transfer, nb, eb); }
 
-constexpr int kParts = 9, kTransfers = 3;
+ private:
+  [[nodiscard]] AMRBENCH_HD static int along(TileTransfer transfer, int n, int e) {
+    return transfer == TileTransfer::whole ? n + 2 * e : n / 2 + (transfer == TileTransfer::restricted ? 1 : 2) * e;
+  }
+};
 
-struct Parameters {
+/// For kernels/face_move.cuh: jobs across one axis.
+struct WideMoves {
+  static constexpr int kParts = 9;
   BlockLayout block;
   DeviceSurroundings around;
   const WideFaceJob* jobs;
-  int count;
   const double* received;
   double* message;
   GhostChunks chunks;
-  int axis, a, b;            ///< across the face, and in it
-  int na, nb, ea, eb;        ///< cells in the plane, and how far it is extended
-  Cells pieces[kTransfers];  ///< by TileTransfer
-  Divider by_lanes;
+  int axis, axis_a, axis_b;
+  Extent extent;
+
+  [[nodiscard]] AMRBENCH_HD int step(const DeviceSurroundings::Steps& steps, int along) const {
+    return along == 0 ? block.lanes : along == 1 ? steps.row : steps.plane;
+  }
+  /// Doubles of a piece of a message up to a chunk.
+  [[nodiscard]] __device__ std::int64_t before(const WideFaceJob& job, int chunk) const {
+    return std::int64_t{chunk} * (extent.a(job.transfer) * extent.b(job.transfer) * block.lanes);
+  }
+  /// Part `number` of a block's layer: its own cells, and what lies beside them in the plane; cells are counted from
+  /// the block's. A message has one part only.
+  [[nodiscard]] __device__ face_move::Plane part(const WideFaceJob& job, int i, int number) const {
+    const int chunk = chunks.number(i);
+    if (job.work == WideFaceWork::unpack)
+      return {received + job.at + before(job, chunk), block.lanes, extent.a(job.transfer) * block.lanes};
+    const int face = job.work == WideFaceWork::pack ? job.face : job.face ^ 1;
+    const int da = number % 3 - 1, db = number / 3 - 1;
+    const int dx = axis == 0 ? 0 : da, dy = axis == 1 ? 0 : axis == 0 ? da : db, dz = axis == 2 ? 0 : db;
+    const PieceSource source = around.sources[std::int64_t{job.block} * 27 + Surroundings::index(dx, dy, dz)];
+    const DeviceSurroundings::Steps& steps = around.steps[source.kind];
+    const int layer = face % 2 != 0 ? block.cells[axis] - 1 : 0;
+    return {around.piece(source) + chunk * steps.chunk + layer * step(steps, axis), da == 0 ? step(steps, axis_a) : 0,
+            db == 0 ? step(steps, axis_b) : 0};
+  }
+  /// Where a job's values go: into the message, or to the ghosts that the piece fills.
+  [[nodiscard]] __device__ double* target(const WideFaceJob& job, int i) const {
+    const int chunk = chunks.number(i);
+    if (job.work == WideFaceWork::pack) return message + job.at + before(job, chunk);
+    const DeviceSurroundings::Steps& steps = around.steps[axis];
+    const bool is_part = job.transfer == TileTransfer::restricted;
+    // Counted from the face's first cell.
+    const int a = is_part && (job.part & 1) != 0 ? extent.na / 2 + extent.ea : 0;
+    const int b = is_part && job.part >> 1 != 0 ? extent.nb / 2 + extent.eb : 0;
+    return around.faces[axis] + job.to * steps.face + chunk * steps.chunk + a * step(steps, axis_a) +
+           b * step(steps, axis_b);
+  }
 };
 
-/// Part `number` of the nine of a block's layer, its own cells and what lies beside them in the plane; cells are
-/// counted from the block's.
-__device__ From part_of_layer(const Parameters& p, int block, int face, int chunk, int number) {
-  const int da = number % 3 - 1, db = number / 3 - 1;
-  const int dx = p.axis == 0 ? 0 : da, dy = p.axis == 1 ? 0 : p.axis == 0 ? da : db, dz = p.axis == 2 ? 0 : db;
-  const PieceSource source = p.around.sources[std::int64_t{block} * 27 + Surroundings::index(dx, dy, dz)];
-  const DeviceSurroundings::Steps& steps = p.around.steps[source.kind];
-  const auto step = [&](int axis) { return axis == 0 ? p.block.lanes : axis == 1 ? steps.row : steps.plane; };
-  const int layer = face % 2 ? p.block.cells[p.axis] - 1 : 0;
-  return {p.around.piece(source) + chunk * steps.chunk + layer * step(p.axis), da == 0 ? step(p.a) : 0,
-          db == 0 ? step(p.b) : 0};
+/// Which cells a job reads along an axis of n cells, extended by e.
+face_move::Reach reach_of(WideFaceWork work, TileTransfer transfer, bool upper, int n, int e) {
+  const bool doubled = transfer == TileTransfer::quarter && work != WideFaceWork::pack;
+  face_move::Reach r{0, doubled ? e : 0, doubled ? 1 : 0, -e, n - 1 + e, n};
+  if (work == WideFaceWork::unpack)
+    r.cells = n + 2 * e;  // of the message, and counted from its first one
+  else if (transfer == TileTransfer::restricted)
+    r.first = upper ? 0 : -e;
+  else  // fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e of a coarse neighbour's piece
+    r.first = (transfer == TileTransfer::quarter && upper ? n / 2 : 0) - e;
+  return r;
 }
 
-/// Where a job's values go: into the message, or to the ghosts that the piece fills.
-__device__ Plane<double> target_of(const Parameters& p, const WideFaceJob& job, const Cells& piece, int chunk) {
-  const int lanes = p.block.lanes;
-  if (job.work == WideFaceWork::pack)
-    return {p.message + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes};
-  const DeviceSurroundings::Steps& steps = p.around.steps[p.axis];
-  const auto step = [&](int axis) { return axis == 0 ? lanes : axis == 1 ? steps.row : steps.plane; };
-  const bool is_part = job.transfer == TileTransfer::restricted;
-  // Counted from the face's first cell.
-  const int a = is_part && (job.part & 1) != 0 ? p.na / 2 + p.ea : 0;
-  const int b = is_part && job.part >> 1 != 0 ? p.nb / 2 + p.eb : 0;
-  double* const face = p.around.faces[p.axis] + job.to * steps.face + chunk * steps.chunk;
-  return {face + a * step(p.a) + b * step(p.b), step(p.a), step(p.b)};
-}
-
-/// A warp a job; blockIdx.y is the number of the chunk, blockIdx.z that of the stretch.
-__global__ void __launch_bounds__(face_move::kWarps* face_move::kWarp, face_move::kResident)
-    face_kernel(const __grid_constant__ Parameters p) {
-  using face_move::kWarp, face_move::kWarps, face_move::kStretch;
-  __shared__ From all_parts[kWarps][kParts];
-  const int warp = static_cast<int>(threadIdx.x) / kWarp, thread = static_cast<int>(threadIdx.x) % kWarp;
-  const int number = static_cast<int>(blockIdx.x) * kWarps + warp,
-            chunk = p.chunks.number(static_cast<int>(blockIdx.y));
-  if (number >= p.count) return;
-  const WideFaceJob job = p.jobs[number];
-  const bool packs = job.work == WideFaceWork::pack, unpacks = job.work == WideFaceWork::unpack;
-  const bool is_quarter = job.transfer == TileTransfer::quarter, is_doubled = is_quarter && !packs;
-  const Cells piece = p.pieces[static_cast<int>(job.transfer)];
-  const Cells cells = p.pieces[static_cast<int>(is_doubled ? TileTransfer::whole : job.transfer)];
-  const int lanes = p.block.lanes, begin = static_cast<int>(blockIdx.z) * kStretch;
-  const int end = min(begin + kStretch, cells.all * lanes);
-  if (begin >= end) return;
-
-  From* const parts = all_parts[warp];
-  if (thread < kParts) {
-    parts[thread] = unpacks
-                        ? From{p.received + job.at + std::int64_t{chunk} * (piece.all * lanes), lanes, piece.a * lanes}
-                        : part_of_layer(p, job.block, packs ? job.face : job.face ^ 1, chunk, thread);
-  }
-  __syncwarp();
-  const auto value = [&](int a, int b, int lane) {
-    const int part = (DeviceSurroundings::side(b, p.nb) + 1) * 3 + DeviceSurroundings::side(a, p.na) + 1;
-    return parts[part].cell(a, b)[lane];
-  };
-  const Stretch stretch{begin, end, thread, cells, p.by_lanes, target_of(p, job, piece, chunk)};
-  if (job.transfer == TileTransfer::restricted && !unpacks) {
-    const int ea = p.ea, eb = p.eb, first_a = (job.part & 1) != 0 ? 0 : -ea, first_b = job.part >> 1 != 0 ? 0 : -eb;
-    const auto load = [&](int ka, int kb, int lane) {
-      const int a = 2 * (first_a + ka), b = 2 * (first_b + kb);
-      const int a0 = max(-ea, min(a, p.na - 1 + ea)), a1 = max(-ea, min(a + 1, p.na - 1 + ea));
-      const int b0 = max(-eb, min(b, p.nb - 1 + eb)), b1 = max(-eb, min(b + 1, p.nb - 1 + eb));
-      return Four{value(a0, b0, lane), value(a0, b1, lane), value(a1, b0, lane), value(a1, b1, lane)};
-    };
-    return face_move::move<2>(stretch, load, [](const Four& v) { return face_sum(v.v00, v.v01, v.v10, v.v11); });
-  }
-  // Fine ghost f of -e .. n - 1 + e takes entry floor(f / 2) + e of a coarse neighbour's piece.
-  const int more_a = is_doubled ? p.ea : 0, more_b = is_doubled ? p.eb : 0, half = is_doubled ? 1 : 0;
-  const int first_a = unpacks ? 0 : (is_quarter ? (job.part & 1) * (p.na / 2) : 0) - p.ea;
-  const int first_b = unpacks ? 0 : (is_quarter ? (job.part >> 1) * (p.nb / 2) : 0) - p.eb;
-  const bool divides = is_quarter && !unpacks;
-  const auto load = [&](int ka, int kb, int lane) {
-    return value(first_a + ((ka + more_a) >> half), first_b + ((kb + more_b) >> half), lane);
-  };
-  face_move::move<4>(stretch, load, [&](double v) { return divides ? face_quarter(v) : v; });
+face_move::Group group_of(const WideMoves& moves, std::size_t key, int first, int jobs) {
+  const auto work = static_cast<WideFaceWork>(key / 12);
+  const auto transfer = static_cast<TileTransfer>(key / 4 % 3);
+  const int part = static_cast<int>(key % 4), lanes = moves.block.lanes;
+  const bool packs = work == WideFaceWork::pack, is_quarter = transfer == TileTransfer::quarter;
+  const TileTransfer cells = is_quarter && !packs ? TileTransfer::whole : transfer;
+  const Extent& x = moves.extent;
+  face_move::Group g;
+  g.first = first, g.jobs = jobs;
+  g.cells_a = x.a(cells), g.cells_b = x.b(cells);
+  g.a = reach_of(work, transfer, (part & 1) != 0, x.na, x.ea);
+  g.b = reach_of(work, transfer, part >> 1 != 0, x.nb, x.eb);
+  const DeviceSurroundings::Steps& steps = moves.around.steps[moves.axis];
+  g.to_a = packs ? lanes : moves.step(steps, moves.axis_a);
+  g.to_b = packs ? x.a(transfer) * lanes : moves.step(steps, moves.axis_b);
+  g.sums = transfer == TileTransfer::restricted && work != WideFaceWork::unpack;
+  g.divides = is_quarter && work != WideFaceWork::unpack;
+  return g;
 }
 
 }  // namespace
 
 void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const GhostChunks& chunks,
-                       const WideFaceJob* jobs, int count, const double* received, double* message,
-                       const support::CudaStream& stream) {
-  if (count == 0) return;
-  Parameters p{};
-  p.block = layout, p.around = around, p.jobs = jobs, p.count = count;
-  p.received = received, p.message = message, p.chunks = chunks;
-  p.axis = axis, p.a = layout.face_axis_a(axis), p.b = layout.face_axis_b(axis);
-  p.na = layout.cells[p.a], p.nb = layout.cells[p.b];
-  p.ea = TileLayout::extension(axis, p.a), p.eb = TileLayout::extension(axis, p.b);
-  p.pieces[static_cast<int>(TileTransfer::whole)] = Cells(p.na + 2 * p.ea, p.nb + 2 * p.eb);
-  p.pieces[static_cast<int>(TileTransfer::quarter)] = Cells(p.na / 2 + 2 * p.ea, p.nb / 2 + 2 * p.eb);
-  p.pieces[static_cast<int>(TileTransfer::restricted)] = Cells(p.na / 2 + p.ea, p.nb / 2 + p.eb);
-  p.by_lanes = Divider(layout.lanes);
-  const int most = p.pieces[static_cast<int>(TileTransfer::whole)].all * layout.lanes;
-  face_kernel<<<face_move::grid_of(count, chunks.count, most), face_move::kWarps * face_move::kWarp, 0, stream.get()>>>(
-      p);
-  support::cuda_check_launch("wide faces");
+                       const WideFaceJob* jobs, const WideFaceJobStarts& starts, const double* received,
+                       double* message, const support::CudaStream& stream) {
+  if (starts.back() == 0) return;
+  const int a = layout.face_axis_a(axis), b = layout.face_axis_b(axis);
+  const Extent extent{layout.cells[a], layout.cells[b], TileLayout::extension(axis, a), TileLayout::extension(axis, b)};
+  const WideMoves moves{layout, around, jobs, received, message, chunks, axis, a, b, extent};
+  face_move::Groups groups(layout.lanes);
+  for (std::size_t key = 0; key < kWideFaceKeys; ++key)
+    groups.add(group_of(moves, key, starts[key], starts[key + 1] - starts[key]));
+  face_move::launch_moves(moves, groups, chunks.count, stream);
 }
 
 }  // namespace amrbench::kernels

@@ -3,8 +3,8 @@
 // and from messages. The twin of amr/wide_halo.hpp's work on CPUs, with the same values.
 //
 // A layer that is packed reaches into the ghosts of the axes before its own, so its values are looked up in what lies
-// around the block. One launch for all jobs of an axis; jobs and chunks are dealt to warps. All pointers are device
-// memory. Errors: RunError when the launch fails. Asynchronous.
+// around the block. One launch for all jobs of an axis. All pointers are device memory. Errors: RunError when the
+// launch fails. Asynchronous.
 #include "kernels/device_surroundings.hpp"
 #include "kernels/wide_jobs.hpp"
 #include "support/cuda.hpp"
@@ -17,9 +17,10 @@ struct GhostChunks {
   [[nodiscard]] AMRBENCH_HD int number(int i) const { return i == 0 ? 0 : from + i - 1; }
 };
 
-/// Does `count` jobs of one axis, in any order; writes those chunks of around.faces[axis] and `message`.
+/// Does jobs of one axis that are ordered by wide_face_key(), in any order; writes those chunks of around.faces[axis]
+/// and `message`. starts: where those of each key begin.
 void launch_wide_faces(const BlockLayout& layout, int axis, const DeviceSurroundings& around, const GhostChunks& chunks,
-                       const WideFaceJob* jobs, int count, const double* received, double* message,
-                       const support::CudaStream& stream);
+                       const WideFaceJob* jobs, const WideFaceJobStarts& starts, const double* received,
+                       double* message, const support::CudaStream& stream);
 
 }  // namespace amrbench::kernels

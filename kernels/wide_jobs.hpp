@@ -2,6 +2,7 @@
 // How kernels are told of extended faces (kernels/tile.hpp). Plain data for all back ends.
 #include <cstdint>
 
+#include "kernels/job_order.hpp"
 #include "kernels/tile.hpp"
 
 namespace amrbench::kernels {
@@ -23,5 +24,13 @@ struct WideFaceJob {
   std::uint32_t unused = 0;
   std::uint64_t at = 0;  ///< doubles
 };
+
+/// Kernels take lists of one axis that are ordered by work, transfer and part.
+inline constexpr std::size_t kWideFaceKeys = 3 * 3 * 4;
+using WideFaceJobStarts = JobStarts<kWideFaceKeys>;
+[[nodiscard]] constexpr std::size_t wide_face_key(const WideFaceJob& job) {
+  const std::size_t part = job.transfer == TileTransfer::whole ? 0 : job.part;
+  return (static_cast<std::size_t>(job.work) * 3 + static_cast<std::size_t>(job.transfer)) * 4 + part;
+}
 
 }  // namespace amrbench::kernels

@@ -37,16 +37,19 @@ void CudaFaceStage::mesh_changed(const Mesh<3>& mesh) {
   receives_ = link_pieces(mesh, plan.receives);
   halo_size_ = {};
   add_sends(plan.sends, halo_size_);
-  tables.write_packs(prepare(packs_, tables.packs()));
+  packs_.starts = tables.write_packs(prepare(packs_.table, tables.packs()));
+  local_.starts = tables.local();
+  arrived_.starts = tables.arrived();
   const std::span<kernels::BlockEntry> entries = prepare(entries_, tables.blocks());
-  tables.write(entries, prepare(local_, tables.local()), prepare(arrived_, tables.arrived()));
+  const auto jobs = [&](Jobs& list) { return prepare(list.table, static_cast<std::size_t>(list.starts.back())); };
+  tables.write(entries, jobs(local_), jobs(arrived_));
   work_.clear();
   if (options_.overlap) plan_work(mesh, entries, 0, interior_);
   plan_work(mesh, entries, options_.overlap ? interior_ : 0, blocks_);
-  packs_.in_order.send(device_);
+  packs_.table.in_order.send(device_);
   entries_.in_order.send(device_);
-  local_.in_order.send(device_);
-  arrived_.in_order.send(device_);
+  local_.table.in_order.send(device_);
+  arrived_.table.in_order.send(device_);
   device_.reserve(send_, tables.send_values());
   device_.reserve(packed_, tables.packed_values() + kernels::kPadding);
 }
@@ -75,8 +78,8 @@ void CudaFaceStage::follow_slots(const CudaFields& fields) {
   if (ordered_) return;
   const std::int32_t* const list = slot_list_.store(fields.slots(), device_);
   remap(entries_, list);
-  remap(packs_, list);
-  remap(local_, list);
+  remap(packs_.table, list);
+  remap(local_.table, list);
   for (Work& work : work_) remap(work.entries, list);
 }
 
@@ -85,7 +88,8 @@ void CudaFaceStage::start_exchange(const CudaFields& fields) {
   // The side stream goes on once the stage before is done, which may still read what is received into.
   device_.order(device_.main(), device_.side());
   if (sends_.empty()) return;
-  kernels::launch_faces(layout_, packs_.get(ordered_), packs_.count, blocks, nullptr, send_.data(), device_.side());
+  kernels::launch_faces(layout_, packs_.table.get(ordered_), packs_.starts, blocks, nullptr, send_.data(),
+                        device_.side());
   device_.count_launches(1);
   device_.link().start(send_.data(), sends_, packed_.data(), receives_, device_.side());
 }
@@ -96,10 +100,11 @@ void CudaFaceStage::finish_exchange() {
   device_.clock().mark(DevicePart::wait, device_.main());
 }
 
-void CudaFaceStage::make_faces(const Table<kernels::FaceJob>& jobs, const CudaFields& fields) {
-  kernels::launch_faces(layout_, &jobs == &arrived_ ? jobs.in_order.data() : jobs.get(ordered_), jobs.count,
+void CudaFaceStage::make_faces(const Jobs& jobs, const CudaFields& fields) {
+  const bool from_blocks = &jobs != &arrived_;
+  kernels::launch_faces(layout_, from_blocks ? jobs.table.get(ordered_) : jobs.table.in_order.data(), jobs.starts,
                         fields.input(), packed_.data(), packed_.data(), device_.main());
-  device_.count_launches(jobs.count > 0 ? 1 : 0);
+  device_.count_launches(jobs.table.count > 0 ? 1 : 0);
   device_.clock().mark(DevicePart::faces, device_.main());
 }
 
@@ -150,8 +155,8 @@ void CudaFaceStage::launch_stage(CudaFields& fields, std::int64_t /*stage*/, con
 std::size_t CudaFaceStage::memory_bytes() const {
   std::size_t bytes = sums_memory_bytes();
   for (const Work& work : work_) bytes += work.entries.bytes();
-  return bytes + entries_.bytes() + packs_.bytes() + local_.bytes() + arrived_.bytes() + slot_list_.bytes() +
-         send_.bytes() + packed_.bytes();
+  return bytes + entries_.bytes() + packs_.table.bytes() + local_.table.bytes() + arrived_.table.bytes() +
+         slot_list_.bytes() + send_.bytes() + packed_.bytes();
 }
 
 }  // namespace amrbench::amr

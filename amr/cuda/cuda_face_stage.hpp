@@ -47,6 +47,10 @@ class CudaFaceStage final : public CudaStage<3> {
     }
     [[nodiscard]] std::size_t bytes() const { return in_order.bytes() + now.bytes(); }
   };
+  struct Jobs {
+    Table<kernels::FaceJob> table;
+    kernels::FaceJobStarts starts{};
+  };
   template <class T>
   [[nodiscard]] std::span<T> prepare(Table<T>& table, std::size_t n);
   template <class T>
@@ -55,7 +59,7 @@ class CudaFaceStage final : public CudaStage<3> {
   void follow_slots(const CudaFields& fields);
   void start_exchange(const CudaFields& fields);
   void finish_exchange();
-  void make_faces(const Table<kernels::FaceJob>& jobs, const CudaFields& fields);
+  void make_faces(const Jobs& jobs, const CudaFields& fields);
   /// Blocks of the list, and the artificial work on them.
   void compute(CudaFields& fields, std::size_t begin, std::size_t end, const kernels::DeviceSumView& sums);
   void run_blocks(CudaFields& fields, const kernels::BlockEntry* entries, std::size_t count,
@@ -74,7 +78,7 @@ class CudaFaceStage final : public CudaStage<3> {
   CudaDevice& device_;
   std::size_t interior_ = 0, blocks_ = 0;
   Table<kernels::BlockEntry> entries_;
-  Table<kernels::FaceJob> packs_, local_, arrived_;
+  Jobs packs_, local_, arrived_;
   std::vector<Work> work_;
   std::vector<support::LinkPiece> sends_, receives_;
   HaloSize halo_size_;

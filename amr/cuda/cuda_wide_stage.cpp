@@ -23,8 +23,10 @@ CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const Stag
 }
 
 void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list) {
-  jobs.list.store(list, device_);
-  jobs.count = support::mpi_count(list.size(), "GPU launch");
+  support::mpi_count(list.size(), "GPU launch");
+  jobs.starts = kernels::order_jobs<kernels::kWideFaceKeys>(
+      std::span<const kernels::WideFaceJob>(list), jobs.list.prepare(list.size(), device_), kernels::wide_face_key);
+  jobs.list.send(device_);
 }
 
 void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
@@ -82,9 +84,9 @@ void CudaWideStage::look_around(const CudaFields& fields) {
 
 void CudaWideStage::launch(int axis, const kernels::GhostChunks& chunks, const Jobs& jobs,
                            const support::CudaStream& stream) {
-  kernels::launch_wide_faces(layout_, axis, around_, chunks, jobs.list.data(), jobs.count, receive_.data(),
+  kernels::launch_wide_faces(layout_, axis, around_, chunks, jobs.list.data(), jobs.starts, receive_.data(),
                              send_.data(), stream);
-  device_.count_launches(jobs.count > 0 ? 1 : 0);
+  device_.count_launches(jobs.starts.back() > 0 ? 1 : 0);
 }
 
 /// The next axis begins when this one is complete, because its faces pass on the ghosts just filled.

@@ -39,7 +39,7 @@ class CudaWideStage final : public CudaStage<3> {
                     support::Metrics& metrics) override;
   struct Jobs {
     DeviceList<kernels::WideFaceJob> list;
-    int count = 0;
+    kernels::WideFaceJobStarts starts{};
   };
   struct Axis {
     Jobs packs, local, unpacks;

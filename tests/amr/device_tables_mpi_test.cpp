@@ -34,15 +34,27 @@ void exchange(const Mesh<3>& mesh, const HaloPlan& plan, const double* send, dou
   requests.wait_all();
 }
 
+/// Jobs of a key lie where `starts` says.
+void expect_order(const std::vector<kernels::FaceJob>& jobs, const kernels::FaceJobStarts& starts) {
+  EXPECT_EQ(static_cast<std::size_t>(starts.back()), jobs.size());
+  std::size_t misplaced = 0;
+  for (std::size_t key = 0; key < kernels::kFaceKeys; ++key)
+    for (int k = starts[key]; k < starts[key + 1]; ++k) misplaced += kernels::face_key(jobs.at(k)) != key;
+  EXPECT_EQ(misplaced, 0U);
+}
+
 /// One stage by the tables: what a GPU does, in its order.
 std::vector<std::vector<double>> stage_by_tables(const Mesh<3>& mesh, const FieldStore& fields) {
   const BlockLayout& l = fields.layout();
   const HaloPlan plan = make_halo_plan(mesh, face_piece_sizes(l, 4));
   const DeviceTables tables(mesh, l, plan);
   std::vector<kernels::BlockEntry> blocks(tables.blocks());
-  std::vector<kernels::FaceJob> packs(tables.packs()), local(tables.local()), arrived(tables.arrived());
-  tables.write_packs(packs);
+  std::vector<kernels::FaceJob> packs(tables.packs()), local(tables.local().back()), arrived(tables.arrived().back());
+  const kernels::FaceJobStarts pack_starts = tables.write_packs(packs);
   tables.write(blocks, local, arrived);
+  expect_order(packs, pack_starts);
+  expect_order(local, tables.local());
+  expect_order(arrived, tables.arrived());
   std::vector<double> send(tables.send_values() + kernels::kPadding, kUnset);
   std::vector<double> packed(tables.packed_values() + kernels::kPadding, std::numeric_limits<double>::quiet_NaN());
   const auto run = [&](const std::vector<kernels::FaceJob>& jobs, std::vector<double>& out) {

@@ -85,9 +85,11 @@ TEST(WideFacesCuda, GiveTheCpusBits) {
       std::vector<double> message(values, -7.0), faces = around.faces(axis);
       auto device_message = checks::to_device(message, stream);
       const auto device_received = checks::to_device(received, stream);
-      const auto list = checks::to_device(jobs, stream);
-      launch_wide_faces(l, axis, around.device(stream), {l.chunks}, list.data(), static_cast<int>(jobs.size()),
-                        device_received.data(), device_message.data(), stream);
+      std::vector<WideFaceJob> ordered(jobs.size());
+      const auto starts = order_jobs<kWideFaceKeys>(std::span(jobs), std::span(ordered), wide_face_key);
+      const auto list = checks::to_device(ordered, stream);
+      launch_wide_faces(l, axis, around.device(stream), {l.chunks}, list.data(), starts, device_received.data(),
+                        device_message.data(), stream);
       for (const WideFaceJob& job : jobs) face_job_on_cpu(l, around, job, received, message, faces);
       ASSERT_TRUE(same_bits(around.device_faces(axis, stream), faces)) << "axis " << axis;
       ASSERT_TRUE(same_bits(checks::to_host(device_message, stream), message)) << "message, axis " << axis;
