@@ -18,6 +18,7 @@ namespace amrbench::kernels::face_move {
 inline constexpr int kWarp = 32, kWarps = 4, kResident = 8;
 inline constexpr int kMostJobs = 16;   // of a warp
 inline constexpr int kMostRounds = 4;  // of a warp
+inline constexpr int kMostPasses = 2;
 inline constexpr int kMostGroups = 26;
 inline constexpr int kNoJob = 1 << 20;
 
@@ -44,7 +45,8 @@ struct Group {
   int values = 0;       ///< of a job and chunk
   int at_once = 1;      ///< jobs of a warp's round
   int rounds = 1;       ///< of a warp, one behind the other
-  int stretches = 1;    ///< warps of a job that has more values than a warp moves in a round
+  int passes = 1;       ///< of a warp over them, each with other values of jobs that have more than a round moves
+  int stretches = 1;    ///< warps of a job that has still more
   int first_block = 0;  ///< of the grid
   Divider by_values, by_a;
   [[nodiscard]] int warps(int rounds_of_warp) const {
@@ -66,7 +68,8 @@ struct Groups {
     const int room = values_each(g.sums) * kWarp;
     g.values = g.cells_a * g.cells_b * lanes;
     g.at_once = std::clamp(room / g.values, 1, kMostJobs);
-    g.stretches = (g.values + room - 1) / room;
+    g.passes = std::clamp((g.values + room - 1) / room, 1, kMostPasses);
+    g.stretches = (g.values + g.passes * room - 1) / (g.passes * room);
     g.by_values = Divider(g.values);
     g.by_a = Divider(g.cells_a);
     all[count++] = g;
@@ -168,7 +171,7 @@ __device__ void move_group(const Work& work, const Groups& all, const Group& g, 
                            Places<Work::kParts>& places) {
   constexpr int kParts = Work::kParts, kEach = values_each(N > 1);
   const int t = static_cast<int>(threadIdx.x) % kWarp, chunk = static_cast<int>(blockIdx.y);
-  const int run = warp / g.stretches, from = (warp - run * g.stretches) * kEach * kWarp;
+  const int run = warp / g.stretches, from = (warp - run * g.stretches) * g.passes * kEach * kWarp;
   const int begin = run * g.at_once * g.rounds, present = min(g.at_once * g.rounds, g.jobs - begin);
   if (present <= 0) return;
   const auto* const jobs = work.jobs + g.first + begin;
@@ -177,13 +180,16 @@ __device__ void move_group(const Work& work, const Groups& all, const Group& g, 
     places.parts[job][part] = work.part(jobs[job], chunk, part);
   }
   if (t < present) places.to[t] = work.target(jobs[t], chunk);
-  Value<N> values[kEach];
-#pragma unroll
-  for (int j = 0; j < kEach; ++j) values[j] = value_of<N, kParts>(all, g, t + j * kWarp, from);
   __syncwarp();
 #pragma unroll 1
-  for (int first = 0; first < present; first += g.at_once)
-    move_values<N>(values, places, first, min(present, first + g.at_once), g.divides);
+  for (int pass = 0; pass < g.passes; ++pass) {
+    Value<N> values[kEach];
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) values[j] = value_of<N, kParts>(all, g, t + j * kWarp, from + pass * kEach * kWarp);
+#pragma unroll 1
+    for (int first = 0; first < present; first += g.at_once)
+      move_values<N>(values, places, first, min(present, first + g.at_once), g.divides);
+  }
 }
 
 /// All groups of one chunk, blockIdx.y. Work has jobs, and for each: kParts parts of the layer that it reads, 1 or 9
