@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "support/order_by_key.hpp"
 
 namespace amrbench::amr {
 
@@ -120,8 +121,8 @@ kernels::FaceJobStarts DeviceTables::write_packs(std::span<FaceJob> packs) const
                                                             : FaceWork::pack_restricted;
     jobs.push_back(job_of(p.block, work, p.face, p.part, 0, p.at));
   }
-  return kernels::order_jobs<kernels::kFaceKeys>(std::span<const FaceJob>(jobs), packs,
-                                                 [](const FaceJob& job) { return kernels::face_key(job); });
+  return support::order_by_key<kernels::kFaceKeys>(std::span<const FaceJob>(jobs), packs,
+                                                   [](const FaceJob& job) { return kernels::face_key(job); });
 }
 
 void DeviceTables::write(std::span<kernels::BlockEntry> blocks, std::span<FaceJob> local,

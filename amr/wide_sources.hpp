@@ -40,12 +40,13 @@ class WideSources {
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  [[nodiscard]] kernels::PieceSource find(const Mesh<3>& mesh, std::int32_t i, const std::array<int, 3>& d) const;
+  void find_crossings(const Mesh<3>& mesh, int axis);
+  void look_across(const Mesh<3>& mesh, int axis);
 
   kernels::BlockLayout layout_;
   std::array<kernels::FaceLayout, 3> faces_;
   std::array<std::vector<Crossing>, 3> crossings_;
-  std::vector<std::int32_t> number_;  ///< of face 6 i + face, or -1
+  support::PageBuffer<std::int32_t> number_;  ///< of face 6 i + face, or -1
   support::PageBuffer<kernels::PieceSource> sources_;
   std::size_t blocks_ = 0;
 };

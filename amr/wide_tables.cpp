@@ -1,5 +1,7 @@
 #include "amr/wide_tables.hpp"
 
+#include "support/thread_lists.hpp"
+
 namespace amrbench::amr {
 
 using kernels::WideFaceJob;
@@ -30,19 +32,23 @@ WideTables make_wide_tables(const Mesh<3>& mesh, const WideSources& sources, con
     job.to = sources.number(p.block, p.face);
     job.at = p.at;
   }
-  for (const auto& [i, face] : sources.crossings(axis)) {
-    const auto& links = mesh.links(i);
-    const bool coarse = links.kind[face] == FaceKind::coarse;
-    for (int q = 0; q < (links.kind[face] == FaceKind::fine ? 4 : 1); ++q) {
-      const std::int32_t j = links.index[face][q];
-      if (j >= mesh.size()) continue;
-      const int part = coarse ? own_part<3>(mesh.coord(i), axis) : q;
-      const Transfer transfer = coarse ? Transfer::quarter : Transfer::restricted;
-      WideFaceJob& job = tables.local.emplace_back(face_job(WideFaceWork::fill, face, transfer, part));
-      job.block = j;
-      job.to = sources.number(i, face);
-    }
-  }
+  const auto crossings = sources.crossings(axis);
+  support::append_by_threads(
+      tables.local, crossings.size(), [&](std::size_t begin, std::size_t end, std::vector<WideFaceJob>& list) {
+        for (const auto& [i, face] : crossings.subspan(begin, end - begin)) {
+          const auto& links = mesh.links(i);
+          const bool coarse = links.kind[face] == FaceKind::coarse;
+          for (int q = 0; q < (links.kind[face] == FaceKind::fine ? 4 : 1); ++q) {
+            const std::int32_t j = links.index[face][q];
+            if (j >= mesh.size()) continue;
+            const int part = coarse ? own_part<3>(mesh.coord(i), axis) : q;
+            const Transfer transfer = coarse ? Transfer::quarter : Transfer::restricted;
+            WideFaceJob& job = list.emplace_back(face_job(WideFaceWork::fill, face, transfer, part));
+            job.block = j;
+            job.to = sources.number(i, face);
+          }
+        }
+      });
   return tables;
 }
 

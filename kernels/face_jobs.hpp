@@ -2,10 +2,9 @@
 // How CUDA kernels are told of faces that cross a rank or a change of level. Plain data; no CUDA header needed.
 //
 // Packed faces and pieces start at multiples of 4 doubles in their buffers, so that stencils may read them in vectors.
+#include <array>
 #include <cstddef>
 #include <cstdint>
-
-#include "kernels/job_order.hpp"
 
 namespace amrbench::kernels {
 
@@ -33,9 +32,10 @@ struct FaceJob {
 };
 static_assert(sizeof(FaceJob) == 16);
 
-/// Kernels take lists that are ordered by work and axis.
+/// Kernels take lists that are ordered by work and axis, and where the jobs of each key begin; last, how many there
+/// are.
 inline constexpr std::size_t kFaceKeys = 7 * 3;
-using FaceJobStarts = JobStarts<kFaceKeys>;
+using FaceJobStarts = std::array<int, kFaceKeys + 1>;
 [[nodiscard]] constexpr std::size_t face_key(FaceWork work, int axis) {
   return static_cast<std::size_t>(work) * 3 + static_cast<std::size_t>(axis);
 }

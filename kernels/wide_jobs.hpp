@@ -1,8 +1,9 @@
 #pragma once
 // How kernels are told of extended faces (kernels/tile.hpp). Plain data for all back ends.
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
-#include "kernels/job_order.hpp"
 #include "kernels/tile.hpp"
 
 namespace amrbench::kernels {
@@ -25,9 +26,10 @@ struct WideFaceJob {
   std::uint64_t at = 0;  ///< doubles
 };
 
-/// Kernels take lists of one axis that are ordered by work, transfer and part.
+/// Kernels take lists of one axis that are ordered by work, transfer and part, and where the jobs of each key begin;
+/// last, how many there are.
 inline constexpr std::size_t kWideFaceKeys = 3 * 3 * 4;
-using WideFaceJobStarts = JobStarts<kWideFaceKeys>;
+using WideFaceJobStarts = std::array<int, kWideFaceKeys + 1>;
 [[nodiscard]] constexpr std::size_t wide_face_key(const WideFaceJob& job) {
   const std::size_t part = job.transfer == TileTransfer::whole ? 0 : job.part;
   return (static_cast<std::size_t>(job.work) * 3 + static_cast<std::size_t>(job.transfer)) * 4 + part;

@@ -7,6 +7,7 @@
 #include "kernels/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
 #include "kernels/wide_faces_cuda.hpp"
+#include "support/order_by_key.hpp"
 
 namespace amrbench::amr {
 
@@ -24,7 +25,7 @@ CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const Stag
 
 void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list) {
   support::mpi_count(list.size(), "GPU launch");
-  jobs.starts = kernels::order_jobs<kernels::kWideFaceKeys>(
+  jobs.starts = support::order_by_key<kernels::kWideFaceKeys>(
       std::span<const kernels::WideFaceJob>(list), jobs.list.prepare(list.size(), device_), kernels::wide_face_key);
   jobs.list.send(device_);
 }

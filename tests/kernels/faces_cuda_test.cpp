@@ -7,6 +7,7 @@
 
 #include "kernels/device_mesh.hpp"
 #include "kernels/job_on_cpu.hpp"
+#include "support/order_by_key.hpp"
 
 namespace amrbench::kernels {
 namespace {
@@ -38,8 +39,8 @@ void compare(const BlockLayout& l, int rounds, std::mt19937_64& random) {
     jobs.push_back(job);
   }
   std::vector<FaceJob> ordered(jobs.size());
-  const FaceJobStarts starts = order_jobs<kFaceKeys>(std::span<const FaceJob>(jobs), std::span(ordered),
-                                                     [](const FaceJob& job) { return face_key(job); });
+  const FaceJobStarts starts = support::order_by_key<kFaceKeys>(std::span<const FaceJob>(jobs), std::span(ordered),
+                                                                [](const FaceJob& job) { return face_key(job); });
   const auto received = checks::random_values(random, received_values);
   const std::vector<double> untouched(out_values, -7.0);
   std::vector<double> expected = untouched;

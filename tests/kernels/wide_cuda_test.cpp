@@ -14,6 +14,7 @@
 #include "kernels/tile.hpp"
 #include "kernels/wide_faces.hpp"
 #include "kernels/wide_faces_cuda.hpp"
+#include "support/order_by_key.hpp"
 
 namespace amrbench::kernels {
 namespace {
@@ -86,7 +87,7 @@ TEST(WideFacesCuda, GiveTheCpusBits) {
       auto device_message = checks::to_device(message, stream);
       const auto device_received = checks::to_device(received, stream);
       std::vector<WideFaceJob> ordered(jobs.size());
-      const auto starts = order_jobs<kWideFaceKeys>(std::span(jobs), std::span(ordered), wide_face_key);
+      const auto starts = support::order_by_key<kWideFaceKeys>(std::span(jobs), std::span(ordered), wide_face_key);
       const auto list = checks::to_device(ordered, stream);
       launch_wide_faces(l, axis, around.device(stream), {l.chunks}, list.data(), starts, device_received.data(),
                         device_message.data(), stream);
