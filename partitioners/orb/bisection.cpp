@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "partitioners/orb/entry_cut.hpp"
 #include "partitioners/orb/tree.hpp"
 #include "support/metrics.hpp"
 
@@ -40,7 +41,7 @@ struct Cut {
   std::uint64_t weight_below = 0;
   bool searching = true;
   std::uint64_t count = 0, weight = 0;    ///< points <= guess
-  std::vector<OrbPoint<T, Dim>> between;  ///< points around the cut: see collect()
+  std::vector<detail::Entry<T>> between;  ///< points around the cut: see collect()
   std::uint64_t left = 0;                 ///< the result
   OrbPoint<T, Dim> pivot{};               ///< first point of the right
 };
@@ -191,10 +192,10 @@ class Bisection {
       Cut<T, Dim>& cut = cuts_[c];
       if (place(cut)) continue;
       const OrbCell<T, Dim>& cell = tree_.cells[cut.cell];
-      cut.between.assign(points_ + cell.begin, points_ + cell.begin + cell.count);
-      cut.below = std::nextafter(cell.box.lower[static_cast<std::size_t>(cut.axis)], -kInfinity);
-      cut.above = kInfinity;
+      cut.between.clear();
+      for (std::uint64_t i = cell.begin; i < cell.begin + cell.count; ++i) cut.between.push_back(entry(i));
       cut.count_below = cut.weight_below = 0;
+      cut.below = -kInfinity;
       place(cut);
     }
   }
@@ -213,40 +214,33 @@ class Bisection {
         first = x > above && x < first ? x : first;
       }
     }
-    std::vector<Point> mine;
+    std::vector<detail::Entry<T>> mine;
     for (std::uint64_t i = piece.begin; i < piece.end; ++i)
-      if (column_[i] >= last && column_[i] <= first) mine.push_back(points_[i]);
+      if (column_[i] >= last && column_[i] <= first) mine.push_back(entry(i));
 #pragma omp critical(orb_bisection)
     cut.between.insert(cut.between.end(), mine.begin(), mine.end());
   }
 
+  [[nodiscard]] detail::Entry<T> entry(std::uint64_t i) const {
+    return {column_[i], static_cast<std::uint32_t>(i)};
+  }
+
   /// Cuts the cell by what was collected; false where that does not tell.
   bool place(Cut<T, Dim>& cut) {
-    const int axis = cut.axis;
-    std::vector<Point>& points = cut.between;
-    std::sort(points.begin(), points.end(), [axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
-    const auto up_to = [&](T x) {
-      return std::partition_point(points.begin(), points.end(), [&](const Point& p) { return p.x[axis] <= x; });
-    };
-    auto first = up_to(cut.below);
-    auto last = up_to(cut.above);
-    OrbWindow window{cut.count_below, cut.weight_below, 0};
-    if (first != points.begin()) {
-      --first;
-      --window.before;
-      window.weight_before -= input_.weighted() ? input_.weight(first->id) : 0;
+    std::uint64_t before = cut.count_below, weight_before = cut.weight_below;
+    for (const detail::Entry<T>& entry : cut.between) {
+      if (entry.key > cut.below) continue;
+      --before;
+      weight_before -= input_.weighted() ? input_.weight(points_[entry.position].id) : 0;
     }
-    if (last != points.end()) ++last;
-    window.size = static_cast<std::uint64_t>(last - first);
-    std::vector<std::uint64_t> weights;
-    for (auto p = first; input_.weighted() && p != last; ++p) weights.push_back(input_.weight(p->id));
-    const auto place = cut_in_window(cut.goal, window, weights);
-    if (!place) return false;
-    const auto right = first + static_cast<std::ptrdiff_t>(place->left);
-    cut.left = window.before + place->left;
-    cut.pivot = *right;
-    const T plane = cut_between((right - 1)->x[axis], right->x[axis]);
-    cut_cell(tree_, cut.cell, axis, plane, cut.left, place->weight_left);
+    const PointSource<T, Dim> source{points_, input_.count};
+    detail::EntryCutter<T, Dim, PointSource<T, Dim>> cutter(source, {input_.weights}, cut.axis, 1);
+    const auto found = cutter.cut(cut.goal, before, weight_before, cut.between);
+    if (!found) return false;
+    cut.left = found->left;
+    cut.pivot = found->pivot;
+    cut_cell(tree_, cut.cell, cut.axis, cut_between(found->last, found->pivot.x[cut.axis]), found->left,
+             input_.weighted() ? found->weight_left : found->left);
     return true;
   }
 

@@ -78,12 +78,13 @@ void orb_by_sort(const OrbInput<T, Dim>& input, OrbResult<T, Dim>& result) {
     }
     const int axis = cut_axis(cell.box, input.options.side_tolerance);
     std::sort(begin, end, [axis](const Point& p, const Point& q) { return orb_before(p, q, axis); });
+    const OrbGoal goal = goal_of(tree, i, input.weighted());
     weights.clear();
-    if (input.weighted())
-      for (auto p = begin; p != end; ++p) weights.push_back(input.weight(p->id));
-    const CutPlace cut = cut_in_window(goal_of(tree, i, input.weighted()), {.size = cell.count}, weights).value();
+    for (auto p = begin; p != end; ++p) weights.push_back(goal.weight > 0 ? input.weight(p->id) : 0);
+    const auto cut = decide_cut(goal, first_search(goal), 0, 0, cell.count, weights.data());
     const auto right = begin + static_cast<std::ptrdiff_t>(cut.left);
-    cut_cell(tree, i, axis, cut_between((right - 1)->x[axis], right->x[axis]), cut.left, cut.weight_left);
+    cut_cell(tree, i, axis, cut_between((right - 1)->x[axis], right->x[axis]), cut.left,
+             input.weighted() ? cut.weight_left : cut.left);
   }
   write_leaves(input, points.data(), 1, result);
 }

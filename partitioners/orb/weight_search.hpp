@@ -8,8 +8,6 @@
 // the points there `decide_cut` reads the cut, unless points of weight zero around it reach beyond the window: then a
 // second search finds the end of them that rule 5 wants.
 #include <cstdint>
-#include <optional>
-#include <span>
 
 #include "partitioners/orb/rules.hpp"
 
@@ -135,36 +133,13 @@ AMRBENCH_HD inline Verdict<Count> decide_cut(const CutGoal<Count>& goal, const L
   return {Kind::cut, k, weight, search};
 }
 
-/// A stretch [before, before + size) of a cell's points in order.
-struct OrbWindow {
-  std::uint64_t before = 0;         ///< points of the cell before the stretch
-  std::uint64_t weight_before = 0;  ///< their weight; unused without weights
-  std::uint64_t size = 0;
-};
-
 struct CutPlace {
-  std::uint64_t left;         ///< of the stretch's points, how many go left
+  std::uint64_t left;         ///< points that go left
   std::uint64_t weight_left;  ///< weight of all of the cell's points that go left; without weights their number
 };
 
-/// The cut inside a stretch: 1 .. size - 1 of its points go left, so that the points on both sides of the cut belong to
-/// it. Nothing when the cut does not lie inside or the stretch is too short to tell; never for one of all points.
-/// weights: of the stretch's points in order; empty without weights, the goal then has none. O(size), O(1) without.
-inline std::optional<CutPlace> cut_in_window(const OrbGoal& goal, const OrbWindow& window,
-                                             std::span<const std::uint64_t> weights) {
-  if (weights.empty()) {
-    const std::uint64_t unit = goal.unit();
-    if (unit <= window.before || unit >= window.before + window.size) return {};
-    return CutPlace{unit - window.before, unit};
-  }
-  const auto verdict =
-      decide_cut(goal, first_search(goal), window.before, window.weight_before, window.size, weights.data());
-  if (verdict.kind != VerdictKind::cut || verdict.left == 0 || verdict.left >= window.size) return {};
-  return CutPlace{verdict.left, verdict.weight_left};
-}
-
-/// The same where sums of all points are at hand: how many of them go left. weight_of(k): weight of the first k points,
-/// called O(log count) times.
+/// decide_cut() where sums of all points are at hand: how many of them go left. weight_of(k): weight of the first k
+/// points, called O(log count) times.
 template <class Sums>
 AMRBENCH_HD inline std::uint32_t cut_by_sums(const WeightGoal& goal, const Sums& weight_of) {
   const std::uint32_t unit = goal.unit();

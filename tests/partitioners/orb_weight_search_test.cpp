@@ -112,12 +112,13 @@ void compare(const Weights& weights, std::uint32_t leaves, std::uint32_t leaves_
   const std::uint64_t left = place_by_rule(weights, leaves, leaves_left);
   for (std::uint64_t begin = 0; begin < n; begin += 1 + n / 16)
     for (std::uint64_t size = n - begin; size > 0; size /= 2) {
-      const auto place = cut_in_window({n, leaves, leaves_left, total}, {begin, sum(weights, 0, begin), size},
-                                       std::span(weights).subspan(begin, size));
-      ASSERT_TRUE(place.has_value() || size < n);
-      if (!place) continue;
-      ASSERT_EQ(begin + place->left, left);
-      ASSERT_EQ(place->weight_left, sum(weights, 0, left));
+      const OrbGoal goal{n, leaves, leaves_left, total};
+      const auto verdict =
+          decide_cut(goal, first_search(goal), begin, sum(weights, 0, begin), size, weights.data() + begin);
+      ASSERT_TRUE(verdict.kind == VerdictKind::cut || size < n);
+      if (verdict.kind != VerdictKind::cut) continue;
+      ASSERT_EQ(begin + verdict.left, left);
+      ASSERT_EQ(verdict.weight_left, sum(weights, 0, left));
     }
   const WeightGoal goal{n, leaves, leaves_left, total};
   int looks = 0;
