@@ -198,7 +198,7 @@ class Multiway {
   template <class Source>
   void start(const Source& source, std::uint32_t* labels) {
     const std::uint64_t n = input_.count;
-    if (n < kLargeInput) {
+    if (n < kLargeInput || tree_.leaves == 1) {
       solve(1, source, labels, memory_[0]);
       return;
     }
@@ -243,10 +243,6 @@ class Multiway {
   template <class Source>
   void solve_round(std::size_t cell, const Source& source, std::uint32_t* labels, Buffers buffers, ThreadMemory& memory,
                    int threads) {
-    if (tree_.cells[cell].leaves == 1) {
-      solve_small(cell, source, labels);
-      return;
-    }
     const double start = Metrics::steady_seconds();
     MultiwayRound<T, Dim, Source> round(input_, tree_, cell, source, buffers.codes, memory.round, threads);
     const detail::CellSlots reached = round.run();

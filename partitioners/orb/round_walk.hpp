@@ -20,10 +20,7 @@ struct InputSource {
   std::uint32_t first_id = 0;
 
   [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
-    OrbPoint<T, Dim> p;
-    for (int a = 0; a < Dim; ++a) p.x[a] = coordinates[i * Dim + static_cast<unsigned>(a)];
-    p.id = first_id + static_cast<std::uint32_t>(i);
-    return p;
+    return point_at<T, Dim>(coordinates + i * Dim, first_id + static_cast<std::uint32_t>(i));
   }
   void prefetch(std::uint64_t i) const { __builtin_prefetch(coordinates + i * Dim); }
   void block(std::uint64_t first, T* x) const {

@@ -45,6 +45,15 @@ struct OrbPoint {
   std::uint32_t id;
 };
 
+/// The point of these coordinates.
+template <class T, int Dim>
+AMRBENCH_HD inline OrbPoint<T, Dim> point_at(const T* x, std::uint32_t id) {
+  OrbPoint<T, Dim> p;
+  for (int a = 0; a < Dim; ++a) p.x[a] = x[a];
+  p.id = id;
+  return p;
+}
+
 /// Rule 1: does p stand before q along `axis`?
 template <class T, int Dim>
 AMRBENCH_HD inline bool orb_before(const OrbPoint<T, Dim>& p, const OrbPoint<T, Dim>& q, int axis) {

@@ -76,10 +76,7 @@ struct OrbInput {
 
   [[nodiscard]] bool weighted() const { return weights != nullptr; }
   [[nodiscard]] OrbPoint<T, Dim> point(std::uint64_t i) const {
-    OrbPoint<T, Dim> p;
-    for (int a = 0; a < Dim; ++a) p.x[a] = coordinates[i * Dim + static_cast<unsigned>(a)];
-    p.id = static_cast<std::uint32_t>(i);
-    return p;
+    return point_at<T, Dim>(coordinates + i * Dim, static_cast<std::uint32_t>(i));
   }
   /// Weight of point `id`.
   [[nodiscard]] std::uint64_t weight(std::uint32_t id) const { return weights ? weights[id] : 1; }
