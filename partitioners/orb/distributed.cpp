@@ -34,31 +34,19 @@ void cut_alone(const Communicator& comm, const T* coordinates, const std::uint64
   solved.tree = std::move(result.tree);
   solved.labels.grow(all.n);
   support::PageBuffer<OrbPoint<T, Dim>> placed(all.n);
-  OrbInput<T, Dim> input;
-  input.coordinates = coordinates;
-  input.count = all.n;
-  input.weights = units;
-  input.options = {.leaves = options.leaves, .threads = options.threads, .side_tolerance = options.side_tolerance};
-  input.options.permutation = false;
-  input.placed = placed.data();
-  orb_multiway(input, solved);
+  orb_multiway(OrbInput<T, Dim>{coordinates, all.n, units, options, nullptr, placed.data()}, solved);
   result.tree = std::move(solved.tree);
-  const detail::LeafOwners owners{result.tree.leaves, static_cast<std::uint64_t>(comm.size())};
-  result.first_leaf = owners.first_leaf(static_cast<std::uint64_t>(comm.rank()));
-  result.end_leaf = owners.first_leaf(static_cast<std::uint64_t>(comm.rank()) + 1);
   if (comm.size() == 1) {
     result.labels.swap(solved.labels);
     result.points.swap(placed);
   } else {
     std::copy_n(solved.labels.data() + all.first, result.labels.size(), result.labels.data());
-    std::uint64_t end = 0, count = 0;
-    for (std::uint32_t leaf = result.first_leaf; leaf < result.end_leaf; ++leaf) {
-      const OrbCell<T, Dim>& cell = result.tree.cells[result.tree.leaf_cell[leaf]];
-      end = cell.begin + cell.count;
-      count += cell.count;
-    }
-    detail::fit(result.points, count);
-    std::copy_n(placed.data() + (end - count), count, result.points.data());
+    const auto begin_of = [&](std::uint32_t leaf) {
+      return leaf < result.tree.leaves ? result.tree.cells[result.tree.leaf_cell[leaf]].begin : all.n;
+    };
+    const std::uint64_t begin = begin_of(result.first_leaf), end = begin_of(result.end_leaf);
+    detail::fit(result.points, end - begin);
+    std::copy(placed.data() + begin, placed.data() + end, result.points.data());
   }
   result.cut_s = Metrics::steady_seconds() - start;
 }
@@ -100,7 +88,6 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
 template <class T, int Dim>
 class CutTogether {
  public:
-  /// Of the options threads, at least 1, and side_tolerance count.
   CutTogether(const Communicator& comm, PointView<T> points, const std::uint64_t* units, const OrbOptions& options,
               const Common<T, Dim>& all, OrbDistributed<T, Dim>& result)
       : comm_(comm),
@@ -119,9 +106,6 @@ class CutTogether {
     levels_.run();
     const std::vector<detail::CellRange> ranges = levels_.ranges(local_.move());
     const double moving = Metrics::steady_seconds();
-    const auto me = static_cast<std::uint64_t>(comm_.rank());
-    result_.first_leaf = levels_.owners().first_leaf(me);
-    result_.end_leaf = levels_.owners().first_leaf(me + 1);
     plan_ = {comm_, tree_, ranges, levels_.owners()};
     const std::uint64_t here = plan_.leaving_room;
     detail::fit(memory_.received, plan_.room);
@@ -218,16 +202,8 @@ class CutTogether {
           items[i].id = static_cast<std::uint32_t>(i);
         }
       }
-      OrbInput<T, Dim> input;
-      input.count = n;
-      input.weights = weighted_ ? received_weights_.data() + at : nullptr;
-      input.options = {.leaves = cell.leaves,
-                       .threads = options_.threads,
-                       .side_tolerance = options_.side_tolerance,
-                       .labels = true,
-                       .permutation = false};
-      input.items = items;
-      input.placed = result_.points.data() + at;
+      const OrbInput<T, Dim> input{nullptr,  n,     weighted_ ? received_weights_.data() + at : nullptr,
+                                   options_, items, result_.points.data() + at};
       solved.tree = make_orb_tree<T, Dim>(cell.leaves, cell.box, n, cell.weight, tree_.weight_unit);
       solved.labels.grow(n);
       orb_multiway(input, solved);
@@ -261,8 +237,11 @@ class CutTogether {
 template <class T, int Dim>
 OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> points, std::span<const double> weights,
                                        const OrbOptions& wanted, OrbDistributed<T, Dim> reused) {
-  OrbOptions options = wanted;
-  options.threads = team_size(wanted.threads);
+  // Those of orb_multiway(), too.
+  const OrbOptions options{.leaves = wanted.leaves,
+                           .threads = team_size(wanted.threads),
+                           .side_tolerance = wanted.side_tolerance,
+                           .permutation = false};
   const auto examine = [&](Common<T, Dim>& mine) {
     mine.box = checked_bounding_box<T, Dim>(points.data.data(), points.data.size() / Dim, mine.first, options.threads);
     mine.largest = checked_heaviest(weights, mine.first, options.threads);
@@ -279,6 +258,9 @@ OrbDistributed<T, Dim> orb_distributed(const Communicator& comm, PointView<T> po
   to_fixed_point(weights, all.exponent, buffer.span(), options.threads);
   const std::uint64_t* units = all.weighted && here > 0 ? buffer.data() : nullptr;
   result.tree = all.tree(options.leaves);
+  const detail::LeafOwners owners{options.leaves, static_cast<std::uint64_t>(comm.size())};
+  result.first_leaf = owners.first_leaf(static_cast<std::uint64_t>(comm.rank()));
+  result.end_leaf = owners.first_leaf(static_cast<std::uint64_t>(comm.rank()) + 1);
   detail::fit(result.labels, here);
   if (comm.size() > 1 && all.n <= kFewPoints) {
     gather_and_cut(comm, points, units, options, all, result);
