@@ -50,6 +50,11 @@ struct UnitWeights {
   [[nodiscard]] __device__ std::uint64_t summed(std::uint64_t i) const { return units[i] < heavy ? units[i] : 0; }
 };
 
+/// A weight as an integer: round(weight * 2^exponent), ties to even, as to_fixed_point() has it.
+__device__ inline std::uint64_t weight_unit(double weight, int exponent) {
+  return __double2ull_rn(ldexp(weight, exponent));
+}
+
 /// A stretch of points that a move works on, and its tiles.
 struct Cell {
   std::uint32_t begin, count;

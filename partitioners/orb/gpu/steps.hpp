@@ -56,6 +56,15 @@ void sums_before(Values values, std::uint32_t* sums, std::size_t n, support::Dev
   });
 }
 
+/// values[i] becomes the sum of values[0 .. i].
+template <class V>
+void sums_up_to(support::DeviceBuffer<V>& values, support::DeviceBuffer<unsigned char>& temporary,
+                const support::CudaStream& stream) {
+  with_room(temporary, "DeviceScan", [&](void* room, std::size_t& bytes) {
+    return cub::DeviceScan::InclusiveSum(room, bytes, values.data(), values.data(), values.size(), stream.get());
+  });
+}
+
 /// On the host: gives node v of a heap, whose root is 1, and all nodes below it a value.
 template <class V>
 void fill_below(std::vector<V>& heap, std::size_t v, V value) {

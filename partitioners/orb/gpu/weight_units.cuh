@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
@@ -42,32 +43,62 @@ __global__ void __launch_bounds__(kWeightThreads)
   if (threadIdx.x % 32 == 0 && mine > 0) atomicMax(largest, mine);
 }
 
-/// round(w * 2^exponent), ties to even, as to_fixed_point(); and sums of groups. A warp a group at a time.
+/// What a pass over weights finds.
+struct WeightSums {
+  unsigned long long total, heaviest;  ///< of the light points
+  std::uint32_t heavy;                 ///< points that are not light
+};
+
+/// Sums of weights by group; a warp a group at a time. Doubles become integers, `units`, on the way, and all are light.
+/// Else points of weight `heavy` and more are not in the sums: the first `room` of them are listed.
 template <class Weight>
 __global__ void __launch_bounds__(kWeightThreads)
-    weight_units_kernel(const Weight* __restrict__ weights, std::uint64_t n, int exponent,
-                        std::uint64_t* __restrict__ units, std::uint64_t* __restrict__ group_sums,
-                        unsigned long long* total, unsigned long long* heaviest) {
-  constexpr int kMine = kWeightGroup / 32;
+    weight_groups_kernel(const Weight* __restrict__ weights, std::uint64_t n, int exponent,
+                         std::uint64_t* __restrict__ units, std::uint64_t heavy, std::uint32_t* __restrict__ positions,
+                         std::uint32_t room, std::uint64_t* __restrict__ group_sums, WeightSums* found) {
+  constexpr bool kConvert = std::is_same_v<Weight, double>;
+  constexpr std::uint64_t kMine = kWeightGroup / 32;
   constexpr std::uint32_t kWarps = kWeightThreads / 32;
   const std::uint64_t groups = (n + kWeightGroup - 1) / kWeightGroup;
   const unsigned lane = threadIdx.x % 32;
   unsigned long long all = 0, most = 0;
   for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
-    double weight[kMine];
+    Weight weight[kMine];
     unsigned long long sum = 0;
+    std::uint32_t here = 0, mine = 0;  // heavy ones of the group, and of it this lane's, a bit each
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
+    for (std::uint64_t j = 0; j < kMine; ++j) {
       const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
-      weight[j] = i < n ? weights[i] : 0.0;
+      weight[j] = i < n ? weights[i] : Weight{0};
     }
 #pragma unroll
-    for (int j = 0; j < kMine; ++j) {
-      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
-      const unsigned long long unit = __double2ull_rn(ldexp(weight[j], exponent));
-      if (i < n) units[i] = unit;
+    for (std::uint64_t j = 0; j < kMine; ++j) {
+      unsigned long long unit = 0;
+      if constexpr (kConvert) {
+        const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
+        unit = weight_unit(weight[j], exponent);
+        if (i < n) units[i] = unit;
+      } else {
+        unit = weight[j];
+        const bool is_heavy = unit >= heavy;
+        here += static_cast<std::uint32_t>(__popc(__ballot_sync(kFull, is_heavy)));
+        mine |= (is_heavy ? 1U : 0U) << j;
+        if (is_heavy) continue;
+      }
       sum += unit;
       most = max(most, unit);
+    }
+    if (here > 0) {  // one atomic: all blocks wait for the same word
+      std::uint32_t at = lane == 0 ? atomicAdd(&found->heavy, here) : 0;
+      at = __shfl_sync(kFull, at, 0);
+#pragma unroll
+      for (std::uint64_t j = 0; j < kMine; ++j) {
+        const bool is_heavy = (mine >> j & 1U) != 0;
+        const unsigned others = __ballot_sync(kFull, is_heavy);
+        const std::uint32_t to = at + static_cast<std::uint32_t>(__popc(others & ((1U << lane) - 1U)));
+        if (is_heavy && to < room) positions[to] = static_cast<std::uint32_t>(g * kWeightGroup + j * 32 + lane);
+        at += static_cast<std::uint32_t>(__popc(others));
+      }
     }
     sum = warp_sum(sum);
     if (lane == 0) group_sums[g] = sum;
@@ -75,8 +106,8 @@ __global__ void __launch_bounds__(kWeightThreads)
   }
   most = warp_max(most);
   if (lane != 0 || most == 0) return;
-  atomicAdd(total, all);
-  atomicMax(heaviest, most);
+  atomicAdd(&found->total, all);
+  atomicMax(&found->heaviest, most);
 }
 
 /// Weights as integers, by the rules of weights.hpp.
@@ -91,19 +122,14 @@ class WeightUnits {
   /// From n doubles on the device. InputError with the index of the first that is negative, NaN or infinite, unless the
   /// exponent is given. Waits. 24 bytes a point, 16 with an exponent.
   void convert(const double* weights, std::optional<int> exponent) {
-    const cudaStream_t stream = stream_.get();
-    host_[0] = {0, n_, 0, 0};
+    host_[0] = {0, n_, {}};
     copy_to_device(findings_.data(), host_.data(), 1, stream_);
     if (!exponent) exponent = checked_exponent(weights);
-    Findings* const found = findings_.data();
-    weight_units_kernel<<<weights_grid(n_), kWeightThreads, 0, stream>>>(weights, n_, *exponent, units_.data(),
-                                                                         ends_.data(), &found->total, &found->heaviest);
-    cuda_check_launch("weight_units_kernel");
-    const auto groups = static_cast<std::uint32_t>(ends_.size());
-    with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), groups, stream);
-    });
-    found_ = read();
+    weight_groups_kernel<<<weights_grid(n_), kWeightThreads, 0, stream_.get()>>>(
+        weights, n_, *exponent, units_.data(), 0, nullptr, 0, ends_.data(), &findings_.data()->sums);
+    cuda_check_launch("weight_groups_kernel");
+    sums_up_to(ends_, temporary_, stream_);
+    found_ = read().sums;
     unit_ = std::ldexp(1.0, -*exponent);
   }
 
@@ -112,9 +138,10 @@ class WeightUnits {
   [[nodiscard]] double unit() const { return unit_; }  ///< value of 1
 
  private:
-  /// What the kernels find: the bits of the largest weight, the first bad index, the sum and the largest of the units.
+  /// What the kernels find: the bits of the largest weight, the first bad index, and sums of the units.
   struct Findings {
-    unsigned long long largest, bad, total, heaviest;
+    unsigned long long largest, bad;
+    WeightSums sums;
   };
 
   [[nodiscard]] Findings read() {
@@ -145,7 +172,7 @@ class WeightUnits {
   support::DeviceBuffer<unsigned char> temporary_;
   support::DeviceBuffer<Findings> findings_;
   support::PinnedBuffer<Findings> host_;
-  Findings found_{};
+  WeightSums found_{};
   double unit_ = 1;
 };
 

@@ -24,10 +24,6 @@ __device__ inline OrbPoint<T, Dim> load(const DeviceSource<T, Dim>& source, std:
   return point_at<T, Dim>(source.points + i * Dim, source.first + static_cast<std::uint32_t>(i));
 }
 
-/// As to_fixed_point() has it.
-__device__ inline std::uint64_t weight_unit(double weight, int exponent) {
-  return __double2ull_rn(ldexp(weight, exponent));
-}
 template <class T, int Dim>
 __device__ inline std::uint64_t load_weight(const DeviceSource<T, Dim>& source, std::uint64_t i) {
   return weight_unit(source.weights[i], source.exponent);

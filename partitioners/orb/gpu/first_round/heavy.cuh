@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cub/device/device_scan.cuh>
 
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
+#include "partitioners/orb/gpu/weight_units.cuh"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -26,57 +26,6 @@ constexpr double kHeavyCopies = 8;
 constexpr int kHeavySearches = 6;
 /// Of a block that counts points beside brackets.
 constexpr int kFurtherThreads = 1024;
-
-/// What a search finds.
-struct HeavySearch {
-  unsigned long long total, heaviest;  ///< of the light points
-  std::uint32_t heavy;                 ///< points that are not light
-};
-
-/// Sums of the light points' weights by group, and a list of the heavy points. A warp a group at a time.
-template <class Unit>
-__global__ void __launch_bounds__(256)
-    heavy_search_kernel(const Unit* __restrict__ units, std::uint64_t n, Unit heavy, Unit* __restrict__ group_sums,
-                        std::uint32_t* __restrict__ positions, std::uint32_t room, HeavySearch* found) {
-  constexpr std::uint32_t kWarps = 256 / 32;
-  const std::uint64_t groups = (n + kWeightGroup - 1) / kWeightGroup;
-  const unsigned lane = threadIdx.x % 32;
-  unsigned long long all = 0, most = 0;
-  for (std::uint64_t g = std::uint64_t{blockIdx.x} * kWarps + threadIdx.x / 32; g < groups; g += gridDim.x * kWarps) {
-    unsigned long long sum = 0;
-    std::uint32_t here = 0, mine = 0;  // heavy ones of the group, and of it this lane's, a bit each
-#pragma unroll
-    for (std::uint64_t j = 0; j < kWeightGroup / 32; ++j) {
-      const std::uint64_t i = g * kWeightGroup + j * 32 + lane;
-      const unsigned long long unit = i < n ? units[i] : 0;
-      const bool is_heavy = unit >= heavy;
-      here += static_cast<std::uint32_t>(__popc(__ballot_sync(kFull, is_heavy)));
-      mine |= (is_heavy ? 1U : 0U) << j;
-      if (is_heavy) continue;
-      sum += unit;
-      most = max(most, unit);
-    }
-    if (here > 0) {  // one atomic: all blocks wait for the same word
-      std::uint32_t at = lane == 0 ? atomicAdd(&found->heavy, here) : 0;
-      at = __shfl_sync(kFull, at, 0);
-#pragma unroll
-      for (std::uint64_t j = 0; j < kWeightGroup / 32; ++j) {
-        const bool is_heavy = (mine >> j & 1U) != 0;
-        const unsigned others = __ballot_sync(kFull, is_heavy);
-        const std::uint32_t to = at + static_cast<std::uint32_t>(__popc(others & ((1U << lane) - 1U)));
-        if (is_heavy && to < room) positions[to] = static_cast<std::uint32_t>(g * kWeightGroup + j * 32 + lane);
-        at += static_cast<std::uint32_t>(__popc(others));
-      }
-    }
-    sum = warp_sum(sum);
-    if (lane == 0) group_sums[g] = sum;
-    all += sum;
-  }
-  most = warp_max(most);
-  if (lane != 0) return;
-  if (all > 0) atomicAdd(&found->total, all);
-  atomicMax(&found->heaviest, most);
-}
 
 /// A heavy point's copies, and in the highest bit: does it count as a light one, too?
 constexpr std::uint64_t kAlsoLight = std::uint64_t{1} << 63U;
@@ -203,9 +152,7 @@ class HeavyPoints {
     least_copy_ = std::ldexp(static_cast<double>(total), -40);  // copies add up to 2^40 at most
     if (light_total_ == 0) light_ = {};
     if (size_ == 0 || light_total_ == 0) return;
-    with_room(temporary_, "DeviceScan", [&](void* room, std::size_t& bytes) {
-      return cub::DeviceScan::InclusiveSum(room, bytes, ends_.data(), ends_.data(), ends_.size(), stream_.get());
-    });
+    sums_up_to(ends_, temporary_, stream_);
     light_.ends = ends_.data();
   }
 
@@ -256,15 +203,14 @@ class HeavyPoints {
     ends_.resize_discard((n + kWeightGroup - 1) / kWeightGroup);
     positions_.resize_discard(m);
     gpu::clear(found_, 1, stream_);
-    const unsigned blocks = std::min(16 * multiprocessors(), blocks_of(ends_.size(), 256 / 32));
-    heavy_search_kernel<<<blocks, 256, 0, stream_.get()>>>(units_, n, heavy, ends_.data(), positions_.data(), m,
-                                                           found_.data());
-    cuda_check_launch("heavy_search_kernel");
+    const unsigned blocks = std::min(16 * multiprocessors(), blocks_of(ends_.size(), kWeightThreads / 32));
+    weight_groups_kernel<<<blocks, kWeightThreads, 0, stream_.get()>>>(units_, n, 0, nullptr, heavy, positions_.data(),
+                                                                       m, ends_.data(), found_.data());
+    cuda_check_launch("weight_groups_kernel");
     copy_to_host(host_.data(), found_.data(), 1, stream_);
     stream_.synchronize();
     size_ = host_[0].heavy;
     light_total_ = host_[0].total;
-
     light_.heavy = heavy;
   }
 
@@ -277,9 +223,9 @@ class HeavyPoints {
   double least_copy_ = 1;
   support::DeviceBuffer<std::uint64_t> ends_, copies_;
   support::DeviceBuffer<std::uint32_t> positions_;
-  support::DeviceBuffer<HeavySearch> found_;
+  support::DeviceBuffer<WeightSums> found_;
   support::DeviceBuffer<HeavyBeside> besides_;
-  support::PinnedBuffer<HeavySearch> host_;
+  support::PinnedBuffer<WeightSums> host_;
   support::DeviceBuffer<unsigned char> temporary_;
 };
 
