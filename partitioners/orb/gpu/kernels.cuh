@@ -156,16 +156,6 @@ __device__ inline std::uint64_t warp_sum(unsigned long long sum) {
   return sum;
 }
 
-/// The point of these coordinates.
-template <class T, int Dim>
-__device__ inline OrbPoint<T, Dim> point_at(const T* __restrict__ x, std::uint32_t id) {
-  OrbPoint<T, Dim> p;
-#pragma unroll
-  for (int a = 0; a < Dim; ++a) p.x[a] = x[a];
-  p.id = id;
-  return p;
-}
-
 /// The axis whose coordinate decides at a stage of rule 1's order along `axis`.
 template <class T, int Dim>
 __host__ __device__ inline int axis_of_stage(int axis, int stage) {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "partitioners/orb/gpu/levels_move.cuh"
+#include "partitioners/orb/gpu/level_kernels.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/seed.cuh"
 #include "partitioners/orb/gpu/small.cuh"
@@ -115,8 +115,7 @@ class Levels {
     device_cells_.resize_discard(cells_.size());
     copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
     level_gather_kernel<T, Dim><<<tiles_, kLevelThreads, 0, stream_.get()>>>(
-        points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), points_[0].data(), weights_[0].data(),
-        ids_[0].data());
+        points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), columns(0));
     cuda_check_launch("level_gather_kernel");
     stream_.synchronize();  // cells_ is about to change
   }
@@ -171,11 +170,7 @@ class Levels {
   /// levels write among those of their cells only.
   template <bool Weighted>
   void finish_small(double side_tolerance) {
-    const SmallArguments<T> from{{points_[0].data(), points_[1].data()},
-                                 {weights_[0].data(), weights_[1].data()},
-                                 {ids_[0].data(), ids_[1].data()},
-                                 results_,
-                                 side_tolerance};
+    const SmallArguments<T> from{{columns(0), columns(1)}, results_, side_tolerance};
     ready_.record(stream_);
     static_assert(kSmallSizes == 3);
     finish_small_of<Weighted, 2>(from);  // the slowest first
@@ -257,7 +252,7 @@ class Levels {
     const LevelCell<T, Dim>& last = cells_[first + n - 1];
     const std::uint32_t tiles = last.first_tile + last.tiles - cells_[first].first_tile;
     const T* const points = points_[now_].data();
-    const std::uint64_t* const weights = this->weights();
+    const std::uint64_t* const weights = columns(now_).weights;
     bool many = false;  // else all windows are of few points from the start
     for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelAtOnce;
     if (many) {
@@ -299,9 +294,7 @@ class Levels {
     sums_before(counts, sums, tiles_, temporary_, stream_);
     const int to = 1 - now_;
     level_move_kernel<T, Dim>
-        <<<tiles_, kLevelThreads, 0, stream>>>({points_[now_].data(), weights(), ids_[now_].data(), points_[to].data(),
-                                                weights_[to].data(), ids_[to].data(), results_},
-                                               device_cells_.data(), n, sums);
+        <<<tiles_, kLevelThreads, 0, stream>>>({columns(now_), columns(to), results_}, device_cells_.data(), n, sums);
     cuda_check_launch("level_move_kernel");
     now_ = to;
   }
@@ -341,8 +334,9 @@ class Levels {
     }
   }
 
-  [[nodiscard]] const std::uint64_t* weights() const {
-    return weighted_ ? weights_[now_].data() : nullptr;
+  /// Of one of two buffers.
+  [[nodiscard]] LevelColumns<T> columns(int buffer) {
+    return {points_[buffer].data(), weighted_ ? weights_[buffer].data() : nullptr, ids_[buffer].data()};
   }
 
   const support::CudaStream& stream_;

@@ -92,13 +92,10 @@ struct SmallShared {
   }
 };
 
-/// What small_kernel reads and writes. Buffers of points, weights (null: none) and numbers: by place among the points
-/// that are worked on.
+/// What small_kernel reads and writes.
 template <class T>
 struct SmallArguments {
-  const T* points[2];
-  const std::uint64_t* weights[2];
-  const std::uint32_t* ids[2];
+  LevelColumns<T> from[2];
   LevelResults<T> to;
   double side_tolerance;
 };
@@ -468,13 +465,13 @@ __global__ void __launch_bounds__(Threads, kSmallThreads / Threads)
   auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted, Threads>*>(memory);
   for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x) {
     const SmallCell<T, Dim>& cell = cells[c];
-    const std::uint32_t from = cell.buffer;
+    const LevelColumns<T>& from = a.from[cell.buffer];
     SmallWork<T, Dim, Weighted, Threads>{shared,
                                          a,
                                          cell,
-                                         a.points[from] + std::uint64_t{cell.begin} * Dim,
-                                         Weighted ? a.weights[from] + cell.begin : nullptr,
-                                         a.ids[from] + cell.begin,
+                                         from.points + std::uint64_t{cell.begin} * Dim,
+                                         Weighted ? from.weights + cell.begin : nullptr,
+                                         from.ids + cell.begin,
                                          cell.count,
                                          cuts + cell.cuts_begin}
         .run();
