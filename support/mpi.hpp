@@ -220,24 +220,35 @@ template <Trivial T>
   return all;
 }
 
+/// Pieces of one array, a piece a rank, in the order of ranks. Lengths and offsets must stay below 2^31 elements.
+struct RankPieces {
+  std::vector<int> counts, offsets;
+  std::size_t total = 0;
+
+  void add(std::size_t n) {
+    offsets.push_back(mpi_count(total, "pieces of ranks"));
+    counts.push_back(mpi_count(n, "pieces of ranks"));
+    total += n;
+  }
+};
+
+/// Everybody's piece on every rank, whose lengths all know.
+template <Trivial T>
+[[nodiscard]] std::vector<T> all_gather_pieces(const Communicator& comm, const T* mine, const RankPieces& pieces) {
+  std::vector<T> all(pieces.total);
+  const BytesType type(sizeof(T));
+  mpi_check(MPI_Allgatherv(mine, pieces.counts[static_cast<std::size_t>(comm.rank())], type.get(), all.data(),
+                           pieces.counts.data(), pieces.offsets.data(), type.get(), comm.get()),
+            "MPI_Allgatherv");
+  return all;
+}
+
 /// Everybody's values one after another in rank order, on every rank. The total must stay below 2^31 elements.
 template <Trivial T>
 [[nodiscard]] std::vector<T> all_gather_v(const Communicator& comm, std::span<const T> values) {
-  const std::vector<std::int64_t> sizes = all_gather(comm, static_cast<std::int64_t>(values.size()));
-  std::vector<int> counts;
-  std::vector<int> offsets;
-  std::size_t total = 0;
-  for (const std::int64_t n : sizes) {
-    offsets.push_back(mpi_count(total, "MPI_Allgatherv"));
-    counts.push_back(mpi_count(static_cast<std::size_t>(n), "MPI_Allgatherv"));
-    total += static_cast<std::size_t>(n);
-  }
-  std::vector<T> all(total);
-  const BytesType type(sizeof(T));
-  mpi_check(MPI_Allgatherv(values.data(), counts[static_cast<std::size_t>(comm.rank())], type.get(), all.data(),
-                           counts.data(), offsets.data(), type.get(), comm.get()),
-            "MPI_Allgatherv");
-  return all;
+  RankPieces pieces;
+  for (const std::size_t n : all_gather(comm, values.size())) pieces.add(n);
+  return all_gather_pieces(comm, values.data(), pieces);
 }
 
 /// One value to each rank: send[r] goes to rank r, the result's [r] came from rank r. send.size() == comm.size().
@@ -249,24 +260,26 @@ template <Trivial T>
   return recv;
 }
 
+/// A piece of `send` to each rank, and one of `recv` from each; both sides know their lengths.
+template <Trivial T>
+void all_to_all_pieces(const Communicator& comm, const T* send, const RankPieces& to, T* recv, const RankPieces& from) {
+  const BytesType type(sizeof(T));
+  mpi_check(MPI_Alltoallv(send, to.counts.data(), to.offsets.data(), type.get(), recv, from.counts.data(),
+                          from.offsets.data(), type.get(), comm.get()),
+            "MPI_Alltoallv");
+}
+
 /// Pieces of different lengths: the first send_counts[0] elements of `send` go to rank 0, and so on; pieces received
 /// stand one after another in `recv`, by rank, their lengths in the result. Two collectives: lengths, then data.
 template <Trivial T>
 std::vector<int> all_to_all_v(const Communicator& comm, std::span<const T> send, std::span<const int> send_counts,
                               std::vector<T>& recv) {
-  const auto offsets_of = [](std::span<const int> counts) {
-    std::vector<int> offsets{0};
-    for (const int n : counts) offsets.push_back(mpi_count(std::size_t(offsets.back()) + n, "MPI_Alltoallv"));
-    return offsets;
-  };
-  const std::vector<int> recv_counts = all_to_all(comm, send_counts);
-  const std::vector<int> from = offsets_of(send_counts), to = offsets_of(recv_counts);
-  recv.resize(to.back());
-  const BytesType type(sizeof(T));
-  mpi_check(MPI_Alltoallv(send.data(), send_counts.data(), from.data(), type.get(), recv.data(), recv_counts.data(),
-                          to.data(), type.get(), comm.get()),
-            "MPI_Alltoallv");
-  return recv_counts;
+  RankPieces to, from;
+  for (const int n : send_counts) to.add(static_cast<std::size_t>(n));
+  for (const int n : all_to_all(comm, send_counts)) from.add(static_cast<std::size_t>(n));
+  recv.resize(from.total);
+  all_to_all_pieces(comm, send.data(), to, recv.data(), from);
+  return from.counts;
 }
 
 /// root's value, on every rank.

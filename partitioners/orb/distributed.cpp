@@ -65,10 +65,9 @@ void gather_and_cut(const Communicator& comm, PointView<T> points, const std::ui
     mine[i].weight = units ? units[i] : 1;
     std::copy_n(points[i], Dim, mine[i].x);
   }
-  detail::Pieces pieces;
+  support::RankPieces pieces;
   for (const std::uint64_t n : all.counts) pieces.add(n);
-  std::vector<Weighted> gathered(all.n);
-  detail::all_gather_known(comm, mine.data(), gathered.data(), pieces);
+  const std::vector<Weighted> gathered = support::all_gather_pieces(comm, mine.data(), pieces);
   ++result.collectives;
   std::vector<T> coordinates;
   std::vector<std::uint64_t> weights;

@@ -17,37 +17,6 @@
 
 namespace amrbench::partitioners::detail {
 
-/// Pieces of one array, a piece a rank, in the order of ranks.
-struct Pieces {
-  std::vector<int> counts;
-  std::vector<int> offsets;
-  std::size_t total = 0;
-
-  void add(std::uint64_t n) {
-    offsets.push_back(support::mpi_count(total, "points to move"));
-    counts.push_back(support::mpi_count(n, "points to move"));
-    total += n;
-  }
-};
-
-/// send's pieces to all ranks, recv's from all; lengths are known on both sides. Collective.
-template <class V>
-void all_to_all_known(const support::Communicator& comm, const V* send, const Pieces& to, V* recv, const Pieces& from) {
-  const support::BytesType type(sizeof(V));
-  support::mpi_check(MPI_Alltoallv(send, to.counts.data(), to.offsets.data(), type.get(), recv, from.counts.data(),
-                                   from.offsets.data(), type.get(), comm.get()),
-                     "MPI_Alltoallv");
-}
-
-/// Everybody's piece on every rank; lengths are known. Collective.
-template <class V>
-void all_gather_known(const support::Communicator& comm, const V* mine, V* all, const Pieces& pieces) {
-  const support::BytesType type(sizeof(V));
-  support::mpi_check(MPI_Allgatherv(mine, pieces.counts[static_cast<std::size_t>(comm.rank())], type.get(), all,
-                                    pieces.counts.data(), pieces.offsets.data(), type.get(), comm.get()),
-                     "MPI_Allgatherv");
-}
-
 /// A stretch of this rank's points that belong in one cell.
 struct Leaving {
   int owner;
@@ -156,13 +125,13 @@ struct ExchangePlan {
                                                      const std::vector<std::uint64_t>& values, std::size_t each) const {
     std::vector<std::uint64_t> cells(static_cast<std::size_t>(comm.size()), 0);
     for (const Leaving& l : leaving) ++cells[static_cast<std::size_t>(l.owner)];
-    Pieces to, from;
+    support::RankPieces to, from;
     for (const std::uint64_t n : cells) {
       to.add(n * each);
       from.add(mine.size() * each);
     }
     std::vector<std::uint64_t> theirs(from.total);
-    all_to_all_known(comm, values.data(), to, theirs.data(), from);
+    support::all_to_all_pieces(comm, values.data(), to, theirs.data(), from);
     return theirs;
   }
 
@@ -221,10 +190,9 @@ void gather_trees(const support::Communicator& comm, OrbTree<T, Dim>& tree, cons
     const OrbCell<T, Dim>& cell = tree.cells[range.cell];
     sizes[owners.owner(cell.first_leaf)] += 2 * std::uint64_t{cell.leaves} - 1;
   }
-  Pieces pieces;
+  support::RankPieces pieces;
   for (const std::uint64_t n : sizes) pieces.add(n);
-  std::vector<OrbCell<T, Dim>> all(pieces.total);
-  all_gather_known(comm, trees.data(), all.data(), pieces);
+  const std::vector<OrbCell<T, Dim>> all = support::all_gather_pieces(comm, trees.data(), pieces);
   std::size_t at = 0;
   for (const CellRange& range : ranges) {
     const std::uint32_t leaves = tree.cells[range.cell].leaves;
