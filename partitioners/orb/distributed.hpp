@@ -3,9 +3,9 @@
 // rank order, on every number of ranks.
 //
 // Up to 2^14 points go to all ranks, each of which cuts all of them. More points stay where they are while the cells
-// that several ranks share the leaves of are cut together, level by level (distributed_levels.hpp): every cut is found
-// exactly by reductions of histograms (distributed_search.hpp). Then points move once, to the owners of their leaves,
-// who cut the rest by orb_multiway().
+// that several ranks share the leaves of are cut together, level by level: every cut is found exactly by reductions of
+// histograms (distributed_levels.hpp). Then points move once, to the owners of their leaves, who cut the rest by
+// orb_multiway().
 //
 // Collectives of a call: 2 to check the input; few points: 1 more. Else 1 for weights, 3 to 5 a shared level, more
 // where very many points share coordinates, 1 to plan the move, and 1 to gather what owners cut; points, weights and

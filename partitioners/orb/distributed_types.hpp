@@ -1,6 +1,6 @@
 #pragma once
-// What the host decides over ranks (distributed_levels.hpp, distributed_search.hpp) and what works on a rank's own
-// points, on the CPU (distributed_local.hpp) or on a GPU (gpus/local.hpp), tell each other. No MPI here.
+// What the host decides over ranks (distributed_levels.hpp) and what works on a rank's own points, on the CPU
+// (distributed_local.hpp) or on a GPU (gpus/local.hpp), tell each other. No MPI here.
 //
 // The cells reached are numbered from left to right. A point's code is the number of its cell; at first all points are
 // in cell 0. The second side is called "local" below, a class with these members, none of which communicates. Searches

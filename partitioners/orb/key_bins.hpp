@@ -1,6 +1,6 @@
 #pragma once
 // Bins of a range of keys: what a pass over points counts to narrow the window of a cut, over ranks
-// (distributed_search.hpp) and level by level on a GPU (gpu/level_kernels.cuh). Host and device.
+// (distributed_levels.hpp) and level by level on a GPU (gpu/level_kernels.cuh). Host and device.
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 #pragma once
-// How GpuPoints searches cuts exactly, by sums of bins over ranks (distributed_search.hpp decides), and gives points
+// How GpuPoints searches cuts exactly, by sums of bins over ranks (distributed_levels.hpp decides), and gives points
 // their codes: kernels, and the members of gpus/local.hpp that call them. The others stand in gpus/local.cu, which
 // includes this. A kernel goes over all of the rank's points, for several cells at once, or by the list of one cell.
 #include <algorithm>
