@@ -17,6 +17,7 @@
 //   slot       a cell at the end of a round. Thread blocks, tiles and slots are in the order of the points, so the move
 //              to slots is stable
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "partitioners/orb/rules.hpp"
@@ -187,6 +188,79 @@ __device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std
   }
   const std::uint32_t c = threadIdx.x;
   if (c < n && tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
+}
+
+/// Four points from `first` on by 16-byte loads; fewer where the input ends.
+template <class T, int Dim>
+__device__ inline void load_four(const T* __restrict__ points, std::uint64_t first, std::uint64_t n, T (&x)[4][Dim]) {
+  if (first + 4 <= n) {
+    uint4 words[sizeof(x) / sizeof(uint4)];
+    const auto* from = reinterpret_cast<const uint4*>(points + first * Dim);
+#pragma unroll
+    for (uint4& word : words) word = __ldg(from++);
+    memcpy(&x, &words, sizeof(x));
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) x[j][a] = first + j < n ? points[(first + j) * Dim + a] : T(0);
+}
+
+/// Ranks a tile's items by slot, stably. In: codes of 16 bits; an item's slot is code >> shift, its number in the tile
+/// (warp * items + j) * 32 + lane. Out: the upper 16 bits of each item hold its place in the tile sorted by slot;
+/// first[s] is where slot s begins there. Items past the tile's end must have the last slot, so that they come last.
+/// bits: of slots, at most 6. All threads of the block call; barriers inside.
+template <unsigned Threads, int Items>
+__device__ inline void rank_tile(std::uint32_t (&item)[Items], unsigned shift, unsigned bits,
+                                 std::uint32_t (*per_warp)[kSlots], std::uint32_t* first) {
+  const unsigned lane = threadIdx.x & 31U;
+  const unsigned warp = threadIdx.x >> 5U;
+  std::uint32_t* const mine = per_warp[warp];
+  mine[lane] = 0;
+  mine[lane + 32] = 0;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) {
+    const std::uint32_t slot = item[j] >> shift;
+    unsigned same = kFull;  // lanes of the same slot
+    for (unsigned b = 0; b < bits; ++b) {
+      const bool set = ((slot >> b) & 1U) != 0U;
+      const unsigned with = __ballot_sync(kFull, set);
+      same &= set ? with : ~with;
+    }
+    const unsigned before = same & ((1U << lane) - 1U);
+    const std::uint32_t sum = mine[slot];
+    item[j] |= (sum + static_cast<unsigned>(__popc(before))) << 16U;
+    __syncwarp();
+    if (before == 0U) mine[slot] = sum + static_cast<unsigned>(__popc(same));  // the first of its kind
+    __syncwarp();
+  }
+  __syncthreads();
+  if (threadIdx.x < kSlots) {
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (unsigned w = 0; w < Threads / 32; ++w) {
+      const std::uint32_t count = per_warp[w][threadIdx.x];
+      per_warp[w][threadIdx.x] = sum;
+      sum += count;
+    }
+    first[threadIdx.x] = sum;
+  }
+  __syncthreads();
+  if (warp == 0) {  // two slots a lane
+    const std::uint32_t left = first[2 * lane];
+    const std::uint32_t both = left + first[2 * lane + 1];
+    const std::uint32_t sum = warp_sum_up_to(both);
+    first[2 * lane] = sum - both;
+    first[2 * lane + 1] = sum - both + left;
+  }
+  __syncthreads();
+  mine[lane] += first[lane];
+  mine[lane + 32] += first[lane + 32];
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < Items; ++j) item[j] += mine[(item[j] & 0xffffU) >> shift] << 16U;
 }
 
 }  // namespace amrbench::partitioners::gpu

@@ -1,9 +1,8 @@
 #pragma once
 // Kernels of gpus/local.cu that bring points, in their order, to the cells of their codes, which may lie anywhere in
-// memory: a stable partition. As in gpu/move.cuh: count each tile's points by cell, prefix sum, sort each tile in
-// shared memory and write it. A kernel does so for a group of cells, mostly all; the points of others count as one cell
-// more.
-#include "partitioners/orb/gpu/move.cuh"
+// memory: a stable partition. As in gpu/first_round/end.cuh: count each tile's points by cell, prefix sum, sort each
+// tile in shared memory and write it. A kernel does so for a group of cells, mostly all; the points of others count as
+// one cell more.
 #include "partitioners/orb/gpus/kernels.cuh"
 
 namespace amrbench::partitioners::gpu {

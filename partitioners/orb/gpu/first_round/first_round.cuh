@@ -9,9 +9,9 @@
 //    fit into a multiprocessor's shared memory, which is why one pass suffices. Where the sample says that too many
 //    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
 //    instead of coordinates (quantiles.cuh);
-// 2. walk (places.cuh, walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in
-//    brackets are listed with their coordinates. With weights by their coordinates at once, for sums of weights take
-//    the room of the tables of places;
+// 2. walk (walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in brackets
+//    are listed with their coordinates. With weights by their coordinates at once, for sums of weights take the room
+//    of the tables of places;
 // 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists, and what the
 //    codes of the listed points become;
 // 4. again (walk.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points

@@ -13,14 +13,145 @@
 // all alike, the share rises between two of them in proportion to it. Fractions never fall along rule 1's order, which
 // is all that exact cuts need.
 #include <algorithm>
+#include <cub/block/block_merge_sort.cuh>
 
-#include "partitioners/orb/gpu/first_round/quantile_table.cuh"
-#include "partitioners/orb/gpu/first_round/walk.cuh"
+#include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/rules.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::partitioners::gpu {
+
+/// Points of the sample, and how many of them are quantiles along an axis.
+constexpr std::uint32_t kQuantileSample = 1U << 15U;
+template <class T>
+constexpr std::uint32_t kQuantiles = sizeof(T) == sizeof(float) ? 4096 : 2048;
+
+/// The points of the sample, sorted along an axis, that have a quantile's coordinate.
+struct QuantileStretch {
+  std::uint32_t first : 15, last : 15;  ///< both inclusive
+  std::uint32_t one_place : 1;          ///< kFewPlaces of the sample's points behind the quantile are in its place
+};
+
+/// What tells fractions from points, and coordinates from fractions. sorted null: fractions are the coordinates
+/// themselves.
+template <class T, int Dim>
+struct QuantileTable {
+  static constexpr std::uint32_t kCount = kQuantiles<T>;
+  static constexpr std::uint32_t kEach = kQuantileSample / kCount;
+  const OrbPoint<T, Dim>* sorted = nullptr;    ///< [axis][kQuantileSample]
+  const QuantileStretch* stretches = nullptr;  ///< [axis][kCount + 1]; the last one is that of the sample's last point
+
+  /// The sample's point that is quantile k.
+  __host__ __device__ static constexpr std::uint32_t point_of(std::uint32_t k) {
+    return k < kCount ? k * kEach : kQuantileSample - 1U;
+  }
+  /// The coordinate at a fraction.
+  [[nodiscard]] __device__ T coordinate(float fraction, int axis) const {
+    if (sorted == nullptr) return static_cast<T>(fraction);
+    const auto along = sorted + std::uint64_t(axis) * kQuantileSample;
+    const float at = fraction * static_cast<float>(kQuantileSample);
+    const auto k = min(static_cast<std::uint32_t>(at) / kEach, kCount - 1U);
+    const QuantileStretch* const stretch = stretches + std::uint64_t(axis) * (kCount + 1) + k;
+    const auto last = static_cast<float>(stretch[0].last), next = static_cast<float>(stretch[1].first);
+    const auto from = ordered_bits(along[point_of(k)].x[axis]);
+    const auto to = ordered_bits(along[point_of(k + 1)].x[axis]);
+    const double share = next > last ? fminf(fmaxf((at - last) / (next - last), 0.0F), 1.0F) : 0.0F;
+    return from_ordered_bits(static_cast<decltype(from)>(from + share * static_cast<double>(to - from)));
+  }
+};
+
+/// Points of the sample that a block sorts, a few a thread; they fit into static shared memory.
+template <class T>
+constexpr std::uint32_t kSortedTogether = sizeof(T) == sizeof(float) ? 2048 : 1024;
+constexpr int kSortThreads = 512;
+
+/// A point's coordinates in the order in which rule 1 compares them along an axis.
+template <class T, int Dim>
+__device__ inline OrbPoint<T, Dim> by_stage(const T* __restrict__ x, int axis, std::uint32_t id) {
+  OrbPoint<T, Dim> p;
+#pragma unroll
+  for (int stage = 0; stage < Dim; ++stage) p.x[stage] = x[axis_of_stage<T, Dim>(axis, stage)];
+  p.id = id;
+  return p;
+}
+
+/// The sample, a point at random out of each of equal stretches, and along each axis kSortedTogether of them at a time
+/// sorted. Points by stage.
+template <class T, int Dim>
+__global__ void __launch_bounds__(kSortThreads)
+    quantile_sample_kernel(const T* __restrict__ points, std::uint64_t n, OrbPoint<T, Dim>* sample) {
+  constexpr std::uint32_t kMine = kSortedTogether<T> / kSortThreads;
+  using Sort = cub::BlockMergeSort<OrbPoint<T, Dim>, kSortThreads, static_cast<int>(kMine)>;
+  __shared__ typename Sort::TempStorage room;
+  const std::uint32_t first = blockIdx.x * kSortedTogether<T>;
+  const auto position = [&](std::uint32_t k) { return sample_position(first + k, n, kQuantileSample); };
+  OrbPoint<T, Dim> mine[kMine];
+#pragma unroll
+  for (std::uint32_t j = 0; j < kMine; ++j) {
+    // The sample's own numbers rise with those of its points, and differ where it has a point twice.
+    const std::uint32_t k = j * kSortThreads + threadIdx.x;
+    mine[j] = by_stage<T, Dim>(points + position(k) * Dim, static_cast<int>(blockIdx.y), k);
+  }
+  Sort(room).Sort(mine, [](const auto& a, const auto& b) { return orb_before(a, b, 0); });
+#pragma unroll
+  for (std::uint32_t j = 0; j < kMine; ++j) {
+    mine[j].id = static_cast<std::uint32_t>(position(mine[j].id));
+    sample[blockIdx.y * kQuantileSample + first + threadIdx.x * kMine + j] = mine[j];
+  }
+}
+
+/// Merges the sorted parts: a point's place follows from its place in each of them.
+template <class T, int Dim>
+__global__ void quantile_merge_kernel(const OrbPoint<T, Dim>* __restrict__ sample, OrbPoint<T, Dim>* sorted) {
+  constexpr std::uint32_t kPart = kSortedTogether<T>;
+  const std::uint32_t k = blockIdx.x * blockDim.x + threadIdx.x, own = k / kPart;
+  const OrbPoint<T, Dim> mine = sample[k];
+  const std::uint32_t axis = k / kQuantileSample, first = axis * (kQuantileSample / kPart);
+  std::uint32_t place = k % kPart;
+#pragma unroll 4
+  for (std::uint32_t part = first; part < first + kQuantileSample / kPart; ++part) {
+    const OrbPoint<T, Dim>* const along = sample + part * kPart;
+    // Of a point that the sample has twice, the one in the lower part comes first.
+    const auto before = [&](const OrbPoint<T, Dim>& p) {
+      return part < own ? !orb_before(mine, p, 0) : orb_before(p, mine, 0);
+    };
+    std::uint32_t low = 0;
+    for (std::uint32_t step = kPart / 2; step > 0; step /= 2)
+      if (before(along[low + step - 1])) low += step;
+    if (before(along[low])) ++low;
+    place += part == own ? 0U : low;
+  }
+  OrbPoint<T, Dim>& to = sorted[axis * kQuantileSample + place];
+#pragma unroll
+  for (int stage = 0; stage < Dim; ++stage) to.x[axis_of_stage<T, Dim>(static_cast<int>(axis), stage)] = mine.x[stage];
+  to.id = mine.id;
+}
+
+/// So many points of the sample in the place of the one before them may make it one of few places.
+constexpr std::uint32_t kFewPlaces = 3;
+
+/// A thread a quantile.
+template <class T, int Dim>
+__global__ void quantile_stretch_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, QuantileStretch* stretches) {
+  using Table = QuantileTable<T, Dim>;
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t axis = i / (Table::kCount + 1), at = Table::point_of(i % (Table::kCount + 1));
+  if (axis >= Dim) return;
+  const OrbPoint<T, Dim>* const along = sorted + axis * kQuantileSample;
+  const T x = along[at].x[axis];
+  std::uint32_t below = 0, up_to = 0;  // points below, and at or below
+  for (std::uint32_t step = kQuantileSample / 2; step > 0; step /= 2) {
+    if (along[below + step - 1].x[axis] < x) below += step;
+    if (along[up_to + step - 1].x[axis] <= x) up_to += step;
+  }
+  if (along[up_to].x[axis] <= x) ++up_to;
+  const std::uint32_t begin = min(at, kQuantileSample - 1U - kFewPlaces);
+  bool same = true;
+  for (std::uint32_t k = 1; k <= kFewPlaces; ++k)
+    for (int a = 0; a < Dim; ++a) same = same && along[begin + k].x[a] == along[begin].x[a];
+  stretches[i] = {below, up_to - 1U, same ? 1U : 0U};
+}
 
 /// Where a sample of the fractions goes that has of each of kStrata stretches along an axis as large a share as of the
 /// others, but for a point a thread block. Where axes go together, errors of all cuts above a cell are errors of its
@@ -55,6 +186,24 @@ struct StratifiedSample {
     }
   }
 };
+
+/// The counterpart of load_four().
+template <class T, int Dim>
+__device__ inline void store_four(T* __restrict__ to, std::uint64_t first, std::uint64_t n, const T (&x)[4][Dim]) {
+  if (first + 4 <= n) {
+    uint4 words[sizeof(x) / sizeof(uint4)];
+    auto* out = reinterpret_cast<uint4*>(to + first * Dim);
+    memcpy(&words, &x, sizeof(x));
+#pragma unroll
+    for (const uint4& word : words) *out++ = word;
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < 4; ++j)
+#pragma unroll
+    for (int a = 0; a < Dim; ++a)
+      if (first + j < n) to[(first + j) * Dim + a] = x[j][a];
+}
 
 constexpr int kSpreadThreads = 1024;
 /// Points that a block takes at a time.

@@ -5,7 +5,7 @@
 #include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/gpu/first_round/heavy.cuh"
-#include "partitioners/orb/gpu/first_round/quantile_table.cuh"
+#include "partitioners/orb/gpu/first_round/quantiles.cuh"
 
 namespace amrbench::partitioners::gpu {
 
