@@ -2,7 +2,6 @@
 // Kernels of gpus/local.cu that look at input: boxes and bad values, sums of weights; and how kernels load points.
 // Positions and counts of a rank's points are below 2^32; loops run in 64 bits.
 #include <cstdint>
-#include <cstring>
 #include <cub/block/block_reduce.cuh>
 #include <limits>
 
@@ -27,27 +26,6 @@ __device__ inline OrbPoint<T, Dim> load(const DeviceSource<T, Dim>& source, std:
 template <class T, int Dim>
 __device__ inline std::uint64_t load_weight(const DeviceSource<T, Dim>& source, std::uint64_t i) {
   return weight_unit(source.weights[i], source.exponent);
-}
-
-/// Four points from `first` on, a multiple of 4, as far as there are n; others stay as they are in x. together: all
-/// four are there, and at a multiple of 16 bytes.
-template <class T, int Dim>
-__device__ inline void load_quad(const T* points, std::uint64_t first, std::uint64_t n, bool together,
-                                 T (&x)[4 * Dim]) {
-  if (together) {
-    constexpr int kWords = static_cast<int>(4 * Dim * sizeof(T) / sizeof(uint4));
-    const auto* const from = reinterpret_cast<const uint4*>(points + first * Dim);
-    uint4 words[kWords];
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) words[k] = __ldcs(from + k);
-    memcpy(&x, &words, sizeof(words));
-    return;
-  }
-#pragma unroll
-  for (int j = 0; j < 4; ++j)
-    if (first + j < n)
-#pragma unroll
-      for (int a = 0; a < Dim; ++a) x[j * Dim + a] = points[(first + j) * Dim + a];
 }
 
 template <class T, int Dim>

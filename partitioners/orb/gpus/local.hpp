@@ -62,14 +62,13 @@ struct PackShape {
   std::uint32_t first_cell = 0, cells = 0;
 };
 
-/// Points in device memory, whose numbers count from `first`; positions below 2^32.
+/// Points in device memory from a multiple of 16 bytes on, whose numbers count from `first`; positions below 2^32.
 template <class T, int Dim>
 struct DeviceSource {
   const T* points = nullptr;
   const double* weights = nullptr;  ///< null: there are none
   std::uint32_t first = 0;
-  int exponent = 0;      ///< of weights (weights.hpp)
-  bool aligned = false;  ///< points begin at a multiple of 16 bytes
+  int exponent = 0;  ///< of weights (weights.hpp)
 };
 
 /// Points that a kernel goes by: those at the positions in a list, or all of the rank's.

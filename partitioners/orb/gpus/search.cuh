@@ -21,16 +21,15 @@ __device__ inline void load_entries(const Entries<T, Dim>& entries, std::uint64_
                                     OrbPoint<T, Dim> (&p)[4], std::uint32_t (&code)[4]) {
   const DeviceSource<T, Dim>& source = entries.source;
   if (entries.positions == nullptr) {
-    T x[4 * Dim] = {};
-    load_quad<T, Dim>(source.points, first, n, source.aligned && first + 4 <= n, x);
+    T x[4][Dim];
+    load_four<T, Dim>(source.points, first, n, x);
     uint2 words = {0, 0};  // there is memory for codes up to a multiple of 8
     if (entries.codes != nullptr && first < n) words = *reinterpret_cast<const uint2*>(entries.codes + first);
     const std::uint32_t codes[4] = {words.x & 0xffffU, words.x >> 16U, words.y & 0xffffU, words.y >> 16U};
 #pragma unroll
     for (int j = 0; j < 4; ++j) code[j] = first + j < n ? codes[j] : kNoCode;
 #pragma unroll
-    for (int j = 0; j < 4; ++j)
-      p[j] = point_at<T, Dim>(x + j * Dim, source.first + static_cast<std::uint32_t>(first + j));
+    for (int j = 0; j < 4; ++j) p[j] = point_at<T, Dim>(x[j], source.first + static_cast<std::uint32_t>(first + j));
     return;
   }
 #pragma unroll
@@ -182,9 +181,7 @@ __global__ void __launch_bounds__(kLocalThreads)
 /// All of this rank's points.
 template <class T, int Dim>
 Entries<T, Dim> GpuPoints<T, Dim>::all_entries() const {
-  const bool aligned = reinterpret_cast<std::uintptr_t>(input_) % 16 == 0;
-  return {
-      {input_, input_weights_, first_, exponent_, aligned}, cells_ > 1 ? codes_.data() : nullptr, nullptr, nullptr, n_};
+  return {{input_, input_weights_, first_, exponent_}, cells_ > 1 ? codes_.data() : nullptr, nullptr, nullptr, n_};
 }
 
 /// What a search goes by.
