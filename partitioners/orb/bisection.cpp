@@ -233,9 +233,8 @@ class Bisection {
       --before;
       weight_before -= input_.weighted() ? input_.weight(points_[entry.position].id) : 0;
     }
-    const PointSource<T, Dim> source{points_, input_.count};
-    detail::EntryCutter<T, Dim, PointSource<T, Dim>> cutter(source, {input_.weights}, cut.axis, 1);
-    const auto found = cutter.cut(cut.goal, before, weight_before, cut.between);
+    const auto found = detail::cut_entries<T, Dim>(PointSource<T, Dim>{points_, input_.count}, {input_.weights},
+                                                   cut.axis, cut.goal, before, weight_before, std::span(cut.between));
     if (!found) return false;
     cut.left = found->left;
     cut.pivot = found->pivot;

@@ -152,9 +152,9 @@ class MultiwayRound {
   /// where they do not tell.
   std::optional<Point> cut(std::size_t v, int axis, Entries& entries) {
     const std::size_t i = cell_.heap(v);
-    detail::EntryCutter<T, Dim, Source> cutter(walk_.source(), {input_.weights}, axis, v == 1 ? threads_ : 1);
     const auto cut =
-        cutter.cut(goal_of(tree_, i, input_.weighted()), cell_.passed[2 * v], cell_.passed_weight[2 * v], entries);
+        detail::cut_entries<T, Dim>(walk_.source(), {input_.weights}, axis, goal_of(tree_, i, input_.weighted()),
+                                    cell_.passed[2 * v], cell_.passed_weight[2 * v], std::span(entries));
     if (!cut) return {};
     cut_cell(tree_, i, axis, cut_between(cut->last, cut->pivot.x[axis]), cut->left,
              input_.weighted() ? cut->weight_left : cut->left);
@@ -337,48 +337,16 @@ class Multiway {
       const int axis = cut_axis(c.box, input_.options.side_tolerance);
       const auto order = [axis](const Placed& p, const Placed& q) { return orb_before(p.point, q.point, axis); };
       const OrbGoal goal = goal_of(tree_, i, input_.weighted());
-      const CutPlace cut = goal.weight > 0 ? cut_by_weight(std::span(first, last), goal, order)
-                                           : CutPlace{goal.unit(), input_.weighted() ? 0 : goal.unit()};
+      const auto weight = [this](const Placed& p) { return input_.weight(p.point.id); };
+      const CutPlace cut = detail::part_at_cut(std::span(first, last), goal, 0, 0, order, weight).value();
       const auto right = first + static_cast<std::ptrdiff_t>(cut.left);
-      if (goal.weight == 0) std::nth_element(first, right, last, order);
       const auto before = std::max_element(first, right, order);
-      cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), cut.left, cut.weight_left);
+      cut_cell(tree_, i, axis, cut_between(before->point.x[axis], right->point.x[axis]), cut.left,
+               input_.weighted() ? cut.weight_left : cut.left);
       split(2 * i);
       split(2 * i + 1);
     };
     split(cell);
-  }
-
-  /// The cut of a cell of these points, which are parted there afterwards: halves those among which the search ends
-  /// until few are left. Where points of weight zero reach beyond these, all are sorted.
-  template <class Placed, class Order>
-  [[nodiscard]] CutPlace cut_by_weight(std::span<Placed> all, const OrbGoal& goal, const Order& order) const {
-    constexpr std::size_t kFew = 32;
-    const auto weight = [this](const Placed& p) { return input_.weight(p.point.id); };
-    const auto search = first_search(goal);
-    std::span<Placed> window = all;
-    std::uint64_t before = 0, weight_before = 0;
-    while (window.size() > kFew) {
-      const std::size_t half = window.size() / 2;
-      std::nth_element(window.begin(), window.begin() + static_cast<std::ptrdiff_t>(half), window.end(), order);
-      std::uint64_t left = weight_before;
-      for (const Placed& p : window.first(half)) left += weight(p);
-      if (search.reached(before + half, left)) {
-        window = window.first(half);
-      } else {
-        window = window.subspan(half);
-        before += half;
-        weight_before = left;
-      }
-    }
-    for (;; window = all, before = weight_before = 0) {
-      std::sort(window.begin(), window.end(), order);
-      std::vector<std::uint64_t> weights(window.size());
-      std::transform(window.begin(), window.end(), weights.begin(), weight);
-      const auto verdict =
-          decide_cut(goal, search, before, weight_before, std::uint64_t{window.size()}, weights.data());
-      if (verdict.kind == VerdictKind::cut) return {before + verdict.left, verdict.weight_left};
-    }
   }
 
   const OrbInput<T, Dim>& input_;
