@@ -66,8 +66,7 @@ struct RingFeed {
                                : layer == 0 ? below
                                             : above;
 #pragma unroll
-    for (int j = 0; j < Rows; ++j)
-      support::copy_small<W * sizeof(double)>(place + j * pitch, from + j * own.row);
+    for (int j = 0; j < Rows; ++j) support::copy_small<W * sizeof(double)>(place + j * pitch, from + j * own.row);
     if (!inside) return;
     if (beside.at != nullptr) {
       const double* const side = beside.at + static_cast<std::int64_t>(layer - 1) * beside.plane;
