@@ -11,10 +11,10 @@
 // while others are walked. Warps look at 128 points at a time, the next 128 are already being loaded, and no warp waits
 // for another.
 //
-// Why places. Comparing places is much cheaper than comparing coordinates with brackets: the three places of a point fit into
-// two words, and a comparison is an integer subtraction. Places are coarse, so what they give is a guess, but one that
-// can be checked: a place never falls as its coordinate rises, so a point whose places lie between those of a leaf's
-// limits lies inside these limits itself, and outside of all brackets on the way to the leaf.
+// Why places. Comparing places is much cheaper than comparing coordinates with brackets: the three places of a point
+// fit into two words, and a comparison is an integer subtraction. Places are coarse, so what they give is a guess, but
+// one that can be checked: a place never falls as its coordinate rises, so a point whose places lie between those of a
+// leaf's limits lies inside these limits itself, and outside of all brackets on the way to the leaf.
 //
 // Words:
 //   place    a coordinate's number of 15 bits between the sides of the root's box
