@@ -26,8 +26,11 @@ KeyStarts<Keys> order_by_key(std::span<const Item> items, std::span<Item> ordere
     return items.subspan(begin, items.size() * (p + 1) / parts - begin);
   };
 #pragma omp parallel for schedule(static) if (parts > 1)
-  for (std::size_t p = 0; p < parts; ++p)
-    for (const Item& item : part(p)) ++next[p][key(item)];
+  for (std::size_t p = 0; p < parts; ++p) {
+    std::array<int, Keys> mine{};  // on a stack of its own: no line of the cache is shared
+    for (const Item& item : part(p)) ++mine[key(item)];
+    next[p] = mine;
+  }
   KeyStarts<Keys> starts{};
   int before = 0;
   for (std::size_t k = 0; k < Keys; ++k) {
