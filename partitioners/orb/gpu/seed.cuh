@@ -6,7 +6,6 @@
 // points. The counting kernels are the document's. What differs: values and counts have the types that 2^32 points
 // need, and a search ends as soon as few points are left between the guesses, so that the cuts are exact.
 #include <cmath>
-#include <cub/block/block_reduce.cuh>
 #include <limits>
 #include <optional>
 #include <span>
@@ -61,8 +60,30 @@ struct SeedBracket {
 
 constexpr unsigned kSeedThreads = 256;
 
-/// Listings 9 to 11: a block counts one stretch of a cell; sums go to the cell's counter. Warp: threads' counts are
-/// added up by warp primitives, else in shared memory. first_tile: of the first cell.
+/// Sum over the block, in thread 0: halves in shared memory down to a warp.
+__device__ inline std::uint32_t block_sum_by_halves(std::uint32_t value) {
+  __shared__ std::uint32_t sums[kSeedThreads];
+  sums[threadIdx.x] = value;
+  __syncthreads();
+  for (unsigned half = kSeedThreads / 2; half >= 32; half /= 2) {
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    __syncthreads();
+  }
+  return threadIdx.x < 32 ? __reduce_add_sync(kFull, sums[threadIdx.x]) : 0;
+}
+
+/// The same: each warp by itself, then the warps' sums.
+__device__ inline std::uint32_t block_sum_by_warps(std::uint32_t value) {
+  __shared__ std::uint32_t sums[kSeedThreads / 32];
+  value = __reduce_add_sync(kFull, value);
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
+  __syncthreads();
+  if (threadIdx.x >= 32) return 0;
+  return __reduce_add_sync(kFull, threadIdx.x < kSeedThreads / 32 ? sums[threadIdx.x] : 0);
+}
+
+/// Listings 9 to 11: a block counts one stretch of a cell; sums go to the cell's counter. first_tile: of the first
+/// cell.
 template <class T, int Dim, bool Warp>
 __global__ void __launch_bounds__(kSeedThreads)
     count_left_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
@@ -73,10 +94,7 @@ __global__ void __launch_bounds__(kSeedThreads)
   const T guess = brackets[c].guess;
   std::uint32_t mine = 0;
   for (std::uint32_t i = threadIdx.x; i < n; i += kSeedThreads) mine += values[i] <= guess ? 1U : 0U;
-  using Sum = cub::BlockReduce<std::uint32_t, kSeedThreads,
-                               Warp ? cub::BLOCK_REDUCE_WARP_REDUCTIONS : cub::BLOCK_REDUCE_RAKING>;
-  __shared__ typename Sum::TempStorage memory;
-  const std::uint32_t sum = Sum(memory).Sum(mine);
+  const std::uint32_t sum = Warp ? block_sum_by_warps(mine) : block_sum_by_halves(mine);
   if (threadIdx.x == 0) atomicAdd(&counts[c], sum);
 }
 
