@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "kernels/divider.hpp"
+#include "kernels/extensive.hpp"
 #include "support/cuda.hpp"
 
 namespace amrbench::kernels::face_move {

@@ -1,4 +1,3 @@
-#include "kernels/extensive.hpp"
 #include "kernels/face_move.cuh"
 #include "kernels/faces_cuda.hpp"
 
