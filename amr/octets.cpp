@@ -1,6 +1,6 @@
 #include "amr/octets.hpp"
 
-#include <algorithm>
+#include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
 
@@ -19,44 +19,52 @@ bool sees_nothing_finer(const Mesh<3>& mesh, std::int32_t i) {
   return true;
 }
 
-/// Does an octet begin with block i? Then block (x, y, z) of it becomes order[x + 2 y + 4 z].
-bool find_order(const Mesh<3>& mesh, std::int32_t i, std::array<std::int32_t, 8>& order) {
+/// Does an octet begin with block i? Then `octet` becomes its place.
+bool find_octet(const Mesh<3>& mesh, std::int32_t i, kernels::OctetPlace& octet) {
   const auto& first = mesh.coord(i);
+  octet.first = i;
   for (std::int32_t k = i; k < i + 8; ++k) {
     const auto& at = mesh.coord(k);
     if (mesh.level(k) != mesh.level(i)) return false;
     for (int axis = 0; axis < 3; ++axis)
       if (at[axis] / 2 != first[axis] / 2) return false;
-    order[at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2)] = k;
+    octet.order[at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2)] = static_cast<std::uint8_t>(k - i);
   }
-  return std::ranges::all_of(order, [&](std::int32_t k) { return sees_nothing_finer(mesh, k); });
+  for (std::int32_t k = i; k < i + 8; ++k)
+    if (!sees_nothing_finer(mesh, k)) return false;
+  return true;
 }
 
 }  // namespace
 
-void Octets::rebuild(const Mesh<3>& mesh, std::span<const kernels::PieceSource> sources) {
-  numbers_.assign(std::size_t(mesh.size()), -1);
-  // Along an axis: the block whose piece it is, and the piece's side of that block.
-  constexpr std::array<std::array<int, 2>, 4> kFrom{{{0, -1}, {0, 0}, {1, 0}, {1, 1}}};
+void Octets::rebuild(const Mesh<3>& mesh) {
+  const auto blocks = static_cast<std::size_t>(mesh.size());
+  places_.clear();
   // Eight blocks in one cube of two an edge are all of it, so no two octets share a block.
+  support::append_by_threads(places_, blocks < 8 ? 0 : blocks - 7,
+                             [&](std::size_t begin, std::size_t end, std::vector<kernels::OctetPlace>& list) {
+                               kernels::OctetPlace octet;
+                               for (auto i = static_cast<std::int32_t>(begin); i < static_cast<std::int32_t>(end); ++i)
+                                 if (find_octet(mesh, i, octet)) list.push_back(octet);
+                             });
+  numbers_.resize(blocks);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size() - 7; ++i)
-    if (std::array<std::int32_t, 8> order{}; find_order(mesh, i, order)) numbers_[std::size_t(i)] = 0;
-  std::int32_t count = 0;
-  for (std::int32_t& number : numbers_)
-    if (number == 0) number = count++;
-  sources_.resize(std::size_t(count));
+  for (std::size_t i = 0; i < blocks; ++i) numbers_[i] = -1;
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.size() - 7; ++i) {
-    std::array<std::int32_t, 8> order{};
-    if (!begins(i) || !find_order(mesh, i, order)) continue;
-    Sources& to = sources_[std::size_t(numbers_[std::size_t(i)])];
-    for (int k = 0; k < 64; ++k) {
-      const auto &x = kFrom[k % 4], &y = kFrom[k / 4 % 4], &z = kFrom[k / 16];
-      const std::int32_t block = order[x[0] + 2 * y[0] + 4 * z[0]];
-      to[k] = sources[std::size_t(block) * 27 + kernels::Surroundings::index(x[1], y[1], z[1])];
-    }
-  }
+  for (std::size_t k = 0; k < places_.size(); ++k)
+    numbers_[static_cast<std::size_t>(places_[k].first)] = static_cast<std::int32_t>(k);
+}
+
+void Octets::find_pieces(std::span<const kernels::PieceSource> sources) {
+  sources_.resize(places_.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t octet = 0; octet < places_.size(); ++octet)
+    for (int k = 0; k < 64; ++k) sources_[octet][k] = sources[static_cast<std::size_t>(places_[octet].piece(k))];
+}
+
+std::size_t Octets::memory_bytes() const {
+  return numbers_.capacity() * sizeof(std::int32_t) + places_.capacity() * sizeof(kernels::OctetPlace) +
+         sources_.capacity() * sizeof(Sources);
 }
 
 }  // namespace amrbench::amr

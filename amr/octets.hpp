@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "amr/mesh.hpp"
-#include "kernels/surroundings.hpp"
+#include "kernels/beside.hpp"
 
 namespace amrbench::amr {
 
@@ -21,18 +21,22 @@ class Octets {
   /// In the order of kernels::Octet::index; those of the blocks themselves are blocks.
   using Sources = std::array<kernels::PieceSource, 64>;
 
-  /// Finds those of a settled mesh; `sources`: WideSources::sources() of it. Local work, O(blocks), shared by threads.
-  void rebuild(const Mesh<3>& mesh, std::span<const kernels::PieceSource> sources);
+  /// Finds those of a settled mesh. Local work, O(blocks), shared by threads.
+  void rebuild(const Mesh<3>& mesh);
+  /// What lies around them, too. `sources`: of the same mesh, as WideSources::sources().
+  void find_pieces(std::span<const kernels::PieceSource> sources);
+
+  /// In the order of their first blocks.
+  [[nodiscard]] std::span<const kernels::OctetPlace> places() const { return places_; }
   /// Does one begin with block i?
   [[nodiscard]] bool begins(std::int32_t i) const { return !numbers_.empty() && numbers_[std::size_t(i)] >= 0; }
+  /// Of the one that begins with block i, as find_pieces() left them.
   [[nodiscard]] const Sources& sources(std::int32_t i) const { return sources_[std::size_t(numbers_[std::size_t(i)])]; }
-  [[nodiscard]] std::span<const Sources> all() const { return sources_; }  ///< in the order of their first blocks
-  [[nodiscard]] std::size_t memory_bytes() const {
-    return numbers_.capacity() * sizeof(std::int32_t) + sources_.capacity() * sizeof(Sources);
-  }
+  [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   std::vector<std::int32_t> numbers_;  ///< by first block, or -1
+  std::vector<kernels::OctetPlace> places_;
   std::vector<Sources> sources_;
 };
 

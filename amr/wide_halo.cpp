@@ -26,6 +26,7 @@ WideHalo::WideHalo(const kernels::BlockLayout& layout)
 void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
   sources_.rebuild(mesh);
+  sources_.find_pieces();
   fetches_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), "auto");
   size_ = {};
   places_.resize(std::size_t(mesh.size()));
@@ -34,7 +35,18 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
     const HaloPlan plan = make_halo_plan(mesh, sizes, a, a + 1);
-    axis.jobs = make_wide_tables(mesh, sources_, plan, a);
+    axis.messages = make_message_jobs(sources_, plan);
+    const auto local = support::make_ordered<1>(
+        sources_.crossings(a).size(),
+        [&](std::size_t begin, std::size_t end, const auto& give) {
+          make_local_jobs(mesh, sources_, a, begin, end, give);
+        },
+        [](const WideFaceJob&) { return std::size_t{0}; },
+        [&](std::size_t count) {
+          axis.local.grow(count);
+          return axis.local.data();
+        });
+    axis.local_count = static_cast<std::size_t>(local.back());
     axis.sends = mpi_counts(plan.sends);
     axis.receives = mpi_counts(plan.receives);
     send_buffer_.grow(plan.sends.values + 1);
@@ -108,7 +120,7 @@ void WideHalo::run(const Axis& axis, std::span<const WideFaceJob> jobs, const Wo
 
 void WideHalo::start(Axis& axis) {
   double* const buffer = send_buffer_.data();
-  run(axis, axis.jobs.packs, [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
+  run(axis, axis.messages.packs, [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
     axis.faces.pack(job, around, buffer + job.at, scratch);
   });
   const MessageCounts &out = axis.sends, &in = axis.receives;
@@ -122,8 +134,8 @@ double WideHalo::finish(Axis& axis) {
   support::mpi_check(MPI_Wait(&request_, MPI_STATUS_IGNORE));
   const double waited = support::Metrics::steady_seconds() - begin;
 #pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < axis.jobs.unpacks.size(); ++k) {
-    const WideFaceJob& job = axis.jobs.unpacks[k];
+  for (std::size_t k = 0; k < axis.messages.unpacks.size(); ++k) {
+    const WideFaceJob& job = axis.messages.unpacks[k];
     axis.faces.unpack(job, receive_buffer_.data() + job.at, axis.target(job));
   }
   return waited;
@@ -131,9 +143,10 @@ double WideHalo::finish(Axis& axis) {
 
 /// Reads blocks and faces across the axes before, writes faces across this one: faces do not disturb each other.
 void WideHalo::fill_local(Axis& axis) {
-  run(axis, axis.jobs.local, [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
-    axis.faces.fill(job, around, axis.target(job), scratch);
-  });
+  run(axis, {axis.local.data(), axis.local_count},
+      [&](const WideFaceJob& job, const kernels::Surroundings& around, double* scratch) {
+        axis.faces.fill(job, around, axis.target(job), scratch);
+      });
 }
 
 double WideHalo::exchange(const Mesh<3>& mesh, const FieldStore& fields, bool overlap) {
@@ -156,8 +169,8 @@ std::size_t WideHalo::memory_bytes() const {
   std::size_t bytes = send_buffer_.bytes() + receive_buffer_.bytes() + sources_.memory_bytes();
   bytes += places_.capacity() * sizeof(places_[0]);
   for (const Axis& axis : axes_) {
-    const std::size_t jobs = axis.jobs.packs.size() + axis.jobs.local.size() + axis.jobs.unpacks.size();
-    bytes += jobs * sizeof(WideFaceJob) + axis.values.bytes();
+    const std::size_t messages = axis.messages.packs.size() + axis.messages.unpacks.size();
+    bytes += messages * sizeof(WideFaceJob) + axis.local.bytes() + axis.values.bytes();
   }
   for (const auto& scratch : scratch_) bytes += scratch.size() * sizeof(double);
   return bytes;

@@ -60,7 +60,9 @@ class WideHalo {
   struct Axis {
     Axis(const kernels::BlockLayout& layout, int axis) : faces(layout, axis) {}
     kernels::WideFaces faces;
-    WideTables jobs;
+    WideMessageJobs messages;
+    support::PageBuffer<kernels::WideFaceJob> local;  ///< of which local_count are used
+    std::size_t local_count = 0;
     MessageCounts sends, receives;
     support::PageBuffer<double> values;  ///< of its extended faces
     [[nodiscard]] double* target(const kernels::WideFaceJob& job) {

@@ -9,10 +9,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "amr/mesh.hpp"
-#include "kernels/surroundings.hpp"
+#include "kernels/beside.hpp"
+#include "support/order_by_key.hpp"
 #include "support/page_buffer.hpp"
 
 namespace amrbench::amr {
@@ -26,27 +26,34 @@ class WideSources {
   };
 
   explicit WideSources(const kernels::BlockLayout& layout);
+  /// What stands beside the faces of a settled mesh.
   void rebuild(const Mesh<3>& mesh);
+  /// The pieces, too, from that.
+  void find_pieces();
 
   /// Of the extended faces across an axis, which stand in the order of crossings(axis).
   [[nodiscard]] const kernels::FaceLayout& faces(int axis) const { return faces_[axis]; }
-  [[nodiscard]] std::span<const Crossing> crossings(int axis) const { return crossings_[axis]; }
+  [[nodiscard]] std::span<const Crossing> crossings(int axis) const {
+    const auto begin = static_cast<std::size_t>(starts_[axis]), end = static_cast<std::size_t>(starts_[axis + 1]);
+    return {crossings_.data() + begin, end - begin};
+  }
   /// The number of a block's extended face among those across its axis; it must be a crossing.
   [[nodiscard]] std::int32_t number(std::int32_t block, int face) const {
-    return number_[std::size_t(block) * 6 + static_cast<std::size_t>(face)];
+    return beside_[std::size_t(block) * 6 + static_cast<std::size_t>(face)].face_number();
   }
-  /// 27 a block, in the order of kernels::Surroundings::index.
+  /// 6 a block; what finds pieces out of them.
+  [[nodiscard]] std::span<const kernels::Beside> beside() const { return {beside_.data(), blocks_ * 6}; }
+  [[nodiscard]] const kernels::PieceFinder& finder() const { return finder_; }
+  /// 27 a block, in the order of kernels::Surroundings::index, as find_pieces() left them.
   [[nodiscard]] std::span<const kernels::PieceSource> sources() const { return {sources_.data(), blocks_ * 27}; }
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
-  void find_crossings(const Mesh<3>& mesh, int axis);
-  void look_across(const Mesh<3>& mesh, int axis);
-
-  kernels::BlockLayout layout_;
   std::array<kernels::FaceLayout, 3> faces_;
-  std::array<std::vector<Crossing>, 3> crossings_;
-  support::PageBuffer<std::int32_t> number_;  ///< of face 6 i + face, or -1
+  kernels::PieceFinder finder_;
+  support::PageBuffer<Crossing> crossings_;
+  support::KeyStarts<3> starts_{};  ///< where those of each axis begin
+  support::PageBuffer<kernels::Beside> beside_;
   support::PageBuffer<kernels::PieceSource> sources_;
   std::size_t blocks_ = 0;
 };

@@ -55,7 +55,10 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   halo_.rebuild(mesh);
   all_.resize(static_cast<std::size_t>(mesh.size()));
   std::iota(all_.begin(), all_.end(), 0);
-  if (stencil_ == WideStencil::average27 && octet_kernel_.scratch > 0) octets_.rebuild(mesh, halo_.sources().sources());
+  if (stencil_ == WideStencil::average27 && octet_kernel_.scratch > 0) {
+    octets_.rebuild(mesh);
+    octets_.find_pieces(halo_.sources().sources());
+  }
   rounds_ = work_rounds(mesh, options_.work);
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
   streaming_ = streams_results(all_.size() * layout_.block_values() * sizeof(double), options_.stores);

@@ -6,10 +6,14 @@
 #include "amr/cuda/cuda_face_stage.hpp"
 #include "kernels/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
+#include "kernels/piece_sources_cuda.hpp"
 #include "kernels/wide_faces_cuda.hpp"
 #include "support/order_by_key.hpp"
+#include "support/thread_lists.hpp"
 
 namespace amrbench::amr {
+
+using kernels::PieceSource;
 
 CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const StageOptions& options)
     : CudaStage<3>(fields),
@@ -23,16 +27,29 @@ CudaWideStage::CudaWideStage(WideStencil stencil, CudaFields& fields, const Stag
   if (stencil == WideStencil::mixed) mixed_.emplace(layout_, device_.main());
 }
 
-void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list) {
-  support::mpi_count(list.size(), "GPU launch");
-  jobs.starts = support::order_by_key<kernels::kWideFaceKeys>(
-      std::span<const kernels::WideFaceJob>(list), jobs.list.prepare(list.size(), device_), kernels::wide_face_key);
+/// make: as of support::make_ordered(), from n.
+template <class Make>
+void CudaWideStage::store(Jobs& jobs, std::size_t n, const Make& make) {
+  jobs.starts = support::make_ordered<kernels::kWideFaceKeys>(n, make, kernels::wide_face_key, [&](std::size_t count) {
+    support::mpi_count(count, "GPU launch");
+    return jobs.list.prepare(count, device_);
+  });
   jobs.list.send(device_);
+}
+
+void CudaWideStage::store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list) {
+  store(jobs, list.size(), [&](std::size_t begin, std::size_t end, const auto& give) {
+    for (std::size_t k = begin; k < end; ++k) give(list[k]);
+  });
 }
 
 void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
   sources_.rebuild(mesh);
-  around_.sources = table_.store(sources_.sources(), device_);
+  const auto blocks = static_cast<std::size_t>(mesh.size());
+  auto* const table = static_cast<PieceSource*>(table_.reserve(27 * blocks * sizeof(PieceSource), device_.main()));
+  kernels::launch_piece_sources(sources_.finder(), beside_.store(sources_.beside(), device_), mesh.size(), table,
+                                device_.main());
+  around_.sources = table;
   find_octets(mesh);
   halo_size_ = {};
   for (int axis = 0; axis < 3; ++axis) plan_axis(mesh, axis);
@@ -49,13 +66,22 @@ void CudaWideStage::mesh_changed(const Mesh<3>& mesh) {
 
 void CudaWideStage::find_octets(const Mesh<3>& mesh) {
   if (mixed_ || !kernels::average27_takes_octets(layout_)) return;
-  octets_.rebuild(mesh, sources_.sources());
-  octet_table_.store(octets_.all(), device_);
+  octets_.rebuild(mesh);
+  const auto places = octets_.places();
+  octet_count_ = static_cast<int>(places.size());
+  auto* const table =
+      static_cast<PieceSource*>(octet_table_.reserve(64 * places.size() * sizeof(PieceSource), device_.main()));
+  kernels::launch_octet_sources(octet_places_.store(places, device_), octet_count_, around_.sources, table,
+                                device_.main());
   std::vector<std::int32_t> singles;
-  for (std::int32_t i = 0; i < mesh.size();) {
-    if (!octets_.begins(i)) singles.push_back(i);
-    i += octets_.begins(i) ? 8 : 1;
-  }
+  support::append_by_threads(singles, places.size() + 1,
+                             [&](std::size_t begin, std::size_t end, std::vector<std::int32_t>& list) {
+                               for (std::size_t k = begin; k < end; ++k) {  // those between an octet and the next
+                                 const std::int32_t next = k < places.size() ? places[k].first : mesh.size();
+                                 for (std::int32_t i = k == 0 ? 0 : places[k - 1].first + 8; i < next; ++i)
+                                   list.push_back(i);
+                               }
+                             });
   singles_.store(singles, device_);
   single_count_ = static_cast<int>(singles.size());
 }
@@ -64,10 +90,12 @@ void CudaWideStage::plan_axis(const Mesh<3>& mesh, int axis) {
   Axis& a = axes_[axis];
   const PieceSizes sizes = tile_piece_sizes(kernels::make_tile_layout(layout_));
   const HaloPlan plan = make_halo_plan(mesh, sizes, axis, axis + 1);
-  const WideTables tables = make_wide_tables(mesh, sources_, plan, axis);
-  store(a.packs, tables.packs);
-  store(a.local, tables.local);
-  store(a.unpacks, tables.unpacks);
+  const WideMessageJobs messages = make_message_jobs(sources_, plan);
+  store(a.packs, messages.packs);
+  store(a.unpacks, messages.unpacks);
+  store(a.local, sources_.crossings(axis).size(), [&](std::size_t begin, std::size_t end, const auto& give) {
+    make_local_jobs(mesh, sources_, axis, begin, end, give);
+  });
   a.sends = link_pieces(mesh, plan.sends);
   a.receives = link_pieces(mesh, plan.receives);
   add_sends(plan.sends, halo_size_);
@@ -134,24 +162,25 @@ void CudaWideStage::launch_stage(CudaFields& fields, std::int64_t stage, const k
   support::PhaseTimer timer(metrics, support::Phase::stencil);
   for (const Work& work : rounds_)
     for (int again = 0; again < work.times; ++again) compute(fields, stage, work.blocks.data(), work.count, {});
-  const auto octets = static_cast<int>(octets_.all().size());
-  if (octets > 0) {
-    kernels::Average27Job job{around_, nullptr, octets, fields.output(), sums, true};
-    job.around.sources = octet_table_.data()->data();
+  if (octet_count_ > 0) {
+    kernels::Average27Job job{around_, nullptr, octet_count_, fields.output(), sums, true};
+    job.around.sources = static_cast<const PieceSource*>(octet_table_.data());
     kernels::launch_average27(layout_, job, device_.main());
     device_.count_launches(1);
   }
-  if (octets == 0 || single_count_ > 0)
-    compute(fields, stage, octets > 0 ? singles_.data() : nullptr, octets > 0 ? single_count_ : blocks_, sums);
+  if (octet_count_ == 0 || single_count_ > 0)
+    compute(fields, stage, octet_count_ > 0 ? singles_.data() : nullptr, octet_count_ > 0 ? single_count_ : blocks_,
+            sums);
   device_.clock().mark(DevicePart::stencil, device_.main());
 }
 
 std::size_t CudaWideStage::memory_bytes() const {
-  std::size_t bytes = send_.bytes() + receive_.bytes() + table_.bytes() + slot_list_.bytes() + sums_memory_bytes();
+  std::size_t bytes =
+      send_.bytes() + receive_.bytes() + beside_.bytes() + table_.bytes() + slot_list_.bytes() + sums_memory_bytes();
   for (const Axis& axis : axes_)
     bytes += axis.packs.list.bytes() + axis.local.list.bytes() + axis.unpacks.list.bytes() + axis.faces.bytes();
   for (const Work& work : rounds_) bytes += work.blocks.bytes();
-  bytes += octets_.memory_bytes() + octet_table_.bytes() + singles_.bytes();
+  bytes += octets_.memory_bytes() + octet_places_.bytes() + octet_table_.bytes() + singles_.bytes();
   return bytes + (mixed_ ? mixed_->memory_bytes() : 0);
 }
 

@@ -5,8 +5,9 @@
 // cross a rank or a level, and computes all blocks in one launch. For each axis the side stream packs and sends, while
 // the main stream fills faces from local neighbours (with overlap). Tables name blocks; in the one stage after a change
 // of the mesh, where block i does not stand in slot i, a list says where it stands. Small blocks that make cubes are
-// computed by eights with 27 points (amr/octets.hpp), in a launch of their own. Memory: a table of 216 bytes a
-// block, one of 512 an octet, and the extended faces.
+// computed by eights with 27 points (amr/octets.hpp), in a launch of their own. The GPU makes the tables of what lies
+// around blocks, of 216 bytes a block and 512 an octet, out of what stands beside faces. Memory: these, and the
+// extended faces.
 #include <array>
 #include <optional>
 #include <vector>
@@ -50,6 +51,8 @@ class CudaWideStage final : public CudaStage<3> {
     DeviceList<std::int32_t> blocks;
     int count = 0, times = 0;
   };
+  template <class Make>
+  void store(Jobs& jobs, std::size_t n, const Make& make);
   void store(Jobs& jobs, const std::vector<kernels::WideFaceJob>& list);
   void find_octets(const Mesh<3>& mesh);
   void plan_axis(const Mesh<3>& mesh, int axis);
@@ -68,10 +71,13 @@ class CudaWideStage final : public CudaStage<3> {
   HaloSize halo_size_;
   int blocks_ = 0;
   kernels::DeviceSurroundings around_;
-  DeviceList<kernels::PieceSource> table_;
+  DeviceList<kernels::Beside> beside_;
+  support::StreamRegion table_;  ///< of PieceSource, 27 a block
   DeviceList<std::int32_t> slot_list_;
   Octets octets_;  ///< none where blocks alone are as fast
-  DeviceList<Octets::Sources> octet_table_;
+  DeviceList<kernels::OctetPlace> octet_places_;
+  support::StreamRegion octet_table_;  ///< of PieceSource, 64 an octet
+  int octet_count_ = 0;
   DeviceList<std::int32_t> singles_;  ///< blocks that are in no octet
   int single_count_ = 0;
   support::DeviceBuffer<double> send_, receive_;  ///< of one axis at a time

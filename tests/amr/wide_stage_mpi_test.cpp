@@ -182,10 +182,8 @@ void expect_stage_by_definition(apps::Config config, std::map<FaceKind, int>& ki
   const Mesh<3>& mesh = before.simulation->mesh();
   const kernels::BlockLayout& l = before.simulation->fields().layout();
   ASSERT_EQ(mesh_digest(mesh), mesh_digest(after.simulation->mesh()));
-  WideSources sources(l);
-  sources.rebuild(mesh);
   Octets found;
-  found.rebuild(mesh, sources.sources());
+  found.rebuild(mesh);
   for (std::int32_t i = 0; i < mesh.size(); ++i) {
     octets += found.begins(i);
     for (const FaceKind kind : mesh.links(i).kind) ++kinds[kind];

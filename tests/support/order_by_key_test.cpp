@@ -39,5 +39,37 @@ TEST(OrderByKey, IsAStableSort) {
   omp_set_num_threads(threads_before);
 }
 
+TEST(OrderByKey, MadeListsAreThoseOfOneThread) {
+  constexpr std::uint64_t kSeed = 412;
+  std::mt19937_64 random(kSeed);
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  const int threads_before = omp_get_max_threads();
+  for (int repeat = 0; repeat < 40; ++repeat) {
+    // From none to three items a number, of two keys in turn.
+    const std::size_t n = repeat % 3 == 0 ? random() % 4 : random() % 3000;
+    std::vector<unsigned> items(n);
+    for (auto& count : items) count = random() % 4;
+    const auto make = [&](std::size_t begin, std::size_t end, const auto& give) {
+      for (std::size_t i = begin; i < end; ++i)
+        for (unsigned k = 0; k < items[i]; ++k) give(Item{k % 2, i});
+    };
+    std::vector<Item> expected, made;
+    make(0, n, [&](const Item& item) { expected.push_back(item); });
+    std::ranges::stable_sort(expected, {}, &Item::key);
+    omp_set_num_threads(1 + repeat % 7);
+    const auto starts = make_ordered<2>(
+        n, make, [](const Item& item) { return item.key; },
+        [&](std::size_t count) {
+          made.resize(count);
+          return made.data();
+        },
+        repeat % 2 == 0 ? 0 : 100);
+    EXPECT_TRUE(made == expected) << n << " numbers, " << 1 + repeat % 7 << " threads";
+    EXPECT_EQ(starts.back(), static_cast<int>(expected.size()));
+    EXPECT_EQ(starts[1], std::ranges::count(expected, std::size_t{0}, &Item::key));
+  }
+  omp_set_num_threads(threads_before);
+}
+
 }  // namespace
 }  // namespace amrbench::support
