@@ -129,7 +129,7 @@ class CoupleWalk {
     double* const own = shared_ + (Group * Ring + (z + 1) % Ring) * plane_ + centre_;
     if constexpr (!Wide) before_[Group] = *own;
     *own = value;
-    if (!is_first) *to = value;  // that was done by only_first
+    if (!is_first) *to = value;  // that was done by first_columns
   }
   /// A cell that differs along k axes comes from the group k groups on.
   template <int Group>

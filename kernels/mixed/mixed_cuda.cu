@@ -25,13 +25,15 @@ __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
 }
 
-/// In stages of kinds 4 and 5, and where there are no groups, all variables that have none. A thread a cell.
-__global__ void __launch_bounds__(kThreads) only_first(const __grid_constant__ MixedParameters p) {
+/// In stages of kinds 4 and 5, and where there are no groups, all variables that have none. A thread a column of cells
+/// along z and variable.
+__global__ void __launch_bounds__(kThreads) first_columns(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
   const BlockView block(p, block_number(p), pieces);
   const int k = static_cast<int>(blockIdx.x) % p.parts * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
-  const int nx = block.cells(0), row = k / nx, y = row % block.cells(1), z = row / block.cells(1);
-  if (z < block.cells(2)) static_cast<void>(first_variables(p, block, k % nx, y, z));
+  const int nx = block.cells(0), ny = block.cells(1), y = k / nx % ny, number = k / nx / ny;
+  const int behind = max(1, kGroups * p.m), variable = number == 0 ? 0 : behind + number - 1;
+  if (variable < p.layout.variables) average_column(block, variable, k % nx, y);
 }
 
 /// Kinds 0, 2 and 3, some cells of all columns at a time: all threads find their variables 0 and 1, a thread a cell;
@@ -196,7 +198,7 @@ __global__ void __launch_bounds__(kCoupleThreads) couple(const __grid_constant__
   const int part = static_cast<int>(blockIdx.x) % p.parts, nx = block.cells(0);
   const int k = part * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x);
   const int x = k % nx, y = k / nx % block.cells(1), place = k / nx / block.cells(1);
-  if (place >= p.m || (group == 0 && place == 0)) return;  // that was done by only_first
+  if (place >= p.m || (group == 0 && place == 0)) return;  // that was done by first_columns
   const Partners from(block, p.m, group, place);
   Wide ? couple27(from, x, y, p.constants[0], p.constants[1]) : couple7(from, x, y, p.constants[0], p.constants[1]);
 }
@@ -263,8 +265,9 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
     if (p.kind == 3) walk(walk_columns<2, Transport<2>>, 2);
     if (p.kind < 4) return launches;
   }
-  const int threads = std::min(kThreads, in_warps(static_cast<int>(layout_.block_cells())));
-  go(only_first, parts_of(static_cast<int>(layout_.block_cells()), threads), threads);
+  const int averages = across(2) * (1 + layout_.variables - std::max(1, kGroups * m_));
+  const int threads = std::min(kThreads, in_warps(averages));
+  go(first_columns, parts_of(averages, threads), threads);
   if (m_ == 0) return launches;
   if (couple_.places > 0) {
     const CoupleParameters c{p, couple_, Divisor(a1_ + 27.0), {a1_, a0_first_}};

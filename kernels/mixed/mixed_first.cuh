@@ -1,6 +1,7 @@
 #pragma once
 // Variable 0 of the mixed work and those behind the groups, which are averages, and variable 1, on which all others of
-// stages of kinds 0 to 3 wait: one cell, which looks at old values only. Included by mixed_cuda.cu only.
+// stages of kinds 0 to 3 wait: one cell, or a column where there is none to wait; all look at old values only. Included
+// by mixed_cuda.cu only.
 #include "kernels/mixed/mixed_cell.hpp"
 #include "kernels/mixed/mixed_view.cuh"
 
@@ -26,11 +27,11 @@ __device__ inline double second_variable(const MixedParameters& p, const BlockVi
   return Range{a1, p.constants[1]}(u);
 }
 
-/// The new variables 0 (x) and, in stages of kinds 0 to 3 with groups, 1 (y) of a cell of the block. They and those
+/// The new variables 0 (x) and 1 (y) of a cell of the block, in stages of kinds 0 to 3 with groups. They and those
 /// behind the groups are written.
 __device__ inline double2 first_variables(const MixedParameters& p, const BlockView& block, int x, int y, int z) {
   constexpr int kSides = 6;
-  const int behind = max(1, kGroups * p.m), averages = 1 + p.layout.variables - behind;
+  const int behind = kGroups * p.m, averages = 1 + p.layout.variables - behind;
   const double* const own = block.old(0, x, y, z);
   double* const to = block.fresh(0, x, y, z);
   const Around beside[kSides] = {block.column<2>(x - 1, y, z), block.column<2>(x, y - 1, z),
@@ -47,11 +48,36 @@ __device__ inline double2 first_variables(const MixedParameters& p, const BlockV
     to[offset] = value;
     if (k == 0) values.x = value;
   }
-  if (p.kind < 4 && p.m > 0) {
-    values.y = second_variable(p, block, own, values.x);
-    to[block.offset(1)] = values.y;
-  }
+  values.y = second_variable(p, block, own, values.x);
+  to[block.offset(1)] = values.y;
   return values;
+}
+
+/// The new values of a column of cells along z of a variable that is an average.
+__device__ inline void average_column(const BlockView& block, int variable, int x, int y) {
+  constexpr int kSides = 4;
+  const int n = block.cells(2), step = block.step<2>();
+  const int dx[kSides] = {-1, 0, 0, 1}, dy[kSides] = {0, -1, 1, 0};
+  const double* side[kSides];
+  int beside[kSides];
+#pragma unroll
+  for (int s = 0; s < kSides; ++s) {
+    side[s] = block.old(variable, x + dx[s], y + dy[s], 0);
+    beside[s] = block.plane_step(x + dx[s], y + dy[s]);
+  }
+  const double *const own = block.old(variable, x, y, 0), *const above = block.old(variable, x, y, n);
+  const int plane = block.plane_step(x, y);
+  double* to = block.fresh(variable, x, y, 0);
+  double before = __ldg(block.old(variable, x, y, -1)), here = __ldg(own);
+#pragma unroll 2
+  for (int z = 0; z < n; ++z, to += step) {
+    const double behind = __ldg(z + 1 < n ? own + (z + 1) * plane : above);
+    double beside_here[kSides];
+#pragma unroll
+    for (int s = 0; s < kSides; ++s) beside_here[s] = __ldg(side[s] + z * beside[s]);
+    *to = average7<double>(beside_here[0], beside_here[1], before, here, behind, beside_here[2], beside_here[3]);
+    before = here, here = behind;
+  }
 }
 
 }  // namespace amrbench::kernels::detail
