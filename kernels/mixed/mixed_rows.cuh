@@ -120,7 +120,10 @@ inline void launch_walk_rows(const MixedParameters& parameters, std::size_t shar
   support::cuda_check(
       cudaFuncSetAttribute(walk_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "shared memory of the mixed work");
-  const int threads = (p.places * p.columns + 31) / 32 * 32;
+  // More threads than walk: all of them bring, average and store, as long as there is a cell for each.
+  constexpr int kHelping = 128;
+  const int walking = p.places * p.columns, helping = std::min(kHelping, p.columns * p.layout.cells[0]);
+  const int threads = (std::max(walking, helping) + 31) / 32 * 32;
   walk_rows<<<static_cast<unsigned int>(count) * static_cast<unsigned int>(p.parts), threads, bytes, stream.get()>>>(p);
 }
 
