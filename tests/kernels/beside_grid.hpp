@@ -64,7 +64,7 @@ class BesideGrid {
         for (int x = 0; x < blocks_[0]; ++x) f(std::array<int, 3>{x, y, z});
   }
   [[nodiscard]] std::int32_t number(const std::array<int, 3>& block) const {
-    return numbers_[std::size_t((block[2] * blocks_[1] + block[1]) * blocks_[0] + block[0])];
+    return numbers_[(std::size_t(block[2]) * blocks_[1] + block[1]) * blocks_[0] + block[0]];
   }
 
  private:
