@@ -39,6 +39,16 @@ std::size_t kept_bytes() {
 
 }  // namespace
 
+std::size_t first_level_bytes() {
+  constexpr long kUsual = 32 << 10;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  const long first = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#else
+  const long first = 0;
+#endif
+  return static_cast<std::size_t>(first > 0 ? first : kUsual);
+}
+
 StagePasses::StagePasses(const kernels::BlockLayout& layout) {
   const std::size_t chunk_bytes = layout.chunk_values() * sizeof(double);
   chunks = static_cast<int>(std::clamp<std::size_t>(kPassBytes / chunk_bytes, 1, layout.chunks));

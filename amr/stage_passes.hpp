@@ -15,6 +15,9 @@ struct StagePasses {
   std::size_t ahead = 1;   ///< blocks from that which is computed to that which is fetched
 };
 
+/// Of a core's first-level cache; 32 KiB where the system does not say.
+[[nodiscard]] std::size_t first_level_bytes();
+
 /// Do results that make up `bytes` on this rank leave the caches that its threads may count on before they are read
 /// again? Then they need not pass through them: on the machines at hand that is faster even where more of a shared
 /// cache would still hold them. `stores`: DeviceConfig::stores.

@@ -39,7 +39,7 @@ WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, co
       options_(options),
       layout_(layout),
       kernel_(kernels::select_average27(layout)),
-      octet_kernel_(kernels::select_average27_octet(layout)),
+      octet_kernel_(kernels::select_average27_octet(layout, first_level_bytes())),
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout),

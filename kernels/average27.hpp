@@ -54,7 +54,8 @@ struct Average27OctetKernel {
   Average27Octet summing = nullptr;
   std::size_t scratch = 0;  ///< doubles that it needs, aligned to 64 bytes
 };
-[[nodiscard]] Average27OctetKernel select_average27_octet(const BlockLayout& layout);
+/// cache_bytes: of a first-level cache.
+[[nodiscard]] Average27OctetKernel select_average27_octet(const BlockLayout& layout, std::size_t cache_bytes);
 
 /// Serial reference: the average of a tile (lanes as the block's) with all ghosts, into a block.
 void average27_reference(const TileLayout& layout, const double* tile, double* out);

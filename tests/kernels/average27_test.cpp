@@ -192,7 +192,7 @@ TEST(Average27, OctetsGiveTheReferenceBitsAndExactSums) {
     for (const BlockLayout& l : rows(shapes, most, 8)) all.push_back(l);
   for (const BlockLayout& l : all) {
     SCOPED_TRACE("seed " + std::to_string(++seed) + ", " + checks::name_of(l));
-    const Average27OctetKernel kernel = select_average27_octet(l);
+    const Average27OctetKernel kernel = select_average27_octet(l, 48 << 10);
     if (kernel.scratch == 0) continue;
     ++taken;
     std::mt19937_64 random(seed);
