@@ -213,8 +213,8 @@ void average27_octet_chunks(const BlockLayout& layout, const Average27OctetArgs&
 Average27OctetKernel select_average27_octet(const BlockLayout& layout, std::size_t cache_bytes) {
   Average27OctetKernel kernel;
   // Measured (docs/kernels.md): others do as well one by one, or better. Rows that are no whole vectors waste more of
-  // them one by one. What is kept of a cube must stay in the cache: rows of over 28 values do in one of 48 KiB.
-  constexpr std::size_t kMostRow = 32;
+  // them one by one. What is kept of a cube must stay in the cache: rows of 30 values do in one of 48 KiB.
+  constexpr std::size_t kMostRow = 30;
   const std::size_t most_chunk = layout.row_values() % kFlatLength == 0 ? 512 : 1100;
   if (layout.row_values() > kMostRow || layout.chunk_values() > most_chunk) return kernel;
   with_lanes(layout.lanes, [&](auto lanes) {
