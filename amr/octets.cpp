@@ -47,19 +47,18 @@ void Octets::rebuild(const Mesh<3>& mesh) {
                                for (auto i = static_cast<std::int32_t>(begin); i < static_cast<std::int32_t>(end); ++i)
                                  if (find_octet(mesh, i, octet)) list.push_back(octet);
                              });
-  numbers_.resize(blocks);
-#pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < blocks; ++i) numbers_[i] = -1;
-#pragma omp parallel for schedule(static)
-  for (std::size_t k = 0; k < places_.size(); ++k)
-    numbers_[static_cast<std::size_t>(places_[k].first)] = static_cast<std::int32_t>(k);
 }
 
 void Octets::find_pieces(std::span<const kernels::PieceSource> sources) {
+  numbers_.resize(sources.size() / 27);
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = -1;
   sources_.resize(places_.size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t octet = 0; octet < places_.size(); ++octet)
+  for (std::size_t octet = 0; octet < places_.size(); ++octet) {
+    numbers_[static_cast<std::size_t>(places_[octet].first)] = static_cast<std::int32_t>(octet);
     for (int k = 0; k < 64; ++k) sources_[octet][k] = sources[static_cast<std::size_t>(places_[octet].piece(k))];
+  }
 }
 
 std::size_t Octets::memory_bytes() const {

@@ -28,7 +28,7 @@ class Octets {
 
   /// In the order of their first blocks.
   [[nodiscard]] std::span<const kernels::OctetPlace> places() const { return places_; }
-  /// Does one begin with block i?
+  /// Does one begin with block i? As find_pieces() left it.
   [[nodiscard]] bool begins(std::int32_t i) const { return !numbers_.empty() && numbers_[std::size_t(i)] >= 0; }
   /// Of the one that begins with block i, as find_pieces() left them.
   [[nodiscard]] const Sources& sources(std::int32_t i) const { return sources_[std::size_t(numbers_[std::size_t(i)])]; }

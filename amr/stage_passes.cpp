@@ -23,30 +23,29 @@ constexpr std::size_t kAheadBytes = std::size_t{16} << 10;
 /// The most that a processor is taken to have of a last-level cache: a virtual machine sees few of those that share it.
 constexpr std::int64_t kMostOfLast = 32 << 20;
 
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+constexpr int kFirstLevel = _SC_LEVEL1_DCACHE_SIZE, kSecondLevel = _SC_LEVEL2_CACHE_SIZE;
+#else
+constexpr int kFirstLevel = -1, kSecondLevel = -1;
+#endif
+/// Of a core's cache as the system tells it, else as usual.
+std::size_t cache_bytes(int level, std::size_t usual) {
+  const long bytes = level < 0 ? 0 : sysconf(level);
+  return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;
+}
+
 /// Results of a thread that are found in caches by the next stage: twice a core's second-level cache, or, where few
 /// processors share a large last one, a quarter of its part of that; values and results together are twice as much.
 std::size_t kept_bytes() {
-  constexpr long kUsual = 1 << 20;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#else
-  const long second = 0;
-#endif
   const support::LastLevelCache last = support::last_level_cache();
-  return std::max<std::size_t>(2 * (second > 0 ? second : kUsual),
+  return std::max<std::size_t>(2 * cache_bytes(kSecondLevel, 1 << 20),
                                std::min(last.bytes / last.processors, kMostOfLast) / 4);
 }
 
 }  // namespace
 
 std::size_t first_level_bytes() {
-  constexpr long kUsual = 32 << 10;
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-  const long first = sysconf(_SC_LEVEL1_DCACHE_SIZE);
-#else
-  const long first = 0;
-#endif
-  return static_cast<std::size_t>(first > 0 ? first : kUsual);
+  return cache_bytes(kFirstLevel, 32 << 10);
 }
 
 StagePasses::StagePasses(const kernels::BlockLayout& layout) {
