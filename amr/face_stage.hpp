@@ -11,7 +11,7 @@
 #include "amr/stage.hpp"
 #include "amr/stage_passes.hpp"
 #include "amr/work.hpp"
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 
 namespace amrbench::amr {
 

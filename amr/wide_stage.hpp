@@ -18,7 +18,7 @@
 #include "amr/stage_passes.hpp"
 #include "amr/wide_halo.hpp"
 #include "amr/work.hpp"
-#include "kernels/average27.hpp"
+#include "kernels/average27/average27.hpp"
 #include "kernels/mixed/mixed.hpp"
 
 namespace amrbench::amr {

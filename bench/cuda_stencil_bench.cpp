@@ -23,8 +23,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/average27_cuda.hpp"
-#include "kernels/average7_cuda.hpp"
+#include "kernels/average27/average27_cuda.hpp"
+#include "kernels/average7/average7_cuda.hpp"
 #include "kernels/initial_cuda.hpp"
 #include "kernels/refine_data_cuda.hpp"
 #include "support/cuda_info.hpp"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/layout.hpp"
 #include "kernels/simd.hpp"
 #include "support/page_buffer.hpp"

@@ -79,9 +79,9 @@ struct DeviceShape<Lanes, 0> {
   __host__ __device__ int chunk() const { return plane() * z; }
 };
 
-/// The order of the pieces of work (words in kernels/average7_cuda.hpp): tile after tile; in a tile chunk after chunk;
-/// for each chunk group after group. place() says which group and chunk a number stands for. Numbers have 31 bits, for
-/// 32-bit divisions are quick.
+/// The order of the pieces of work (words in kernels/average7/average7_cuda.hpp): tile after tile; in a tile chunk
+/// after chunk; for each chunk group after group. place() says which group and chunk a number stands for. Numbers have
+/// 31 bits, for 32-bit divisions are quick.
 struct WorkOrder {
   int groups = 0;  ///< of blocks
   int chunks = 1;

@@ -2,7 +2,7 @@
 // How the kernels of average7 find their way along the faces of a run of chunks. Included by average7*.hpp only.
 #include <array>
 
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 
 namespace amrbench::kernels::detail {
 

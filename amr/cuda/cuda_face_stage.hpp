@@ -19,7 +19,7 @@
 #include "amr/cuda/cuda_stage.hpp"
 #include "amr/device_tables.hpp"
 #include "amr/work.hpp"
-#include "kernels/average7_cuda.hpp"
+#include "kernels/average7/average7_cuda.hpp"
 
 namespace amrbench::amr {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "amr/cuda/cuda_face_stage.hpp"
-#include "kernels/average27_cuda.hpp"
+#include "kernels/average27/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
 #include "kernels/piece_sources_cuda.hpp"
 #include "kernels/wide_faces_cuda.hpp"

@@ -8,7 +8,7 @@
 #include "amr/device_tables.hpp"
 #include "amr/random_field.hpp"
 #include "amr/stage.hpp"
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/job_on_cpu.hpp"
 
 namespace amrbench::amr {

@@ -1,5 +1,5 @@
 // The 27-point average against the sum written out, and what it conserves.
-#include "kernels/average27.hpp"
+#include "kernels/average27/average27.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // average7 on a GPU in all its forms against the CPU's kernels, bit for bit, with its exact sums.
-#include "kernels/average7_cuda.hpp"
+#include "kernels/average7/average7_cuda.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/device_mesh.hpp"
 #include "kernels/simd.hpp"
 #include "kernels/stage_sum.hpp"

@@ -1,5 +1,5 @@
 // average7 in all its compiled forms against the reference, bit for bit, and its fused sums against exact ones.
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 
 #include <gtest/gtest.h>
 

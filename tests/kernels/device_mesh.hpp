@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/device_blocks.hpp"
 #include "kernels/random_block.hpp"
 #include "support/cuda.hpp"

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/layout.hpp"
 #include "support/page_buffer.hpp"
 

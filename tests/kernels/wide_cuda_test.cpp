@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/average27.hpp"
-#include "kernels/average27_cuda.hpp"
+#include "kernels/average27/average27.hpp"
+#include "kernels/average27/average27_cuda.hpp"
 #include "kernels/block_sums_cuda.hpp"
 #include "kernels/mixed/mixed_cuda.hpp"
 #include "kernels/random_surroundings.hpp"

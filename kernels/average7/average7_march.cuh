@@ -1,6 +1,6 @@
 #pragma once
-// The kernel `march` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes and cubes of `Cells` cells (0 = any
-// block). Included by average7_cuda_march_*.cu only.
+// The kernel `march` of kernels/average7/average7_cuda.hpp, compiled for `Lanes` lanes and cubes of `Cells` cells (0 =
+// any block). Included by average7_cuda_march_*.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
@@ -14,7 +14,7 @@
 // A thread block takes the columns of a few small blocks, or some rows of the planes of a large one.
 #include <type_traits>
 
-#include "kernels/average7_call.cuh"
+#include "kernels/average7/average7_call.cuh"
 #include "kernels/device_sum.cuh"
 
 namespace amrbench::kernels::detail {

@@ -2,7 +2,7 @@
 // The walk of average7 over a chunk (kernels/row_walk.hpp): every row is loaded with the cells beside it straight from
 // the blocks or faces that have them. Included by average7*.cpp only.
 #include "kernels/average.hpp"
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 #include "kernels/face_walk.hpp"
 #include "kernels/row_walk.hpp"
 

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstring>
 
-#include "kernels/average27_rows.hpp"
+#include "kernels/average27/average27_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {

@@ -1,5 +1,5 @@
 // Which kernel computes a stage.
-#include "kernels/average7_call.cuh"
+#include "kernels/average7/average7_call.cuh"
 
 namespace amrbench::kernels {
 

@@ -1,5 +1,5 @@
 // Which planes kernels there are.
-#include "kernels/average7_planes.cuh"
+#include "kernels/average7/average7_planes.cuh"
 
 namespace amrbench::kernels::detail {
 

@@ -1,5 +1,5 @@
 // march for 1 to 4 lanes; files of their own to compile side by side.
-#include "kernels/average7_march.cuh"
+#include "kernels/average7/average7_march.cuh"
 
 namespace amrbench::kernels::detail {
 

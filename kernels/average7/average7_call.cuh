@@ -4,7 +4,7 @@
 // average7_cuda.hpp.
 #include <algorithm>
 
-#include "kernels/average7_cuda.hpp"
+#include "kernels/average7/average7_cuda.hpp"
 #include "kernels/device_vector.cuh"
 #include "support/async_copy.cuh"
 

@@ -1,5 +1,5 @@
 // march for 5 to 8 lanes.
-#include "kernels/average7_march.cuh"
+#include "kernels/average7/average7_march.cuh"
 
 namespace amrbench::kernels::detail {
 

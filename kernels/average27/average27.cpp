@@ -1,6 +1,6 @@
-#include "kernels/average27.hpp"
+#include "kernels/average27/average27.hpp"
 
-#include "kernels/average27_rows.hpp"
+#include "kernels/average27/average27_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {

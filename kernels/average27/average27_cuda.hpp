@@ -1,5 +1,5 @@
 #pragma once
-// The 27-point average on a GPU (the twin of kernels/average27.hpp): the same bits, for any shape of blocks.
+// The 27-point average on a GPU (the twin of kernels/average27/average27.hpp): the same bits, for any shape of blocks.
 //
 // In:  blocks where they lie, and what lies around them (kernels/device_surroundings.hpp), all ghosts filled.
 // Out: new values [chunk][z][y][x][lane], those of block i in slot i of a buffer; exact sums where asked for.

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel `ring` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes, for blocks of any shape. Included by
-// average7_cuda_ring.cu only.
+// The kernel `ring` of kernels/average7/average7_cuda.hpp, compiled for `Lanes` lanes, for blocks of any shape.
+// Included by average7_cuda_ring.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
@@ -11,7 +11,7 @@
 // read: Rows + 2 vectors along y, which its cells share, and two beside each. One barrier a plane.
 //
 // Counts a value, of a cube of n cells a side: shared memory 8 (1 + 6 / n) bytes written, 8 (3 + 2 / Rows) read.
-#include "kernels/average7_call.cuh"
+#include "kernels/average7/average7_call.cuh"
 #include "kernels/device_sum.cuh"
 
 namespace amrbench::kernels::detail {

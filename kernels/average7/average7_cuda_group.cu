@@ -1,5 +1,5 @@
 // Which group kernels there are.
-#include "kernels/average7_group.cuh"
+#include "kernels/average7/average7_group.cuh"
 
 namespace amrbench::kernels::detail {
 

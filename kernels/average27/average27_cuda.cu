@@ -1,5 +1,5 @@
 // Which kernel computes a stage, and where it finds what lies around.
-#include "kernels/average27_march.cuh"
+#include "kernels/average27/average27_march.cuh"
 
 namespace amrbench::kernels {
 

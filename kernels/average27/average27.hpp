@@ -9,8 +9,8 @@
 // Conserves totals where all neighbours have one level: then every cell is counted 27 times, mirrored ghosts at the
 // domain's faces included. Across levels edge and corner ghosts have no such balance.
 //
-// The kernel reads the 27 pieces around a block where they lie, row by row (kernels/average27_rows.hpp). Small blocks
-// go another way, eight at once (kernels/average27_octet.cpp).
+// The kernel reads the 27 pieces around a block where they lie, row by row (kernels/average27/average27_rows.hpp).
+// Small blocks go another way, eight at once (kernels/average27/average27_octet.cpp).
 #include <array>
 
 #include "kernels/layout.hpp"

@@ -1,6 +1,6 @@
-#include "kernels/average7.hpp"
+#include "kernels/average7/average7.hpp"
 
-#include "kernels/average7_rows.hpp"
+#include "kernels/average7/average7_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels {

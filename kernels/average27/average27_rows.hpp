@@ -4,7 +4,7 @@
 #include <array>
 
 #include "kernels/average.hpp"
-#include "kernels/average27.hpp"
+#include "kernels/average27/average27.hpp"
 #include "kernels/row_walk.hpp"
 #include "kernels/surroundings.hpp"
 

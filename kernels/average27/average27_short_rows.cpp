@@ -1,5 +1,5 @@
-// Kernels of average27 for short rows (kernels/average27_rows.hpp), compiled for lanes and cells of a row.
-#include "kernels/average27_rows.hpp"
+// Kernels of average27 for short rows (kernels/average27/average27_rows.hpp), compiled for lanes and cells of a row.
+#include "kernels/average27/average27_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels::detail {

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel `group` of kernels/average7_cuda.hpp, compiled for `Lanes` lanes, for blocks of any shape that fit shared
-// memory. Included by average7_cuda_group.cu only.
+// The kernel `group` of kernels/average7/average7_cuda.hpp, compiled for `Lanes` lanes, for blocks of any shape that
+// fit shared memory. Included by average7_cuda_group.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
@@ -13,7 +13,7 @@
 // one.
 //
 // Counts a value: shared memory 8 (1 + faces copied / cells) bytes written, 40 read; second-level cache: facts.
-#include "kernels/average7_call.cuh"
+#include "kernels/average7/average7_call.cuh"
 #include "kernels/device_sum.cuh"
 #include "kernels/divider.hpp"
 

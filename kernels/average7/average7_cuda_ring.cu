@@ -1,5 +1,5 @@
 // Which ring kernels there are: one for each number of lanes.
-#include "kernels/average7_ring.cuh"
+#include "kernels/average7/average7_ring.cuh"
 
 namespace amrbench::kernels::detail {
 

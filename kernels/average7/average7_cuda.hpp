@@ -1,5 +1,6 @@
 #pragma once
-// The 7-point average on a GPU: one launch computes a stage of all blocks of a list (the twin of kernels/average7.hpp).
+// The 7-point average on a GPU: one launch computes a stage of all blocks of a list (the twin of
+// kernels/average7/average7.hpp).
 //
 // In:  a list of blocks (BlockEntry: the slot of a block, what lies behind its six faces, the slot of its result); the
 //      input buffer, a block a slot, each [chunk][z][y][x][lane]; packed faces, made before by kernels/faces_cuda.hpp.

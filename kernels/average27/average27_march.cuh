@@ -1,10 +1,10 @@
 #pragma once
-// The kernel of the 27-point average (kernels/average27_cuda.hpp), for blocks and for octets. Included by
+// The kernel of the 27-point average (kernels/average27/average27_cuda.hpp), for blocks and for octets. Included by
 // average27_cuda*.cu only: a program that computes no octets does not load their kernels.
 #include <algorithm>
 
 #include "kernels/average.hpp"
-#include "kernels/average27_cuda.hpp"
+#include "kernels/average27/average27_cuda.hpp"
 #include "kernels/device_sum.cuh"
 #include "kernels/divider.hpp"
 #include "support/async_copy.cuh"

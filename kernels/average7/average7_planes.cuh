@@ -1,5 +1,5 @@
 #pragma once
-// The kernel `planes` of kernels/average7_cuda.hpp. Included by average7_cuda_planes.cu only.
+// The kernel `planes` of kernels/average7/average7_cuda.hpp. Included by average7_cuda_planes.cu only.
 //
 // Computes a stage of the listed blocks; in and out as in average7_cuda.hpp.
 //
@@ -24,7 +24,7 @@
 //
 // Counts a value: shared memory 8 (1 + cells of rims and layers / cells) bytes written, 40 read; second-level cache:
 // facts.
-#include "kernels/average7_call.cuh"
+#include "kernels/average7/average7_call.cuh"
 #include "kernels/device_sum.cuh"
 
 namespace amrbench::kernels::detail {

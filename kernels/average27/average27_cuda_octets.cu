@@ -1,5 +1,5 @@
 // The 27-point average of octets.
-#include "kernels/average27_march.cuh"
+#include "kernels/average27/average27_march.cuh"
 
 namespace amrbench::kernels::detail27 {
 

@@ -1,5 +1,5 @@
-// Kernels of average7 for short rows (kernels/average7_rows.hpp), compiled for lanes and cells of a row.
-#include "kernels/average7_rows.hpp"
+// Kernels of average7 for short rows (kernels/average7/average7_rows.hpp), compiled for lanes and cells of a row.
+#include "kernels/average7/average7_rows.hpp"
 #include "kernels/lanes.hpp"
 
 namespace amrbench::kernels::detail {
