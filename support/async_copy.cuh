@@ -108,5 +108,9 @@ __device__ inline void prefetch_bulk([[maybe_unused]] const void* from, [[maybe_
                : "memory");
 #endif
 }
+/// The same for the sector of a value.
+__device__ inline void prefetch_value(const void* at) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
 
 }  // namespace amrbench::support

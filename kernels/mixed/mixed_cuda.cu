@@ -7,7 +7,6 @@
 #include "kernels/mixed/mixed_cuda.hpp"
 #include "kernels/mixed/mixed_first.cuh"
 #include "kernels/mixed/mixed_rows.cuh"
-#include "kernels/mixed/mixed_tile.cuh"
 #include "kernels/mixed/mixed_view.cuh"
 #include "kernels/mixed/mixed_walk.cuh"
 
@@ -20,6 +19,8 @@ using namespace detail;
 constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
 /// Kinds 0 to 3: old values of the cells that a thread block has at a time, which the first-level cache is to hold.
 constexpr int kWalkBytes = 64 << 10;
+/// Cells of a column that is over before what it prefetches comes.
+constexpr int kShortColumn = 12;
 
 __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
@@ -43,6 +44,7 @@ __global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constan
   __shared__ Around pieces[kPieces];
   __shared__ double2 first[2][kThreads];  // in turn: [cell of a column][column]
   const BlockView block(p, block_number(p), pieces);
+  prefetch_ahead(p);
   const int part = static_cast<int>(blockIdx.x) % p.parts, place_parts = (p.m + p.places - 1) / p.places;
   const int first_column = part / place_parts * p.columns, nx = block.cells(0), n = block.cells(Axis);
   const int here = min(p.columns, nx * block.cells(3 - Axis) - first_column);
@@ -252,7 +254,9 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
     const int threads = in_warps(p.places * p.columns);
     const auto cell_bytes = static_cast<int>(sizeof(double)) * layout_.variables;
     p.depth = std::max(1, std::min(threads, kWalkBytes / cell_bytes) / p.columns);
-    go(kernel, place_parts * parts_of(across(axis), p.columns), threads);
+    p.parts = place_parts * parts_of(across(axis), p.columns);
+    if (layout_.cells[axis] <= kShortColumn) p.ahead = thread_blocks_ahead(p);  // longer ones prefetch their own
+    go(kernel, p.parts, threads);
   };
   if (m_ > 0) {
     if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
@@ -271,10 +275,7 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
   if (m_ == 0) return launches;
   if (couple_.places > 0) {
     const CoupleParameters c{p, couple_, Divisor(a1_ + 27.0), {a1_, a0_first_}};
-    if (couple_.tile)
-      launch_couple(p.kind == 4 ? couple_tile<false> : couple_tile<true>, c, count, stream);
-    else
-      p.kind == 4 ? launch_couple_planes<false>(c, count, stream) : launch_couple_planes<true>(c, count, stream);
+    p.kind == 4 ? launch_couple<false>(c, count, stream) : launch_couple<true>(c, count, stream);
     return launches + 1;
   }
   // Planes that shared memory does not hold: a launch a group.

@@ -30,13 +30,12 @@ namespace detail {
 
 /// How thread blocks share out a block in stages of kinds 4 and 5 (mixed_shape.cuh).
 struct CoupleShape {
-  bool tile = false;              ///< a block lies in shared memory as a whole
-  int places = 0;                 ///< of a thread block; 0: nothing fits
-  int width = 0;                  ///< threads for a row of cells
-  int row = 0;                    ///< values in shared memory from a row to the next
-  int of_place = 0, threads = 0;  ///< of a place; of a thread block
-  int ring = 0;                   ///< planes of a group there
-  int place = 0;                  ///< values from a place to the next
+  bool tile = false;                  ///< a block lies in shared memory as a whole
+  int places = 0;                     ///< of a thread block; 0: nothing fits
+  int width = 0;                      ///< threads for a row of cells
+  int threads = 0;                    ///< of a thread block
+  int row = 0, plane = 0, place = 0;  ///< values in shared memory from one to the next
+  int ring = 0;                       ///< planes of a group there
   std::size_t bytes = 0;
 };
 

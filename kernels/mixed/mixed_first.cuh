@@ -77,6 +77,7 @@ __device__ inline void average_column(const BlockView& block, int variable, int 
     for (int s = 0; s < kSides; ++s) beside_here[s] = __ldg(side[s] + z * beside[s]);
     *to = average7<double>(beside_here[0], beside_here[1], before, here, behind, beside_here[2], beside_here[3]);
     before = here, here = behind;
+    if (z + 1 + kCellsAhead < n) support::prefetch_value(own + (z + 1 + kCellsAhead) * plane);
   }
 }
 

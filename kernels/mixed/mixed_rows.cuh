@@ -46,6 +46,7 @@ __global__ void __launch_bounds__(kRowThreads) walk_rows(const __grid_constant__
   extern __shared__ double2 first[];  // [row][x]: variables 0 and 1; behind them the tile
   __shared__ Around pieces[kPieces];
   const BlockView block(p, static_cast<int>(blockIdx.x) / p.parts, pieces);
+  prefetch_ahead(p);
   const int thread = static_cast<int>(threadIdx.x), nx = block.cells(0), ny = block.cells(1);
   const int part = static_cast<int>(blockIdx.x) % p.parts, place_parts = (p.m + p.places - 1) / p.places;
   const int first_place = part % place_parts * p.places, first_row = part / place_parts * p.columns;
@@ -110,6 +111,7 @@ inline MixedParameters row_shape(MixedParameters p, std::size_t shared) {
   const int row_parts = parts_of(rows, std::clamp(fit, 1, kRowThreads / p.places));
   p.columns = parts_of(rows, row_parts);
   p.parts = place_parts * row_parts;
+  p.ahead = thread_blocks_ahead(p);
   return p;
 }
 

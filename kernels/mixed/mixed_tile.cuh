@@ -2,7 +2,7 @@
 // Stages of kinds 4 and 5 of the mixed work on small blocks, as a whole in shared memory. Included by mixed_cuda.cu
 // only.
 //
-// A thread block brings the old values of a few places, with what lies around the block, and then does group after
+// A thread block brings the old values of a place or two, with what lies around the block, and then does group after
 // group in place, a thread a column of cells: groups before it are new, those behind it old. A thread keeps what it
 // read below and at a cell, so of 27 values it reads 18.
 #include "kernels/mixed/mixed_cell.hpp"
@@ -18,10 +18,10 @@ class TileWalk {
   __device__ TileWalk(const CoupleParameters& p, const BlockView& block, double* shared)
       : p_(p),
         block_(block),
-        shared_(shared),
+        shared_(shared + 1),
         n_(block.cells(2)),
         row_(p.shape.row),
-        plane_(row_ * (block.cells(1) + 2)),
+        plane_(p.shape.plane),
         group_(p.shape.places * p.shape.place),
         first_place_(static_cast<int>(blockIdx.x) % p.mixed.parts * p.shape.places),
         of_part_(min(p.shape.places, p.mixed.m - first_place_)) {}
@@ -58,28 +58,48 @@ class TileWalk {
  private:
   static constexpr int kColumns = 9;
 
-  /// Brings old values, a thread a column of all groups; kind 4 looks at no edges and corners. Variable 0 is new
-  /// already: where it is looked at in the block, it is as a group before others.
+  /// Brings old values; kind 4 looks at no edges and corners. Variable 0 is new already: where it is looked at in the
+  /// block, it is as a group before others.
   __device__ void bring() const {
-    const int m = p_.mixed.m;
-    const int cols = block_.cells(0) + 2, brought = cols * (block_.cells(1) + 2);
-    for (int k = static_cast<int>(threadIdx.x); k < of_part_ * brought; k += static_cast<int>(blockDim.x)) {
-      const int place = k / brought, x = k % brought % cols - 1, y = k % brought / cols - 1;
-      const int variable = first_place_ + place;
-      double* const to = shared_ + place * p_.shape.place + (y + 1) * row_ + x + 1;
-      const Around column = block_.column<2>(x, y, 0);
-      const bool inside = block_.inside(x, y), is_first = variable == 0 && inside, ends = Wide || inside;
-      if (!Wide && (x < 0 || x == block_.cells(0)) && (y < 0 || y == block_.cells(1))) continue;
+    const int nx = block_.cells(0), ny = block_.cells(1), m = p_.mixed.m;
+    const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+    const auto to = [&](int place, int x, int y, int z) {
+      return shared_ + place * p_.shape.place + (z + 1) * plane_ + (y + 1) * row_ + x + 1;
+    };
+    const auto for_each_group = [&](int place, auto&& f) {
 #pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        const int v = variable + g * m;
-        double* const of_group = to + g * group_;
-        if (ends) support::copy_small<8>(of_group, block_.old(v, x, y, -1));
-        if (ends) support::copy_small<8>(of_group + (n_ + 1) * plane_, block_.old(v, x, y, n_));
-        const double* from = g == 0 && is_first ? block_.fresh(0, x, y, 0) : column.at + v * column.chunk;
-        const int step = g == 0 && is_first ? block_.step<2>() : column.row;
-        for (int z = 1; z <= n_; ++z, from += step) support::copy_small<8>(of_group + z * plane_, from);
-      }
+      for (int g = 0; g < kGroups; ++g) f(first_place_ + place + g * m, g * group_);
+    };
+    // Pairs of cells of the block, one behind the other as they are in memory.
+    const double* const own = block_.old(0, 0, 0, 0);
+    for (int k = thread; k < nx / 2 * ny * n_; k += threads) {
+      const int row = k / (nx / 2), x = (k - row * (nx / 2)) * 2, z = row / ny, y = row - z * ny;
+      for (int place = 0; place < of_part_; ++place)
+        for_each_group(place, [&](int v, int group) {
+          const double* const from = v == 0 ? block_.fresh(0, x, y, z) : own + block_.offset(v) + 2 * k;
+          support::copy_small<16>(to(place, x, y, z) + group, from);
+        });
+    }
+    // Columns beside the block, by the threads that have fewest pairs.
+    const int beside = cells_beside(nx, ny);
+    for (int k = threads - 1 - thread; k < of_part_ * beside; k += threads) {
+      const int place = k / beside;
+      const Brought at = brought_beside(k - place * beside, nx, ny);
+      if (!Wide && (at.x < 0 || at.x == nx) && (at.y < 0 || at.y == ny)) continue;
+      const Around column = block_.column<2>(at.x, at.y, 0);
+      for_each_group(place, [&](int v, int group) {
+        double* const of_group = to(place, at.x, at.y, 0) + group;
+        if (Wide) support::copy_small<8>(of_group - plane_, block_.old(v, at.x, at.y, -1));
+        if (Wide) support::copy_small<8>(of_group + n_ * plane_, block_.old(v, at.x, at.y, n_));
+        const double* from = column.at + v * column.chunk;
+        for (int z = 0; z < n_; ++z, from += column.row) support::copy_small<8>(of_group + z * plane_, from);
+      });
+    }
+    // The planes below and above.
+    for (int k = thread; k < 2 * of_part_ * nx * ny; k += threads) {
+      const int row = k / nx, x = k - row * nx, y = row % ny, place = row / ny / 2, z = row / ny % 2 == 0 ? -1 : n_;
+      for_each_group(
+          place, [&](int v, int group) { support::copy_small<8>(to(place, x, y, z) + group, block_.old(v, x, y, z)); });
     }
   }
   [[nodiscard]] __device__ static constexpr int away(int k) {
@@ -130,17 +150,17 @@ class TileWalk {
 
   const CoupleParameters& p_;
   const BlockView& block_;
-  double* shared_;  ///< [group][place][z][y][x]
+  double* shared_;  ///< [group][place][z][y][x]; the first of a row of cells is aligned to 16 bytes
   int n_, row_, plane_, group_;
   int first_place_, of_part_;
 };
 
 template <bool Wide>
-__global__ void __launch_bounds__(kTileThreads, 2) couple_tile(const __grid_constant__ CoupleParameters p) {
-  extern __shared__ double tile[];
+__global__ void __launch_bounds__(kTileThreads, 4) couple_tile(const __grid_constant__ CoupleParameters p) {
+  extern __shared__ double2 tile[];
   __shared__ Around pieces[kPieces];
   const BlockView block(p.mixed, static_cast<int>(blockIdx.x) / p.mixed.parts, pieces);
-  TileWalk<Wide>(p, block, tile).run();
+  TileWalk<Wide>(p, block, &tile->x).run();
 }
 
 }  // namespace amrbench::kernels::detail

@@ -2,6 +2,7 @@
 // How the kernels of kernels/mixed/mixed_cuda.hpp see a block: its old values and those around it, where they lie, and
 // its new ones. Included by mixed_cuda.cu only.
 #include "kernels/mixed/mixed_cuda.hpp"
+#include "support/async_copy.cuh"
 
 namespace amrbench::kernels::detail {
 
@@ -18,6 +19,7 @@ struct MixedParameters {
   int places, columns;      ///< of a thread block: places, and columns of cells, rows or threads a place
   int depth;                ///< cells of a column at a time in stages of kinds 0, 2 and 3
   support::DeviceSlots out;
+  unsigned int ahead = 0;  ///< from a thread block to the one whose old values are prefetched; 0 = none
 };
 
 /// One of the 27 pieces around a block: its first cell in chunk 0, and its steps.
@@ -25,6 +27,29 @@ struct Around {
   const double* at;
   int chunk, row, plane;
 };
+
+/// Cells from the one whose values are read to the one whose are prefetched: the time of a cell is a third of what
+/// memory takes.
+inline constexpr int kCellsAhead = 2;
+
+/// Thread blocks ahead, for which p.parts must be known: what is prefetched by then is small beside the cache, and
+/// takes longer to be asked for than to come.
+inline unsigned int thread_blocks_ahead(const MixedParameters& p) {
+  constexpr std::size_t kBytes = 1 << 20;
+  return static_cast<unsigned int>(1 + kBytes * static_cast<std::size_t>(p.parts) /
+                                           (p.layout.block_values() * sizeof(double)));
+}
+/// Asks memory for old values that the thread block `ahead` of this one will need: its share of those of its block.
+__device__ inline void prefetch_ahead(const MixedParameters& p) {
+  const unsigned int next = blockIdx.x + p.ahead, parts = static_cast<unsigned int>(p.parts);
+  if (p.ahead == 0 || next >= gridDim.x || threadIdx.x != 0) return;
+  const unsigned int number = next / parts, part = next % parts;
+  const auto block = p.blocks == nullptr ? static_cast<std::int32_t>(number) : p.blocks[number];
+  const double* const from = p.around.piece(p.around.sources[std::int64_t{block} * kPieces + kPieces / 2]);
+  const auto pairs = static_cast<unsigned int>(p.layout.block_values()) / 2;
+  const unsigned int begin = part * pairs / parts, end = (part + 1) * pairs / parts;
+  support::prefetch_bulk(from + 2 * begin, 2 * sizeof(double) * (end - begin));
+}
 
 /// The block of a thread block: old values, its own and those around it, and its new ones. A variable is a chunk.
 class BlockView {

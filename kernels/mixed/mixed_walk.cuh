@@ -41,7 +41,11 @@ class Reaction {
  private:
   __device__ void load() {
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) u_[g] = __ldg(column_.old + g * column_.group);
+    for (int g = 0; g < kGroups; ++g) {
+      const double* const at = column_.old + g * column_.group;
+      u_[g] = __ldg(at);
+      if (cells_ > kCellsAhead) support::prefetch_value(at + kCellsAhead * column_.cell);
+    }
   }
   [[nodiscard]] __device__ double ranged(double value) const {
     return Range{a1_, a0_first_}(value);
@@ -125,6 +129,10 @@ class Transport {
 #pragma unroll
     for (int g = 1; g < kGroups; ++g)
       cell.behind[g] = c_ + 1 < cells_ ? value(column_.old + g * column_.group + column_.cell) : behind_last_[g];
+    if (Axis != 0 && c_ + 1 + kCellsAhead < cells_)
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g)
+        support::prefetch_value(column_.old + g * column_.group + (1 + kCellsAhead) * column_.cell);
     return cell;
   }
   /// Groups 2 and 3 of the cell before.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/shallow_water/block_view.cuh"
+#include "support/async_copy.cuh"
 #include "support/error.hpp"
 
 namespace amrbench::kernels::shallow_water::detail {
@@ -189,7 +190,7 @@ class Stage {
       const int b = kAlone ? 0 : k / lines, line = k - b * lines;
       const View view = view_of(b);
       const Real* const at = line < in ? view.in() + line * kLine : view.out() + (line - in) * kLine;
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+      support::prefetch_value(at);
     }
   }
 

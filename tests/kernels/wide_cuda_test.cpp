@@ -220,6 +220,7 @@ TEST(MixedCuda, PlanesOfAllSizesGiveTheCpusBits) {
   const std::vector<BlockLayout> layouts{
       make_layout({16, 16, 6}, 30, 1), make_layout({20, 22, 4}, 9, 1),  make_layout({24, 26, 4}, 13, 1),
       make_layout({32, 32, 4}, 8, 1),  make_layout({30, 32, 2}, 11, 1), make_layout({4, 4, 2}, 300, 1),
+      make_layout({28, 28, 6}, 12, 1), make_layout({30, 30, 10}, 8, 1), make_layout({4, 4, 12}, 20, 1),
       make_layout({4, 4, 4}, 37, 1),   make_layout({6, 6, 6}, 21, 1),   make_layout({8, 4, 6}, 31, 1),
       make_layout({2, 2, 6}, 44, 1),   make_layout({14, 14, 8}, 20, 1), make_layout({10, 18, 8}, 23, 1)};
   for (const BlockLayout& l : layouts) {
