@@ -19,8 +19,9 @@ using namespace detail;
 constexpr int kThreads = 256, kCoupleThreads = 512, kMostPlaces = 64;
 /// Kinds 0 to 3: old values of the cells that a thread block has at a time, which the first-level cache is to hold.
 constexpr int kWalkBytes = 64 << 10;
-/// Cells of a column that is over before what it prefetches comes.
-constexpr int kShortColumn = 12;
+/// Cells of a column that is over before what it prefetches comes; so another thread block has done that. Places with
+/// which longer columns gain by prefetching: with more the values of a cell are far from one another, and some lose.
+constexpr int kShortColumn = 12, kFewPlaces = 6;
 
 __device__ int block_number(const MixedParameters& p) {
   return static_cast<int>(blockIdx.x) / p.parts;
@@ -39,8 +40,8 @@ __global__ void __launch_bounds__(kThreads) first_columns(const __grid_constant_
 
 /// Kinds 0, 2 and 3, some cells of all columns at a time: all threads find their variables 0 and 1, a thread a cell;
 /// then the groups follow, a thread a column and place. What was read for the one is still at hand for the other.
-template <int Axis, class Walk>
-__global__ void __launch_bounds__(kThreads, 2) walk_columns(const __grid_constant__ MixedParameters p) {
+template <int Axis, class Walk, int Resident>
+__global__ void __launch_bounds__(kThreads, Resident) walk_columns(const __grid_constant__ MixedParameters p) {
   __shared__ Around pieces[kPieces];
   __shared__ double2 first[2][kThreads];  // in turn: [cell of a column][column]
   const BlockView block(p, block_number(p), pieces);
@@ -255,18 +256,23 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
     const auto cell_bytes = static_cast<int>(sizeof(double)) * layout_.variables;
     p.depth = std::max(1, std::min(threads, kWalkBytes / cell_bytes) / p.columns);
     p.parts = place_parts * parts_of(across(axis), p.columns);
-    if (layout_.cells[axis] <= kShortColumn) p.ahead = thread_blocks_ahead(p);  // longer ones prefetch their own
+    if (layout_.cells[axis] <= kShortColumn)
+      p.ahead = thread_blocks_ahead(p);
+    else if (m_ <= kFewPlaces)
+      p.cells_ahead = kCellsAhead;
     go(kernel, p.parts, threads);
   };
   if (m_ > 0) {
-    if (p.kind == 0) walk(walk_columns<2, Reaction>, 2);
+    // The shortest columns are over before registers that hold what comes next are of use; more threads are.
+    const bool is_small = layout_.block_cells() <= 64;
+    if (p.kind == 0) walk(is_small ? walk_columns<2, Reaction, 3> : walk_columns<2, Reaction, 2>, 2);
     if (p.kind == 1) {
       launch_walk_rows(p, shared_, count, stream);
       support::cuda_check_launch("mixed");
       ++launches;
     }
-    if (p.kind == 2) walk(walk_columns<1, Transport<1>>, 1);
-    if (p.kind == 3) walk(walk_columns<2, Transport<2>>, 2);
+    if (p.kind == 2) walk(is_small ? walk_columns<1, Transport<1>, 3> : walk_columns<1, Transport<1>, 2>, 1);
+    if (p.kind == 3) walk(is_small ? walk_columns<2, Transport<2>, 3> : walk_columns<2, Transport<2>, 2>, 2);
     if (p.kind < 4) return launches;
   }
   const int averages = across(2) * (1 + layout_.variables - std::max(1, kGroups * m_));

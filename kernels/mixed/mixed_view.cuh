@@ -19,7 +19,8 @@ struct MixedParameters {
   int places, columns;      ///< of a thread block: places, and columns of cells, rows or threads a place
   int depth;                ///< cells of a column at a time in stages of kinds 0, 2 and 3
   support::DeviceSlots out;
-  unsigned int ahead = 0;  ///< from a thread block to the one whose old values are prefetched; 0 = none
+  int cells_ahead = 1 << 20;  ///< in a column, from the values that are read to those that are prefetched
+  unsigned int ahead = 0;     ///< from a thread block to the one whose old values are prefetched; 0 = none
 };
 
 /// One of the 27 pieces around a block: its first cell in chunk 0, and its steps.

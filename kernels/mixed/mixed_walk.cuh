@@ -17,7 +17,8 @@ class Reaction {
         has_first_(place > 1),
         is_second_(p.m + place == 1),
         column_(column),
-        cells_(block.cells(2)) {
+        cells_(block.cells(2)),
+        ahead_(p.cells_ahead) {
     load();
   }
 
@@ -44,7 +45,7 @@ class Reaction {
     for (int g = 0; g < kGroups; ++g) {
       const double* const at = column_.old + g * column_.group;
       u_[g] = __ldg(at);
-      if (cells_ > kCellsAhead) support::prefetch_value(at + kCellsAhead * column_.cell);
+      if (cells_ > ahead_) support::prefetch_value(at + ahead_ * column_.cell);
     }
   }
   [[nodiscard]] __device__ double ranged(double value) const {
@@ -54,6 +55,7 @@ class Reaction {
   bool has_first_, is_second_;
   OwnColumn column_;  ///< from the next cell on
   int cells_;         ///< left
+  int ahead_;         ///< MixedParameters::cells_ahead
   double u_[kGroups];
 };
 
@@ -71,6 +73,7 @@ class Transport {
         has_first_(place > 1),
         is_second_(p.m + place == 1),
         cells_(block.cells(Axis)),
+        ahead_(p.cells_ahead),
         column_(column) {
     const auto outside = [&](int group, int c) {
       return *block.old(group * p.m + place, Axis == 0 ? c : x, Axis == 1 ? c : y, Axis == 2 ? c : z);
@@ -129,10 +132,10 @@ class Transport {
 #pragma unroll
     for (int g = 1; g < kGroups; ++g)
       cell.behind[g] = c_ + 1 < cells_ ? value(column_.old + g * column_.group + column_.cell) : behind_last_[g];
-    if (Axis != 0 && c_ + 1 + kCellsAhead < cells_)
+    if (Axis != 0 && c_ + 1 + ahead_ < cells_)
 #pragma unroll
       for (int g = 0; g < kGroups; ++g)
-        support::prefetch_value(column_.old + g * column_.group + (1 + kCellsAhead) * column_.cell);
+        support::prefetch_value(column_.old + g * column_.group + (1 + ahead_) * column_.cell);
     return cell;
   }
   /// Groups 2 and 3 of the cell before.
@@ -156,7 +159,7 @@ class Transport {
 
   double a1_, a0_first_, a0_;
   bool has_first_, is_second_;
-  int cells_, c_ = 0;
+  int cells_, ahead_, c_ = 0;
   OwnColumn column_;  ///< from the next cell on
   double behind_last_[kGroups];
   Triple u_[kGroups], driver_;
