@@ -68,11 +68,18 @@ inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t sh
   const int fewest = is_small ? 0 : nx / 2 * ny + cells_beside(nx, ny);
   shape.threads = (std::max(shape.places * shape.width * ny, fewest) + kWarp - 1) / kWarp * kWarp;
   if (m == 0 || shape.threads > (shape.tile ? kTileThreads : kCoupleMost)) return {};
-  for (shape.ring = shape.tile ? nz + 2 : kMostRing; shape.ring >= (shape.tile ? nz + 2 : kLeastRing); --shape.ring) {
-    shape.place = shape.plane * shape.ring + (is_small ? nx : 0);
+  /// Sets the planes; returns how many thread blocks a multiprocessor has room for.
+  const auto resident = [&](int ring) {
+    shape.ring = ring;
+    shape.place = shape.plane * ring + (is_small ? nx : 0);
     shape.bytes = sizeof(double) * static_cast<std::size_t>(kGroups * shape.places * shape.place + 2);
-    if (shape.bytes + kCoupleFixed <= shared) return shape;
-  }
+    return shared / (shape.bytes + kCoupleFixed);
+  };
+  if (shape.tile) return resident(nz + 2) > 0 ? shape : CoupleShape{};
+  // A second thread block, which works while the first one waits, is worth more than fewer phases.
+  const auto most = resident(kMostRing);
+  for (int ring = most == 1 && resident(kMostRing - 1) > 1 ? kMostRing - 1 : kMostRing; ring >= kLeastRing; --ring)
+    if (resident(ring) > 0) return shape;
   return {};
 }
 
