@@ -5,8 +5,8 @@
 // the one before it (CoupleOrder), so that it finds the new values of the groups before it and the old ones of those
 // after it above, below and beside its cells. Each group has a ring of planes with what lies around the block; the next
 // plane comes by small asynchronous copies meanwhile. Every value is read once, where a pass a group would read all
-// four. What limits it are reads of shared memory, 27 a value in stages of kind 5: so addresses are sums of bytes,
-// which cost no instructions of their own, and few registers are needed, so that threads are many.
+// four. What limits it are reads of shared memory, 27 a value in stages of kind 5, and instructions: so addresses are
+// sums of bytes, and few registers are needed, so that threads are many.
 #include <utility>
 
 #include "kernels/mixed/mixed_cell.hpp"

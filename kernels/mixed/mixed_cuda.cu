@@ -263,7 +263,7 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
     go(kernel, p.parts, threads);
   };
   if (m_ > 0) {
-    // The shortest columns are over before registers that hold what comes next are of use; more threads are.
+    // The shortest columns are over before registers that hold what comes next are of use; along z more threads are.
     const bool is_small = layout_.block_cells() <= 64;
     if (p.kind == 0) walk(is_small ? walk_columns<2, Reaction, 3> : walk_columns<2, Reaction, 2>, 2);
     if (p.kind == 1) {
@@ -271,7 +271,7 @@ int DeviceMixed::launch(std::int64_t stage, const DeviceSurroundings& around, co
       support::cuda_check_launch("mixed");
       ++launches;
     }
-    if (p.kind == 2) walk(is_small ? walk_columns<1, Transport<1>, 3> : walk_columns<1, Transport<1>, 2>, 1);
+    if (p.kind == 2) walk(walk_columns<1, Transport<1>, 2>, 1);
     if (p.kind == 3) walk(is_small ? walk_columns<2, Transport<2>, 3> : walk_columns<2, Transport<2>, 2>, 2);
     if (p.kind < 4) return launches;
   }

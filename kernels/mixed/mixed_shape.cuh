@@ -68,7 +68,7 @@ inline CoupleShape couple_shape(const BlockLayout& layout, int m, std::size_t sh
   const int fewest = is_small ? 0 : nx / 2 * ny + cells_beside(nx, ny);
   shape.threads = (std::max(shape.places * shape.width * ny, fewest) + kWarp - 1) / kWarp * kWarp;
   if (m == 0 || shape.threads > (shape.tile ? kTileThreads : kCoupleMost)) return {};
-  /// Sets the planes; returns how many thread blocks a multiprocessor has room for.
+  // Sets the planes; returns how many thread blocks a multiprocessor has room for.
   const auto resident = [&](int ring) {
     shape.ring = ring;
     shape.place = shape.plane * ring + (is_small ? nx : 0);

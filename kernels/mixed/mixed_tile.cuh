@@ -1,6 +1,6 @@
 #pragma once
-// Stages of kinds 4 and 5 of the mixed work on small blocks, as a whole in shared memory. Included by mixed_cuda.cu
-// only.
+// Stages of kinds 4 and 5 of the mixed work on small blocks, as a whole in shared memory. Included by
+// mixed_couple.cuh only.
 //
 // A thread block brings the old values of a place or two, with what lies around the block, and then does group after
 // group in place, a thread a column of cells: groups before it are new, those behind it old. A thread keeps what it

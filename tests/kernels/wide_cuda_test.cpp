@@ -214,15 +214,16 @@ TEST(MixedCuda, EveryKindOfStageGivesTheCpusBits) {
 TEST(MixedCuda, PlanesOfAllSizesGiveTheCpusBits) {
   AMRBENCH_NEEDS_GPU();
   std::mt19937_64 random(11);
-  // A thread block of 256, 640 and 1024 threads a plane; planes that just fit into shared memory; more places in a
-  // group than a thread block takes. Blocks that lie there as a whole, the last places fewer than others; threads that
-  // have no cell in a row.
+  // Rings of 8, 7 and 6 planes, of 7 where two thread blocks fit so and where no more do; up to 1024 threads a plane.
+  // Blocks that lie in shared memory as a whole, alone or two places in a thread block, the last one alone; threads
+  // that have no cell in a row.
   const std::vector<BlockLayout> layouts{
       make_layout({16, 16, 6}, 30, 1), make_layout({20, 22, 4}, 9, 1),  make_layout({24, 26, 4}, 13, 1),
       make_layout({32, 32, 4}, 8, 1),  make_layout({30, 32, 2}, 11, 1), make_layout({4, 4, 2}, 300, 1),
-      make_layout({28, 28, 6}, 12, 1), make_layout({30, 30, 10}, 8, 1), make_layout({4, 4, 12}, 20, 1),
-      make_layout({4, 4, 4}, 37, 1),   make_layout({6, 6, 6}, 21, 1),   make_layout({8, 4, 6}, 31, 1),
-      make_layout({2, 2, 6}, 44, 1),   make_layout({14, 14, 8}, 20, 1), make_layout({10, 18, 8}, 23, 1)};
+      make_layout({28, 28, 6}, 12, 1), make_layout({30, 30, 10}, 8, 1), make_layout({20, 20, 8}, 9, 1),
+      make_layout({4, 4, 12}, 20, 1),  make_layout({4, 4, 4}, 37, 1),   make_layout({6, 6, 6}, 21, 1),
+      make_layout({8, 4, 6}, 31, 1),   make_layout({2, 2, 6}, 44, 1),   make_layout({14, 14, 8}, 20, 1),
+      make_layout({10, 18, 8}, 23, 1)};
   for (const BlockLayout& l : layouts) {
     SCOPED_TRACE(checks::name_of(l));
     expect_mixed_bits(random, l, 5);
