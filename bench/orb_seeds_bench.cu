@@ -29,10 +29,26 @@ using namespace amrbench::bench;
 using namespace amrbench::partitioners;
 
 enum class Kind { uniform, cluster, plummer, corner, pair, line, lattice, half_equal, equal };
-constexpr std::pair<const char*, Kind> kAllKinds[] = {
-    {"uniform", Kind::uniform}, {"cluster", Kind::cluster}, {"plummer", Kind::plummer},
-    {"corner", Kind::corner},   {"pair", Kind::pair},       {"line", Kind::line},
-    {"lattice", Kind::lattice}, {"half", Kind::half_equal}, {"equal", Kind::equal}};
+/// edge: of a lattice, in places.
+struct NamedKind {
+  const char* name;
+  Kind kind;
+  float edge = 0;
+};
+constexpr NamedKind kAllKinds[] = {{"uniform", Kind::uniform},
+                                   {"cluster", Kind::cluster},
+                                   {"plummer", Kind::plummer},
+                                   {"corner", Kind::corner},
+                                   {"pair", Kind::pair},
+                                   {"line", Kind::line},
+                                   {"lattice", Kind::lattice, 32},
+                                   {"half", Kind::half_equal},
+                                   {"equal", Kind::equal},
+                                   {"lattice10", Kind::lattice, 10},
+                                   {"lattice17", Kind::lattice, 17},
+                                   {"lattice64", Kind::lattice, 64},
+                                   {"lattice128", Kind::lattice, 128},
+                                   {"lattice256", Kind::lattice, 256}};
 
 struct Stream {
   std::uint64_t state;
@@ -45,8 +61,8 @@ struct Stream {
 
 /// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
 /// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
-/// of 32^3 places; half of the points in one place; all in one place.
-__global__ void points_kernel(Kind kind, std::uint64_t seed, std::uint64_t n, float* points) {
+/// of edge^3 places; half of the points in one place; all in one place.
+__global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::uint64_t n, float* points) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   Stream draws{support::splitmix64(seed) ^ i};
@@ -88,7 +104,7 @@ __global__ void points_kernel(Kind kind, std::uint64_t seed, std::uint64_t n, fl
       break;
     }
     case Kind::lattice:
-      for (float& c : x) c = floorf(c * 32.0F) / 32.0F;
+      for (float& c : x) c = floorf(c * edge) / edge;
       break;
     case Kind::half_equal:
       if (draws.next() < 0.5F)
@@ -139,8 +155,9 @@ class Table {
       upload<float>(points_, host_);
     } else {
       const auto* const found =
-          std::find_if(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.first; });
-      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->second, seed, n_, points_.data());
+          std::find_if(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.name; });
+      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->kind, found->edge, seed, n_,
+                                                                      points_.data());
     }
     if (a_.weights) weights_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(seed, n_, weights_.data());
     support::cuda_check(cudaDeviceSynchronize(), "making points");
@@ -159,7 +176,7 @@ class Table {
   void print_row(const std::string& kind, std::uint64_t seed, std::uint32_t leaves, const Timed& t) {
     const OrbGpuTimes& p = t.times;
     std::printf(
-        "  %-8s seed %2llu leaves %7u %9.2f ms, wall %9.2f = weights %.2f sample %.2f classify %.2f resolve %.2f "
+        "  %-10s seed %2llu leaves %7u %9.2f ms, wall %9.2f = weights %.2f sample %.2f classify %.2f resolve %.2f "
         "move %.2f labels %.2f small %.2f  rounds %d%s%s again %d in brackets %.1f%% passes %d\n",
         kind.c_str(), static_cast<unsigned long long>(seed), leaves, 1e3 * t.time_s, 1e3 * t.wall_s, 1e3 * p.weights_s,
         1e3 * p.sample_s, 1e3 * p.classify_s, 1e3 * p.resolve_s, 1e3 * p.move_s, 1e3 * p.labels_s, 1e3 * p.small_s,
@@ -197,7 +214,7 @@ class Table {
       if (kind == "uniform") uniform = median;
       const double ratio = uniform > 0 ? times.back().first / uniform : 0;
       worst = std::max(worst, ratio);
-      std::printf("%-8s 2^%d leaves %7u%s: median %9.2f ms, slowest %9.2f ms (seed %llu), %.2f times uniform\n",
+      std::printf("%-10s 2^%d leaves %7u%s: median %9.2f ms, slowest %9.2f ms (seed %llu), %.2f times uniform\n",
                   kind.c_str(), a_.log2, leaves, a_.weights ? " weights" : "", 1e3 * median, 1e3 * times.back().first,
                   static_cast<unsigned long long>(times.back().second), ratio);
       std::fflush(stdout);
@@ -225,7 +242,7 @@ std::vector<std::string> words(const std::string& text) {
 
 bool known(const Arguments& arguments, const std::string& kind) {
   if (arguments.host_points) return point_kind(kind).has_value();
-  return std::any_of(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.first; });
+  return std::any_of(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.name; });
 }
 
 Arguments parsed(int argc, char** argv) {
@@ -259,8 +276,8 @@ Arguments parsed(int argc, char** argv) {
   if (a.log2 < 10 || a.log2 > 31) throw support::InputError("--log2 takes 10 to 31");
   if (a.seeds < 1) throw support::InputError("--seeds is 0; at least 1 is needed");
   if (a.kinds.empty())
-    for (const auto& [name, kind] : kAllKinds)
-      if (known(a, name)) a.kinds.emplace_back(name);
+    for (const NamedKind& kind : kAllKinds)
+      if (known(a, kind.name)) a.kinds.emplace_back(kind.name);
   for (const std::string& kind : a.kinds)
     if (!known(a, kind)) throw support::InputError("--kinds: no points of kind \"" + kind + "\"");
   return a;

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/end.cuh"
-#include "partitioners/orb/gpu/first_round/quantiles.cuh"
+#include "partitioners/orb/gpu/first_round/spread.cuh"
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
 #include "partitioners/orb/gpu/first_round/sample.cuh"
 #include "partitioners/orb/gpu/first_round/walk.cuh"
