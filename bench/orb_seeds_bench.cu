@@ -180,8 +180,11 @@ class Table {
         "move %.2f labels %.2f small %.2f  rounds %d%s%s again %d in brackets %.1f%% passes %d\n",
         kind.c_str(), static_cast<unsigned long long>(seed), leaves, 1e3 * t.time_s, 1e3 * t.wall_s, 1e3 * p.weights_s,
         1e3 * p.sample_s, 1e3 * p.classify_s, 1e3 * p.resolve_s, 1e3 * p.move_s, 1e3 * p.labels_s, 1e3 * p.small_s,
-        p.rounds, p.first_round ? " first" : "", p.quantiles ? " quantiles" : "", p.again,
-        100.0 * static_cast<double>(p.stopped) / static_cast<double>(n_), p.passes);
+        p.rounds, p.first_round ? " first" : "",
+        p.sites       ? " sites"
+        : p.quantiles ? " quantiles"
+                      : "",
+        p.again, 100.0 * static_cast<double>(p.stopped) / static_cast<double>(n_), p.passes);
     std::fflush(stdout);
   }
   void compare(const std::string& kind, std::uint64_t seed, const OrbGpu<float, 3>& gpu) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #ifdef AMRBENCH_CUDA
+#include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -93,10 +95,10 @@ TEST_F(OrbCuda, HardPointsEqualTheCpu) {
     SCOPED_TRACE("hard kind " + std::to_string(static_cast<int>(kind)));
     OrbGpuTimes times;
     compare<float, 3>(made_hard<float, 3>(kind, 1200003, random()), 4096, "multiway", kOrbSideTolerance, {}, &times);
-    EXPECT_TRUE(times.first_round && (times.quantiles || kind >= HardKind::tenth));
+    EXPECT_TRUE(times.first_round && (times.quantiles || times.sites || kind >= HardKind::tenth));
     compare<float, 3>(made_hard<float, 3>(kind, 1100000, random()), 1000003, "multiway");
     compare<double, 3>(made_hard<double, 3>(kind, 600000, random()), 1021, "multiway", 0, {}, &times);
-    EXPECT_TRUE(times.first_round && (times.quantiles || kind >= HardKind::tenth));
+    EXPECT_TRUE(times.first_round && (times.quantiles || times.sites || kind >= HardKind::tenth));
     compare<float, 2>(made_hard<float, 2>(kind, 100003, random()), 61, "multiway");
     compare<double, 2>(made_hard<double, 2>(kind, 200000, random()), 5000, "multiway");
     compare<float, 3>(made_hard<float, 3>(kind, 300007, random()), 1000, "multiway", kOrbSideTolerance,
@@ -105,6 +107,53 @@ TEST_F(OrbCuda, HardPointsEqualTheCpu) {
     compare_labels<double, 2>(made_hard<double, 2>(kind, 200000, random()), 1000);
     if (HasFatalFailure()) return;
   }
+}
+
+/// Points on so many random coordinates an axis, in random order or sorted by place.
+template <class T, int Dim>
+std::vector<T> in_few_places(const std::array<unsigned, Dim>& along, std::size_t n, bool sorted, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::array<std::vector<T>, Dim> coordinates;
+  for (int a = 0; a < Dim; ++a) {
+    coordinates[a] = {T(0), T(-0.0)};  // one coordinate
+    while (coordinates[a].size() < along[a] + 1)
+      coordinates[a].push_back(static_cast<T>(random() >> 40) * T(0x1p-20) - 8);
+  }
+  std::vector<std::array<T, Dim>> points(n);
+  for (auto& point : points)
+    for (int a = 0; a < Dim; ++a) point[a] = coordinates[a][random() % coordinates[a].size()];
+  if (sorted) std::sort(points.begin(), points.end());
+  std::vector<T> flat;
+  for (const auto& point : points) flat.insert(flat.end(), point.begin(), point.end());
+  return flat;
+}
+
+template <class T, int Dim>
+void compare_few_places(const std::array<unsigned, Dim>& along, std::size_t n, std::uint32_t leaves, double tolerance,
+                        std::uint64_t seed) {
+  for (const bool sorted : {false, true}) {
+    SCOPED_TRACE(std::to_string(along[0]) + " coordinates" + (sorted ? ", sorted" : ""));
+    auto points = in_few_places<T, Dim>(along, n, sorted, seed);
+    OrbGpuTimes times;
+    compare<T, Dim>(points, leaves, "multiway", tolerance, {}, &times);
+    EXPECT_TRUE(times.first_round && times.sites && !times.quantiles);
+    compare_labels<T, Dim>(points, leaves);
+    points[n / 3 * Dim] = T(0.1234);  // a place that the sample has not
+    compare<T, Dim>(points, leaves, "multiway", tolerance, {}, &times);
+    EXPECT_FALSE(times.sites);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST_F(OrbCuda, FewPlacesEqualTheCpu) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  compare_few_places<float, 3>({32, 32, 32}, 1200001, 4096, kOrbSideTolerance, seed);
+  compare_few_places<float, 3>({3, 40, 9}, 1100003, 3001, 0, seed);
+  compare_few_places<float, 3>({1, 1, 1}, 1100000, 4096, kOrbSideTolerance, seed);
+  compare_few_places<double, 3>({2, 5, 1000}, 1300000, 1000003, kOrbSideTolerance, seed);
+  compare_few_places<float, 2>({31, 1024}, 200006, 128, kOrbSideTolerance, seed);
+  compare_few_places<double, 2>({100, 7}, 300002, 1000, kOrbSideTolerance, seed);
 }
 
 TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {

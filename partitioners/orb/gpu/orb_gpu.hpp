@@ -50,6 +50,7 @@ struct OrbGpuTimes {
   double small_s = 0;  ///< cells finished by a thread block each
   int rounds = 0;
   bool first_round = false;   ///< the first round cut up to 12 levels
+  bool sites = false;         ///< by how many points each of few places has
   bool quantiles = false;     ///< by quantiles instead of coordinates, because of very many equal or very close ones
   int again = 0;              ///< times the first round cut once more what it had guessed wrong
   std::uint64_t stopped = 0;  ///< entries of points in brackets

@@ -8,7 +8,8 @@
 // 1. sample (sample.cuh): guess all 4095 cuts level by level from histograms of a sample. The brackets of all of them
 //    fit into a multiprocessor's shared memory, which is why one pass suffices. Where the sample says that too many
 //    points will meet them, because many coordinates are equal or very close, the round starts again with fractions
-//    instead of coordinates (quantiles.cuh);
+//    instead of coordinates (quantiles.cuh, spread.cuh). Where they lie in few places, all cuts follow from these
+//    alone (sites.cuh): nothing of what comes next is needed but the end;
 // 2. walk (walk.cuh): every point goes down to a leaf or to a bracket and gets a code of 16 bits; those in brackets
 //    are listed with their coordinates. With weights by their coordinates at once, for sums of weights take the room
 //    of the tables of places;
@@ -25,9 +26,10 @@
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/end.cuh"
-#include "partitioners/orb/gpu/first_round/spread.cuh"
 #include "partitioners/orb/gpu/first_round/resolve.cuh"
 #include "partitioners/orb/gpu/first_round/sample.cuh"
+#include "partitioners/orb/gpu/first_round/sites.cuh"
+#include "partitioners/orb/gpu/first_round/spread.cuh"
 #include "partitioners/orb/gpu/first_round/walk.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/stopwatch.hpp"
@@ -84,6 +86,7 @@ class FirstRound {
         first_(1U << static_cast<unsigned>(levels_)),
         sample_(n, options, stream),
         quantiles_(stream),
+        sites_(levels_, stream),
         moves_(n, levels_, stream),
         host_nodes_(kFirstNodes) {
     codes_.resize_discard((n + 7) / 8 * 8);
@@ -113,6 +116,8 @@ class FirstRound {
     sample_.weigh(weights, options_.weighted ? tree.cells[1].weight : 0);
     if (cut_by(points, tree, watch, times)) return true;
     room.resize_discard(n_ * Dim);
+    quantiles_.sample(points, n_);
+    if (!options_.weighted && n_ >= options_.leaves && cut_by_sites(points, room, tree, watch, times)) return true;
     quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box));
     watch.mark(&times.sample_s);
     times.quantiles = true;
@@ -160,6 +165,21 @@ class FirstRound {
   void allow_kernels() {
     allow_shared(route_kernel<T, Dim, false, false>, route_shared(kFirstLevels - 2, kFirstLevels));
     allow_shared(route_kernel<T, Dim, false, true>, route_shared(kFirstLevels - 2, kFirstLevels));
+  }
+
+  /// False: the points lie in too many places.
+  bool cut_by_sites(const T* points, support::DeviceBuffer<T>& room, OrbTree<T, Dim>& tree, Stopwatch& watch,
+                    OrbGpuTimes& times) {
+    set_root(tree);
+    clear(list_state_, kListState, stream_);
+    times.sites =
+        sites_.cut(points, n_, options_.side_tolerance, quantiles_.sorted(), room, codes_.data(), nodes_.data());
+    if (!times.sites) return false;
+    left_.clear();
+    read_cuts(tree, {1}, times);
+    moves_.make_slots(tree);
+    watch.mark(&times.classify_s);
+    return true;
   }
 
   /// points: these or their fractions.
@@ -225,11 +245,8 @@ class FirstRound {
     return cells;
   }
 
-  /// Clears what a run counts in, sets the root, and takes the sample.
-  void sample(const T* points, const OrbTree<T, Dim>& tree) {
+  void set_root(const OrbTree<T, Dim>& tree) {
     clear(nodes_, kFirstNodes, stream_);
-    clear(code_counts_, kFirstNodes, stream_);
-    if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
     Node<T, Dim>& root = host_nodes_[1] = {};
     root.box = tree.cells[1].box;
     root.count = static_cast<std::uint32_t>(n_);
@@ -237,7 +254,14 @@ class FirstRound {
     root.leaves = tree.leaves;
     root.known = 1;
     copy_to_device(nodes_.data() + 1, &root, 1, stream_);
-    sample_.start(root.box, root.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
+  }
+
+  /// Clears what a run counts in, sets the root, and takes the sample.
+  void sample(const T* points, const OrbTree<T, Dim>& tree) {
+    clear(code_counts_, kFirstNodes, stream_);
+    if (options_.weighted) clear(code_weights_, kFirstNodes, stream_);
+    set_root(tree);
+    sample_.start(tree.cells[1].box, tree.leaves, exact_ != nullptr ? quantiles_.table() : QuantileTable<T, Dim>{});
     if (exact_ == nullptr)
       sample_.take(points);
     else
@@ -355,6 +379,7 @@ class FirstRound {
   support::DeviceBuffer<std::uint16_t> codes_;
   CutSample<T, Dim> sample_;
   Quantiles<T, Dim> quantiles_;
+  Sites<T, Dim> sites_;
   CodeMoves<T, Dim> moves_;
   support::DeviceBuffer<Node<T, Dim>> nodes_;
   support::DeviceBuffer<BracketCut> cuts_;

@@ -307,8 +307,8 @@ class Quantiles {
  public:
   explicit Quantiles(const support::CudaStream& stream) : stream_(stream) {}
 
-  /// Fractions of n points, Dim values each. Both aligned to 16 bytes. sample: taken on the way.
-  void spread(const T* points, std::uint64_t n, T* fractions, StratifiedSample sample) {
+  /// Sorts a sample of n points along each axis; aligned to 16 bytes.
+  void sample(const T* points, std::uint64_t n) {
     const cudaStream_t stream = stream_.get();
     sample_.resize_discard(std::size_t{kQuantileSample} * Dim);
     sorted_.resize_discard(sample_.size());
@@ -317,6 +317,13 @@ class Quantiles {
     cuda_check_launch("quantile_sample_kernel");
     quantile_merge_kernel<T, Dim><<<Dim * kQuantileSample / 256, 256, 0, stream>>>(sample_.data(), sorted_.data());
     cuda_check_launch("quantile_merge_kernel");
+  }
+  /// [axis][kQuantileSample]
+  [[nodiscard]] const OrbPoint<T, Dim>* sorted() const { return sorted_.data(); }
+
+  /// Fractions of the points that the sample is of, Dim values each; aligned to 16 bytes. sample: taken on the way.
+  void spread(const T* points, std::uint64_t n, T* fractions, StratifiedSample sample) {
+    const cudaStream_t stream = stream_.get();
     stretches_.resize_discard(std::size_t{Dim} * (kQuantiles<T> + 1));
     quantile_stretch_kernel<T, Dim>
         <<<blocks_of(stretches_.size(), 128), 128, 0, stream>>>(sorted_.data(), stretches_.data());
