@@ -28,8 +28,24 @@ using namespace amrbench;
 using namespace amrbench::bench;
 using namespace amrbench::partitioners;
 
-enum class Kind { uniform, cluster, plummer, corner, pair, line, lattice, half_equal, equal };
-/// edge: of a lattice, in places.
+enum class Kind {
+  uniform,
+  cluster,
+  plummer,
+  corner,
+  pair,
+  line,
+  lattice,
+  half_equal,
+  equal,
+  places,
+  planes,
+  columns,
+  shell,
+  diagonal,
+  half_lattice
+};
+/// edge: of a lattice, in places; or how many places, or planes.
 struct NamedKind {
   const char* name;
   Kind kind;
@@ -48,7 +64,15 @@ constexpr NamedKind kAllKinds[] = {{"uniform", Kind::uniform},
                                    {"lattice17", Kind::lattice, 17},
                                    {"lattice64", Kind::lattice, 64},
                                    {"lattice128", Kind::lattice, 128},
-                                   {"lattice256", Kind::lattice, 256}};
+                                   {"lattice256", Kind::lattice, 256},
+                                   {"places30", Kind::places, 30},
+                                   {"places1000", Kind::places, 1000},
+                                   {"places1e5", Kind::places, 100000},
+                                   {"planes", Kind::planes, 8},
+                                   {"columns", Kind::columns, 16},
+                                   {"shell", Kind::shell},
+                                   {"diagonal", Kind::diagonal},
+                                   {"halflattice", Kind::half_lattice, 10}};
 
 struct Stream {
   std::uint64_t state;
@@ -61,7 +85,8 @@ struct Stream {
 
 /// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
 /// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
-/// of edge^3 places; half of the points in one place; all in one place.
+/// of edge^3 places; half of the points in one place; all in one place; in so
+/// many places at random; on planes; on columns; on a sphere; on the diagonal; half of them on a lattice.
 __global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::uint64_t n, float* points) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
@@ -105,6 +130,33 @@ __global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::ui
     }
     case Kind::lattice:
       for (float& c : x) c = floorf(c * edge) / edge;
+      break;
+    case Kind::places: {
+      const auto place = static_cast<std::uint64_t>(x[0] * edge);
+      for (int a = 0; a < 3; ++a)
+        x[a] =
+            static_cast<float>(support::splitmix64(seed + 3 * place + static_cast<std::uint64_t>(a)) >> 40U) * 0x1p-24F;
+      break;
+    }
+    case Kind::planes:
+      x[0] = floorf(x[0] * edge) / edge;
+      break;
+    case Kind::columns:
+      for (int a = 0; a < 2; ++a) x[a] = floorf(x[a] * edge) / edge;
+      break;
+    case Kind::shell: {
+      const float cosine = 2.0F * x[0] - 1.0F, ring = sqrtf(1.0F - cosine * cosine), angle = 6.2831853F * x[1];
+      x[0] = 0.5F + 0.4F * ring * cosf(angle);
+      x[1] = 0.5F + 0.4F * ring * sinf(angle);
+      x[2] = 0.5F + 0.4F * cosine;
+      break;
+    }
+    case Kind::diagonal:
+      x[1] = x[2] = x[0];
+      break;
+    case Kind::half_lattice:
+      if (draws.next() < 0.5F)
+        for (float& c : x) c = floorf(c * edge) / edge;
       break;
     case Kind::half_equal:
       if (draws.next() < 0.5F)

@@ -190,36 +190,32 @@ struct SharedQuantiles {
         if (axis_of_stage<T, Dim>(axis, stage) == a) share = width[a] * share + begin[a];
     return share;
   }
-  /// How far a rest is into the stretch from `begin` on, all in quantiles.
-  __device__ __noinline__ float into(int axis, float begin, float width, double mine) const {
+  /// How far a rest is into the stretch from `begin` on, all in quantiles. Rests of its place: from bottom to top.
+  __device__ __noinline__ float into(int axis, float begin, float width, double mine, double bottom, double top) const {
     const auto first = static_cast<std::uint32_t>(ceilf(begin)), last = static_cast<std::uint32_t>(begin + width);
     const std::uint32_t count = last - first + 1U;  // of quantiles, at least one
-    const double* const along = rest + axis * kStride;
-    const auto at = [&](std::uint32_t k) { return along[first + k]; };
+    const double* const along = rest + axis * kStride + first;
     const auto between = [&](double from, double to) {
-      return to > from ? static_cast<float>(fmin(fmax((mine - from) / (to - from), 0.0), 1.0)) : 0.0F;
+      const auto range = static_cast<float>(to - from);
+      const float share = __fdividef(static_cast<float>(mine - from), range);
+      return range > 0.0F ? fminf(fmaxf(share, 0.0F), 1.0F) : 0.0F;
     };
     std::uint32_t low = 0;  // so many are at or before it
     for (std::uint32_t high = count; low < high;) {
       const std::uint32_t middle = (low + high) / 2;
-      if (at(middle) <= mine)
+      if (along[middle] <= mine)
         low = middle + 1;
       else
         high = middle;
     }
-    // Half of what lies beyond them is within the distance of two, for they may be of one place. Of a single one: by
-    // how much rests differ where the whole stretch is one place.
-    double near = 1;
-    for (int a = 1; a < Dim; ++a) near *= width * (1.0F / kCount);
+    // Half of what lies beyond the outer ones is for points of their places, which may be all.
     const float before = static_cast<float>(first) - begin;
-    if (low == 0) {
-      const double from = fmax(at(0) - (count > 1 ? at(1) - at(0) : near), 0.0);
-      return before * 0.5F * (between(0, from) + between(from, at(0)));
-    }
+    if (low == 0) return before * 0.5F * (top >= along[0] ? 1.0F + between(bottom, along[0]) : between(0, along[0]));
+    const double below = along[low - 1];
     const float so_far = before + static_cast<float>(low - 1);
-    if (low < count) return so_far + between(at(low - 1), at(low));
-    const double to = fmin(at(low - 1) + (count > 1 ? at(low - 1) - at(low - 2) : near), 1.0);
-    return so_far + (begin + width - static_cast<float>(last)) * 0.5F * (between(at(low - 1), to) + between(to, 1));
+    if (low < count) return so_far + between(below, along[low]);
+    const float beyond = begin + width - static_cast<float>(last);
+    return so_far + beyond * 0.5F * (bottom <= below ? between(below, top) : 1.0F + between(below, 1));
   }
   /// p: a point's coordinates, then its fractions.
   __device__ void fractions(T (&p)[Dim], std::uint32_t id) const {
@@ -232,8 +228,9 @@ struct SharedQuantiles {
         p[axis] = begin[axis] + width[axis] * rest_of(begin, width, share, axis);
       else if (width[axis] > 0.0F) {
         const float first = begin[axis] * kCount;
-        const double mine = rest_of(begin, width, id * step, axis);
-        p[axis] = (first + into(axis, first, width[axis] * kCount, mine)) * (1.0F / kCount);
+        p[axis] = (first + into(axis, first, width[axis] * kCount, rest_of(begin, width, id * step, axis),
+                                rest_of(begin, width, 0.0, axis), rest_of(begin, width, 1.0, axis))) *
+                  (1.0F / kCount);
       } else
         p[axis] = begin[axis];
     }
