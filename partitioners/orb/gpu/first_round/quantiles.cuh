@@ -5,8 +5,8 @@
 // In:  points, however they lie. Out: for each point and axis a fraction in [0, 1].
 // The idea. A fraction says about what part of all points stands before the point in rule 1's order along the axis,
 // which is that of its coordinate, then of the others, then of its number. A sample of points is sorted so along each
-// axis; coordinates of some of them, the quantiles, lie in shared memory, and a binary search finds the last one at or
-// before a point's. Between two quantiles the share rises in proportion to the coordinate. A coordinate that several
+// axis; coordinates of some of them, the quantiles, lie in shared memory, where the last one at or before a point's is
+// found (spread.cuh). Between two quantiles the share rises in proportion to the coordinate. A coordinate that several
 // quantiles have, as many points have it, has the stretch from the sample's first to its last point there. Where a
 // point stands in there follows from its rest: the share on the next axis and so on, and at last its number. The
 // quantiles of the stretch have such a rest, too. Where these are far from even, as with few places, whose rests are
