@@ -154,6 +154,16 @@ TEST_F(OrbCuda, FewPlacesEqualTheCpu) {
   compare_few_places<double, 3>({2, 5, 1000}, 1300000, 1000003, kOrbSideTolerance, seed);
   compare_few_places<float, 2>({31, 1024}, 200006, 128, kOrbSideTolerance, seed);
   compare_few_places<double, 2>({100, 7}, 300002, 1000, kOrbSideTolerance, seed);
+  // Places anywhere, of which the coordinates would make too many.
+  OrbGpuTimes times;
+  compare<float, 3>(made_hard<float, 3>(HardKind::many_places, 1200003, seed), 4096, "multiway", kOrbSideTolerance, {},
+                    &times);
+  EXPECT_TRUE(times.sites);
+  compare<double, 3>(made_hard<double, 3>(HardKind::places, 600001, seed), 1021, "multiway", 0, {}, &times);
+  EXPECT_TRUE(times.sites);
+  compare<float, 2>(made_hard<float, 2>(HardKind::many_places, 200001, seed), 500, "multiway", kOrbSideTolerance, {},
+                    &times);
+  EXPECT_TRUE(times.sites);
 }
 
 TEST_F(OrbCuda, RoundsOfSixLevelsEqualTheCpu) {

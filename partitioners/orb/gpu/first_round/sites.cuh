@@ -7,8 +7,8 @@
 // cells below. A sample cannot tell, and all points would be guessed and walked again, level by level.
 // How:
 // 1. the distinct coordinates of the sample are numbered along each axis. A site is a place, by the numbers of its
-//    coordinates. One pass counts the points of each site and writes each point's. A coordinate that the sample has
-//    not ends the matter: then fractions serve;
+//    coordinates: any that these make, or, where they make too many, one of the sample's. One pass counts the points of
+//    each site and writes each point's. A point on no site ends the matter: then fractions serve;
 // 2. level by level each node is cut, a thread block a node: of its pieces, by sums over the first coordinate that
 //    rule 1 compares, then over the next among those that have it, and at last within one site by number. A piece is
 //    that part of a site's points that a node has; by numbers they are consecutive;
@@ -19,10 +19,9 @@
 #include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
-#include "partitioners/orb/gpu/first_round/quantiles.cuh"
-#include "partitioners/orb/gpu/first_round/site_kernels.cuh"
+#include "partitioners/orb/gpu/first_round/site_counts.cuh"
+#include "partitioners/orb/gpu/first_round/site_cuts.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -37,7 +36,7 @@ class Sites {
   bool cut(const T* points, std::uint64_t n, double side_tolerance, const OrbPoint<T, Dim>* sorted,
            support::DeviceBuffer<T>& room, std::uint16_t* codes, Node<T, Dim>* nodes) {
     if (!number_coordinates(sorted)) return false;
-    const std::uint32_t sites = axes_.sites();
+    const std::uint32_t sites = axes_.sites;
     const std::uint64_t most = std::min<std::uint64_t>(kMostStretches, room.size() * sizeof(T) / (sites * 4ULL));
     const std::uint64_t tiles = (n - 1) / kSiteTile + 1, each = (tiles - 1) / std::max<std::uint64_t>(most, 1) + 1;
     const SiteCounts counts{reinterpret_cast<std::uint32_t*>(room.data()), sites, each * kSiteTile,
@@ -60,8 +59,23 @@ class Sites {
     copy_to_host(axes_.counts, found_.data(), Dim, stream_);
     stream_.synchronize();
     std::uint64_t sites = 1;
-    for (const std::uint32_t along : axes_.counts) sites = along > kMostAlong ? kMostSites + 1 : sites * along;
-    return sites <= kMostSites;
+    for (const std::uint32_t along : axes_.counts) {
+      if (along > kMostAlong) return false;
+      sites *= along;
+    }
+    axes_.sites = static_cast<std::uint32_t>(sites);
+    axes_.listed = nullptr;
+    return sites <= kMostSites || list_sites(sorted);
+  }
+
+  bool list_sites(const OrbPoint<T, Dim>* sorted) {
+    listed_.resize_discard(kMostListedSites);
+    list_sites_kernel<T, Dim><<<1, kSiteThreads, 0, stream_.get()>>>(sorted, axes_, listed_.data(), found_.data());
+    cuda_check_launch("list_sites_kernel");
+    copy_to_host(&axes_.sites, found_.data(), 1, stream_);
+    stream_.synchronize();
+    axes_.listed = listed_.data();
+    return axes_.sites <= kMostListedSites;
   }
 
   bool count(const T* points, std::uint64_t n, const SiteCounts& counts, std::uint16_t* codes) {
@@ -125,7 +139,7 @@ class Sites {
   const support::CudaStream& stream_;
   SiteAxes<T, Dim> axes_{};
   support::DeviceBuffer<OrderKey<T>> keys_;
-  support::DeviceBuffer<std::uint32_t> found_, totals_, starts_, table_;
+  support::DeviceBuffer<std::uint32_t> listed_, found_, totals_, starts_, table_;
   support::DeviceBuffer<SitePiece> pieces_[2];
   support::DeviceBuffer<uint2> ranges_;
   support::DeviceBuffer<std::uint64_t> keys_of_pieces_[2];

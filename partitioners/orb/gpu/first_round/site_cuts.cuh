@@ -1,64 +1,17 @@
 #pragma once
-// Kernels of gpu/first_round/sites.cuh, where it says what they are for.
+// Sites of gpu/first_round/sites.cuh: the nodes are cut, and points get their codes.
 #include <cub/block/block_scan.cuh>
 
 #include "partitioners/orb/gpu/cut.cuh"
-#include "partitioners/orb/gpu/first_round/quantiles.cuh"
+#include "partitioners/orb/gpu/first_round/site_counts.cuh"
 
 namespace amrbench::partitioners::gpu {
 
-/// Most sites, whose counts fit into shared memory; most distinct coordinates along an axis.
-constexpr std::uint32_t kMostSites = 1U << 15U;
-constexpr unsigned kNumberBits = 10;
-constexpr std::uint32_t kMostAlong = 1U << kNumberBits;
-constexpr std::uint32_t kMostStretches = 1024;
-constexpr int kSiteThreads = 1024, kFindThreads = 256;
-/// Points that a block counts at a time.
-constexpr std::uint64_t kSiteTile = std::uint64_t{kSiteThreads} * 4;
-
-/// The distinct coordinates along each axis, in ascending order.
-template <class T, int Dim>
-struct SiteAxes {
-  const OrderKey<T>* keys;  ///< [axis][kMostAlong]
-  std::uint32_t counts[Dim];
-
-  [[nodiscard]] std::uint32_t sites() const {
-    std::uint32_t sites = 1;
-    for (const std::uint32_t count : counts) sites *= count;
-    return sites;
-  }
-  /// numbers: of the coordinates, kNumberBits an axis.
-  [[nodiscard]] __device__ std::uint32_t site(std::uint32_t numbers) const {
-    std::uint32_t site = 0;
-#pragma unroll
-    for (int a = 0; a < Dim; ++a) site = site * counts[a] + number(numbers, a);
-    return site;
-  }
-  [[nodiscard]] __device__ std::uint32_t numbers(std::uint32_t site) const {
-    std::uint32_t all = 0;
-#pragma unroll
-    for (int a = Dim - 1; a >= 0; --a) {
-      all |= (site % counts[a]) << (kNumberBits * static_cast<unsigned>(a));
-      site /= counts[a];
-    }
-    return all;
-  }
-  [[nodiscard]] __device__ static std::uint32_t number(std::uint32_t numbers, int axis) {
-    return numbers >> (kNumberBits * static_cast<unsigned>(axis)) & (kMostAlong - 1U);
-  }
-};
-
-/// Points by stretch of the points and site, and how many points a stretch has.
-struct SiteCounts {
-  std::uint32_t* counts;  ///< [stretch][site]
-  std::uint32_t sites;
-  std::uint64_t stretch;
-  std::uint32_t stretches;
-};
+constexpr int kFindThreads = 256;
 
 /// Of a site, the points of one node: so many, from the one on that is the first-th by number.
 struct SitePiece {
-  std::uint32_t numbers;  ///< as in SiteAxes
+  std::uint32_t site, numbers;  ///< as in SiteAxes
   std::uint32_t first, count;
 };
 
@@ -71,10 +24,9 @@ struct SitePieces {
   std::uint16_t* end_nodes;
   std::uint32_t* ended;
 
-  /// site: of a piece of that node, whose first point is the site's first-th.
-  __device__ void end(std::uint32_t site, std::uint32_t first, std::uint32_t node) const {
+  __device__ void end(const SitePiece& piece, std::uint32_t node) const {
     const std::uint32_t k = atomicAdd(ended, 1U);
-    end_keys[k] = std::uint64_t{site} << 32U | first;
+    end_keys[k] = std::uint64_t{piece.site} << 32U | piece.first;
     end_nodes[k] = static_cast<std::uint16_t>(node);
   }
 };
@@ -88,116 +40,12 @@ struct SiteTable {
   const std::uint16_t* nodes;
 };
 
-/// A block an axis: numbers the sample's distinct coordinates.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kSiteThreads)
-    distinct_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, OrderKey<T>* keys, std::uint32_t* counts) {
-  using Scan = cub::BlockScan<std::uint32_t, kSiteThreads>;
-  __shared__ typename Scan::TempStorage room;
-  constexpr std::uint32_t kMine = kQuantileSample / kSiteThreads;
-  const int axis = static_cast<int>(blockIdx.x);
-  sorted += blockIdx.x * kQuantileSample;
-  const std::uint32_t first = threadIdx.x * kMine;
-  const auto key_of = [&](std::uint32_t i) { return ordered_bits(sorted[i].x[axis]); };
-  const auto is_new = [&](std::uint32_t i) { return i == 0 || key_of(i) != key_of(i - 1); };
-  std::uint32_t mine = 0, before = 0, all = 0;
-  for (std::uint32_t i = first; i < first + kMine; ++i) mine += is_new(i) ? 1U : 0U;
-  Scan(room).ExclusiveSum(mine, before, all);
-  if (threadIdx.x == 0) counts[blockIdx.x] = all;
-  for (std::uint32_t i = first; i < first + kMine; ++i) {
-    if (!is_new(i)) continue;
-    if (before < kMostAlong) keys[blockIdx.x * kMostAlong + before] = key_of(i);
-    ++before;
-  }
-}
-
-template <class T, int Dim>
-constexpr std::size_t kCountSitesShared = Dim* kMostAlong * sizeof(OrderKey<T>) + kMostSites * sizeof(std::uint32_t);
-
-/// The number of a coordinate among n; kMostAlong: it has none. Where they are equally far apart, no search is needed.
-template <class T>
-__device__ inline std::uint32_t number_of(T x, const OrderKey<T>* keys, std::uint32_t n, T low, T scale) {
-  const OrderKey<T> key = ordered_bits(x);
-  const std::uint32_t guess = min(__float2uint_rn(static_cast<float>((x - low) * scale)), n - 1U);
-  if (keys[guess] == key) return guess;
-  std::uint32_t begin = 0;
-  for (std::uint32_t end = n; begin < end;) {
-    const std::uint32_t middle = (begin + end) / 2;
-    if (keys[middle] < key)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin < n && keys[begin] == key ? begin : kMostAlong;
-}
-
-/// A block a stretch. codes: sites. unknown: set where a coordinate has no number. Bytes a point: 14 of 12.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kSiteThreads, 1)
-    count_sites_kernel(const T* __restrict__ points, std::uint64_t n, const SiteAxes<T, Dim> axes,
-                       const SiteCounts counts, std::uint16_t* codes, std::uint32_t* unknown) {
-  extern __shared__ __align__(16) unsigned char memory[];
-  auto* const keys = reinterpret_cast<OrderKey<T>*>(memory);
-  auto* const sums = reinterpret_cast<std::uint32_t*>(keys + Dim * kMostAlong);
-  if (*static_cast<volatile std::uint32_t*>(unknown) != 0) return;
-  for (int a = 0; a < Dim; ++a)
-    for (std::uint32_t k = threadIdx.x; k < axes.counts[a]; k += kSiteThreads)
-      keys[a * kMostAlong + k] = axes.keys[a * kMostAlong + k];
-  for (std::uint32_t s = threadIdx.x; s < counts.sites; s += kSiteThreads) sums[s] = 0;
-  __syncthreads();
-  T low[Dim], scale[Dim];
-#pragma unroll
-  for (int a = 0; a < Dim; ++a) {
-    low[a] = from_ordered_bits(keys[a * kMostAlong]);
-    const T width = from_ordered_bits(keys[a * kMostAlong + axes.counts[a] - 1U]) - low[a];
-    scale[a] = width > T(0) ? static_cast<T>(axes.counts[a] - 1U) / width : T(0);
-  }
-  const std::uint64_t begin = blockIdx.x * counts.stretch, end = min(n, begin + counts.stretch);
-  bool good = true;
-  for (std::uint64_t i = begin + threadIdx.x * std::uint64_t{4}; i < end; i += kSiteTile) {
-    T x[4][Dim];
-    load_four<T, Dim>(points, i, n, x);
-    std::uint32_t site[4] = {};
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      if (i + j >= n) continue;
-      bool known = true;
-#pragma unroll
-      for (int a = 0; a < Dim; ++a) {
-        const std::uint32_t number = number_of(x[j][a], keys + a * kMostAlong, axes.counts[a], low[a], scale[a]);
-        known = known && number < kMostAlong;
-        site[j] = site[j] * axes.counts[a] + number;
-      }
-      good = good && known;
-      if (known) atomicAdd(&sums[site[j]], 1U);
-    }
-    // Codes are padded.
-    reinterpret_cast<uint2*>(codes)[i / 4] = make_uint2(site[0] | site[1] << 16U, site[2] | site[3] << 16U);
-  }
-  if (!good) *unknown = 1;
-  __syncthreads();
-  for (std::uint32_t s = threadIdx.x; s < counts.sites; s += kSiteThreads)
-    counts.counts[std::uint64_t{blockIdx.x} * counts.sites + s] = sums[s];
-}
-
-/// A thread a site, in blockIdx.y one of several parts of the stretches.
-static __global__ void total_sites_kernel(const SiteCounts counts, std::uint32_t* totals) {
-  const std::uint32_t s = blockIdx.x * blockDim.x + threadIdx.x;
-  if (s >= counts.sites) return;
-  std::uint32_t sum = 0;
-  for (std::uint32_t k = blockIdx.y; k < counts.stretches; k += gridDim.y)
-    sum += counts.counts[std::uint64_t{k} * counts.sites + s];
-  if (sum > 0) atomicAdd(&totals[s], sum);
-}
-
 /// A piece a site, all of the root.
 template <class T, int Dim>
 __global__ void first_pieces_kernel(const SiteAxes<T, Dim> axes, const std::uint32_t* __restrict__ totals,
                                     SitePiece* pieces, uint2* ranges) {
   const std::uint32_t s = blockIdx.x * blockDim.x + threadIdx.x;
-  std::uint32_t sites = 1;
-  for (int a = 0; a < Dim; ++a) sites *= axes.counts[a];
-  if (s < sites && totals[s] > 0) pieces[atomicAdd(&ranges[1].y, 1U)] = {axes.numbers(s), 0, totals[s]};
+  if (s < axes.sites && totals[s] > 0) pieces[atomicAdd(&ranges[1].y, 1U)] = {s, axes.numbers(s), 0, totals[s]};
 }
 
 /// In which of n sums, that are all in shared memory, the rest-th point lies; rest: from the bin's begin on. A warp
@@ -231,8 +79,7 @@ __global__ void __launch_bounds__(kSiteThreads)
   Node<T, Dim>& node = nodes[v];
   const std::uint32_t left_leaf_count = left_leaves(node.leaves);
   if (node.count < node.leaves) {
-    for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x)
-      pieces.end(axes.site(pieces.from[i].numbers), pieces.from[i].first, v);
+    for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x) pieces.end(pieces.from[i], v);
     return;
   }
   const int axis = cut_axis(node.box, side_tolerance);
@@ -279,7 +126,7 @@ __global__ void __launch_bounds__(kSiteThreads)
   const auto give = [&](const SitePiece& piece, std::uint32_t side) {
     const std::uint32_t number = axes.number(piece.numbers, axis);
     side == 0 ? atomicMax(&last_left, number) : atomicMin(&first_right, number);
-    if (outer[side]) return pieces.end(axes.site(piece.numbers), piece.first, (2 * v + side) << below);
+    if (outer[side]) return pieces.end(piece, (2 * v + side) << below);
     const std::uint32_t k = atomicAdd(&given[side], 1U);
     pieces.to[side == 0 ? room.x + k : room.y - 1U - k] = piece;
   };
@@ -287,8 +134,8 @@ __global__ void __launch_bounds__(kSiteThreads)
     const SitePiece piece = pieces.from[i];
     const std::uint32_t at = in_order(piece.numbers);
     const std::uint32_t left = at < cut_at ? piece.count : at == cut_at ? rest : 0U;
-    if (left > 0) give({piece.numbers, piece.first, left}, 0);
-    if (left < piece.count) give({piece.numbers, piece.first + left, piece.count - left}, 1);
+    if (left > 0) give({piece.site, piece.numbers, piece.first, left}, 0);
+    if (left < piece.count) give({piece.site, piece.numbers, piece.first + left, piece.count - left}, 1);
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
