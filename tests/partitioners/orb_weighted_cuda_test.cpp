@@ -173,12 +173,37 @@ TEST_F(OrbWeightedCuda, HardPointsEqualTheCpu) {
                         &times);
       // Where few points have all the weight, a sample by weight has each many times and too few others to tell.
       const bool told = kind < HardKind::places && weights <= Kind::heavy;
-      EXPECT_TRUE(times.quantiles || !told);
+      EXPECT_TRUE(times.quantiles || times.sites || !told);
       ++seed;
       compare<double, 2>(made_hard<double, 2>(kind, 100003, seed), weights_of(weights, 100003, seed), {.leaves = 127});
       compare<float, 3>(made_hard<float, 3>(kind, 200003, seed), weights_of(weights, 200003, seed), {.leaves = 100003});
       if (HasFatalFailure()) return;
     }
+}
+
+/// Points on a lattice of so many coordinates an axis.
+template <class T, int Dim>
+void compare_on_lattice(std::uint64_t edge, std::size_t n, std::uint32_t leaves, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<T> points(n * Dim);
+  for (T& x : points) x = static_cast<T>(random() % edge) / static_cast<T>(edge);
+  for (const Kind kind : {Kind::uniform, Kind::equal, Kind::heavy, Kind::pareto, Kind::huge, Kind::halves}) {
+    SCOPED_TRACE("edge " + std::to_string(edge) + " weights " + std::to_string(static_cast<int>(kind)));
+    OrbGpuTimes times;
+    compare<T, Dim>(points, weights_of(kind, n, random()), {.leaves = leaves}, &times);
+    if (kind == Kind::uniform || kind == Kind::equal) EXPECT_TRUE(times.first_round && times.sites);
+    if (kind == Kind::halves) EXPECT_FALSE(times.sites);  // points that weigh nothing
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST_F(OrbWeightedCuda, FewPlacesEqualTheCpu) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  compare_on_lattice<float, 3>(32, 1200001, 4096, seed);
+  compare_on_lattice<double, 3>(7, 600001, 1021, seed);
+  compare_on_lattice<float, 2>(100, 200003, 127, seed);
+  compare_on_lattice<float, 3>(1, 600001, 2048, seed);
 }
 
 TEST_F(OrbWeightedCuda, HeavyPointsDoNotHideTheOthers) {

@@ -117,7 +117,7 @@ class FirstRound {
     if (cut_by(points, tree, watch, times)) return true;
     room.resize_discard(n_ * Dim);
     quantiles_.sample(points, n_);
-    if (!options_.weighted && n_ >= options_.leaves && cut_by_sites(points, room, tree, watch, times)) return true;
+    if (n_ >= options_.leaves && cut_by_sites(points, room, tree, watch, times)) return true;
     quantiles_.spread(points, n_, room.data(), sample_.stratified(tree.cells[1].box));
     watch.mark(&times.sample_s);
     times.quantiles = true;
@@ -172,8 +172,8 @@ class FirstRound {
                     OrbGpuTimes& times) {
     set_root(tree);
     clear(list_state_, kListState, stream_);
-    times.sites =
-        sites_.cut(points, n_, options_.side_tolerance, quantiles_.sorted(), room, codes_.data(), nodes_.data());
+    times.sites = sites_.cut(points, weights_.units, n_, options_.side_tolerance, quantiles_.sorted(), room,
+                             codes_.data(), nodes_.data());
     if (!times.sites) return false;
     left_.clear();
     read_cuts(tree, {1}, times);

@@ -158,11 +158,13 @@ __global__ void __launch_bounds__(kSiteThreads)
   }
 }
 
-/// A block a stretch. codes: sites. unknown: set where a coordinate has no number. Bytes a point: 14 of 12.
+/// A block a stretch. codes: sites. unknown: set where a point is on no site, or weighs nothing. units: its weights, or
+/// null. Bytes a point: 14 of 12, with weights 8 more.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSiteThreads, 1)
-    count_sites_kernel(const T* __restrict__ points, std::uint64_t n, const SiteAxes<T, Dim> axes,
-                       const SiteCounts counts, std::uint16_t* codes, std::uint32_t* unknown) {
+    count_sites_kernel(const T* __restrict__ points, const std::uint64_t* units, std::uint64_t n,
+                       const SiteAxes<T, Dim> axes, const SiteCounts counts, std::uint16_t* codes,
+                       std::uint32_t* unknown) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const keys = reinterpret_cast<OrderKey<T>*>(memory);
   auto* const sums = reinterpret_cast<std::uint32_t*>(keys + Dim * kMostAlong);
@@ -187,6 +189,8 @@ __global__ void __launch_bounds__(kSiteThreads, 1)
   for (std::uint64_t i = begin + threadIdx.x * std::uint64_t{4}; i < end; i += kSiteTile) {
     T x[4][Dim];
     load_four<T, Dim>(points, i, n, x);
+    std::uint64_t weight[4][1] = {{1}, {1}, {1}, {1}};
+    if (units != nullptr) load_four<std::uint64_t, 1>(units, i, n, weight);
     std::uint32_t site[4] = {};
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
@@ -200,7 +204,7 @@ __global__ void __launch_bounds__(kSiteThreads, 1)
       }
       const bool numbered = largest < kMostAlong;
       site[j] = !numbered ? SiteHash::kNone : axes.listed == nullptr ? axes.combination(numbers) : hash.find(numbers);
-      good = good && site[j] != SiteHash::kNone;
+      good = good && site[j] != SiteHash::kNone && weight[j][0] != 0;
       if (site[j] != SiteHash::kNone) atomicAdd(&sums[site[j]], 1U);
     }
     // Codes are padded.

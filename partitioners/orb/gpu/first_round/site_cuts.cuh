@@ -15,6 +15,20 @@ struct SitePiece {
   std::uint32_t first, count;
 };
 
+/// Points in the order of sites and numbers; without weights null.
+struct SiteOrder {
+  const std::uint32_t* begins;  ///< [site]
+  const std::uint32_t* ids;
+  const std::uint64_t* sums;  ///< of weights, up to each point
+
+  /// What so many points of a site weigh, from its first-th on; without weights 1 each.
+  [[nodiscard]] __device__ std::uint64_t weight(std::uint32_t site, std::uint32_t first, std::uint32_t count) const {
+    if (sums == nullptr || count == 0) return count;
+    const std::uint32_t from = begins[site] + first;
+    return sums[from + count - 1U] - (from > 0 ? sums[from - 1U] : 0U);
+  }
+};
+
 /// The pieces of a level's nodes, those of the next level, and those whose node is not cut.
 struct SitePieces {
   const SitePiece* from;
@@ -48,14 +62,16 @@ __global__ void first_pieces_kernel(const SiteAxes<T, Dim> axes, const std::uint
   if (s < axes.sites && totals[s] > 0) pieces[atomicAdd(&ranges[1].y, 1U)] = {s, axes.numbers(s), 0, totals[s]};
 }
 
-/// In which of n sums, that are all in shared memory, the rest-th point lies; rest: from the bin's begin on. A warp
-/// calls.
-__device__ inline std::uint32_t bin_of_rank(const std::uint32_t* sums, std::uint32_t n, std::uint32_t& rest) {
+/// In which of n sums, in two words each, the rest-th unit of weight lies; rest: from the bin's begin on. A warp calls.
+__device__ inline std::uint32_t bin_of_rank(const std::uint32_t* low, const std::uint32_t* high, std::uint32_t n,
+                                            std::uint64_t& rest) {
   const std::uint32_t lane = threadIdx.x & 31U;
-  std::uint32_t begin = 0, before = 0;
+  std::uint32_t begin = 0;
+  std::uint64_t before = 0;
   for (;; begin += 32) {
-    const std::uint32_t mine = begin + lane < n ? sums[begin + lane] : 0;
-    const std::uint32_t up_to = before + warp_sum_up_to(mine);
+    const std::uint32_t k = begin + lane;
+    const std::uint64_t mine = k < n ? std::uint64_t{high[k]} << 32U | low[k] : 0U;
+    const std::uint64_t up_to = before + warp_sum_up_to(mine);
     const unsigned beyond = __ballot_sync(kFull, up_to > rest);
     if (beyond == 0U && begin + 32 < n) {
       before = __shfl_sync(kFull, up_to, 31);
@@ -67,24 +83,53 @@ __device__ inline std::uint32_t bin_of_rank(const std::uint32_t* sums, std::uint
   }
 }
 
-/// A block a node: cuts it and shares out its pieces. A node with fewer points than leaves stays uncut.
-template <class T, int Dim>
+/// Where a node is cut: which of its points go left, and how many of them are of the site of the cut.
+struct SiteCut {
+  SitePiece piece;  ///< of that site
+  std::uint64_t rest;
+  CountAndWeight left;
+  bool found;
+};
+
+/// The cut by weight, from what lies before the site of the cut, and from which of its units of weight on the left is
+/// heavy enough; no point weighs nothing. One thread calls. Not found where leaves need points that it would not leave.
+__device__ inline void cut_by_weight(const WeightGoal& goal, const SiteOrder& order, SiteCut& cut) {
+  const auto weight_of = [&](std::uint32_t k) { return order.weight(cut.piece.site, cut.piece.first, k); };
+  const std::uint64_t before = first_search(goal).weight - 1U - cut.rest;
+  std::uint32_t k = 1;  // of its points
+  for (std::uint32_t high = cut.piece.count; k < high;) {
+    const std::uint32_t middle = k + (high - k) / 2;
+    if (weight_of(middle) > cut.rest)
+      high = middle;
+    else
+      k = middle + 1;
+  }
+  cut.found = cut.left.count + k >= goal.least() && cut.left.count + k <= goal.most();
+  if (cut.left.count + k > goal.least() && goal.prefers(before + weight_of(k - 1), before + weight_of(k))) --k;
+  cut.rest = k;
+  cut.left = {cut.left.count + k, before + weight_of(k)};
+}
+
+/// A block a node: cuts it and shares out its pieces. A node whose leaves need points that no cut leaves stays uncut.
+template <class T, int Dim, bool Weighted>
 __global__ void __launch_bounds__(kSiteThreads)
     cut_sites_kernel(int level, int levels, double side_tolerance, const SiteAxes<T, Dim> axes, const SitePieces pieces,
-                     Node<T, Dim>* nodes) {
-  __shared__ std::uint32_t sums[kMostAlong], found, rest, last_left, first_right, given[2];
+                     const SiteOrder order, Node<T, Dim>* nodes) {
+  __shared__ std::uint32_t low[kMostAlong], high[kMostAlong], found, last_left, first_right, given[2];
+  __shared__ SiteCut cut;
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   const uint2 range = pieces.ranges[v];
   if (range.x == range.y) return;  // no such node, or its pieces have ended
   Node<T, Dim>& node = nodes[v];
   const std::uint32_t left_leaf_count = left_leaves(node.leaves);
-  if (node.count < node.leaves) {
+  const auto end_all = [&] {
     for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x) pieces.end(pieces.from[i], v);
-    return;
-  }
+  };
+  if (node.count < node.leaves) return end_all();
+  const WeightGoal goal{node.count, node.leaves, left_leaf_count, Weighted ? node.weight : 0U};
   const int axis = cut_axis(node.box, side_tolerance);
   if (threadIdx.x == 0) {
-    rest = static_cast<std::uint32_t>(unit_target(node.count, left_leaf_count, node.leaves));
+    cut = {{}, Weighted ? first_search(goal).weight - 1U : goal.unit(), {Weighted ? 0U : goal.unit(), 0}, true};
     last_left = given[0] = given[1] = 0;
     first_right = kMostAlong - 1U;
   }
@@ -92,20 +137,22 @@ __global__ void __launch_bounds__(kSiteThreads)
   std::uint32_t known = 0, chosen = 0;
   for (int stage = 0; stage < Dim; ++stage) {
     const int along = axis_of_stage<T, Dim>(axis, stage);
-    for (std::uint32_t k = threadIdx.x; k < axes.counts[along]; k += blockDim.x) sums[k] = 0;
+    for (std::uint32_t k = threadIdx.x; k < axes.counts[along]; k += blockDim.x) low[k] = high[k] = 0;
     __syncthreads();
     for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x) {
       const SitePiece piece = pieces.from[i];
-      if ((piece.numbers & known) == chosen) atomicAdd(&sums[axes.number(piece.numbers, along)], piece.count);
+      if ((piece.numbers & known) != chosen) continue;
+      const std::uint32_t k = axes.number(piece.numbers, along);
+      add_in_two_words(&low[k], &high[k], order.weight(piece.site, piece.first, piece.count));
     }
     __syncthreads();
     if (threadIdx.x < 32) {
-      std::uint32_t left = rest;
-      const std::uint32_t bin = bin_of_rank(sums, axes.counts[along], left);
+      std::uint64_t rest = cut.rest;
+      const std::uint32_t bin = bin_of_rank(low, high, axes.counts[along], rest);
       __syncwarp();
       if (threadIdx.x == 0) {
         found = bin;
-        rest = left;
+        cut.rest = rest;
       }
     }
     __syncthreads();
@@ -119,6 +166,20 @@ __global__ void __launch_bounds__(kSiteThreads)
     return order;
   };
   const std::uint32_t cut_at = in_order(chosen);
+  if constexpr (Weighted) {
+    std::uint32_t before = 0;
+    for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x) {
+      const SitePiece piece = pieces.from[i];
+      const std::uint32_t at = in_order(piece.numbers);
+      before += at < cut_at ? piece.count : 0U;
+      if (at == cut_at) cut.piece = piece;
+    }
+    if (before > 0) atomicAdd(&cut.left.count, before);
+    __syncthreads();
+    if (threadIdx.x == 0) cut_by_weight(goal, order, cut);
+    __syncthreads();
+    if (!cut.found) return end_all();
+  }
   const uint2 room = {range.x + blockIdx.x, range.y + blockIdx.x + 1U};  // a node divides one piece at most
   const bool outer[2] = {left_leaf_count == 1 || level + 1 == levels,
                          node.leaves - left_leaf_count == 1 || level + 1 == levels};
@@ -133,7 +194,7 @@ __global__ void __launch_bounds__(kSiteThreads)
   for (std::uint32_t i = range.x + threadIdx.x; i < range.y; i += blockDim.x) {
     const SitePiece piece = pieces.from[i];
     const std::uint32_t at = in_order(piece.numbers);
-    const std::uint32_t left = at < cut_at ? piece.count : at == cut_at ? rest : 0U;
+    const std::uint32_t left = at < cut_at ? piece.count : at == cut_at ? static_cast<std::uint32_t>(cut.rest) : 0U;
     if (left > 0) give({piece.site, piece.numbers, piece.first, left}, 0);
     if (left < piece.count) give({piece.site, piece.numbers, piece.first + left, piece.count - left}, 1);
   }
@@ -142,9 +203,7 @@ __global__ void __launch_bounds__(kSiteThreads)
   const auto coordinate = [&](std::uint32_t number) {
     return from_ordered_bits(axes.keys[axis * kMostAlong + number]);
   };
-  const auto left = static_cast<std::uint32_t>(unit_target(node.count, left_leaf_count, node.leaves));
-  cut_node(node, nodes + 2 * v, axis, cut_between(coordinate(last_left), coordinate(first_right)),
-           CountAndWeight{left, 0});
+  cut_node(node, nodes + 2 * v, axis, cut_between(coordinate(last_left), coordinate(first_right)), cut.left);
   pieces.ranges[2 * v] = {room.x, room.x + given[0]};
   pieces.ranges[2 * v + 1] = {room.y - given[1], room.y};
 }
@@ -161,7 +220,7 @@ __device__ inline std::uint32_t count_of_site(const uint4& codes, std::uint32_t 
 
 /// A block a piece: the number of its first point; what each site's entry of the table is.
 static __global__ void __launch_bounds__(kFindThreads)
-    find_starts_kernel(const SiteTable table, const SiteCounts counts, std::uint64_t n,
+    find_starts_kernel(const SiteTable table, const SiteCounts counts, const SiteOrder order, std::uint64_t n,
                        const std::uint16_t* __restrict__ codes) {
   using Scan = cub::BlockScan<std::uint32_t, kFindThreads>;
   __shared__ typename Scan::TempStorage room;
@@ -171,9 +230,10 @@ static __global__ void __launch_bounds__(kFindThreads)
   if (key == ~std::uint64_t{0}) return;
   const auto site = static_cast<std::uint32_t>(key >> 32U);
   const auto first = static_cast<std::uint32_t>(key);
-  if (first == 0) {
+  if (first == 0 || order.ids != nullptr) {
     if (threadIdx.x != 0) return;
-    table.starts[piece] = 0;
+    table.starts[piece] = first == 0 ? 0U : order.ids[order.begins[site] + first];
+    if (first > 0) return;
     std::uint32_t end = piece + 1;  // of the site's pieces
     for (std::uint32_t high = gridDim.x; end < high;) {
       const std::uint32_t middle = (end + high) / 2;
