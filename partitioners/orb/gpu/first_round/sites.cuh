@@ -35,9 +35,9 @@ class Sites {
  public:
   Sites(int levels, const support::CudaStream& stream) : levels_(levels), stream_(stream) {}
 
-  /// Cuts all levels below the root; nodes has the root alone. False: these points lie in too many places, and nodes
-  /// is as it was. units: weights, or null. sorted: the sample along each axis. room: for counts. codes: of n points,
-  /// padded to 8.
+  /// Cuts all levels below the root; nodes has the root alone. False: these points lie in too many places, or memory is
+  /// short, and nodes is as it was. units: weights, or null. sorted: the sample along each axis. room: for counts.
+  /// codes: of n points, padded to 8.
   bool cut(const T* points, const std::uint64_t* units, std::uint64_t n, double side_tolerance,
            const OrbPoint<T, Dim>* sorted, support::DeviceBuffer<T>& room, std::uint16_t* codes, Node<T, Dim>* nodes) {
     if (!number_coordinates(sorted)) return false;
@@ -46,7 +46,7 @@ class Sites {
     const std::uint64_t tiles = (n - 1) / kSiteTile + 1, each = (tiles - 1) / std::max<std::uint64_t>(most, 1) + 1;
     const SiteCounts counts{reinterpret_cast<std::uint32_t*>(room.data()), sites, each * kSiteTile,
                             static_cast<std::uint32_t>((tiles - 1) / each + 1)};
-    if (most == 0 || !count(points, units, n, counts, codes)) return false;
+    if (most == 0 || (units != nullptr && !has_room(n)) || !count(points, units, n, counts, codes)) return false;
     const SiteOrder order = units != nullptr ? order_points(units, n, sites, codes) : SiteOrder{};
     cut_levels(side_tolerance, order, nodes);
     write_codes(counts, order, n, codes);
@@ -99,6 +99,15 @@ class Sites {
     copy_to_host(&unknown, found_.data(), 1, stream_);
     stream_.synchronize();
     return unknown == 0;
+  }
+
+  /// Is there memory for order_points(), and for what CUB takes to sort?
+  [[nodiscard]] bool has_room(std::uint64_t n) const {
+    if (ids_[0].size() >= n) return true;  // from an earlier run
+    constexpr std::uint64_t kBytes = 26;   // a point, 18 of them for what is kept
+    std::size_t free = 0, all = 0;
+    cuda_check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+    return free / kBytes > n;
   }
 
   /// Numbers of points and sums of their weights by sites.
