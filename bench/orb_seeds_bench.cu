@@ -85,8 +85,8 @@ struct Stream {
 
 /// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
 /// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
-/// of edge^3 places; half of the points in one place; all in one place; in so
-/// many places at random; on planes; on columns; on a sphere; on the diagonal; half of them on a lattice.
+/// of edge^3 places; half of the points in one place; all in one place; in so many places at random; on so many
+/// planes; on columns of so many coordinates an axis; on a sphere; on the diagonal; half of them on a lattice.
 __global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::uint64_t n, float* points) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;

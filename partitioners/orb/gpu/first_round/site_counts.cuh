@@ -170,7 +170,8 @@ __global__ void __launch_bounds__(kSiteThreads, 1)
   auto* const sums = reinterpret_cast<std::uint32_t*>(keys + Dim * kMostAlong);
   const SiteHash hash{sums + kMostListedSites,
                       reinterpret_cast<std::uint16_t*>(sums + kMostListedSites + SiteHash::kSlots)};
-  if (*static_cast<volatile std::uint32_t*>(unknown) != 0) return;
+  // One thread looks, so that a block stops as a whole: with some of its threads the tables would be filled in part.
+  if (__syncthreads_or(threadIdx.x == 0 && *static_cast<volatile std::uint32_t*>(unknown) != 0 ? 1 : 0) != 0) return;
   for (int a = 0; a < Dim; ++a)
     for (std::uint32_t k = threadIdx.x; k < axes.counts[a]; k += kSiteThreads)
       keys[a * kMostAlong + k] = axes.keys[a * kMostAlong + k];

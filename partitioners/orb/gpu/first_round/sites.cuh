@@ -2,10 +2,12 @@
 // The first round where points lie in few places, and these on few coordinates: exact cuts from how many points each
 // place has, or from their weights, without a sample or brackets. Internal to FirstRound.
 //
-// In:  points, and weights where there are any; the sample along each axis that quantiles.cuh sorts. Out: cuts, and
-// codes of all points. Why. On a lattice cuts lie between planes of places, where noise decides on which side of one,
-// and so the axis of cells below. A sample cannot tell, and all points would be guessed and walked again, level by
-// level. How:
+// In:  points, and weights where there are any; the sample along each axis that quantiles.cuh sorts.
+// Out: cuts, and codes of all points.
+//
+// On a lattice cuts lie between planes of places, where noise decides on which side of one, and so the axis of cells
+// below. A sample cannot tell, and all points would be guessed and walked again, level by level. So:
+//
 // 1. the distinct coordinates of the sample are numbered along each axis. A site is a place, by the numbers of its
 //    coordinates: any that these make, or, where they make too many, one of the sample's. One pass counts the points of
 //    each site and writes each point's. A point on no site, or without weight, ends the matter: then fractions serve.
@@ -20,7 +22,6 @@
 #include <thrust/iterator/permutation_iterator.h>
 
 #include <bit>
-#include <cub/block/block_scan.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
