@@ -330,11 +330,16 @@ class FirstRound {
     route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
         level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("route_kernel");
-    const bool upper = level < kUpperCutLevels;
-    const auto select =
-        upper ? select_kernel<T, Dim, Weighted, kUpperCutThreads> : select_kernel<T, Dim, Weighted, kCutThreads>;
-    select<<<level_nodes, upper ? kUpperCutThreads : kCutThreads, 0, stream>>>(
-        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums());
+    const std::uint32_t few = level < kUpperCutLevels ? 0 : exact_ != nullptr ? kManyCandidates : ~0U;
+    if (few > 0) select<Weighted, kCutThreads>(level, 0, few);
+    if (few < ~0U) select<Weighted, kUpperCutThreads>(level, few, ~0U);
+  }
+  /// Cuts nodes of more than `least` candidates, and at most `most`.
+  template <bool Weighted, unsigned Threads>
+  void select(int level, std::uint32_t least, std::uint32_t most) {
+    select_kernel<T, Dim, Weighted, Threads><<<1U << static_cast<unsigned>(level), Threads, 0, stream_.get()>>>(
+        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums(),
+        least, most);
     cuda_check_launch("select_kernel");
   }
 

@@ -23,9 +23,10 @@ template <class T, int Dim>
 constexpr int kRouteEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
 
 /// Threads of a block that cuts a node at the upper levels, whose nodes are fewer than multiprocessors; at others:
-/// kCutThreads.
+/// kCutThreads, but where points crowd those of nodes with many candidates are as many.
 constexpr unsigned kUpperCutThreads = 1024;
 constexpr int kUpperCutLevels = 8;
+constexpr std::uint32_t kManyCandidates = 4096;
 
 /// With weights no node has more candidates than one block narrows down soon.
 constexpr std::uint32_t kMostCandidates = 1U << 17U;
@@ -291,12 +292,14 @@ struct NodeCandidates {
 };
 
 /// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. Where the cut
-/// is not among them the node is left. exact: as in NodeCandidates.
+/// is not among them the node is left. exact: as in NodeCandidates. Nodes of more than `least` candidates, and at most
+/// `most`; the others are left as they are.
 template <class T, int Dim, bool Weighted, unsigned Threads>
 __global__ void __launch_bounds__(Threads)
     select_kernel(int level, int levels, const T* __restrict__ exact, const BracketEntries<T, Dim> lists,
                   const CutGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
-                  Node<T, Dim>* nodes, std::uint16_t* codes, const CodeSums sums) {
+                  Node<T, Dim>* nodes, std::uint16_t* codes, const CodeSums sums, std::uint32_t least,
+                  std::uint32_t most) {
   __shared__ FewCandidates<T, Dim> few;
   __shared__ FoundCut<T, Dim> cut;
   __shared__ std::uint32_t taken[kFirstLevels];
@@ -305,6 +308,7 @@ __global__ void __launch_bounds__(Threads)
   Node<T, Dim>& node = nodes[v];
   if (node.active == 0 || node.resolved != 0) return;
   const std::uint32_t n = node.candidates_end - node.candidates_begin;
+  if (n <= least || n > most) return;
   std::uint32_t around = node.core_next - node.candidates_begin;
   const NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level],
                                              candidates + node.candidates_begin, exact};
