@@ -28,8 +28,9 @@ constexpr unsigned kUpperCutThreads = 1024;
 constexpr int kUpperCutLevels = 8;
 constexpr std::uint32_t kManyCandidates = 4096;
 
-/// With weights no node has more candidates than one block narrows down soon.
-constexpr std::uint32_t kMostCandidates = 1U << 17U;
+/// With weights no node has more candidates than one block narrows down soon; of many points, than this part of them:
+/// nodes with more are left, and the root of 2^30 points in two opposite corners has 312 thousand.
+constexpr std::uint32_t kMostCandidates = 1U << 17U, kMostCandidatesPart = 1U << 10U;
 
 template <class T, int Dim>
 __device__ inline WeightGoal goal_of_node(const Node<T, Dim>& node) {
@@ -67,8 +68,8 @@ __global__ void __launch_bounds__(kCutThreads)
   const bool weighted = lists.bin_weights != nullptr;
   const WeightGoal goal = goal_of_node(node);
   const Bins bins{lists.bins + begin, weighted ? lists.bin_weights + begin : nullptr};
-  const std::uint32_t beside = weighted ? kMostCandidates : ~0U;
-  find_cut_bins(bins, n, first_search(goal), goal.unit(), shared_below, beside, &found);
+  const std::uint32_t most = weighted ? max(kMostCandidates, node.count / kMostCandidatesPart) : ~0U;
+  find_cut_bins(bins, n, first_search(goal), goal.unit(), shared_below, most, &found);
   SearchPhase phase = SearchPhase::reach;
   const std::uint64_t same_sum = found.before.weight;
   if (besides != nullptr && found.inside == 0) {
@@ -81,9 +82,9 @@ __global__ void __launch_bounds__(kCutThreads)
       phase = behind ? SearchPhase::left : SearchPhase::right;
     __syncthreads();
     if (phase != SearchPhase::reach)
-      find_cut_bins(bins, n, number_search(goal, phase, same_sum), goal.unit(), shared_below, beside, &found);
+      find_cut_bins(bins, n, number_search(goal, phase, same_sum), goal.unit(), shared_below, most, &found);
   }
-  if (threadIdx.x != 0 || found.inside == 0 || (weighted && found.inside > kMostCandidates)) return;
+  if (threadIdx.x != 0 || found.inside == 0 || found.inside > most) return;
   node.candidates_begin = node.core_next = atomicAdd(&lists.candidates[level], found.inside);
   node.candidates_end = node.others_next = node.candidates_begin + found.inside;
   node.before = found.before.count;
