@@ -28,8 +28,8 @@ constexpr unsigned kUpperCutThreads = 1024;
 constexpr int kUpperCutLevels = 8;
 constexpr std::uint32_t kManyCandidates = 4096;
 
-/// With weights no node has more candidates than one block narrows down soon; of many points, than this part of them:
-/// nodes with more are left, and the root of 2^30 points in two opposite corners has 312 thousand.
+/// With weights no node has more candidates than one block narrows down soon, or, of many points, than one in so many
+/// of them: one with more is left, and where that is the root, all points are.
 constexpr std::uint32_t kMostCandidates = 1U << 17U, kMostCandidatesPart = 1U << 10U;
 
 template <class T, int Dim>
