@@ -238,8 +238,19 @@ struct Parting {
   OrbPoint<T, Dim> pivot;
   bool pivot_left;  ///< the pivot is the last left point, else the first right one
 
+  /// As orb_before() has it, with no index that is unknown at compile time: it would put points into local memory.
   [[nodiscard]] __device__ bool left(const OrbPoint<T, Dim>& p, int axis) const {
-    return pivot_left ? !orb_before(pivot, p, axis) : orb_before(p, pivot, axis);
+    T mine = p.x[0], its = pivot.x[0];
+#pragma unroll
+    for (int a = 1; a < Dim; ++a) {
+      mine = axis == a ? p.x[a] : mine;
+      its = axis == a ? pivot.x[a] : its;
+    }
+    if (mine != its) return mine < its;
+#pragma unroll
+    for (int a = 0; a < Dim; ++a)
+      if (p.x[a] != pivot.x[a]) return p.x[a] < pivot.x[a];
+    return pivot_left ? p.id <= pivot.id : p.id < pivot.id;
   }
 };
 

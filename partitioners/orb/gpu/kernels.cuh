@@ -23,6 +23,7 @@
 #include "partitioners/orb/rules.hpp"
 #include "partitioners/orb/weight_search.hpp"
 #include "partitioners/ordered_bits.hpp"
+#include "support/async_copy.cuh"
 #include "support/hash.hpp"
 
 namespace amrbench::partitioners::gpu {
@@ -188,6 +189,54 @@ __device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std
   }
   const std::uint32_t c = threadIdx.x;
   if (c < n && tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
+}
+
+/// A barrier that is told when values have come; all threads call.
+__device__ inline void start_arrivals([[maybe_unused]] std::uint64_t* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  if (threadIdx.x != 0) return;
+  support::barrier_init(barrier, 1);
+  support::barrier_init_fence();
+#endif
+}
+/// Values that the memory of ask_for_values() must have room for besides those asked for.
+template <class T>
+constexpr std::uint32_t kRawRoom = 16 / sizeof(T);
+
+/// Starts copying `count` values to shared memory and returns where the first one will lie. `raw`: aligned to 16 bytes.
+/// Copies are whole pieces of 16 bytes, so up to 12 bytes before `from` are read, but none behind the last value. All
+/// threads call, and pass a barrier of the block before wait_for_values().
+template <class T>
+__device__ inline T* ask_for_values(T* raw, const T* from, std::uint32_t count,
+                                    [[maybe_unused]] std::uint64_t* barrier) {
+  const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
+  T* const values = raw + skip;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  constexpr std::uint32_t kWord = kRawRoom<T>;
+  const std::uint32_t whole = (skip + count) / kWord * kWord;  // the last few values may end where the memory does
+  if (threadIdx.x == 0) {
+    support::barrier_arrive_expect(barrier, whole * sizeof(T));
+    if (whole > 0) support::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
+  }
+  const std::uint32_t rest = whole > skip ? whole - skip : 0;
+  if (threadIdx.x < kWord && rest + threadIdx.x < count) values[rest + threadIdx.x] = from[rest + threadIdx.x];
+#else
+  for (std::uint32_t k = threadIdx.x; k < count; k += blockDim.x) values[k] = from[k];
+#endif
+  return values;
+}
+/// Waits for the values of ask_for_values(); parity: of how often the barrier was asked before. All threads call.
+__device__ inline void wait_for_values([[maybe_unused]] std::uint64_t* barrier, [[maybe_unused]] std::uint32_t parity) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  support::barrier_wait(barrier, parity);
+#endif
+}
+/// To be called by all threads between reading values and the block's barrier, where others are asked for in their
+/// place.
+__device__ inline void release_values() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  support::reads_before_bulk_copies();
+#endif
 }
 
 /// Four points from `first` on by 16-byte loads; fewer where the input ends.

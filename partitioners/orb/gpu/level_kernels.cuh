@@ -67,11 +67,40 @@ struct LevelTile {
   std::uint32_t offset, n;  ///< where its points begin in the cell, and how many they are
   std::uint64_t begin;      ///< where they begin among all that the level works on
 };
+/// Tiles of some of a level's cells, one a block.
+struct LevelTiles {
+  const std::uint32_t* cell_of;  ///< [block]: the tile's cell, among all of the level
+  std::uint32_t first_cell, first_tile;
+};
 template <class AnyCell>
-__device__ inline LevelTile<AnyCell> level_tile(AnyCell* cells, std::uint32_t n_cells, std::uint32_t tile) {
-  AnyCell& cell = cells[cell_of_tile(cells, n_cells, tile)];
+__device__ inline LevelTile<AnyCell> level_tile(AnyCell& cell, std::uint32_t tile) {
   const std::uint32_t offset = (tile - cell.first_tile) * cell.tile_points;
   return {cell, offset, min(cell.tile_points, cell.goal.count - offset), std::uint64_t{cell.begin} + offset};
+}
+/// The block's. cells: from tiles.first_cell on.
+template <class AnyCell>
+__device__ inline LevelTile<AnyCell> level_tile(AnyCell* cells, const LevelTiles& tiles) {
+  return level_tile(cells[tiles.cell_of[blockIdx.x] - tiles.first_cell], tiles.first_tile + blockIdx.x);
+}
+
+/// Calls visit(point, its place in the tile, is there one?) for each point of a tile, in turn by all threads of a warp.
+/// Points are read several ahead. points: the tile's, the first of which is at `offset` in its cell.
+template <class T, int Dim, class Visit>
+__device__ inline void visit_points(const T* __restrict__ points, std::uint32_t offset, std::uint32_t n,
+                                    const Visit& visit) {
+  constexpr unsigned kAhead = 16 / sizeof(T);
+  for (std::uint32_t first = threadIdx.x; first - threadIdx.x < n; first += kAhead * kLevelThreads) {
+    OrbPoint<T, Dim> p[kAhead] = {};
+#pragma unroll
+    for (unsigned j = 0; j < kAhead; ++j)
+      if (const std::uint32_t i = first + j * kLevelThreads; i < n)
+        p[j] = point_at<T, Dim>(points + i * Dim, offset + i);
+#pragma unroll
+    for (unsigned j = 0; j < kAhead; ++j) {
+      const std::uint32_t i = first + j * kLevelThreads;
+      visit(p[j], i, i < n);
+    }
+  }
 }
 
 template <class T, int Dim>
@@ -103,15 +132,17 @@ template <class T>
 struct LevelColumns {
   T* points;
   std::uint64_t* weights;  ///< null without weights
-  std::uint32_t* ids;
+  std::uint32_t* ids;      ///< null: a point's id is its place, or nobody asks
 };
 
 /// Points to cut, cell by cell.
 template <class T>
 struct LevelPoints {
-  const T* points;
-  const std::uint64_t* weights;  ///< by number; null: the target of a cut is a count
-  const std::uint32_t* numbers;  ///< of the points, ascending within a cell; null: those of their places
+  T* points;
+  std::uint64_t* weights;  ///< by number; null: the target of a cut is a count
+  std::uint32_t* numbers;  ///< of the points, ascending within a cell; null: those of their places
+  bool all;                ///< all of them are to be cut: none is copied before the first move
+  bool scratch;            ///< with `all`: points and numbers may be overwritten
 };
 
 /// Where points go that reached a leaf; each may be null.
@@ -130,25 +161,30 @@ struct LevelResults {
   }
 };
 
-/// Points, weights and numbers of the cells that are to be cut, one after another.
+/// Points, weights and numbers of the cells that are to be cut, one after another; what is null in `out` is not
+/// wanted.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
     level_gather_kernel(const LevelPoints<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
                         const LevelColumns<T> out) {
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
+  const auto [cell, offset, n, begin] = level_tile(cells[cell_of_tile(cells, n_cells, blockIdx.x)], blockIdx.x);
   for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
     const std::uint64_t from = cell.out + offset + i;
     const std::uint64_t to = begin + i;
     const std::uint32_t id = a.numbers != nullptr ? a.numbers[from] : static_cast<std::uint32_t>(from);
-    for (int d = 0; d < Dim; ++d) out.points[to * Dim + d] = a.points[from * Dim + d];
-    if (a.weights != nullptr) out.weights[to] = a.weights[id];
-    out.ids[to] = id;
+    if (out.points != nullptr)
+      for (int d = 0; d < Dim; ++d) out.points[to * Dim + d] = a.points[from * Dim + d];
+    if (out.weights != nullptr) out.weights[to] = a.weights[id];
+    if (out.ids != nullptr) out.ids[to] = id;
   }
 }
 
+/// Starts the searches of n cells, and says which cell each of their tiles is of.
 template <class T, int Dim>
-__global__ void level_start_kernel(LevelCell<T, Dim>* cells, std::uint32_t n) {
+__global__ void level_start_kernel(LevelCell<T, Dim>* cells, std::uint32_t n, std::uint32_t* cell_of,
+                                   std::uint32_t tiles) {
   const std::uint32_t c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c < tiles) cell_of[c] = cell_of_tile(cells, n, c);
   if (c >= n) return;
   start_search(cells[c], first_search(cells[c].goal));
   cells[c].last_left = 0;
@@ -159,10 +195,10 @@ __global__ void level_start_kernel(LevelCell<T, Dim>* cells, std::uint32_t n) {
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
     level_histogram_kernel(const T* __restrict__ points, const std::uint64_t* __restrict__ weights,
-                           const LevelCell<T, Dim>* cells, std::uint32_t n_cells, std::uint32_t* bin_counts,
+                           const LevelCell<T, Dim>* cells, const LevelTiles tiles, std::uint32_t* bin_counts,
                            std::uint64_t* bin_weights) {
   __shared__ std::uint32_t counts[kLevelBins], low[kLevelBins], high[kLevelBins];
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, cells[0].first_tile + blockIdx.x);
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
   if (cell.state != SearchState::narrowing) return;
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) counts[b] = low[b] = high[b] = 0;
   __syncthreads();
@@ -170,13 +206,13 @@ __global__ void __launch_bounds__(kLevelThreads)
   const int axis = cell.axis;
   const int k = window.first_key();
   const auto ranges = bins_of(cell, k);
-  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-    const OrbPoint<T, Dim> p = point_at<T, Dim>(points + (begin + i) * Dim, offset + i);
-    if (!window.has(p, axis, k)) continue;
+  const std::uint64_t* const tile_weights = weights != nullptr ? weights + begin : nullptr;
+  visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t i, bool there) {
+    if (!there || !window.has(p, axis, k)) return;
     const unsigned bin = ranges.bin(window.key_of(p, axis, k));
     atomicAdd(&counts[bin], 1U);
-    if (weights != nullptr) add_in_two_words(&low[bin], &high[bin], weights[begin + i]);
-  }
+    if (tile_weights != nullptr) add_in_two_words(&low[bin], &high[bin], tile_weights[i]);
+  });
   __syncthreads();
   const std::uint64_t bins = (&cell - cells) * std::uint64_t{kLevelBins};
   for (unsigned b = threadIdx.x; b < kLevelBins; b += kLevelThreads) {
@@ -228,33 +264,31 @@ __global__ void __launch_bounds__(kCutThreads)
 /// One block a tile: positions of the points in windows of few; how narrow the other windows' ranges may be.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
-    level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+    level_collect_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, const LevelTiles tiles,
                          std::uint32_t* __restrict__ candidates) {
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, cells[0].first_tile + blockIdx.x);
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
   if (cell.state == SearchState::done) return;
   const KeyWindow<T, Dim> window = cell.window;  // in registers
   const int axis = cell.axis;
   const int k = window.first_key();
   if (cell.state == SearchState::narrowing) {
     KeyFit<T, Dim> fit;
-    for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-      const OrbPoint<T, Dim> p = point_at<T, Dim>(points + (begin + i) * Dim, offset + i);
-      if (window.has(p, axis, k)) fit.add(p, axis);
-    }
+    visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t, bool there) {
+      if (there && window.has(p, axis, k)) fit.add(p, axis);
+    });
     fit.give(cell.window);
     return;
   }
   const std::uint32_t to = cell.candidates_begin;
   const unsigned lane = threadIdx.x % 32;
-  for (std::uint32_t first = threadIdx.x - lane; first < n; first += kLevelThreads) {  // one atomic a warp
-    const std::uint32_t i = first + lane;
-    const bool inside = i < n && window.has(point_at<T, Dim>(points + (begin + i) * Dim, offset + i), axis, k);
+  visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t i, bool there) {
+    const bool inside = there && window.has(p, axis, k);
     const unsigned with = __ballot_sync(kFull, inside);
-    if (with == 0) continue;
+    if (with == 0) return;
     std::uint32_t place = lane == 0 ? atomicAdd(&cell.candidates, static_cast<unsigned>(__popc(with))) : 0;
     place = __shfl_sync(kFull, place, 0) + static_cast<unsigned>(__popc(with & ((1U << lane) - 1U)));
     if (inside && place < kLevelFew) candidates[to + place] = offset + i;
-  }
+  });
 }
 
 /// The points of a cell's window.
@@ -301,28 +335,28 @@ __global__ void __launch_bounds__(kCutThreads)
 /// One block a tile: how many of its points go left, and the cells' coordinates beside their cuts.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
-    level_count_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+    level_count_kernel(const T* __restrict__ points, LevelCell<T, Dim>* cells, const LevelTiles tiles,
                        std::uint32_t* __restrict__ left_of_tile) {
   using Key = OrderKey<T>;
   constexpr unsigned kWarps = kLevelThreads / 32;
   __shared__ std::uint32_t counts[kWarps];
   __shared__ Key lasts[kWarps], firsts[kWarps];
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
   const Parting<T, Dim> parting = cell.parting;  // in registers
   const int axis = cell.axis;
   std::uint32_t count = 0;
   Key last = 0;         // of the left
   Key below_first = 0;  // complement of the right's first, so that both are maxima
-  for (std::uint32_t i = threadIdx.x; i < n; i += kLevelThreads) {
-    const T* const point = points + (begin + i) * Dim;
-    const Key key = ordered_bits(point[axis]);
-    if (parting.left(point_at<T, Dim>(point, offset + i), axis)) {
+  visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t, bool there) {
+    if (!there) return;
+    const Key key = KeyWindow<T, Dim>::key_of(p, axis, 0);
+    if (parting.left(p, axis)) {
       ++count;
       last = key > last ? key : last;
     } else {
       below_first = Key(~key) > below_first ? Key(~key) : below_first;
     }
-  }
+  });
   count = __reduce_add_sync(kFull, count);
   last = warp_max(last);
   below_first = warp_max(below_first);
@@ -350,6 +384,19 @@ struct LevelMove {
   LevelResults<T> results;
 };
 
+/// Points that a block moves together.
+template <class T>
+constexpr unsigned kLevelPart = 16 / sizeof(T) * kLevelThreads;
+
+/// Shared memory of level_move_kernel: while a part of a tile is written the next one comes.
+template <class T, int Dim>
+struct LevelMoveShared {
+  T raw[2][kLevelPart<T> * Dim + kRawRoom<T>];
+  std::uint64_t arrived[2];
+  std::uint32_t counts[kLevelThreads / 32];
+  std::uint16_t order[kLevelPart<T>];
+};
+
 /// A part of a tile in shared memory, and where its points go.
 template <class T>
 struct LevelPart {
@@ -358,32 +405,78 @@ struct LevelPart {
   std::uint32_t n, n_left;
   std::uint64_t from;         ///< where it begins among all points
   std::uint32_t left, right;  ///< place in the cell, less that in the part, of those on either side
-
-  [[nodiscard]] __device__ unsigned side(std::uint32_t p) const { return p < n_left ? 0 : 1; }
-  [[nodiscard]] __device__ std::uint64_t place(std::uint32_t p) const { return p + (p < n_left ? left : right); }
 };
 
 /// Called by the block; neighbours in order are written together.
 template <class T, int Dim>
 __device__ inline void write_part(const LevelMove<T>& a, const LevelCell<T, Dim>& cell, const LevelPart<T>& part) {
-  const bool leaf[2] = {cell.leaf[0] >= 0, cell.leaf[1] >= 0};
+  const bool leaf_left = cell.leaf[0] >= 0, leaf_right = cell.leaf[1] >= 0;
+  const std::uint64_t to_left = (leaf_left ? cell.out : cell.begin) + part.left;
+  const std::uint64_t to_right = (leaf_right ? cell.out : cell.begin) + part.right;
+  const auto points_of = [&](bool leaf, std::uint64_t to) {
+    T* const points = leaf ? a.results.points : a.to.points;
+    return points != nullptr ? points + to * Dim : nullptr;
+  };
+  T* const left = points_of(leaf_left, to_left);
+  T* const right = points_of(leaf_right, to_right);
+#pragma unroll 4
   for (std::uint32_t k = threadIdx.x; k < part.n * Dim; k += kLevelThreads) {
     const std::uint32_t p = k / Dim;
-    const bool out = leaf[part.side(p)];
-    T* const to = out ? a.results.points : a.to.points;
-    if (to == nullptr) continue;
-    to[((out ? cell.out : cell.begin) + part.place(p)) * Dim + k % Dim] = part.values[part.order[p] * Dim + k % Dim];
+    T* const to = p < part.n_left ? left : right;
+    if (to != nullptr) to[k] = part.values[(part.order[p] - p) * Dim + k];
   }
+  if (a.from.weights == nullptr && a.to.ids == nullptr) return;
   for (std::uint32_t p = threadIdx.x; p < part.n; p += kLevelThreads) {
-    const std::uint32_t id = a.from.ids[part.from + part.order[p]];
-    if (leaf[part.side(p)]) {
-      if (a.results.permutation != nullptr) a.results.permutation[cell.out + part.place(p)] = id;
-      if (a.results.labels != nullptr) a.results.labels[id] = static_cast<std::uint32_t>(cell.leaf[part.side(p)]);
+    const bool is_left = p < part.n_left;
+    const bool leaf = is_left ? leaf_left : leaf_right;
+    const std::uint64_t to = p + (is_left ? to_left : to_right);
+    const std::uint64_t at = part.from + part.order[p];
+    if (a.from.weights != nullptr && !leaf) a.to.weights[to] = a.from.weights[at];
+    if (a.to.ids == nullptr) continue;
+    const std::uint32_t id = a.from.ids != nullptr ? a.from.ids[at] : static_cast<std::uint32_t>(at);
+    if (!leaf) {
+      a.to.ids[to] = id;
       continue;
     }
-    a.to.ids[cell.begin + part.place(p)] = id;
-    if (a.from.weights != nullptr) a.to.weights[cell.begin + part.place(p)] = a.from.weights[part.from + part.order[p]];
+    if (a.results.permutation != nullptr) a.results.permutation[to] = id;
+    if (a.results.labels != nullptr) a.results.labels[id] = static_cast<std::uint32_t>(cell.leaf[is_left ? 0 : 1]);
   }
+}
+
+/// Puts a part's points in order by sides. Returns how many go left. All threads call.
+template <class T, int Dim>
+__device__ inline std::uint32_t order_part(const T* values, std::uint32_t offset, std::uint32_t n, int axis,
+                                           const Parting<T, Dim>& parting, LevelMoveShared<T, Dim>& shared) {
+  constexpr unsigned kEach = kLevelPart<T> / kLevelThreads;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warp = threadIdx.x / 32;
+  std::uint32_t ballots[kEach];
+  std::uint32_t mine = 0;
+#pragma unroll
+  for (unsigned j = 0; j < kEach; ++j) {
+    const std::uint32_t i = (warp * kEach + j) * 32 + lane;
+    const bool left = i < n && parting.left(point_at<T, Dim>(values + i * Dim, offset + i), axis);
+    ballots[j] = __ballot_sync(kFull, left);
+    mine += static_cast<unsigned>(__popc(ballots[j]));
+  }
+  if (lane == 0) shared.counts[warp] = mine;
+  __syncthreads();
+  std::uint32_t before = 0, all = 0;
+#pragma unroll
+  for (unsigned w = 0; w < kLevelThreads / 32; ++w) {
+    if (w == warp) before = all;
+    all += shared.counts[w];
+  }
+#pragma unroll
+  for (unsigned j = 0; j < kEach; ++j) {
+    const std::uint32_t i = (warp * kEach + j) * 32 + lane;
+    const std::uint32_t mine_before = before + static_cast<unsigned>(__popc(ballots[j] & ((1U << lane) - 1U)));
+    before += static_cast<unsigned>(__popc(ballots[j]));
+    const bool left = (ballots[j] >> lane & 1U) != 0U;
+    if (i < n) shared.order[left ? mine_before : all + i - mine_before] = static_cast<std::uint16_t>(i);
+  }
+  __syncthreads();
+  return all;
 }
 
 /// One block a tile: brings its points to their sides, a part of them at a time, sorted in shared memory so that what
@@ -391,53 +484,38 @@ __device__ inline void write_part(const LevelMove<T>& a, const LevelCell<T, Dim>
 /// not move: they are written to the results instead.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kLevelThreads)
-    level_move_kernel(const LevelMove<T> a, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+    level_move_kernel(const LevelMove<T> a, const LevelCell<T, Dim>* cells, const LevelTiles tiles,
                       const std::uint32_t* __restrict__ left_before) {
-  constexpr unsigned kWarps = kLevelThreads / 32;
-  constexpr unsigned kEach = 16 / sizeof(T);  // of a thread
-  constexpr unsigned kPart = kEach * kLevelThreads;
-  __shared__ T values[kPart * Dim];
-  __shared__ std::uint16_t order[kPart];
-  __shared__ std::uint32_t counts[kWarps];
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
+  constexpr std::uint32_t kPart = kLevelPart<T>;
+  extern __shared__ __align__(16) unsigned char memory[];
+  auto& shared = *reinterpret_cast<LevelMoveShared<T, Dim>*>(memory);
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
+  const T* const points = a.from.points + begin * Dim;
+  const T* values[2] = {};
+  for (unsigned k = 0; k < 2; ++k) {
+    start_arrivals(&shared.arrived[k]);
+    if (k * kPart < n)
+      values[k] =
+          ask_for_values(shared.raw[k], points + k * kPart * Dim, min(kPart, n - k * kPart) * Dim, &shared.arrived[k]);
+  }
   const Parting<T, Dim> parting = cell.parting;  // in registers
   const int axis = cell.axis;
-  const unsigned lane = threadIdx.x % 32;
-  const unsigned warp = threadIdx.x / 32;
   std::uint32_t lefts = left_before[blockIdx.x] - left_before[cell.first_tile];  // in the cell, before the part
-  for (std::uint32_t part = 0; part < n; part += kPart) {
-    const std::uint32_t m = min(kPart, n - part);
-    const std::uint64_t from = begin + part;
-    for (std::uint32_t k = threadIdx.x; k < m * Dim; k += kLevelThreads) values[k] = a.from.points[from * Dim + k];
-    __syncthreads();
-    std::uint32_t ballots[kEach];
-    std::uint32_t mine = 0;
-#pragma unroll
-    for (unsigned j = 0; j < kEach; ++j) {
-      const std::uint32_t i = (warp * kEach + j) * 32 + lane;
-      const bool left = i < m && parting.left(point_at<T, Dim>(values + i * Dim, offset + part + i), axis);
-      ballots[j] = __ballot_sync(kFull, left);
-      mine += static_cast<unsigned>(__popc(ballots[j]));
-    }
-    if (lane == 0) counts[warp] = mine;
-    __syncthreads();
-    std::uint32_t before = 0, all = 0;
-    for (unsigned w = 0; w < kWarps; ++w) {
-      if (w == warp) before = all;
-      all += counts[w];
-    }
-#pragma unroll
-    for (unsigned j = 0; j < kEach; ++j) {
-      const std::uint32_t i = (warp * kEach + j) * 32 + lane;
-      const std::uint32_t mine_before = before + static_cast<unsigned>(__popc(ballots[j] & ((1U << lane) - 1U)));
-      before += static_cast<unsigned>(__popc(ballots[j]));
-      const bool left = (ballots[j] >> lane & 1U) != 0U;
-      if (i < m) order[left ? mine_before : all + i - mine_before] = static_cast<std::uint16_t>(i);
-    }
-    __syncthreads();
-    write_part<T, Dim>(a, cell, {values, order, m, all, from, lefts, cell.left + (offset + part - lefts) - all});
+  __syncthreads();
+  for (std::uint32_t part = 0; part * kPart < n; ++part) {
+    const std::uint32_t first = part * kPart;
+    const std::uint32_t m = min(kPart, n - first);
+    const unsigned k = part % 2;
+    wait_for_values(&shared.arrived[k], part / 2 % 2);
+    const T* const here = k == 0 ? values[0] : values[1];
+    const std::uint32_t all = order_part<T, Dim>(here, offset + first, m, axis, parting, shared);
+    write_part<T, Dim>(a, cell,
+                       {here, shared.order, m, all, begin + first, lefts, cell.left + (offset + first - lefts) - all});
     lefts += all;
+    release_values();
     __syncthreads();
+    const std::uint32_t next = first + 2 * kPart;
+    if (next < n) ask_for_values(shared.raw[k], points + next * Dim, min(kPart, n - next) * Dim, &shared.arrived[k]);
   }
 }
 

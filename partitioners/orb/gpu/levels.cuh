@@ -9,7 +9,7 @@
 // thread block each (gpu/small.cuh), all at once: where weights are uneven they become small at many levels.
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one where coordinates are spread out; 12 to
-// collect; 12 to count; 44 to move with numbers of 4. With weights 8 and 16 more.
+// collect; 12 to count; 24 to move, and 8 where numbers are wanted. With weights 8 and 16 more.
 #include <omp.h>
 
 #include <algorithm>
@@ -40,12 +40,14 @@ class Levels {
   }
 
   /// Cuts the tree's cells `active`, of more than one leaf each, and all below them. Results may lie where the points
-  /// and their order do. Waits. RunError when points lie outside their cell's box, or when there is no memory.
+  /// and their order do, unless these are all to be cut. Waits. RunError when points lie outside their cell's box, or
+  /// when there is no memory.
   void run(const LevelPoints<T>& points, const LevelResults<T>& results, const std::vector<std::size_t>& active,
            double side_tolerance, OrbTree<T, Dim>& tree, Stopwatch& watch, OrbGpuTimes& times) {
     if (active.empty()) return;
     weighted_ = points.weights != nullptr;
     results_ = results;
+    numbered_ = results.permutation != nullptr || results.labels != nullptr;
     gather(points, tree, active);
     watch.mark(&times.move_s);
     for (set_small_apart(tree); !active_.empty(); set_small_apart(tree)) {
@@ -80,7 +82,7 @@ class Levels {
     bool by_value;        ///< as in LevelCell
   };
 
-  /// Brings the points of all cells together.
+  /// Brings the points of all cells together, where they are not.
   void gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree, const std::vector<std::size_t>& active) {
     unfinished_.resize_discard(1);
     active_.clear();
@@ -97,7 +99,7 @@ class Levels {
     for (const std::size_t heap : active) {
       const OrbCell<T, Dim>& from = tree.cells[heap];
       LevelCell<T, Dim>& cell = cells_[active_.size()] = {};
-      active_.push_back({heap, static_cast<std::uint32_t>(total), true});
+      active_.push_back({heap, static_cast<std::uint32_t>(points.all ? from.begin : total), true});
       cell.begin = active_.back().begin;
       cell.goal.count = static_cast<std::uint32_t>(from.count);
       cell.out = from.begin;
@@ -105,19 +107,38 @@ class Levels {
       total += from.count;
       cuts += from.leaves - 1;
     }
-    for (int k = 0; k < 2; ++k) {
-      points_[k].resize_discard(total * Dim);
-      if (weighted_) weights_[k].resize_discard(total);
-      ids_[k].resize_discard(total);
-    }
+    count_ = total;
     small_cuts_.resize_discard(cuts);
     now_ = 0;
+    ready_to_write_[0] = !points.all || points.scratch;
+    ready_to_write_[1] = false;
+    LevelColumns<T> gathered{};
+    if (!points.all) {
+      make_columns(0);
+      gathered = columns_[0];
+    } else {
+      columns_[0] = {points.points, points.weights, numbered_ ? points.numbers : nullptr};
+      if (weighted_ && points.numbers != nullptr) {
+        weights_[0].resize_discard(total);
+        columns_[0].weights = gathered.weights = weights_[0].data();
+      }
+      if (gathered.weights == nullptr) return;
+    }
     device_cells_.resize_discard(cells_.size());
     copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
     level_gather_kernel<T, Dim><<<tiles_, kLevelThreads, 0, stream_.get()>>>(
-        points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), columns(0));
+        points, device_cells_.data(), static_cast<std::uint32_t>(cells_.size()), gathered);
     cuda_check_launch("level_gather_kernel");
     stream_.synchronize();  // cells_ is about to change
+  }
+
+  /// Of one of the two columns: memory of its own for all points.
+  void make_columns(int k) {
+    points_[k].resize_discard(count_ * Dim);
+    if (weighted_) weights_[k].resize_discard(count_);
+    if (numbered_) ids_[k].resize_discard(count_);
+    columns_[k] = {points_[k].data(), weighted_ ? weights_[k].data() : nullptr, numbered_ ? ids_[k].data() : nullptr};
+    ready_to_write_[k] = true;
   }
 
   /// Of a level of so many points: few are cut up small, so that each multiprocessor has work.
@@ -170,7 +191,7 @@ class Levels {
   /// levels write among those of their cells only.
   template <bool Weighted>
   void finish_small(double side_tolerance) {
-    const SmallArguments<T> from{{columns(0), columns(1)}, results_, side_tolerance};
+    const SmallArguments<T> from{{columns_[0], columns_[1]}, results_, side_tolerance};
     ready_.record(stream_);
     static_assert(kSmallSizes == 3);
     finish_small_of<Weighted, 2>(from);  // the slowest first
@@ -228,12 +249,16 @@ class Levels {
     candidates_.resize_discard(most_candidates);
     copy_to_device(device_cells_.data(), cells_.data(), cells_.size(), stream_);
     const auto n = static_cast<std::uint32_t>(cells_.size());
-    level_start_kernel<T, Dim><<<blocks_of(n, 128), 128, 0, stream_.get()>>>(device_cells_.data(), n);
+    tile_table_.resize_discard(3 * std::size_t{tiles_});
+    level_start_kernel<T, Dim><<<blocks_of(std::max(n, tiles_), 128), 128, 0, stream_.get()>>>(
+        device_cells_.data(), n, tile_table_.data(), tiles_);
     cuda_check_launch("level_start_kernel");
   }
 
   void search(OrbGpuTimes& times) {
-    if (seed_) seed_->narrow(points_[now_].data(), {cells_.data(), cells_.size()}, tiles_, device_cells_.data(), times);
+    if (seed_)
+      seed_->narrow(columns_[now_].points, {cells_.data(), cells_.size()}, tile_table_.data(), tiles_,
+                    device_cells_.data(), times);
     for (std::size_t first = 0; first < cells_.size(); first += kBatch)
       search_batch(first, std::min(kBatch, cells_.size() - first), times);
   }
@@ -250,9 +275,11 @@ class Levels {
     const cudaStream_t stream = stream_.get();
     const auto count = static_cast<std::uint32_t>(n);
     const LevelCell<T, Dim>& last = cells_[first + n - 1];
-    const std::uint32_t tiles = last.first_tile + last.tiles - cells_[first].first_tile;
-    const T* const points = points_[now_].data();
-    const std::uint64_t* const weights = columns(now_).weights;
+    const std::uint32_t first_tile = cells_[first].first_tile;
+    const std::uint32_t n_tiles = last.first_tile + last.tiles - first_tile;
+    const LevelTiles tiles{tile_table_.data() + first_tile, static_cast<std::uint32_t>(first), first_tile};
+    const T* const points = columns_[now_].points;
+    const std::uint64_t* const weights = columns_[now_].weights;
     bool many = false;  // else all windows are of few points from the start
     for (std::size_t c = first; c < first + n; ++c) many = many || cells_[c].goal.count > kLevelAtOnce;
     if (many) {
@@ -264,14 +291,14 @@ class Levels {
         throw support::RunError(
             "bisection on the GPU found no cut: a point lies outside of the domain or is no number");
       if (many) {
-        level_histogram_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, weights, cells, count,
-                                                                            bin_counts_.data(), bin_weights_.data());
+        level_histogram_kernel<T, Dim><<<n_tiles, kLevelThreads, 0, stream>>>(points, weights, cells, tiles,
+                                                                              bin_counts_.data(), bin_weights_.data());
         level_find_bin_kernel<T, Dim>
             <<<count, kCutThreads, 0, stream>>>(cells, bin_counts_.data(), weighted_ ? bin_weights_.data() : nullptr);
         cuda_check_launch("level_find_bin_kernel");
         ++times.passes;
       }
-      level_collect_kernel<T, Dim><<<tiles, kLevelThreads, 0, stream>>>(points, cells, count, candidates_.data());
+      level_collect_kernel<T, Dim><<<n_tiles, kLevelThreads, 0, stream>>>(points, cells, tiles, candidates_.data());
       cuda_check_launch("level_collect_kernel");
       unfinished_[0] = 0;
       level_select_kernel<T, Dim>
@@ -283,18 +310,20 @@ class Levels {
   }
 
   void move() {
-    const auto n = static_cast<std::uint32_t>(cells_.size());
     const cudaStream_t stream = stream_.get();
-    tile_table_.resize_discard(2 * std::size_t{tiles_});
-    std::uint32_t* const counts = tile_table_.data();
+    const LevelTiles tiles{tile_table_.data(), 0, 0};
+    std::uint32_t* const counts = tile_table_.data() + tiles_;
     std::uint32_t* const sums = counts + tiles_;
     level_count_kernel<T, Dim>
-        <<<tiles_, kLevelThreads, 0, stream>>>(points_[now_].data(), device_cells_.data(), n, counts);
+        <<<tiles_, kLevelThreads, 0, stream>>>(columns_[now_].points, device_cells_.data(), tiles, counts);
     cuda_check_launch("level_count_kernel");
     sums_before(counts, sums, tiles_, temporary_, stream_);
     const int to = 1 - now_;
-    level_move_kernel<T, Dim>
-        <<<tiles_, kLevelThreads, 0, stream>>>({columns(now_), columns(to), results_}, device_cells_.data(), n, sums);
+    if (!ready_to_write_[to]) make_columns(to);
+    constexpr std::size_t kShared = sizeof(LevelMoveShared<T, Dim>);
+    allow_shared(level_move_kernel<T, Dim>, kShared);
+    level_move_kernel<T, Dim><<<tiles_, kLevelThreads, kShared, stream>>>({columns_[now_], columns_[to], results_},
+                                                                          device_cells_.data(), tiles, sums);
     cuda_check_launch("level_move_kernel");
     now_ = to;
   }
@@ -334,14 +363,10 @@ class Levels {
     }
   }
 
-  /// Of one of two buffers.
-  [[nodiscard]] LevelColumns<T> columns(int buffer) {
-    return {points_[buffer].data(), weighted_ ? weights_[buffer].data() : nullptr, ids_[buffer].data()};
-  }
-
   const support::CudaStream& stream_;
   std::unique_ptr<SeedSearch<T, Dim>> seed_;
   bool weighted_ = false;
+  bool numbered_ = false;  ///< somebody asks for points' numbers
   LevelResults<T> results_{};
   std::vector<Active> active_;
   std::vector<SmallCell<T, Dim>> small_[kSmallSizes];  ///< set apart
@@ -352,7 +377,10 @@ class Levels {
   support::CudaEvent ready_, small_done_[kSmallSizes];
   support::PinnedBuffer<LevelCell<T, Dim>> cells_;  ///< of the level
   std::uint32_t tiles_ = 0;
-  int now_ = 0;  ///< the buffer that has the points
+  std::uint64_t count_ = 0;  ///< points of all cells
+  LevelColumns<T> columns_[2] = {};
+  bool ready_to_write_[2] = {};  ///< else make_columns() comes first
+  int now_ = 0;                  ///< the columns that have the points
 
   support::DeviceBuffer<T> points_[2];
   support::DeviceBuffer<std::uint64_t> weights_[2];

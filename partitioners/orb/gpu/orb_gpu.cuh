@@ -48,15 +48,19 @@ struct OrbGpu<T, Dim>::Impl {
       tree.weight_unit = units->unit();
       watch.mark(&times.weights_s);
     }
-    std::vector<std::size_t> active;
+    std::vector<std::size_t> active;  // cells to cut level by level
     if (tree.leaves > 1)
       active.push_back(1);
     else
       run_uncut(input);
     times.first_round = first && reinterpret_cast<std::uintptr_t>(input) % 16 == 0 && run_first_round(input, active);
     times.rounds = times.first_round ? 1 : 0;
-    const gpu::LevelPoints<T> from{times.first_round ? points[result].data() : input, unit_weights().units,
-                                   times.first_round && numbered ? ids[result].data() : nullptr};
+    const bool all = cut_further(active) == n;
+    const gpu::LevelPoints<T> from{times.first_round ? points[result].data() : const_cast<T*>(input),
+                                   const_cast<std::uint64_t*>(unit_weights().units),
+                                   times.first_round && numbered ? ids[result].data() : nullptr, all,
+                                   times.first_round};
+    if (times.first_round && all) result = 1 - result;  // the points are room for further ones now
     levels.run(from,
                {options.points ? points[result].data() : nullptr, options.permutation ? ids[result].data() : nullptr,
                 options.labels ? labels.data() : nullptr},
@@ -84,7 +88,7 @@ struct OrbGpu<T, Dim>::Impl {
   bool run_first_round(const T* input, std::vector<std::size_t>& active) {
     if (!first->cut(input, unit_weights(), points[1], tree, watch, times)) return false;
     active = first->left();
-    if (options.labels) first->label(labels.data());
+    if (options.labels && cut_further(active) < n) first->label(labels.data());
     watch.mark(&times.labels_s);
     numbered = options.permutation || ((options.labels || options.weighted) && !active.empty());
     if (options.points || numbered || !active.empty()) result = first->move(input, points, numbered ? ids : nullptr);
@@ -92,6 +96,11 @@ struct OrbGpu<T, Dim>::Impl {
     return true;
   }
 
+  [[nodiscard]] std::uint64_t cut_further(const std::vector<std::size_t>& active) const {
+    std::uint64_t count = 0;
+    for (const std::size_t heap : active) count += tree.cells[heap].count;
+    return count;
+  }
   [[nodiscard]] gpu::UnitWeights unit_weights() const { return units ? units->get() : gpu::UnitWeights{}; }
 
   std::uint64_t n;

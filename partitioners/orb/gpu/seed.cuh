@@ -82,13 +82,12 @@ __device__ inline std::uint32_t block_sum_by_warps(std::uint32_t value) {
   return __reduce_add_sync(kFull, threadIdx.x < kSeedThreads / 32 ? sums[threadIdx.x] : 0);
 }
 
-/// Listings 9 to 11: a block counts one stretch of a cell; sums go to the cell's counter. first_tile: of the first
-/// cell.
+/// Listings 9 to 11: a block counts one stretch of a cell; sums go to the cell's counter.
 template <class T, int Dim, bool Warp>
 __global__ void __launch_bounds__(kSeedThreads)
-    count_left_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
-                      std::uint32_t first_tile, const SeedBracket<T>* brackets, std::uint32_t* counts) {
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, first_tile + blockIdx.x);
+    count_left_kernel(const T* __restrict__ column, const LevelCell<T, Dim>* cells, const LevelTiles tiles,
+                      const SeedBracket<T>* brackets, std::uint32_t* counts) {
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
   const std::ptrdiff_t c = &cell - cells;
   const T* const values = column + begin;
   const T guess = brackets[c].guess;
@@ -101,9 +100,9 @@ __global__ void __launch_bounds__(kSeedThreads)
 /// The document's "make axis": the cut coordinate of every point as a column.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSeedThreads)
-    make_axis_kernel(const T* __restrict__ points, const LevelCell<T, Dim>* cells, std::uint32_t n_cells,
+    make_axis_kernel(const T* __restrict__ points, const LevelCell<T, Dim>* cells, const LevelTiles tiles,
                      T* __restrict__ column) {
-  const auto [cell, offset, n, begin] = level_tile(cells, n_cells, blockIdx.x);
+  const auto [cell, offset, n, begin] = level_tile(cells, tiles);
   const int axis = cell.axis;
   for (std::uint32_t i = threadIdx.x; i < n; i += kSeedThreads) column[begin + i] = points[(begin + i) * Dim + axis];
 }
@@ -129,9 +128,9 @@ class SeedSearch {
   SeedSearch(SeedKernel kernel, const support::CudaStream& stream) : kernel_(kernel), stream_(stream) {}
 
   /// Narrows the windows of a level's cells, which are on the host and on the device, their searches just started.
-  /// points: all that the level works on. tiles: of all cells.
-  void narrow(const T* points, std::span<const LevelCell<T, Dim>> cells, std::uint32_t tiles,
-              LevelCell<T, Dim>* on_device, OrbGpuTimes& times) {
+  /// points: all that the level works on. tiles: of all cells; cell_of: theirs, on the device.
+  void narrow(const T* points, std::span<const LevelCell<T, Dim>> cells, const std::uint32_t* cell_of,
+              std::uint32_t tiles, LevelCell<T, Dim>* on_device, OrbGpuTimes& times) {
     const auto n = static_cast<std::uint32_t>(cells.size());
     brackets_.clear();
     for (const LevelCell<T, Dim>& cell : cells) {
@@ -141,14 +140,15 @@ class SeedSearch {
     }
     device_brackets_.resize_discard(n);
     column_.resize_discard(std::size_t{cells.back().begin} + cells.back().goal.count);
-    make_axis_kernel<T, Dim><<<tiles, kSeedThreads, 0, stream_.get()>>>(points, on_device, n, column_.data());
+    make_axis_kernel<T, Dim>
+        <<<tiles, kSeedThreads, 0, stream_.get()>>>(points, on_device, {cell_of, 0, 0}, column_.data());
     cuda_check_launch("make_axis_kernel");
     for (;;) {
       bool any = false;
       for (SeedBracket<T>& bracket : brackets_) any = bracket.next_guess() || any;
       if (!any) break;
       ++times.passes;
-      count(cells, tiles, on_device);
+      count(cells, cell_of, tiles, on_device);
       for (std::uint32_t c = 0; c < n; ++c) brackets_[c].learn(left_[c]);
     }
     copy_to_device(device_brackets_.data(), brackets_.data(), n, stream_);
@@ -159,19 +159,21 @@ class SeedSearch {
 
  private:
   /// Points at the cells' guesses or below.
-  void count(std::span<const LevelCell<T, Dim>> cells, std::uint32_t tiles, const LevelCell<T, Dim>* on_device) {
+  void count(std::span<const LevelCell<T, Dim>> cells, const std::uint32_t* cell_of, std::uint32_t tiles,
+             const LevelCell<T, Dim>* on_device) {
     clear(counts_, cells.size(), stream_);
     copy_to_device(device_brackets_.data(), brackets_.data(), brackets_.size(), stream_);
     const bool warp = kernel_ == SeedKernel::warp;
     const auto kernel = warp ? count_left_kernel<T, Dim, true> : count_left_kernel<T, Dim, false>;
-    const auto launch = [&](std::size_t first, std::size_t n, std::uint32_t grid) {
-      kernel<<<grid, kSeedThreads, 0, stream_.get()>>>(column_.data(), on_device + first, static_cast<std::uint32_t>(n),
-                                                       cells[first].first_tile, device_brackets_.data() + first,
-                                                       counts_.data() + first);
+    const auto launch = [&](std::size_t first, std::uint32_t grid) {
+      const std::uint32_t first_tile = cells[first].first_tile;
+      kernel<<<grid, kSeedThreads, 0, stream_.get()>>>(
+          column_.data(), on_device + first, {cell_of + first_tile, static_cast<std::uint32_t>(first), first_tile},
+          device_brackets_.data() + first, counts_.data() + first);
     };
-    if (kernel_ != SeedKernel::cells) launch(0, cells.size(), tiles);
+    if (kernel_ != SeedKernel::cells) launch(0, tiles);
     for (std::size_t c = 0; kernel_ == SeedKernel::cells && c < cells.size(); ++c)
-      if (brackets_[c].searching) launch(c, 1, cells[c].tiles);
+      if (brackets_[c].searching) launch(c, cells[c].tiles);
     cuda_check_launch("count_left_kernel");
     left_.resize(cells.size());
     copy_to_host(left_.data(), counts_.data(), cells.size(), stream_);

@@ -116,7 +116,7 @@ struct SmallWork {
   const SmallCell<T, Dim>& cell;
   const T* points;  ///< the cell's; so are weights, numbers and cuts
   const std::uint64_t* weights;
-  const std::uint32_t* ids;
+  const std::uint32_t* ids;  ///< as in LevelColumns
   std::uint32_t n;
   SmallCut<T>* cuts;
 
@@ -427,7 +427,7 @@ struct SmallWork {
     for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
       const std::uint32_t i = s.u.cutting.by_number[p];
       const std::uint32_t leaf = cell.first_leaf + (s.u.cutting.node[p] & ~std::uint32_t{Shared::kLeaf});
-      a.to.write(cell.out + p, ids[i], leaf, points + std::uint64_t{i} * Dim, Dim);
+      a.to.write(cell.out + p, ids != nullptr ? ids[i] : cell.begin + i, leaf, points + std::uint64_t{i} * Dim, Dim);
     }
     __syncthreads();
   }
@@ -471,7 +471,7 @@ __global__ void __launch_bounds__(Threads, kSmallThreads / Threads)
                                          cell,
                                          from.points + std::uint64_t{cell.begin} * Dim,
                                          Weighted ? from.weights + cell.begin : nullptr,
-                                         from.ids + cell.begin,
+                                         from.ids != nullptr ? from.ids + cell.begin : nullptr,
                                          cell.count,
                                          cuts + cell.cuts_begin}
         .run();

@@ -12,7 +12,6 @@
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/gpu/steps.hpp"
 #include "partitioners/orb/tree.hpp"
-#include "support/async_copy.cuh"
 
 namespace amrbench::partitioners::gpu {
 
@@ -149,38 +148,6 @@ struct MovedItem {
   __device__ std::uint32_t digit() const { return word >> kDigitBit; }
 };
 
-/// Starts copying `count` values to shared memory and returns where the first one will lie. `raw`: aligned to 16 bytes,
-/// with room for 16 bytes more than the values need. Copies are whole pieces of 16 bytes, so up to 12 bytes before
-/// `from` are read, but none behind the last value. All threads call, and pass a barrier of the block before
-/// wait_for_tile().
-template <class T>
-__device__ inline T* ask_for_tile(T* raw, const T* from, std::uint32_t count, [[maybe_unused]] std::uint64_t* barrier) {
-  const auto skip = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from) % 16 / sizeof(T));
-  T* const tile = raw + skip;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  constexpr std::uint32_t kWord = 16 / sizeof(T);
-  const std::uint32_t whole = (skip + count) / kWord * kWord;  // the last few values may end where the memory does
-  if (threadIdx.x == 0) {
-    support::barrier_init(barrier, 1);
-    support::barrier_init_fence();
-    support::barrier_arrive_expect(barrier, whole * sizeof(T));
-    if (whole > 0) support::copy_bulk(raw, from - skip, whole * sizeof(T), barrier);
-  }
-  const std::uint32_t rest = whole > skip ? whole - skip : 0;
-  if (threadIdx.x < kWord && rest + threadIdx.x < count) tile[rest + threadIdx.x] = from[rest + threadIdx.x];
-#else
-  for (std::uint32_t k = threadIdx.x; k < count; k += kThreads) tile[k] = from[k];
-#endif
-  return tile;
-}
-
-/// Waits for the values of ask_for_tile; all threads call, and a barrier of the block stands between the two.
-__device__ inline void wait_for_tile([[maybe_unused]] std::uint64_t* barrier) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  support::barrier_wait(barrier, 0);
-#endif
-}
-
 /// Writes a sorted tile: an item's place in `moved` is its place in the sorted tile plus way[slot]. Items of one slot
 /// are neighbours in both, so a warp's stores are contiguous but where slots meet.
 template <class T, int Dim>
@@ -224,8 +191,9 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   const std::uint32_t offset = tile * kSize;
   const std::uint32_t n = min(kSize, cell.count - offset);
   const std::uint32_t begin = cell.begin + offset;
+  start_arrivals(&arrived);
   const T* const raw =
-      ask_for_tile(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
+      ask_for_values(reinterpret_cast<T*>(memory), a.points + std::uint64_t{begin} * Dim, n * Dim, &arrived);
   if (threadIdx.x < kSlots)
     way[threadIdx.x] =
         a.table[std::uint64_t{cell.first_tile} * kSlots + std::uint64_t{threadIdx.x} * cell.tiles + tile];
@@ -252,7 +220,7 @@ __global__ void __launch_bounds__(kThreads, 3) move_kernel(const MoveArguments<T
   }
   if (threadIdx.x < kSlots) way[threadIdx.x] -= first[threadIdx.x];
   __syncthreads();
-  wait_for_tile(&arrived);
+  wait_for_values(&arrived, 0);
   write_tile<T, Dim>(a, raw, items, ids, way, n, begin);
 }
 
