@@ -86,7 +86,7 @@ class Levels {
   void gather(const LevelPoints<T>& points, const OrbTree<T, Dim>& tree, const std::vector<std::size_t>& active) {
     unfinished_.resize_discard(1);
     active_.clear();
-    for (auto& cells : small_) cells.clear();
+    small_.clear();
     small_cuts_begin_.clear();
     small_cuts_used_ = 0;
     cells_.resize_discard(std::max(active.size(), kRoomy));
@@ -156,64 +156,34 @@ class Levels {
   }
 
   /// Cells that are small enough are no longer active: they are finished at the end, all together. No cell is small
-  /// with the document's methods.
+  /// with the document's methods, or where there is too little shared memory.
   void set_small_apart(const OrbTree<T, Dim>& tree) {
-    if (seed_) return;
-    const std::size_t memory = support::current_device_shape().shared_bytes;
+    const std::size_t memory = weighted_ ? sizeof(SmallShared<T, Dim, true>) : sizeof(SmallShared<T, Dim, false>);
+    if (seed_ || memory > support::current_device_shape().shared_bytes) return;
+    const std::uint32_t most_leaves = weighted_ ? kSmallLeaves<T, true> : kSmallLeaves<T, false>;
     std::erase_if(active_, [&](const Active& cell) {
       const OrbCell<T, Dim>& from = tree.cells[cell.heap];
-      const int size = weighted_ ? small_size<true>(from, memory) : small_size<false>(from, memory);
-      if (size == kSmallSizes) return false;
-      small_[size].push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf,
-                              from.begin, small_cuts_used_, static_cast<std::uint32_t>(now_), from.box});
+      if (from.count > kSmallPoints || from.leaves > most_leaves || orb_depth(from.leaves) < kSmallLevels) return false;
+      small_.push_back({cell.begin, static_cast<std::uint32_t>(from.count), from.leaves, from.first_leaf, from.begin,
+                        small_cuts_used_, static_cast<std::uint32_t>(now_), from.box});
       small_cuts_begin_.emplace_back(cell.heap, small_cuts_used_);
       small_cuts_used_ += from.leaves - 1;
       return true;
     });
   }
 
-  /// Of the blocks that finish small cells, the size that this one takes; kSmallSizes where it is not small, or there
-  /// is less shared memory.
-  template <bool Weighted, int Size = 0>
-  [[nodiscard]] static int small_size(const OrbCell<T, Dim>& cell, std::size_t memory) {
-    if constexpr (Size == kSmallSizes) {
-      return kSmallSizes;
-    } else {
-      using Shared = SmallShared<T, Dim, Weighted, small_threads(Size)>;
-      constexpr int kLeast = Size == 0 ? 1 : kSmallLevels;
-      if (cell.count <= Shared::kPoints && cell.leaves <= Shared::kLeaves && orb_depth(cell.leaves) >= kLeast)
-        return sizeof(Shared) <= memory ? Size : kSmallSizes;
-      return small_size<Weighted, Size + 1>(cell, memory);
-    }
-  }
-
-  /// Finishes the small cells, those of all sizes beside one another. Nothing was written since where their points are:
-  /// levels write among those of their cells only.
+  /// Finishes the small cells. Nothing was written since where their points are: levels write among those of their
+  /// cells only.
   template <bool Weighted>
   void finish_small(double side_tolerance) {
-    const SmallArguments<T> from{{columns_[0], columns_[1]}, results_, side_tolerance};
-    ready_.record(stream_);
-    static_assert(kSmallSizes == 3);
-    finish_small_of<Weighted, 2>(from);  // the slowest first
-    finish_small_of<Weighted, 1>(from);
-    finish_small_of<Weighted, 0>(from);
-  }
-  template <bool Weighted, int Size>
-  void finish_small_of(const SmallArguments<T>& from) {
-    if (small_[Size].empty()) return;
-    const support::CudaStream& stream = small_streams_[Size];
-    ready_.hold(stream);
-    constexpr unsigned kThreads = small_threads(Size);
-    constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted, kThreads>);
-    const auto n = static_cast<std::uint32_t>(small_[Size].size());
-    device_small_[Size].resize_discard(n);
-    copy_to_device(device_small_[Size].data(), small_[Size].data(), n, stream);
-    allow_shared(small_kernel<T, Dim, Weighted, kThreads>, kShared);
-    small_kernel<T, Dim, Weighted, kThreads>
-        <<<n, kThreads, kShared, stream.get()>>>(from, device_small_[Size].data(), n, small_cuts_.data());
+    constexpr std::size_t kShared = sizeof(SmallShared<T, Dim, Weighted>);
+    const auto n = static_cast<std::uint32_t>(small_.size());
+    device_small_.resize_discard(n);
+    copy_to_device(device_small_.data(), small_.data(), n, stream_);
+    allow_shared(small_kernel<T, Dim, Weighted>, kShared);
+    small_kernel<T, Dim, Weighted><<<n, kSmallThreads<T, Weighted>, kShared, stream_.get()>>>(
+        {{columns_[0], columns_[1]}, results_, side_tolerance}, device_small_.data(), n, small_cuts_.data());
     cuda_check_launch("small_kernel");
-    small_done_[Size].record(stream);
-    small_done_[Size].hold(stream_);
   }
 
   /// The level's cells as the kernels want them.
@@ -369,12 +339,10 @@ class Levels {
   bool numbered_ = false;  ///< somebody asks for points' numbers
   LevelResults<T> results_{};
   std::vector<Active> active_;
-  std::vector<SmallCell<T, Dim>> small_[kSmallSizes];  ///< set apart
+  std::vector<SmallCell<T, Dim>> small_;  ///< set apart
   std::vector<std::pair<std::size_t, std::uint32_t>>
       small_cuts_begin_;  ///< of all levels: cell, and where its cuts are
   std::uint32_t small_cuts_used_ = 0;
-  support::CudaStream small_streams_[kSmallSizes];
-  support::CudaEvent ready_, small_done_[kSmallSizes];
   support::PinnedBuffer<LevelCell<T, Dim>> cells_;  ///< of the level
   std::uint32_t tiles_ = 0;
   std::uint64_t count_ = 0;  ///< points of all cells
@@ -390,7 +358,7 @@ class Levels {
   support::DeviceBuffer<std::uint64_t> bin_weights_;
   support::DeviceBuffer<unsigned char> temporary_;
   support::PinnedBuffer<std::uint32_t> unfinished_;  ///< written by kernels
-  support::DeviceBuffer<SmallCell<T, Dim>> device_small_[kSmallSizes];
+  support::DeviceBuffer<SmallCell<T, Dim>> device_small_;
   support::DeviceBuffer<SmallCut<T>> small_cuts_;
   support::PinnedBuffer<SmallCut<T>> host_small_cuts_;
 };

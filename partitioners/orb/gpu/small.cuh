@@ -14,22 +14,20 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Threads of a block at most; cells of fewer points take half of them or a quarter, so that a multiprocessor has
-/// several.
-constexpr unsigned kSmallThreads = 1024;
-constexpr int kSmallSizes = 3;
-constexpr unsigned small_threads(int size) {
-  return kSmallThreads >> static_cast<unsigned>(kSmallSizes - 1 - size);
-}
-/// Levels from which on a cell's lists, sorted once, are worth more than a pass a level over all cells together. Those
-/// of the smallest cells always are.
-constexpr int kSmallLevels = 4;
+/// Of cells of more points a pass a level over all cells together is faster, and of the last level always.
+constexpr std::uint32_t kSmallPoints = 4096;
+constexpr int kSmallLevels = 2;
 /// Equal keys up to which a run of them is put in order by comparisons.
 constexpr std::uint32_t kShortRun = 8;
 
-/// Points of a cell for each thread, as shared memory has room for.
+/// Points of a cell for each thread of a block; the more, the less shared memory sorting takes.
 template <class T, bool Weighted>
 constexpr int kSmallItems = sizeof(T) == sizeof(float) && !Weighted ? 16 : 8;
+template <class T, bool Weighted>
+constexpr unsigned kSmallThreads = kSmallPoints / kSmallItems<T, Weighted>;
+/// Of a cell at most, as shared memory has room for.
+template <class T, bool Weighted>
+constexpr std::uint32_t kSmallLeaves = kSmallThreads<T, Weighted> / 2;
 
 template <class T, int Dim>
 struct SmallCell {
@@ -55,15 +53,16 @@ struct SmallNode {
 };
 
 /// Shared memory of a block.
-template <class T, int Dim, bool Weighted, unsigned Threads>
+template <class T, int Dim, bool Weighted>
 struct SmallShared {
+  static constexpr unsigned kThreads = kSmallThreads<T, Weighted>;
   static constexpr int kItems = kSmallItems<T, Weighted>;
-  static constexpr std::uint32_t kPoints = Threads * kItems;  ///< at most, of a cell
-  static constexpr std::uint32_t kLeaves = Threads / 2;       ///< and its leaves
+  static constexpr std::uint32_t kPoints = kSmallPoints;
+  static constexpr std::uint32_t kLeaves = kSmallLeaves<T, Weighted>;
   static constexpr std::uint32_t kWords = kPoints / 32;
   static constexpr std::uint16_t kLeaf = 0x8000;  ///< of `node`: a leaf's number and no node
   using Key = OrderKey<T>;
-  using Sort = cub::BlockRadixSort<Key, Threads, kItems, std::uint16_t>;
+  using Sort = cub::BlockRadixSort<Key, kThreads, kItems, std::uint16_t>;
   struct Cutting {
     std::uint16_t by_number[kPoints];
     std::uint16_t node[kPoints];  ///< of each place
@@ -80,7 +79,7 @@ struct SmallShared {
   std::uint16_t before[Dim + 1][kWords];
   OrbBox<T, Dim> boxes[2][kLeaves / 2];
   SmallNode nodes[2][kLeaves / 2];
-  std::uint64_t warp_sums[Threads / 32];
+  std::uint64_t warp_sums[kThreads / 32];
   Key low[Dim], high[Dim];
   Key differing[Dim];   ///< the bits in which keys differ
   std::uint32_t ranks;  ///< of an axis: the greatest
@@ -106,10 +105,11 @@ __device__ inline std::uint32_t padded(std::uint32_t p) {
 }
 
 /// What a block does with one cell.
-template <class T, int Dim, bool Weighted, unsigned Threads>
+template <class T, int Dim, bool Weighted>
 struct SmallWork {
-  using Shared = SmallShared<T, Dim, Weighted, Threads>;
+  using Shared = SmallShared<T, Dim, Weighted>;
   using Key = OrderKey<T>;
+  static constexpr unsigned kThreads = Shared::kThreads;
   static constexpr int kItems = Shared::kItems;
   Shared& s;
   const SmallArguments<T>& a;
@@ -139,7 +139,7 @@ struct SmallWork {
       Key differing = 0;
       Key below_low = 0;  // complement, so that both are maxima
       Key high = 0;
-      for (std::uint32_t i = threadIdx.x; i < n; i += Threads) {
+      for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
         const Key key = ordered_bits(coordinate(i, d));
         below_low = Key(~key) > below_low ? Key(~key) : below_low;
         high = key > high ? key : high;
@@ -167,7 +167,7 @@ struct SmallWork {
     const Key low = s.low[axis];
     const Key last = bits == 0 ? Key{0} : Key(~Key{0}) >> (8 * static_cast<int>(sizeof(Key)) - bits);
     __syncthreads();
-    for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += Threads)
+    for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kThreads)
       s.u.keys[padded(p)] = p < n ? Key(ordered_bits(coordinate(p, axis)) - low) : last;
     __syncthreads();
     Key keys[kItems];
@@ -215,7 +215,7 @@ struct SmallWork {
     for (int d = 0; d < Dim; ++d) others = others || (d != axis && key_bits(d) > 0);
     if (!others) return true;
     bool ordered = true;
-    for (std::uint32_t p = threadIdx.x; p + 1 < n; p += Threads) {
+    for (std::uint32_t p = threadIdx.x; p + 1 < n; p += kThreads) {
       const Key key = s.u.keys[padded(p)];
       if (key == s.u.keys[padded(p + 1)] && (p == 0 || s.u.keys[padded(p - 1)] != key))
         ordered = order_run(list, p, axis) && ordered;
@@ -242,7 +242,7 @@ struct SmallWork {
       rank += further[j] ? 1U : 0U;
       list[mine[j]] = static_cast<std::uint16_t>(rank);
     }
-    if (threadIdx.x == Threads - 1) s.ranks = static_cast<std::uint32_t>(up_to);
+    if (threadIdx.x == kThreads - 1) s.ranks = static_cast<std::uint32_t>(up_to);
     __syncthreads();
     return bit_width(std::uint64_t{s.ranks});
   }
@@ -287,7 +287,7 @@ struct SmallWork {
   }
 
   __device__ void start() {
-    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kThreads) {
       s.u.cutting.by_number[p] = static_cast<std::uint16_t>(p);
       s.u.cutting.node[p] = 0;
       s.u.cutting.left[p] = 0;
@@ -357,7 +357,7 @@ struct SmallWork {
   /// Marks each point that goes left; then, list by list, the places of those.
   __device__ void mark(const SmallNode* nodes) {
     auto& cutting = s.u.cutting;
-    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kThreads) {
       const std::uint16_t k = cutting.node[p];
       if ((k & Shared::kLeaf) != 0) continue;
       const SmallNode& node = nodes[k];
@@ -365,7 +365,7 @@ struct SmallWork {
     }
     __syncthreads();
     for (int l = 0; l <= Dim; ++l)
-      for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += Threads) {
+      for (std::uint32_t p = threadIdx.x; p < Shared::kPoints; p += kThreads) {
         const unsigned with = __ballot_sync(kFull, p < n && cutting.left[s.list(l)[p]] != 0);
         if (threadIdx.x % 32 == 0) s.words[l][p / 32] = with;
       }
@@ -391,7 +391,7 @@ struct SmallWork {
     std::uint32_t moved[kItems];  // place, and above 16 bits the point
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
-      const std::uint32_t p = j * Threads + threadIdx.x;
+      const std::uint32_t p = j * kThreads + threadIdx.x;
       moved[j] = ~0U;
       if (p >= n) continue;
       const std::uint16_t k = s.u.cutting.node[p];
@@ -410,7 +410,7 @@ struct SmallWork {
 
   /// The node of each place on the next level, or its leaf.
   __device__ void descend(const SmallNode* nodes) {
-    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kThreads) {
       const std::uint16_t k = s.u.cutting.node[p];
       if ((k & Shared::kLeaf) != 0) continue;
       const SmallNode& node = nodes[k];
@@ -424,7 +424,7 @@ struct SmallWork {
   }
 
   __device__ void write() {
-    for (std::uint32_t p = threadIdx.x; p < n; p += Threads) {
+    for (std::uint32_t p = threadIdx.x; p < n; p += kThreads) {
       const std::uint32_t i = s.u.cutting.by_number[p];
       const std::uint32_t leaf = cell.first_leaf + (s.u.cutting.node[p] & ~std::uint32_t{Shared::kLeaf});
       a.to.write(cell.out + p, ids != nullptr ? ids[i] : cell.begin + i, leaf, points + std::uint64_t{i} * Dim, Dim);
@@ -444,7 +444,7 @@ struct SmallWork {
       const SmallNode* const nodes = s.nodes[now];
       if constexpr (Weighted) add_up(nodes);
       // At the last level with nodes those on the right may be leaves: nodes 1 .. leaves - 1 of a heap are cut.
-      for (std::uint32_t k = threadIdx.x; k < width && width + k < cell.leaves; k += Threads) cut_one(now, k, width);
+      for (std::uint32_t k = threadIdx.x; k < width && width + k < cell.leaves; k += kThreads) cut_one(now, k, width);
       __syncthreads();
       mark(nodes);
       for (int l = 0; l <= Dim; ++l) part(l, nodes);
@@ -457,23 +457,23 @@ struct SmallWork {
 };
 
 /// One block a cell at a time.
-template <class T, int Dim, bool Weighted, unsigned Threads>
-__global__ void __launch_bounds__(Threads, kSmallThreads / Threads)
+template <class T, int Dim, bool Weighted>
+__global__ void __launch_bounds__(kSmallThreads<T, Weighted>, 1024 / kSmallThreads<T, Weighted>)
     small_kernel(const __grid_constant__ SmallArguments<T> a, const SmallCell<T, Dim>* cells, std::uint32_t n_cells,
                  SmallCut<T>* cuts) {
   extern __shared__ __align__(16) unsigned char memory[];
-  auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted, Threads>*>(memory);
+  auto& shared = *reinterpret_cast<SmallShared<T, Dim, Weighted>*>(memory);
   for (std::uint32_t c = blockIdx.x; c < n_cells; c += gridDim.x) {
     const SmallCell<T, Dim>& cell = cells[c];
     const LevelColumns<T>& from = a.from[cell.buffer];
-    SmallWork<T, Dim, Weighted, Threads>{shared,
-                                         a,
-                                         cell,
-                                         from.points + std::uint64_t{cell.begin} * Dim,
-                                         Weighted ? from.weights + cell.begin : nullptr,
-                                         from.ids != nullptr ? from.ids + cell.begin : nullptr,
-                                         cell.count,
-                                         cuts + cell.cuts_begin}
+    SmallWork<T, Dim, Weighted>{shared,
+                                a,
+                                cell,
+                                from.points + std::uint64_t{cell.begin} * Dim,
+                                Weighted ? from.weights + cell.begin : nullptr,
+                                from.ids != nullptr ? from.ids + cell.begin : nullptr,
+                                cell.count,
+                                cuts + cell.cuts_begin}
         .run();
   }
 }
