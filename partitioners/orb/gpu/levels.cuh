@@ -71,8 +71,9 @@ class Levels {
   static constexpr std::size_t kBatch = 8192;
   /// Cells for which there is room from the start: pinned memory takes long to make.
   static constexpr std::size_t kRoomy = 512;
-  /// Cuts that several threads of the host read into the tree.
+  /// Cuts from which on several threads of the host prepare them and read them into the tree.
   static constexpr std::uint32_t kManyCuts = 1U << 11U;
+  static constexpr int kHostThreads = 8;
   /// Passes that no search needs: 11 bits of a key each, all axes and positions, twice.
   static constexpr int kMostPasses = 64;
 
@@ -193,18 +194,14 @@ class Levels {
     std::uint64_t points = 0;
     for (const Active& cell : active_) points += tree.cells[cell.heap].count;
     const std::uint32_t tile_points = tile_points_of(points);
-    std::size_t candidates = 0;
-    std::size_t most_candidates = 0;
+#pragma omp parallel for num_threads(threads_for(cells_.size()))
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       const OrbCell<T, Dim>& from = tree.cells[active_[c].heap];
       LevelCell<T, Dim>& cell = cells_[c] = {};
-      if (c % kBatch == 0) candidates = 0;
       cell.begin = active_[c].begin;
       // No weights: all of them zero, which makes rule 5 one of counts.
       cell.goal = {static_cast<std::uint32_t>(from.count), from.leaves, left_leaves(from.leaves),
                    weighted_ ? from.weight : 0};
-      add_tiles(cell, tile_points);
-      cell.candidates_begin = static_cast<std::uint32_t>(candidates);
       cell.out = from.begin;
       cell.box = from.box;
       cell.axis = cut_axis(from.box, side_tolerance);
@@ -212,6 +209,13 @@ class Levels {
       cell.leaf[0] = cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} : -1;
       cell.leaf[1] =
           from.leaves - cell.goal.leaves_left == 1 ? std::int64_t{from.first_leaf} + cell.goal.leaves_left : -1;
+    }
+    std::size_t candidates = 0, most_candidates = 0;
+    for (std::size_t c = 0; c < cells_.size(); ++c) {
+      LevelCell<T, Dim>& cell = cells_[c];
+      add_tiles(cell, tile_points);
+      if (c % kBatch == 0) candidates = 0;
+      cell.candidates_begin = static_cast<std::uint32_t>(candidates);
       candidates += std::min(cell.goal.count, kLevelFew);
       most_candidates = std::max(most_candidates, candidates);
     }
@@ -302,16 +306,27 @@ class Levels {
   void finish(OrbTree<T, Dim>& tree) {
     copy_to_host(cells_.data(), device_cells_.data(), cells_.size(), stream_);
     stream_.synchronize();
+#pragma omp parallel for num_threads(threads_for(cells_.size()))
+    for (std::size_t c = 0; c < cells_.size(); ++c) {
+      const LevelCell<T, Dim>& cell = cells_[c];
+      const T cut = cut_between(from_ordered_bits(cell.last_left), from_ordered_bits(cell.first_right));
+      cut_cell(tree, active_[c].heap, cell.axis, cut, std::uint64_t{cell.left},
+               weighted_ ? cell.weight_left : cell.left);
+    }
     std::vector<Active> next;
+    next.reserve(2 * cells_.size());
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       const LevelCell<T, Dim>& cell = cells_[c];
       const std::size_t heap = active_[c].heap;
-      const T cut = cut_between(from_ordered_bits(cell.last_left), from_ordered_bits(cell.first_right));
-      cut_cell(tree, heap, cell.axis, cut, std::uint64_t{cell.left}, weighted_ ? cell.weight_left : cell.left);
       if (cell.leaf[0] < 0) next.push_back({2 * heap, cell.begin, cell.by_value});
       if (cell.leaf[1] < 0) next.push_back({2 * heap + 1, cell.begin + cell.left, cell.by_value});
     }
     active_ = std::move(next);
+  }
+
+  /// Of the host, for so many cuts. Were it all of them, one would often come late.
+  [[nodiscard]] static int threads_for(std::size_t cuts) {
+    return cuts > kManyCuts ? std::min(kHostThreads, omp_get_max_threads()) : 1;
   }
 
   /// Reads the cuts of all small cells into the tree.
@@ -319,8 +334,7 @@ class Levels {
     if (host_small_cuts_.size() < small_cuts_used_) host_small_cuts_.resize_discard(small_cuts_used_);
     copy_to_host(host_small_cuts_.data(), small_cuts_.data(), small_cuts_used_, stream_);
     stream_.synchronize();
-    const int threads = small_cuts_used_ > kManyCuts ? omp_get_max_threads() : 1;
-#pragma omp parallel for num_threads(threads)
+#pragma omp parallel for num_threads(threads_for(small_cuts_used_))
     for (std::size_t c = 0; c < small_cuts_begin_.size(); ++c) {
       const auto [heap, begin] = small_cuts_begin_[c];
       const std::uint32_t leaves = tree.cells[heap].leaves;

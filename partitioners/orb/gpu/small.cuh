@@ -14,9 +14,9 @@
 
 namespace amrbench::partitioners::gpu {
 
-/// Of cells of more points a pass a level over all cells together is faster, and of the last level always.
+/// Of cells of more points, or of fewer levels, a pass a level over all cells together is faster.
 constexpr std::uint32_t kSmallPoints = 4096;
-constexpr int kSmallLevels = 2;
+constexpr int kSmallLevels = 3;
 /// Equal keys up to which a run of them is put in order by comparisons.
 constexpr std::uint32_t kShortRun = 8;
 
