@@ -1,16 +1,18 @@
 // Bisection on one GPU over kinds of points, seeds and leaves: no input may cost much more than uniform points.
 //   orb_seeds_bench [--log2 26] [--seeds 3] [--first-seed 1] [--leaves 1000,4096,65536] [--kinds plummer,line]
-//                   [--weights] [--rows] [--check] [--host-points]
+//                   [--weights] [--sorted] [--rows] [--check] [--host-points]
 // A row a kind and number of leaves: the median over seeds, the slowest seed, and the slowest time relative to the
 // median of uniform points of as many leaves; the last line has the worst of these. --rows: a row a run too, with its
 // phases. --check: tree and labels of each run against the CPU's, status 1 where they differ. Times are CUDA events
-// over the whole run, the second of two. Points are made on the GPU, those of --host-points (uniform, cluster, plummer,
-// field, corner) as `amrbench orb --input KIND:N:SEED` makes them.
+// over the whole run, the second of two. Kind "drawn": everything is drawn by the seed, weights too
+// (drawn_points.cuh). --sorted: points come in Morton's order. Points are made on the GPU, those of --host-points
+// (uniform, cluster, plummer, field, corner) as `amrbench orb --input KIND:N:SEED` makes them.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cub/device/device_radix_sort.cuh>
 #include <map>
 #include <span>
 #include <sstream>
@@ -18,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/drawn_points.cuh"
 #include "bench/orb_cuda_data.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
@@ -43,7 +46,8 @@ enum class Kind {
   columns,
   shell,
   diagonal,
-  half_lattice
+  half_lattice,
+  drawn
 };
 /// edge: of a lattice, in places; or how many places, or planes.
 struct NamedKind {
@@ -72,22 +76,15 @@ constexpr NamedKind kAllKinds[] = {{"uniform", Kind::uniform},
                                    {"columns", Kind::columns, 16},
                                    {"shell", Kind::shell},
                                    {"diagonal", Kind::diagonal},
-                                   {"halflattice", Kind::half_lattice, 10}};
-
-struct Stream {
-  std::uint64_t state;
-  /// In [0, 1), 24 bits.
-  __device__ float next() {
-    state = support::splitmix64(state);
-    return static_cast<float>(state >> 40U) * 0x1p-24F;
-  }
-};
+                                   {"halflattice", Kind::half_lattice, 10},
+                                   {"drawn", Kind::drawn}};
 
 /// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
 /// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
 /// of edge^3 places; half of the points in one place; all in one place; in so many places at random; on so many
 /// planes; on columns of so many coordinates an axis; on a sphere; on the diagonal; half of them on a lattice.
-__global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::uint64_t n, float* points) {
+__global__ void points_kernel(Kind kind, float edge, const __grid_constant__ Mixture mixture, std::uint64_t seed,
+                              std::uint64_t n, float* points) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= n) return;
   Stream draws{support::splitmix64(seed) ^ i};
@@ -165,13 +162,36 @@ __global__ void points_kernel(Kind kind, float edge, std::uint64_t seed, std::ui
     case Kind::equal:
       for (float& c : x) c = 0.3F;
       break;
+    case Kind::drawn:
+      drawn_point(mixture, draws, x);
+      break;
   }
   for (int a = 0; a < 3; ++a) points[3 * i + a] = x[a];
 }
 
-__global__ void weights_kernel(std::uint64_t seed, std::uint64_t n, double* weights) {
+/// drawn: else they are uniform.
+__global__ void weights_kernel(bool drawn, std::uint64_t seed, std::uint64_t n, const float* points, double* weights) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) weights[i] = 1.0 - Stream{support::splitmix64(seed ^ 0x77656967U) ^ i}.next();
+  if (i >= n) return;
+  weights[i] =
+      drawn ? drawn_weight(seed, i, points + 3 * i) : 1.0 - Stream{support::splitmix64(seed ^ 0x77656967U) ^ i}.next();
+}
+
+__global__ void morton_kernel(const float* points, std::uint32_t n, std::uint32_t* keys, std::uint32_t* order) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  std::uint32_t key = 0;
+  for (unsigned a = 0; a < 3; ++a) {
+    const auto x = static_cast<std::uint32_t>(fminf(points[3 * std::uint64_t{i} + a] * 1024.0F, 1023.0F));
+    for (unsigned bit = 0; bit < 10; ++bit) key |= (x >> bit & 1U) << (3 * bit + a);
+  }
+  keys[i] = key;
+  order[i] = i;
+}
+__global__ void gather_kernel(const float* from, const std::uint32_t* order, std::uint32_t n, float* to) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int a = 0; a < 3; ++a) to[3 * std::uint64_t{i} + a] = from[3 * std::uint64_t{order[i]} + a];
 }
 
 struct Arguments {
@@ -179,7 +199,7 @@ struct Arguments {
   std::uint64_t seeds = 3, first_seed = 1;
   std::vector<std::uint32_t> leaves{1000, 4096, 65536};
   std::vector<std::string> kinds;
-  bool weights = false, rows = false, check = false, host_points = false;
+  bool weights = false, sorted = false, rows = false, check = false, host_points = false;
 };
 
 struct Timed {
@@ -208,11 +228,30 @@ class Table {
     } else {
       const auto* const found =
           std::find_if(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.name; });
-      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->kind, found->edge, seed, n_,
-                                                                      points_.data());
+      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->kind, found->edge, drawn_mixture(seed),
+                                                                      seed, n_, points_.data());
     }
-    if (a_.weights) weights_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(seed, n_, weights_.data());
+    if (a_.sorted) sort();
+    if (a_.weights)
+      weights_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(kind == "drawn", seed, n_, points_.data(),
+                                                                       weights_.data());
     support::cuda_check(cudaDeviceSynchronize(), "making points");
+  }
+  void sort() {
+    const auto n = static_cast<std::uint32_t>(n_);
+    const unsigned blocks = (n - 1) / 256 + 1;
+    support::DeviceBuffer<std::uint32_t> words(4 * n_);
+    std::uint32_t* const w = words.data();
+    morton_kernel<<<blocks, 256>>>(points_.data(), n, w, w + 2 * n_);
+    std::size_t bytes = 0;
+    cub::DeviceRadixSort::SortPairs(nullptr, bytes, w, w + n_, w + 2 * n_, w + 3 * n_, n);
+    support::DeviceBuffer<unsigned char> room(bytes);
+    support::cuda_check(cub::DeviceRadixSort::SortPairs(room.data(), bytes, w, w + n_, w + 2 * n_, w + 3 * n_, n),
+                        "SortPairs");
+    support::DeviceBuffer<float> from(3 * n_);
+    std::swap(from, points_);
+    gather_kernel<<<blocks, 256>>>(from.data(), w + 3 * n_, n, points_.data());
+    support::cuda_check(cudaDeviceSynchronize(), "sorting points");
   }
   Timed time(OrbGpu<float, 3>& gpu, bool warm) {
     Timed result;
@@ -319,6 +358,8 @@ Arguments parsed(int argc, char** argv) {
         a.leaves.push_back(static_cast<std::uint32_t>(std::strtoul(number.c_str(), nullptr, 10)));
     } else if (word == "--weights")
       a.weights = true;
+    else if (word == "--sorted")
+      a.sorted = true;
     else if (word == "--rows")
       a.rows = true;
     else if (word == "--check")
