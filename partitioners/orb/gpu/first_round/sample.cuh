@@ -80,16 +80,24 @@ __device__ inline std::uint64_t sample_position_by_weight(std::uint32_t i, std::
   return at;
 }
 
-/// The sample: m of n points; weights.units null: each stands for as many as the others. Nodes are 1; or, where points
-/// have codes already, what `start` says of the code, and points of node 0 are left out.
+/// The sample: m of n points; weights.units null: each stands for as many as the others. Else their positions, which
+/// take several searches in memory, come from `positions` where they are known, and go there where they are not. Nodes
+/// are 1; or, where points have codes already, what `start` says of the code, and points of node 0 are left out.
 template <class T, int Dim>
 __global__ void take_sample_kernel(const T* __restrict__ points, const UnitWeights weights, std::uint64_t n,
-                                   std::uint32_t m, const std::uint16_t* __restrict__ codes,
-                                   const std::uint16_t* __restrict__ start, float* __restrict__ sample,
-                                   std::uint16_t* __restrict__ node) {
+                                   std::uint32_t m, std::uint32_t* positions, bool known,
+                                   const std::uint16_t* __restrict__ codes, const std::uint16_t* __restrict__ start,
+                                   float* __restrict__ sample, std::uint16_t* __restrict__ node) {
   const std::uint32_t i = min(blockIdx.x * blockDim.x + threadIdx.x, m - 1);  // the last one may be taken repeatedly
-  const std::uint64_t at =
-      weights.units == nullptr ? sample_position(i, n, m) : sample_position_by_weight(i, n, m, weights);
+  std::uint64_t at = 0;
+  if (weights.units == nullptr) {
+    at = sample_position(i, n, m);
+  } else if (known) {
+    at = positions[i];
+  } else {
+    at = sample_position_by_weight(i, n, m, weights);
+    positions[i] = static_cast<std::uint32_t>(at);
+  }
   const std::uint16_t v = codes != nullptr ? start[codes[at]] : std::uint16_t{1};
   node[i] = v;
   if (v == 0) return;
@@ -124,6 +132,8 @@ class CutSample {
   void weigh(const UnitWeights& weights, std::uint64_t total) {
     heavy_.find(total > 0 ? weights : UnitWeights{}, total, n_, size_);
     size_buffers();
+    positions_known_ = false;
+    if (total > 0) positions_.resize_discard(size_);
     if (heavy_.fours() == 0) return;
     clear(copy_bins_, kGuessBins, stream_);
     clear(chains_, kGuessBins, stream_);
@@ -149,9 +159,10 @@ class CutSample {
   void take(const T* points, const std::uint16_t* codes = nullptr, const std::uint16_t* start = nullptr) {
     cuda_check(cudaMemsetAsync(nodes() + size_, 0, (nodes_.size() - size_) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
-    take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(points, heavy_.light(), n_, size_,
-                                                                                 codes, start, this->points(), nodes());
+    take_sample_kernel<T, Dim><<<blocks_of(size_, 256), 256, 0, stream_.get()>>>(
+        points, heavy_.light(), n_, size_, positions_.data(), positions_known_, codes, start, this->points(), nodes());
     cuda_check_launch("take_sample_kernel");
+    positions_known_ = true;
     take_heavy(size_, points, codes, start);
   }
   /// The heavy points of it alone; of light ones there are `light`.
@@ -300,6 +311,8 @@ class CutSample {
   HeavyPoints heavy_;
   support::DeviceBuffer<float> points_;
   support::DeviceBuffer<std::uint16_t> nodes_;
+  support::DeviceBuffer<std::uint32_t> positions_;  ///< of the sample's points, where there are weights
+  bool positions_known_ = false;
   support::DeviceBuffer<std::uint32_t> bins_;       ///< zero between levels
   support::DeviceBuffer<std::uint64_t> copy_bins_;  ///< of heavy points, as HeavySample; zero between levels
   support::DeviceBuffer<std::uint32_t> chains_;     ///< the same
