@@ -15,8 +15,8 @@
 //    of the tables of places;
 // 3. resolve (resolve.cuh, gpu/candidates.cuh): the exact cuts, level by level, from the lists, and what the
 //    codes of the listed points become;
-// 4. again (walk.cuh): cells whose axis or bracket was guessed wrong are guessed and walked once more, their points
-//    alone;
+// 4. again (walk.cuh): cells whose axis or bracket was guessed wrong, and those of levels that the first time leaves
+//    out, are guessed and walked once more, their points alone;
 // 5. end (end.cuh): labels follow from the codes without a move. Where points are wanted, two stable moves by 6 bits of
 //    the code each.
 // Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb-gpu.md.
@@ -43,6 +43,11 @@ namespace amrbench::partitioners::gpu {
 constexpr std::size_t kListState = std::size_t{kFirstLevels} * (kSizesApart + 2) + 1;
 /// How often, at most, cells that were not cut are guessed and walked once more.
 constexpr int kAgain = 6;
+/// Where fractions are taken, axes often go together, so errors of cuts above a node are errors of its own cut. At the
+/// last levels, where the sample has few points of a node, brackets then miss so often that all points are walked once
+/// more anyway. So the first time cuts the levels above alone, but with a sample of at least so many points a cell.
+constexpr int kFirstTimeLevels = kFirstLevels - 3;
+constexpr std::uint32_t kManySamplesOfCell = 3000;
 /// Each time must leave at most this part of the points and of the levels below them; of so many points with weights,
 /// from kFrom to kTo, a further round takes about as long for a third of them as one more time takes. Of fewer its
 /// launches weigh more, of more the move of all points.
@@ -137,6 +142,11 @@ class FirstRound {
   }
 
  private:
+  /// Levels that the first time cuts.
+  [[nodiscard]] int first_time_levels() const {
+    const bool many = sample_.size() >> static_cast<unsigned>(levels_) >= kManySamplesOfCell;
+    return exact_ == nullptr || levels_ < kFirstLevels || many || !options_.tuning.again ? levels_ : kFirstTimeLevels;
+  }
   void size_lists() {
     list_state_.resize_discard(kListState);
     const double sigmas = std::max(kListSigmas, options_.tuning.sigmas);
@@ -199,13 +209,14 @@ class FirstRound {
         sample(points, tree);
       else
         restart(points, cells);
-      const bool serves = sample_.guess(first_level, sigmas);
+      const int end = k == 0 ? first_time_levels() : levels_;
+      const bool serves = sample_.guess(first_level, end, sigmas);
       watch.mark(&times.sample_s);
       if (k == 0 && !serves) return false;
-      classify(points, range, k > 0);
+      classify(points, range, k > 0, end);
       watch.mark(&times.classify_s);
-      for (int level = first_level; level < levels_; ++level)
-        options_.weighted ? resolve_level<true>(level, points) : resolve_level<false>(level, points);
+      for (int level = first_level; level < end; ++level)
+        options_.weighted ? resolve_level<true>(level, end, points) : resolve_level<false>(level, end, points);
       read_cuts(tree, cells, times);
       watch.mark(&times.resolve_s);
       times.again = k;
@@ -286,22 +297,22 @@ class FirstRound {
     sample_.restart(points, codes_.data(), start_.data());
   }
 
-  void classify(const T* points, const OrbBox<T, Dim>& box, bool again) {
+  void classify(const T* points, const OrbBox<T, Dim>& box, bool again, int end) {
     const cudaStream_t stream = stream_.get();
     clear(list_state_, kListState, stream_);
     clear(cuts_, kFirstInner, stream_);  // what an earlier time could not cut must not be taken for a cut of this one
     clear(bins_, bracket_bins_begin(levels_), stream_);
     if (options_.weighted) clear(bin_weights_, bins_.size(), stream_);
-    const WalkWork<T, Dim> work{points, n_,     levels_,       weights_.units, codes_.data(),
-                                sums(), lists_, start_.data(), !again};
+    const WalkWork<T, Dim> work{points, n_, end, weights_.units, codes_.data(), sums(), lists_, start_.data(), !again};
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
     if (options_.weighted) {
       if (!again) set_start({1});
       return walk<true, false>(work, places);
     }
     if (again) return walk<false, false>(work, places);
-    place_tables_kernel<Dim><<<blocks_of(first_, 128), 128, 0, stream>>>(first_, sample_.splits(), sample_.table(),
-                                                                         places.scale, middles_.data(), limits_.data());
+    const unsigned inner = 1U << static_cast<unsigned>(end);
+    place_tables_kernel<Dim><<<blocks_of(inner, 128), 128, 0, stream>>>(inner, sample_.splits(), sample_.table(),
+                                                                        places.scale, middles_.data(), limits_.data());
     cuda_check_launch("place_tables_kernel");
     walk<false, true>(work, places);
   }
@@ -316,30 +327,30 @@ class FirstRound {
     cuda_check_launch("walk_kernel");
   }
 
+  /// end: of the levels that are cut this time.
   template <bool Weighted>
-  void resolve_level(int level, const T* points) {
+  void resolve_level(int level, int end, const T* points) {
     const cudaStream_t stream = stream_.get();
     const unsigned level_nodes = 1U << static_cast<unsigned>(level);
-    const bool last = level + 1 == levels_;
+    const bool last = level + 1 == end;
     const HeavyBeside* const besides = Weighted ? sample_.besides(level, points, codes_.data()) : nullptr;
-    prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(level, levels_, options_.side_tolerance, besides,
-                                                                    sample_.guesses(), sums(), lists_, nodes_.data(),
-                                                                    cuts_.data());
+    prepare_kernel<T, Dim><<<level_nodes, kCutThreads, 0, stream>>>(
+        level, end, options_.side_tolerance, besides, sample_.guesses(), sums(), lists_, nodes_.data(), cuts_.data());
     cuda_check_launch("prepare_kernel");
     const auto route = last ? route_kernel<T, Dim, true, Weighted> : route_kernel<T, Dim, false, Weighted>;
-    route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, levels_), stream>>>(
-        level, levels_, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
+    route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, end), stream>>>(
+        level, end, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("route_kernel");
     const std::uint32_t few = level < kUpperCutLevels ? 0 : exact_ != nullptr ? kManyCandidates : ~0U;
-    if (few > 0) select<Weighted, kCutThreads>(level, 0, few);
-    if (few < ~0U) select<Weighted, kUpperCutThreads>(level, few, ~0U);
+    if (few > 0) select<Weighted, kCutThreads>(level, end, 0, few);
+    if (few < ~0U) select<Weighted, kUpperCutThreads>(level, end, few, ~0U);
   }
   /// Cuts nodes of more than `least` candidates, and at most `most`.
   template <bool Weighted, unsigned Threads>
-  void select(int level, std::uint32_t least, std::uint32_t most) {
+  void select(int level, int end, std::uint32_t least, std::uint32_t most) {
     select_kernel<T, Dim, Weighted, Threads><<<1U << static_cast<unsigned>(level), Threads, 0, stream_.get()>>>(
-        level, levels_, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums(),
-        least, most);
+        level, end, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums(), least,
+        most);
     cuda_check_launch("select_kernel");
   }
 

@@ -188,16 +188,16 @@ class CutSample {
     take(points, codes, start);
   }
 
-  /// Brackets of the nodes from a level on; half-width in standard deviations. From the root on, by
-  /// coordinates: is no place crowded, and do no more of the points meet brackets at any level than share_met() says?
-  /// Where a level says no the guess ends; it waits for them. Else true.
-  bool guess(int first_level, float sigmas) {
+  /// Brackets of the nodes of levels from first_level up to the one before `end`; half-width in standard deviations.
+  /// From the root on, by coordinates: is no place crowded, and do no more of the points meet brackets at any level
+  /// than share_met() says? Where a level says no the guess ends; it waits for them. Else true.
+  bool guess(int first_level, int end, float sigmas) {
     const bool by_quantiles = quantiles_.sorted != nullptr, fresh = first_level == 0 && !by_quantiles;
-    for (int level = first_level; level < levels_; ++level) {
+    for (int level = first_level; level < end; ++level) {
       // With a level under way meanwhile.
       if (fresh && level >= 2 && !level_serves(level - 2, sigmas)) return false;
       // Cells that are cut once more need their ranges; else bins suffice for ranges that are too wide by a few cuts.
-      const bool narrows = first_level > 0 || (level >= kUpperLevels && (level % 2 == 0 || level + 1 == levels_));
+      const bool narrows = first_level > 0 || (level >= kUpperLevels && (level % 2 == 0 || level + 1 == end));
       if (by_quantiles && narrows) narrow(level);
       count(level);
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
@@ -212,7 +212,7 @@ class CutSample {
       met_came_[level % 2].record(stream_);
     }
     if (!fresh) return true;
-    for (int level = std::max(levels_ - 2, 0); level < levels_; ++level)
+    for (int level = std::max(end - 2, 0); level < end; ++level)
       if (!level_serves(level, sigmas)) return false;
     return true;
   }
