@@ -133,7 +133,8 @@ class Levels {
     stream_.synchronize();  // cells_ is about to change
   }
 
-  /// Of one of the two columns: memory of its own for all points.
+  /// Of one of the two columns: memory of its own for all points. Instead of the caller's only where there was one
+  /// cell, so no small one is left behind there.
   void make_columns(int k) {
     points_[k].resize_discard(count_ * Dim);
     if (weighted_) weights_[k].resize_discard(count_);

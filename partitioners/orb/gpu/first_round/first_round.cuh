@@ -354,7 +354,7 @@ class FirstRound {
     cuda_check_launch("select_kernel");
   }
 
-  /// Reads the cuts below some cells into the tree; what was not cut is left.
+  /// Reads the cuts below some cells, in ascending order, into the tree; what was not cut is left.
   void read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
     std::uint32_t state[kListState] = {};
     copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
@@ -364,7 +364,7 @@ class FirstRound {
     for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
     times.stopped -= state[kListState - 1];
     // Others stay left.
-    std::erase_if(left_, [&](std::size_t v) { return std::find(cells.begin(), cells.end(), v) != cells.end(); });
+    std::erase_if(left_, [&](std::size_t v) { return std::binary_search(cells.begin(), cells.end(), v); });
     std::vector<std::size_t> walk = cells;
     while (!walk.empty()) {
       const std::size_t v = walk.back();
