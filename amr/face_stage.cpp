@@ -38,7 +38,11 @@ struct FaceStage::Scratch {
 };
 
 FaceStage::FaceStage(const kernels::BlockLayout& layout, const StageOptions& options)
-    : layout_(layout), options_(options), kernel_(kernels::select_average7(layout)), passes_(layout) {
+    : layout_(layout),
+      options_(options),
+      kernel_(kernels::select_average7(layout)),
+      passes_(layout),
+      stores_(options.stores, 1) {
   for (int axis = 0; axis < 3; ++axis) face_chunk_[axis] = layout.face_cells(axis) * layout.lanes;
   for (int face = 0; face < 6; ++face) face_begin_[face] = kernels::face_offset(layout, face / 2, face % 2);
 }
@@ -52,7 +56,8 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   if (options_.overlap) first_rounds_ = work_rounds(mesh, options_.work, halo_.interior());
   last_rounds_ = work_rounds(mesh, options_.work, options_.overlap ? std::span(halo_.border()) : std::span(all_));
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  streaming_ = streams_results(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double), options_.stores);
+  stores_.mesh_changed(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double) /
+                       std::size_t(omp_get_max_threads()));
 }
 
 /// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.
@@ -158,11 +163,13 @@ void FaceStage::run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<co
   }
 }
 
-void FaceStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
-                        std::span<const WorkRound> rounds, bool summing) {
+double FaceStage::compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
+                          std::span<const WorkRound> rounds, bool summing) {
+  const double start = support::Metrics::steady_seconds();
   run_blocks(mesh, fields, blocks, summing);
   for (const WorkRound& round : rounds)
     for (int again = 0; again < round.times; ++again) run_blocks(mesh, fields, round.blocks, false);
+  return support::Metrics::steady_seconds() - start;
 }
 
 void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t /*stage*/,
@@ -175,6 +182,8 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
     for (auto& scratch : scratch_) scratch->sum.emplace(layout_, kernel_.vector_length, kernel_.patterns, *scale);
   }
   fields.prepare_output();
+  streaming_ = stores_.streams();
+  double seconds = 0;
   {
     support::PhaseTimer timer(metrics, support::Phase::halo);
     halo_.start(fields);
@@ -183,9 +192,9 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
     if (options_.overlap)
-      compute(mesh, fields, halo_.interior(), first_rounds_, summing);
+      seconds = compute(mesh, fields, halo_.interior(), first_rounds_, summing);
     else
-      compute(mesh, fields, all_, last_rounds_, summing);
+      seconds = compute(mesh, fields, all_, last_rounds_, summing);
   }
   if (options_.overlap) {
     {
@@ -193,8 +202,9 @@ void FaceStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
       count_wait(metrics, halo_.finish());
     }
     support::PhaseTimer timer(metrics, support::Phase::stencil);
-    compute(mesh, fields, halo_.border(), last_rounds_, summing);
+    seconds += compute(mesh, fields, halo_.border(), last_rounds_, summing);
   }
+  stores_.took(seconds);
   fields.swap_buffers();
 }
 

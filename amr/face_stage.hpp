@@ -33,9 +33,9 @@ class FaceStage final : public Stage<3> {
  private:
   struct Scratch;
   struct Task;
-  /// Blocks, and the artificial work on them.
-  void compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
-               std::span<const WorkRound> rounds, bool summing);
+  /// Blocks, and the artificial work on them; returns seconds.
+  double compute(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks,
+                 std::span<const WorkRound> rounds, bool summing);
   void run_blocks(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing);
   void run_group(const Mesh<3>& mesh, FieldStore& fields, std::span<const std::int32_t> blocks, bool summing,
                  Scratch& scratch) const;
@@ -50,7 +50,8 @@ class FaceStage final : public Stage<3> {
   std::array<std::size_t, 3> face_chunk_{};  ///< doubles of a chunk of a packed face, by axis
   std::array<std::size_t, 6> face_begin_{};  ///< doubles from a chunk's begin to its face, in place
   StagePasses passes_;
-  bool streaming_ = false;  ///< stores of results go past the caches
+  StoreChoice stores_;
+  bool streaming_ = false;  ///< stores of the stage's results go past the caches
   std::vector<std::int32_t> all_;
   /// Of what is computed before messages are in (nothing without overlap), and after.
   std::vector<WorkRound> first_rounds_, last_rounds_;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "kernels/stage_sum.hpp"
 #include "support/bandwidth.hpp"
@@ -34,15 +36,19 @@ std::size_t cache_bytes(int level, std::size_t usual) {
   return bytes > 0 ? static_cast<std::size_t>(bytes) : usual;
 }
 
-/// Results of a thread that are found in caches by the next stage: twice a core's second-level cache, or, where few
-/// processors share a large last one, a quarter of its part of that; values and results together are twice as much.
-std::size_t kept_bytes() {
-  const support::LastLevelCache last = support::last_level_cache();
-  return std::max<std::size_t>(2 * cache_bytes(kSecondLevel, 1 << 20),
-                               std::min(last.bytes / last.processors, kMostOfLast) / 4);
-}
-
 }  // namespace
+
+/// Surely: twice a core's second-level cache, or, where few processors share a large last one, a quarter of its part of
+/// that; values and results together are twice as much. Perhaps: all of that part.
+const HeldBytes& held_bytes() {
+  static const HeldBytes held = [] {
+    const support::LastLevelCache last = support::last_level_cache();
+    const auto part = static_cast<std::size_t>(std::min(last.bytes / last.processors, kMostOfLast));
+    const std::size_t surely = std::max(2 * cache_bytes(kSecondLevel, 1 << 20), part / 4);
+    return HeldBytes{surely, std::max(surely, part)};
+  }();
+  return held;
+}
 
 std::size_t first_level_bytes() {
   return cache_bytes(kFirstLevel, 32 << 10);
@@ -57,10 +63,36 @@ StagePasses::StagePasses(const kernels::BlockLayout& layout) {
   ahead = (kAheadBytes + chunks * chunk_bytes - 1) / (chunks * chunk_bytes);
 }
 
-bool streams_results(std::size_t bytes, std::string_view stores) {
-  static const std::size_t kept = kept_bytes();
-  const bool large = bytes > kept * std::size_t(omp_get_max_threads());
-  return stores == "streamed" || (stores == "auto" && large);
+StoreChoice::StoreChoice(std::string_view stores, int period, HeldBytes held)
+    : held_(held), fixed_(stores != "auto"), streams_(stores == "streamed") {
+  for (auto& best : best_) best.resize(static_cast<std::size_t>(period));
+}
+
+void StoreChoice::mesh_changed(std::size_t bytes) {
+  bytes_ = std::max<std::size_t>(bytes, 1);
+  if (fixed_) return;
+  if (bytes_ <= held_.surely || bytes_ > held_.perhaps) {
+    streams_ = bytes_ > held_.perhaps;
+    trying_ = false;
+    tried_bytes_ = 0;
+    return;
+  }
+  if (trying_ || (bytes_ <= tried_bytes_ / 2 * 3 && tried_bytes_ <= bytes_ / 2 * 3)) return;
+  trying_ = true;
+  tried_bytes_ = bytes_;
+  at_ = 0;
+  for (auto& best : best_) std::fill(best.begin(), best.end(), std::numeric_limits<double>::infinity());
+}
+
+void StoreChoice::took(double seconds) {
+  if (!trying_) return;
+  const std::size_t way = at_ / stages_of_way(), stage = at_ % stages_of_way(), period = best_[0].size();
+  double& best = best_.at(way)[stage % period];
+  if (stage >= period) best = std::min(best, seconds / static_cast<double>(bytes_));
+  if (++at_ < 2 * stages_of_way()) return;
+  trying_ = false;
+  const auto sum = [](const std::vector<double>& all) { return std::accumulate(all.begin(), all.end(), 0.0); };
+  streams_ = sum(best_[0]) <= sum(best_[1]);
 }
 
 }  // namespace amrbench::amr

@@ -43,7 +43,8 @@ WideStage::WideStage(WideStencil stencil, const kernels::BlockLayout& layout, co
       tile_(wide_tile_layout(stencil, layout)),
       constants_(kernels::mixed_constants(layout.variables)),
       halo_(layout),
-      passes_(layout) {
+      passes_(layout),
+      stores_(options.stores, stencil == WideStencil::mixed ? static_cast<int>(pieces_.size()) : 1) {
   for (std::size_t stage = 0; stage < pieces_.size(); ++stage)
     for (int chunk = 0; chunk < layout.chunks; ++chunk)
       pieces_[stage].push_back(kernels::mixed_pieces(layout, static_cast<std::int64_t>(stage), chunk));
@@ -61,7 +62,7 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   rounds_ = work_rounds(mesh, options_.work);
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  streaming_ = streams_results(all_.size() * layout_.block_values() * sizeof(double), options_.stores);
+  stores_.mesh_changed(all_.size() * layout_.block_values() * sizeof(double) / std::size_t(omp_get_max_threads()));
 }
 
 /// Do `blocks` begin with an octet?
@@ -218,10 +219,13 @@ void WideStage::advance(const Mesh<3>& mesh, Fields& fields_of_run, std::int64_t
   }
   {
     support::PhaseTimer timer(metrics, support::Phase::stencil);
+    streaming_ = stores_.streams();
+    const double start = support::Metrics::steady_seconds();
     // Artificial work first: it writes the same results without sums.
     for (const WorkRound& round : rounds_)
       for (int again = 0; again < round.times; ++again) compute(fields, stage, round.blocks, false);
     compute(fields, stage, all_, summing);
+    stores_.took(support::Metrics::steady_seconds() - start);
   }
   fields.swap_buffers();
 }

@@ -72,7 +72,8 @@ class WideStage final : public Stage<3> {
   std::array<std::vector<kernels::PieceSet>, 6> pieces_;  ///< of `mixed`, by stage % 6: those of each chunk
   WideHalo halo_;
   StagePasses passes_;
-  bool streaming_ = false;
+  StoreChoice stores_;
+  bool streaming_ = false;  ///< stores of the stage's results go past the caches
   std::vector<std::int32_t> all_;
   std::vector<WorkRound> rounds_;
   bool measures_ = false;

@@ -131,8 +131,8 @@ LastLevelCache last_level_cache(const std::string& folder) {
   return last;
 }
 
-std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory) {
-  const std::int64_t wanted = std::max(512 * kMiB, 4 * last_level_cache);
+std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory, int threads) {
+  const std::int64_t wanted = std::max(512 * kMiB, std::min(4 * last_level_cache, 256 * kMiB * threads));
   return available_memory > 0 ? std::min(wanted, available_memory / 4) : wanted;
 }
 
@@ -142,7 +142,9 @@ CopyBandwidth measure_copy_bandwidth(const Communicator& comm, const CopyOptions
   result.ranks_node = node.size();
   result.threads = omp_get_max_threads();
   std::int64_t bytes_node = options.bytes_node;
-  if (bytes_node <= 0) bytes_node = copy_bytes_node(last_level_cache().bytes, available_memory_bytes());
+  if (bytes_node <= 0)
+    bytes_node =
+        copy_bytes_node(last_level_cache().bytes, available_memory_bytes(), result.threads * result.ranks_node);
   // A rank may take less than there is; a quarter of that leaves room for what MPI maps meanwhile.
   if (const std::int64_t left = address_space_left() / 4; left < bytes_node / node.size())
     bytes_node = left * node.size();

@@ -33,9 +33,11 @@ struct CopyBandwidth {
   int threads = 1;              ///< OpenMP threads a rank
 };
 
-/// Bytes of both buffers of a node: four times the last-level cache (less, and part of the copy stays in it) but at
-/// least 512 MiB, at most a quarter of the available memory (0 = not known).
-[[nodiscard]] std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory);
+/// Bytes of both buffers of a node: four times the last-level cache (less, and part of the copy stays in it), but at
+/// least 512 MiB; at most 256 MiB a thread of the node's ranks, for a virtual machine of few processors shows all of a
+/// large cache, and pages it has not touched yet may come at a fraction of a GB/s; and at most a quarter of the
+/// available memory (0 = not known).
+[[nodiscard]] std::int64_t copy_bytes_node(std::int64_t last_level_cache, std::int64_t available_memory, int threads);
 
 /// The largest cache of processor 0.
 struct LastLevelCache {

@@ -13,10 +13,12 @@ namespace {
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 TEST(CopyBytes, FollowCacheAndMemory) {
-  EXPECT_EQ(copy_bytes_node(0, 0), 512 * kMiB);
-  EXPECT_EQ(copy_bytes_node(32 * kMiB, 64 * 1024 * kMiB), 512 * kMiB);
-  EXPECT_EQ(copy_bytes_node(260 * kMiB, 64 * 1024 * kMiB), 1040 * kMiB);
-  EXPECT_EQ(copy_bytes_node(260 * kMiB, 1024 * kMiB), 256 * kMiB);
+  EXPECT_EQ(copy_bytes_node(0, 0, 64), 512 * kMiB);
+  EXPECT_EQ(copy_bytes_node(32 * kMiB, 64 * 1024 * kMiB, 64), 512 * kMiB);
+  EXPECT_EQ(copy_bytes_node(260 * kMiB, 64 * 1024 * kMiB, 5), 1040 * kMiB);
+  EXPECT_EQ(copy_bytes_node(260 * kMiB, 64 * 1024 * kMiB, 4), 1024 * kMiB);
+  EXPECT_EQ(copy_bytes_node(480 * kMiB, 64 * 1024 * kMiB, 1), 512 * kMiB);
+  EXPECT_EQ(copy_bytes_node(260 * kMiB, 1024 * kMiB, 64), 256 * kMiB);
 }
 
 TEST(CopyNonTemporal, CopiesExactlyWhatIsAsked) {
