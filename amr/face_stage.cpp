@@ -56,8 +56,7 @@ void FaceStage::mesh_changed(const Mesh<3>& mesh) {
   if (options_.overlap) first_rounds_ = work_rounds(mesh, options_.work, halo_.interior());
   last_rounds_ = work_rounds(mesh, options_.work, options_.overlap ? std::span(halo_.border()) : std::span(all_));
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  stores_.mesh_changed(std::size_t(mesh.size()) * layout_.block_values() * sizeof(double) /
-                       std::size_t(omp_get_max_threads()));
+  stores_.mesh_changed(thread_bytes(layout_, all_.size()));
 }
 
 /// A face that crosses a level is shown as the block's own first cells: they are there, and harmless to prefetch.

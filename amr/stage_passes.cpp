@@ -63,6 +63,10 @@ StagePasses::StagePasses(const kernels::BlockLayout& layout) {
   ahead = (kAheadBytes + chunks * chunk_bytes - 1) / (chunks * chunk_bytes);
 }
 
+std::size_t thread_bytes(const kernels::BlockLayout& layout, std::size_t blocks) {
+  return blocks * layout.block_values() * sizeof(double) / static_cast<std::size_t>(omp_get_max_threads());
+}
+
 StoreChoice::StoreChoice(std::string_view stores, int period, HeldBytes held)
     : held_(held), fixed_(stores != "auto"), streams_(stores == "streamed") {
   for (auto& best : best_) best.resize(static_cast<std::size_t>(period));

@@ -20,6 +20,9 @@ struct StagePasses {
 /// Of a core's first-level cache; 32 KiB where the system does not say.
 [[nodiscard]] std::size_t first_level_bytes();
 
+/// Of a stage's results on so many blocks, a thread's share.
+[[nodiscard]] std::size_t thread_bytes(const kernels::BlockLayout& layout, std::size_t blocks);
+
 /// Results of a thread that its caches hold until the next stage reads them: surely, and perhaps, as of a shared cache
 /// others may want their part or not.
 struct HeldBytes {
@@ -34,7 +37,7 @@ class StoreChoice {
  public:
   /// stores: DeviceConfig::stores. period: stages after which their work repeats.
   StoreChoice(std::string_view stores, int period, HeldBytes held = held_bytes());
-  /// bytes: of the results of a thread.
+  /// bytes: thread_bytes().
   void mesh_changed(std::size_t bytes);
   /// Of the next stage.
   [[nodiscard]] bool streams() const { return trying_ ? at_ < stages_of_way() : streams_; }

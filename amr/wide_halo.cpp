@@ -27,8 +27,7 @@ void WideHalo::rebuild(const Mesh<3>& mesh) {
   graph_ = &mesh.graph();
   sources_.rebuild(mesh);
   sources_.find_pieces();
-  fetches_ = std::size_t(mesh.size()) * layout_.block_values() * sizeof(double) >
-             held_bytes().surely * std::size_t(omp_get_max_threads());
+  fetches_ = thread_bytes(layout_, std::size_t(mesh.size())) > held_bytes().surely;
   size_ = {};
   places_.resize(std::size_t(mesh.size()));
   first_place_[PieceSource::kBlock] = 0;

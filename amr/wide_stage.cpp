@@ -62,7 +62,7 @@ void WideStage::mesh_changed(const Mesh<3>& mesh) {
   }
   rounds_ = work_rounds(mesh, options_.work);
   block_seconds_.assign(measures_ ? all_.size() : 0, 0.0);
-  stores_.mesh_changed(all_.size() * layout_.block_values() * sizeof(double) / std::size_t(omp_get_max_threads()));
+  stores_.mesh_changed(thread_bytes(layout_, all_.size()));
 }
 
 /// Do `blocks` begin with an octet?

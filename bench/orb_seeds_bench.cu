@@ -22,6 +22,7 @@
 
 #include "bench/drawn_points.cuh"
 #include "bench/orb_cuda_data.hpp"
+#include "sfc/morton.hpp"
 #include "support/error.hpp"
 #include "support/hash.hpp"
 
@@ -180,12 +181,10 @@ __global__ void weights_kernel(bool drawn, std::uint64_t seed, std::uint64_t n, 
 __global__ void morton_kernel(const float* points, std::uint32_t n, std::uint32_t* keys, std::uint32_t* order) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  std::uint32_t key = 0;
-  for (unsigned a = 0; a < 3; ++a) {
-    const auto x = static_cast<std::uint32_t>(fminf(points[3 * std::uint64_t{i} + a] * 1024.0F, 1023.0F));
-    for (unsigned bit = 0; bit < 10; ++bit) key |= (x >> bit & 1U) << (3 * bit + a);
-  }
-  keys[i] = key;
+  sfc::Coord<3> place;  // 10 bits an axis
+  for (unsigned a = 0; a < 3; ++a)
+    place[a] = static_cast<std::uint32_t>(fminf(points[3 * std::uint64_t{i} + a] * 1024.0F, 1023.0F));
+  keys[i] = static_cast<std::uint32_t>(sfc::morton_encode<3>(place));
   order[i] = i;
 }
 __global__ void gather_kernel(const float* from, const std::uint32_t* order, std::uint32_t n, float* to) {

@@ -64,11 +64,7 @@ struct KeyWindow {
 
   __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
     if (k == Dim) return static_cast<Key>(p.id);
-    const int at = axis_of_stage<T, Dim>(axis, k);
-    T x = p.x[0];
-#pragma unroll
-    for (int a = 1; a < Dim; ++a) x = at == a ? p.x[a] : x;  // an index would put the point into local memory
-    return ordered_bits(x);
+    return ordered_bits(coordinate_on(p, axis_of_stage<T, Dim>(axis, k)));
   }
   /// k: first_key(); those behind it tell nothing more.
   __device__ bool has(const OrbPoint<T, Dim>& p, int axis, int k) const {

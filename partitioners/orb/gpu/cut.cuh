@@ -238,14 +238,9 @@ struct Parting {
   OrbPoint<T, Dim> pivot;
   bool pivot_left;  ///< the pivot is the last left point, else the first right one
 
-  /// As orb_before() has it, with no index that is unknown at compile time: it would put points into local memory.
+  /// As orb_before() has it, with no index that is unknown at compile time (coordinate_on()).
   [[nodiscard]] __device__ bool left(const OrbPoint<T, Dim>& p, int axis) const {
-    T mine = p.x[0], its = pivot.x[0];
-#pragma unroll
-    for (int a = 1; a < Dim; ++a) {
-      mine = axis == a ? p.x[a] : mine;
-      its = axis == a ? pivot.x[a] : its;
-    }
+    const T mine = coordinate_on(p, axis), its = coordinate_on(pivot, axis);
     if (mine != its) return mine < its;
 #pragma unroll
     for (int a = 0; a < Dim; ++a)

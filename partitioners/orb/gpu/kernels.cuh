@@ -191,6 +191,15 @@ __device__ inline void find_cell_of_tile(const Cell* cells, std::uint32_t n, std
   if (c < n && tile - cells[c].first_tile < cells[c].tiles) *found = c;  // wraps where the tile is before the cell's
 }
 
+/// A point's coordinate on an axis: an index that is unknown at compile time would put the point into local memory.
+template <class T, int Dim>
+__device__ inline T coordinate_on(const OrbPoint<T, Dim>& p, int axis) {
+  T x = p.x[0];
+#pragma unroll
+  for (int a = 1; a < Dim; ++a) x = axis == a ? p.x[a] : x;
+  return x;
+}
+
 /// A barrier that is told when values have come; all threads call.
 __device__ inline void start_arrivals([[maybe_unused]] std::uint64_t* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -4,8 +4,8 @@
 // In:  cells to cut, each a stretch of points in an order; points, weights (null: every point weighs 1). Out: all cuts
 // below them, points, numbers, labels.
 // Cells take a level at a time, which searches the cuts of all its cells together by histograms of weights, whose range
-// narrows from pass to pass, then moves all points once (gpu/level_kernels.cuh says how). It needs no sample and is
-// never wrong; the first round is faster. Cells that have become small are set apart, and finished in the end by a
+// narrows from pass to pass, then moves all points once (gpu/level_kernels.cuh, level_move.cuh). It needs no sample and
+// is never wrong; the first round is faster. Cells that have become small are set apart, and finished in the end by a
 // thread block each (gpu/small.cuh), all at once: where weights are uneven they become small at many levels.
 //
 // Bytes a point of 12 and level: 12 a histogram, of which a level takes one where coordinates are spread out; 12 to
@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "partitioners/orb/gpu/level_kernels.cuh"
+#include "partitioners/orb/gpu/level_move.cuh"
 #include "partitioners/orb/gpu/orb_gpu.hpp"
 #include "partitioners/orb/gpu/seed.cuh"
 #include "partitioners/orb/gpu/small.cuh"
