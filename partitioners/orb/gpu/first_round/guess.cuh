@@ -54,9 +54,10 @@ __device__ inline void write_guess(std::uint32_t v, int level, const GuessBins& 
 
 /// The longest run of empty bins between others from `first` to `last`, in shared memory: its length above 32 bits, and
 /// where it begins. A thread has `mine` of them. Called by a block, after a barrier; a barrier must follow.
+template <int Threads>
 __device__ inline void find_gap(const Bins& bins, std::uint32_t mine, std::uint32_t first, std::uint32_t last,
                                 unsigned long long* longest) {
-  __shared__ std::uint32_t ends[kGuessThreads];  // behind the last bin of each thread with points, or 0
+  __shared__ std::uint32_t ends[Threads];  // behind the last bin of each thread with points, or 0
   const std::uint32_t from = max(threadIdx.x * mine, first);
   const std::uint32_t to = min((threadIdx.x + 1) * mine, last + 1);
   std::uint32_t end = 0;
@@ -99,13 +100,14 @@ __device__ inline std::uint32_t around(const std::uint32_t* bins, std::uint32_t 
 /// points of the sample of all points. weightless: do light ones weigh nothing? gaps: null where they are not wanted.
 /// met: of each level; spikes: kMostSpikes of each level, bins with more than `crowd` points. A node with whose bracket
 /// points in brackets would be more than `room` is left to a later round.
-template <class T, int Dim>
-__global__ void __launch_bounds__(kGuessThreads)
+template <class T, int Dim, bool Deep>
+__global__ void __launch_bounds__(kGuessThreads<Deep>)
     guess_kernel(int level, float sigmas, std::uint32_t room, std::uint32_t crowd, float light_share, bool weightless,
                  double side_tolerance, const QuantileTable<T, Dim> quantiles, const float* __restrict__ sample,
                  std::uint32_t* bins, HeavySample heavy, CutGuess<T, Dim>* guesses, SampleSplit* splits, float2* table,
                  BracketGap* gaps, LevelMet* met, Spike* spikes) {
-  __shared__ CountAndWeight sums[kGuessThreads / 32 + 1];
+  constexpr int kThreads = kGuessThreads<Deep>;
+  __shared__ CountAndWeight sums[kThreads / 32 + 1];
   __shared__ GuessPlaces places;
   __shared__ GuessBins at;
   __shared__ unsigned long long gap;
@@ -119,10 +121,10 @@ __global__ void __launch_bounds__(kGuessThreads)
     heavy.bins += std::uint64_t{blockIdx.x} * n;
     heavy.chains += std::uint64_t{blockIdx.x} * n;
   }
-  SampleHistogram all{{bins, heavy.bins}, threadIdx.x * (n / kGuessThreads), n / kGuessThreads};
+  SampleHistogram<kThreads> all{{bins, heavy.bins}, threadIdx.x * (n / kThreads), n / kThreads};
   const CountAndWeight size = all.sum_up(sums);
   const auto clear_bytes = [](void* begin, std::uint32_t bytes) {
-    for (std::uint32_t b = threadIdx.x; b < bytes / sizeof(uint4); b += kGuessThreads)
+    for (std::uint32_t b = threadIdx.x; b < bytes / sizeof(uint4); b += kThreads)
       static_cast<uint4*>(begin)[b] = make_uint4(0, 0, 0, 0);
   };
   const auto clear_bins = [&] {
@@ -151,7 +153,7 @@ __global__ void __launch_bounds__(kGuessThreads)
     at.within = (static_cast<float>(cut - copies_of(places.cut.before)) + 0.5F) /
                 static_cast<float>(copies_of(places.cut.here));
   if (has_heavy) {
-    const HeavyOfNode<Dim> of_node{sample, heavy, splits[v], v, n};
+    const HeavyOfNode<Dim, Deep> of_node{sample, heavy, splits[v], v, n};
     keep_whole(all, size, cut, weightless, guess.leaves, left, light_share, sigmas, of_node, places, at);
     __syncthreads();
   }
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(kGuessThreads)
   }
   if (gaps != nullptr) {
     __syncthreads();
-    find_gap(all.bins, all.mine, at.low_open ? 0U : at.low, at.high_open ? n - 1 : at.high, &gap);
+    find_gap<kThreads>(all.bins, all.mine, at.low_open ? 0U : at.low, at.high_open ? n - 1 : at.high, &gap);
   }
   const std::uint32_t here = places.cut.here.count;
   const bool is_spike = threadIdx.x == 0 && here > crowd && around(bins, n, at.cut) < here / kSpike;

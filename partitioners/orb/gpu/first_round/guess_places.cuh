@@ -9,8 +9,13 @@
 
 namespace amrbench::partitioners::gpu {
 
-constexpr int kGuessThreads = 512;
-static_assert(guess_bins(kFirstLevels - 1) >= kGuessThreads && guess_bins(kUpperLevels - 1) >= kGuessThreads);
+/// Of a block that guesses a node's cut. Deep: from level kDeepGuess on nodes are many and have few bins each.
+template <bool Deep>
+constexpr int kGuessThreads = Deep ? 64 : 512;
+constexpr int kDeepGuess = 8;
+static_assert(guess_bins(kFirstLevels - 1) >= 4 * kGuessThreads<true> &&
+              guess_bins(kDeepGuess - 1) >= kGuessThreads<false> &&
+              guess_bins(kUpperLevels - 1) >= kGuessThreads<false>);
 
 /// Where a bracket lies in its node's histogram: bins of its low end, of the cut and of its high end.
 struct GuessBins {
@@ -26,6 +31,7 @@ __device__ inline std::uint64_t copies_of(const CountAndWeight& sum) {
 
 /// A node's histogram as a block sees it: a thread has `mine` bins from `begin` on. Counts are of light points, weights
 /// copies of heavy ones. All threads call sum_up() first.
+template <int Threads>
 struct SampleHistogram {
   Bins bins;
   std::uint32_t begin, mine;
@@ -51,9 +57,9 @@ struct SampleHistogram {
     }
     before = behind = sum_up_to(sum, sums);
     before -= sum;
-    if (threadIdx.x == kGuessThreads - 1) sums[kGuessThreads / 32] = behind;
+    if (threadIdx.x == Threads - 1) sums[Threads / 32] = behind;
     __syncthreads();
-    return sums[kGuessThreads / 32];
+    return sums[Threads / 32];
   }
   /// Writes the place of a rank, where it is in the thread's bins. measure: what ranks are of. All threads call.
   template <class Measure>
@@ -75,10 +81,12 @@ constexpr int kHeavySteps = 3;
 /// A cut beside a heavy point lies so far from it, in parts of a bin, or half-way to its neighbour in the bin: few
 /// other points are between them, and rounding does not pass it.
 constexpr float kApart = 1.0F / 64;
-/// So many heavy points are put in order. Of a bin that has more a part is looked at, one of kGuessThreads, unless it
-/// has very many. Nodes from kMostNodes on have chains, for each block would go over all heavy points; these may end
-/// early, and then the bin's are taken for one.
+/// So many heavy points are put in order. Of a bin that has more a part is looked at, one of kHeavyParts, unless it has
+/// very many. Nodes from kMostNodes on have chains, for each block would go over all heavy points; these may end early,
+/// and then the bin's are taken for one.
 constexpr std::uint32_t kMostOrdered = 64, kMostListed = 4096, kMostNodes = 128;
+constexpr int kHeavyParts = kGuessThreads<false>;  // a thread has one
+static_assert(kMostNodes <= 1U << kDeepGuess);
 
 /// The last heavy point of a bin that a sum of copies meets up to a target; places in parts of the bin.
 struct HeavyAt {
@@ -92,7 +100,7 @@ struct HeavyAt {
 };
 
 /// The heavy points of a node's sample.
-template <int Dim>
+template <int Dim, bool Deep>
 struct HeavyOfNode {
   const float* sample;
   HeavySample heavy;  ///< the node's bins
@@ -123,18 +131,18 @@ struct HeavyOfNode {
       if (at < kMostListed) number[at] = i;
     };
     constexpr std::uint32_t kAtOnce = 8;  // loads: a block waits for memory
-    for (std::uint32_t first = threadIdx.x; first < heavy.count / 4; first += kAtOnce * kGuessThreads) {
+    for (std::uint32_t first = threadIdx.x; first < heavy.count / 4; first += kAtOnce * kHeavyParts) {
       if (*static_cast<volatile std::uint32_t*>(size) > kMostListed) break;
       uint4 to[kAtOnce];
 #pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        const std::uint32_t four = first + j * kGuessThreads;
+        const std::uint32_t four = first + j * kHeavyParts;
         to[j] =
             four < heavy.count / 4 ? reinterpret_cast<const uint4*>(heavy.to)[four] : make_uint4(~0U, ~0U, ~0U, ~0U);
       }
 #pragma unroll
       for (std::uint32_t j = 0; j < kAtOnce; ++j) {
-        const std::uint32_t i = 4 * (first + j * kGuessThreads);
+        const std::uint32_t i = 4 * (first + j * kHeavyParts);
         visit(i, to[j].x);
         visit(i + 1, to[j].y);
         visit(i + 2, to[j].z);
@@ -147,8 +155,8 @@ struct HeavyOfNode {
   /// the target; size stays 0 where these are too many, copies becomes 0 where there is none. All threads call, after a
   /// barrier; a barrier follows.
   __device__ void list_part(std::uint32_t bin, std::uint64_t light, std::uint64_t target, Listed* listed) const {
-    __shared__ unsigned long long copies[kGuessThreads];
-    __shared__ unsigned long long sums[kGuessThreads / 32];
+    __shared__ unsigned long long copies[kHeavyParts];
+    __shared__ unsigned long long sums[kHeavyParts / 32];
     __shared__ std::uint32_t end, size, number[kMostListed];
     const std::uint32_t k = threadIdx.x;
     copies[k] = 0;
@@ -164,23 +172,23 @@ struct HeavyOfNode {
       return;
     }
     const auto part_of = [&](std::uint32_t i) {
-      return static_cast<std::uint32_t>(place_in(bin, number[i]) * kGuessThreads);
+      return static_cast<std::uint32_t>(place_in(bin, number[i]) * kHeavyParts);
     };
-    for (std::uint32_t i = k; i < size; i += kGuessThreads)
+    for (std::uint32_t i = k; i < size; i += kHeavyParts)
       atomicAdd(&copies[part_of(i)], heavy.copies[number[i]] & ~kAlsoLight);
     __syncthreads();
     const std::uint64_t up_to = listed->before + sum_up_to(copies[k], sums) - copies[k];
-    if (copies[k] > 0 && up_to + light * k / kGuessThreads <= target) atomicMax(&end, k + 1);
+    if (copies[k] > 0 && up_to + light * k / kHeavyParts <= target) atomicMax(&end, k + 1);
     __syncthreads();
     if (k + 1 == end) {
       listed->before = up_to;
       listed->copies = copies[k];
-      listed->begin = static_cast<float>(k) / kGuessThreads;
-      listed->end = static_cast<float>(k + 1) / kGuessThreads;
+      listed->begin = static_cast<float>(k) / kHeavyParts;
+      listed->end = static_cast<float>(k + 1) / kHeavyParts;
     } else if (k == 0 && end == 0) {
       listed->copies = 0;
     }
-    for (std::uint32_t i = k; end > 0 && i < size; i += kGuessThreads) {
+    for (std::uint32_t i = k; end > 0 && i < size; i += kHeavyParts) {
       if (part_of(i) + 1 != end) continue;
       const std::uint32_t at = atomicAdd(&listed->size, 1U);
       if (at < kMostOrdered) listed->number[at] = number[i];
@@ -213,7 +221,8 @@ struct HeavyOfNode {
       }
     }
     __syncthreads();
-    if (node < kMostNodes) list_part(cut.bin, light, target, &listed);
+    if constexpr (!Deep)
+      if (node < kMostNodes) list_part(cut.bin, light, target, &listed);
     const std::uint32_t size = listed.size;
     const HeavyAt none{listed.before, 0, 0.0F, -1.0F, 2.0F, kApart};
     if (size == 0) {  // for one
@@ -259,10 +268,11 @@ struct CutByNumber {
 /// Where light points weigh nothing, a cut is by number as far as heavy points allow. Writes the place of the one at
 /// which the left weight reaches its target, and of those before and behind it. light_left, light_right: as in
 /// keep_whole(). All threads call, after a barrier.
-template <int Dim>
-__device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, const CountAndWeight& size, double share,
-                                                double light_left, double light_right, const HeavyOfNode<Dim>& heavy,
-                                                HeavyAt* found, GuessPlaces& places) {
+template <int Dim, bool Deep>
+__device__ inline CutByNumber cut_between_heavy(const SampleHistogram<kGuessThreads<Deep>>& all,
+                                                const CountAndWeight& size, double share, double light_left,
+                                                double light_right, const HeavyOfNode<Dim, Deep>& heavy, HeavyAt* found,
+                                                GuessPlaces& places) {
   const auto copies = [](const CountAndWeight& sum) { return sum.weight; };
   const double target = share * static_cast<double>(size.weight);
   const auto rank = min(static_cast<std::uint64_t>(target), size.weight - 1);
@@ -296,10 +306,11 @@ __device__ inline CutByNumber cut_between_heavy(const SampleHistogram& all, cons
 /// Where it leaves too few points beside it for the leaves, and where light points weigh nothing, the cut is by number.
 /// cut_copies: copies that go left. weightless: do light points weigh nothing? left: leaves of the left child.
 /// light_share: points of the sample of all points. All threads call, after a barrier; a barrier must follow.
-template <int Dim>
-__device__ inline void keep_whole(const SampleHistogram& all, const CountAndWeight& size, std::uint64_t cut_copies,
-                                  bool weightless, std::uint32_t leaves, std::uint32_t left, double light_share,
-                                  float sigmas, const HeavyOfNode<Dim>& heavy, GuessPlaces& places, GuessBins& at) {
+template <int Dim, bool Deep>
+__device__ inline void keep_whole(const SampleHistogram<kGuessThreads<Deep>>& all, const CountAndWeight& size,
+                                  std::uint64_t cut_copies, bool weightless, std::uint32_t leaves, std::uint32_t left,
+                                  double light_share, float sigmas, const HeavyOfNode<Dim, Deep>& heavy,
+                                  GuessPlaces& places, GuessBins& at) {
   __shared__ HeavyAt found;
   const auto total = [](const CountAndWeight& sum) { return copies_of(sum); };
   const auto lights = [](const CountAndWeight& sum) { return std::uint64_t{sum.count}; };

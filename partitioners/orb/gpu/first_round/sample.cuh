@@ -201,11 +201,14 @@ class CutSample {
       if (by_quantiles && narrows) narrow(level);
       count(level);
       const auto room = fresh ? ~0U : static_cast<std::uint32_t>(share_met(level, kListSigmas) * size_);
-      guess_kernel<T, Dim><<<1U << static_cast<unsigned>(level), kGuessThreads, 0, stream_.get()>>>(
-          level, sigmas, room, fresh ? crowd() : ~0U, static_cast<float>(size_) / static_cast<float>(n_),
-          heavy_.light_total() == 0, side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(),
-          guesses_.data(), splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data(),
-          spikes_.data());
+      const bool deep = level >= kDeepGuess;
+      const auto guess = deep ? guess_kernel<T, Dim, true> : guess_kernel<T, Dim, false>;
+      guess<<<1U << static_cast<unsigned>(level), deep ? kGuessThreads<true> : kGuessThreads<false>, 0,
+              stream_.get()>>>(level, sigmas, room, fresh ? crowd() : ~0U,
+                               static_cast<float>(size_) / static_cast<float>(n_), heavy_.light_total() == 0,
+                               side_tolerance_, quantiles_, points(), bins_.data(), heavy_sample(), guesses_.data(),
+                               splits_.data(), table_.data(), by_quantiles ? gaps_.data() : nullptr, met_.data(),
+                               spikes_.data());
       cuda_check_launch("guess_kernel");
       if (!fresh) continue;
       copy_to_host(host_met_.data() + level, met_.data() + level, 1, stream_);
