@@ -1,12 +1,13 @@
 // Bisection on one GPU over kinds of points, seeds and leaves: no input may cost much more than uniform points.
 //   orb_seeds_bench [--log2 26] [--seeds 3] [--first-seed 1] [--leaves 1000,4096,65536] [--kinds plummer,line]
-//                   [--weights] [--sorted] [--rows] [--check] [--host-points]
+//                   [--dims 3] [--double] [--weights] [--sorted] [--rows] [--check] [--host-points]
 // A row a kind and number of leaves: the median over seeds, the slowest seed, and the slowest time relative to the
 // median of uniform points of as many leaves; the last line has the worst of these. --rows: a row a run too, with its
 // phases. --check: tree and labels of each run against the CPU's, status 1 where they differ. Times are CUDA events
 // over the whole run, the second of two. Kind "drawn": everything is drawn by the seed, weights too
-// (drawn_points.cuh). --sorted: points come in Morton's order. Points are made on the GPU, those of --host-points
-// (uniform, cluster, plummer, field, corner) as `amrbench orb --input KIND:N:SEED` makes them.
+// (drawn_points.cuh). --dims 2: x and y of the points alone. --sorted: points come in Morton's order. Points are made
+// on the GPU, those of --host-points (uniform, cluster, plummer, field, corner) as `amrbench orb --input KIND:N:SEED`
+// makes them.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -193,12 +194,19 @@ __global__ void gather_kernel(const float* from, const std::uint32_t* order, std
   for (int a = 0; a < 3; ++a) to[3 * std::uint64_t{i} + a] = from[3 * std::uint64_t{order[i]} + a];
 }
 
+template <class T, int Dim>
+__global__ void convert_kernel(const float* from, std::uint64_t n, T* to) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  for (int a = 0; a < Dim; ++a) to[Dim * i + a] = static_cast<T>(from[3 * i + a]);
+}
+
 struct Arguments {
-  int log2 = 26;
+  int log2 = 26, dims = 3;
   std::uint64_t seeds = 3, first_seed = 1;
   std::vector<std::uint32_t> leaves{1000, 4096, 65536};
   std::vector<std::string> kinds;
-  bool weights = false, sorted = false, rows = false, check = false, host_points = false;
+  bool doubles = false, weights = false, sorted = false, rows = false, check = false, host_points = false;
 };
 
 struct Timed {
@@ -206,11 +214,13 @@ struct Timed {
   OrbGpuTimes times;
 };
 
+template <class T, int Dim>
 class Table {
  public:
   explicit Table(Arguments arguments)
-      : a_(std::move(arguments)), n_(std::uint64_t{1} << a_.log2), points_(3 * n_), weights_(a_.weights ? n_ : 0) {
-    box_.upper.fill(1.0F);
+      : a_(std::move(arguments)), n_(std::uint64_t{1} << a_.log2), made_(3 * n_), weights_(a_.weights ? n_ : 0) {
+    if (!kAsMade) converted_.resize_discard(Dim * n_);
+    box_.upper.fill(1);
   }
   /// False: a result differed from the CPU's.
   bool run() {
@@ -219,44 +229,49 @@ class Table {
   }
 
  private:
+  static constexpr bool kAsMade = std::is_same_v<T, float> && Dim == 3;
+  [[nodiscard]] const T* points() const {
+    if constexpr (kAsMade)
+      return made_.data();
+    else
+      return converted_.data();
+  }
+  [[nodiscard]] unsigned blocks() const { return static_cast<unsigned>((n_ + 255) / 256); }
   void make(const std::string& kind, std::uint64_t seed) {
     if (a_.host_points) {
       host_.resize(3 * n_);
       make_points<float>(*point_kind(kind), 3, seed, 0, host_);
-      upload<float>(points_, host_);
+      upload<float>(made_, host_);
     } else {
       const auto* const found =
           std::find_if(std::begin(kAllKinds), std::end(kAllKinds), [&](const auto& k) { return kind == k.name; });
-      points_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(found->kind, found->edge, drawn_mixture(seed),
-                                                                      seed, n_, points_.data());
+      points_kernel<<<blocks(), 256>>>(found->kind, found->edge, drawn_mixture(seed), seed, n_, made_.data());
     }
     if (a_.sorted) sort();
-    if (a_.weights)
-      weights_kernel<<<static_cast<unsigned>((n_ + 255) / 256), 256>>>(kind == "drawn", seed, n_, points_.data(),
-                                                                       weights_.data());
+    if (a_.weights) weights_kernel<<<blocks(), 256>>>(kind == "drawn", seed, n_, made_.data(), weights_.data());
+    if (!kAsMade) convert_kernel<T, Dim><<<blocks(), 256>>>(made_.data(), n_, converted_.data());
     support::cuda_check(cudaDeviceSynchronize(), "making points");
   }
   void sort() {
     const auto n = static_cast<std::uint32_t>(n_);
-    const unsigned blocks = (n - 1) / 256 + 1;
     support::DeviceBuffer<std::uint32_t> words(4 * n_);
     std::uint32_t* const w = words.data();
-    morton_kernel<<<blocks, 256>>>(points_.data(), n, w, w + 2 * n_);
+    morton_kernel<<<blocks(), 256>>>(made_.data(), n, w, w + 2 * n_);
     std::size_t bytes = 0;
     cub::DeviceRadixSort::SortPairs(nullptr, bytes, w, w + n_, w + 2 * n_, w + 3 * n_, n);
     support::DeviceBuffer<unsigned char> room(bytes);
     support::cuda_check(cub::DeviceRadixSort::SortPairs(room.data(), bytes, w, w + n_, w + 2 * n_, w + 3 * n_, n),
                         "SortPairs");
     support::DeviceBuffer<float> from(3 * n_);
-    std::swap(from, points_);
-    gather_kernel<<<blocks, 256>>>(from.data(), w + 3 * n_, n, points_.data());
+    std::swap(from, made_);
+    gather_kernel<<<blocks(), 256>>>(from.data(), w + 3 * n_, n, made_.data());
     support::cuda_check(cudaDeviceSynchronize(), "sorting points");
   }
-  Timed time(OrbGpu<float, 3>& gpu, bool warm) {
+  Timed time(OrbGpu<T, Dim>& gpu, bool warm) {
     Timed result;
     for (int k = warm ? 1 : 0; k < 2; ++k) {
       const auto start = std::chrono::steady_clock::now();
-      tree_ = &gpu.run(points_.data(), box_, a_.weights ? weights_.data() : nullptr);
+      tree_ = &gpu.run(points(), box_, a_.weights ? weights_.data() : nullptr);
       result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       result.times = gpu.times();
       result.time_s = result.times.total_s;
@@ -277,19 +292,19 @@ class Table {
         p.again, 100.0 * static_cast<double>(p.stopped) / static_cast<double>(n_), p.passes);
     std::fflush(stdout);
   }
-  void compare(const std::string& kind, std::uint64_t seed, const OrbGpu<float, 3>& gpu) {
-    const auto points = download(points_.data(), 3 * n_);
+  void compare(const std::string& kind, std::uint64_t seed, const OrbGpu<T, Dim>& gpu) {
+    const auto points = download(this->points(), Dim * n_);
     const auto weights = a_.weights ? download(weights_.data(), n_) : std::vector<double>{};
-    OrbResult<float, 3> cpu;
-    orb<float, 3>({points, 3}, weights, {.leaves = tree_->leaves}, cpu, box_);
-    const std::string wrong = differences<float, 3>(gpu, *tree_, cpu, points);
+    OrbResult<T, Dim> cpu;
+    orb<T, Dim>({points, Dim}, weights, {.leaves = tree_->leaves}, cpu, box_);
+    const std::string wrong = differences<T, Dim>(gpu, *tree_, cpu, points);
     if (wrong.empty()) return;
     good_ = false;
     std::printf("FAIL %s seed %llu leaves %u:%s\n", kind.c_str(), static_cast<unsigned long long>(seed), tree_->leaves,
                 wrong.c_str());
   }
   void run_leaves(std::uint32_t leaves) {
-    OrbGpu<float, 3> gpu(n_, {.leaves = leaves, .permutation = a_.check, .labels = a_.check, .weighted = a_.weights});
+    OrbGpu<T, Dim> gpu(n_, {.leaves = leaves, .permutation = a_.check, .labels = a_.check, .weighted = a_.weights});
     double uniform = 0, worst = 0;
     bool warm = false;
     for (const std::string& kind : a_.kinds) {
@@ -318,11 +333,12 @@ class Table {
 
   Arguments a_;
   std::uint64_t n_;
-  support::DeviceBuffer<float> points_;
+  support::DeviceBuffer<float> made_;
+  support::DeviceBuffer<T> converted_;
   support::DeviceBuffer<double> weights_;
   std::vector<float> host_;
-  OrbBox<float, 3> box_;
-  const OrbTree<float, 3>* tree_ = nullptr;
+  OrbBox<T, Dim> box_;
+  const OrbTree<T, Dim>* tree_ = nullptr;
   bool good_ = true;
 };
 
@@ -355,7 +371,11 @@ Arguments parsed(int argc, char** argv) {
       a.leaves.clear();
       for (const std::string& number : words(argv[++k]))
         a.leaves.push_back(static_cast<std::uint32_t>(std::strtoul(number.c_str(), nullptr, 10)));
-    } else if (word == "--weights")
+    } else if (word == "--dims" && more)
+      a.dims = std::atoi(argv[++k]);
+    else if (word == "--double")
+      a.doubles = true;
+    else if (word == "--weights")
       a.weights = true;
     else if (word == "--sorted")
       a.sorted = true;
@@ -369,6 +389,7 @@ Arguments parsed(int argc, char** argv) {
       throw support::InputError(word + ": not an option, or its value is missing");
   }
   if (a.log2 < 10 || a.log2 > 31) throw support::InputError("--log2 takes 10 to 31");
+  if (a.dims < 2 || a.dims > 3) throw support::InputError("--dims takes 2 or 3");
   if (a.seeds < 1) throw support::InputError("--seeds is 0; at least 1 is needed");
   if (a.kinds.empty())
     for (const NamedKind& kind : kAllKinds)
@@ -378,11 +399,17 @@ Arguments parsed(int argc, char** argv) {
   return a;
 }
 
+template <class T>
+bool run(const Arguments& a) {
+  return a.dims == 2 ? Table<T, 2>(a).run() : Table<T, 3>(a).run();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return Table(parsed(argc, argv)).run() ? 0 : 1;
+    const Arguments a = parsed(argc, argv);
+    return (a.doubles ? run<double>(a) : run<float>(a)) ? 0 : 1;
   } catch (const support::InputError& error) {
     std::fprintf(stderr, "orb_seeds_bench: %s\n", error.what());
     return 2;

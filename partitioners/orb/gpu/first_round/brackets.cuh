@@ -142,31 +142,16 @@ __device__ inline void as_floats(const T (&x)[Dim], float (&c)[Dim]) {
   for (int a = 0; a < Dim; ++a) c[a] = static_cast<float>(x[a]);
 }
 
-/// One level down, unless the point meets the bracket of v.
+/// One level down from v, unless the point meets its bracket.
 template <int Dim>
-__device__ inline void step_down(const float2* table, const float (&c)[Dim], std::uint32_t& v) {
-  const float2 bracket = table[v];
+__device__ inline void step_past(float2 bracket, const float (&c)[Dim], std::uint32_t& v) {
   const float x = on_axis<Dim>(c, __float_as_uint(bracket.x));
   const bool right = x > bracket.y;
   if (right || x < bracket.x) v = 2 * v + (right ? 1U : 0U);
 }
-
-/// Goes on down until each thread's point meets a bracket or is at a leaf (`first` or a later node). Two levels a turn,
-/// so that the warp votes half as often. All threads of the warp call.
 template <int Dim>
-__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
-  bool moves = v < first;
-  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
-    std::uint32_t from = v;
-#pragma unroll
-    for (int turn = 0; turn < 2; ++turn) {
-      from = v;
-      std::uint32_t to = min(v, first - 1U);  // a leaf has no bracket
-      step_down<Dim>(table, c, to);
-      if (v < first) v = to;
-    }
-    moves = v != from && v < first;
-  }
+__device__ inline void step_down(const float2* table, const float (&c)[Dim], std::uint32_t& v) {
+  step_past<Dim>(table[v], c, v);
 }
 
 /// Each thread of a warp has four points, some of which are wanted: how many the lower threads have, and how many all
@@ -349,29 +334,5 @@ struct SharedSums {
     if constexpr (Weighted) add_weight(&all.weights[v], (std::uint64_t{words[kFirstNodes + v]} << 32U) | words[v]);
   }
 };
-
-/// What follows a walk of one point for each thread of a warp (`here`: it has one). The code is counted and written; a
-/// point that met a bracket is listed. All threads of the warp call.
-template <bool Weighted, class T, int Dim>
-__device__ inline void end_walk(const WalkWork<T, Dim>& a, const float2* table, const SharedSums<Weighted>& sums,
-                                ListChunks& chunks, const float (&c)[Dim], std::uint32_t position, std::uint64_t weight,
-                                std::uint32_t v, bool here) {
-  const bool listed = here && v < 1U << static_cast<unsigned>(a.levels);
-  if (here) {
-    sums.add(v, weight);
-    a.codes[position] = static_cast<std::uint16_t>(v);
-  }
-  const std::uint64_t at = chunks.take(a.lists, listed ? v : 0U);
-  if (!listed) return;
-  T x[Dim];
-#pragma unroll
-  for (int d = 0; d < Dim; ++d) {
-    if constexpr (sizeof(T) == sizeof(float))
-      x[d] = c[d];
-    else
-      x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
-  }
-  list_point<Weighted>(a.lists, table, x, position, weight, v, at);
-}
 
 }  // namespace amrbench::partitioners::gpu

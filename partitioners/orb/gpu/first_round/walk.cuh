@@ -125,9 +125,10 @@ constexpr std::uint32_t kWalkQueue = 160;
 template <bool Weighted, bool ByPlaces>
 struct WalkMemory {
   static constexpr std::uint32_t kThreads = kWalkThreads<ByPlaces>;
-  float2 table[kFirstInner];                            ///< brackets
+  float2 table[kFirstInner + 2];                        ///< brackets; that of node `first` is of all
   std::uint32_t counts[kFirstNodes];                    ///< by code; of 0 those not yet known
   uint2 queues[kThreads / 32][kWalkQueue];              ///< position and cell
+  uint2 met[ByPlaces ? 1 : kThreads / 32][64];          ///< position and node
   std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];  ///< of weights by code
   std::uint16_t start[ByPlaces ? 1 : kFirstNodes];      ///< as WalkWork::start
   std::uint32_t middles[ByPlaces ? kFirstInner : 1];
@@ -135,7 +136,8 @@ struct WalkMemory {
 
   template <class T, int Dim>
   __device__ void load(const WalkWork<T, Dim>& a, const PlaceTables<Dim>& places, std::uint32_t first) {
-    for (std::uint32_t v = threadIdx.x; v < kFirstInner; v += kThreads) table[v] = a.lists.table[v];
+    for (std::uint32_t v = threadIdx.x; v < first; v += kThreads) table[v] = a.lists.table[v];
+    if (threadIdx.x == 0) table[first] = make_float2(-INFINITY, INFINITY);
     for (std::uint32_t v = threadIdx.x; v < 2 * first; v += kThreads) counts[v] = 0;
     for (std::uint32_t v = threadIdx.x; !ByPlaces && v < 2 * first; v += kThreads) start[v] = a.start[v];
     for (std::uint32_t v = threadIdx.x; ByPlaces && v < first; v += kThreads) middles[v] = places.middles[v];
@@ -235,6 +237,20 @@ struct FourByCodes {
   }
 };
 
+/// Goes on down until each thread's point meets a bracket or is at a leaf (`first` or a later node): table[first] is a
+/// bracket of all. Two levels a turn, so that the warp votes half as often. All threads of the warp call.
+template <int Dim>
+__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
+  std::uint32_t from = v;
+  do {
+#pragma unroll
+    for (int turn = 0; turn < 2; ++turn) {
+      from = v;
+      step_past<Dim>(table[min(v, first)], c, v);
+    }
+  } while (__any_sync(kFull, v != from && v < first ? 1 : 0) != 0);
+}
+
 /// Points being loaded, one for each thread: a warp starts loading them before it walks those that it loaded earlier.
 template <class T, int Dim>
 struct PendingPoints {
@@ -247,7 +263,6 @@ struct PendingPoints {
   /// entry: of the warp's queue.
   template <bool Weighted>
   __device__ void ask(const WalkWork<T, Dim>& a, uint2 entry, bool wanted) {
-    any = true;
     position = entry.x;
     start = wanted ? entry.y : 0U;
 #pragma unroll
@@ -256,19 +271,47 @@ struct PendingPoints {
   }
 };
 
-/// Walks the points that were loaded down from their cells. All threads of the warp call.
-template <bool Weighted, class T, int Dim, class Memory>
-__device__ inline void walk_pending(const WalkWork<T, Dim>& a, Memory& s, ListChunks& chunks,
-                                    PendingPoints<T, Dim>& pending) {
-  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+/// Lists a point that met the bracket of v; v = 0: the thread has none. All threads of the warp call.
+template <bool Weighted, class T, int Dim>
+__device__ inline void list_met(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks,
+                                const PendingPoints<T, Dim>& point, std::uint32_t v) {
+  const std::uint64_t at = chunks.take(a.lists, v);
+  if (v != 0) list_point<Weighted>(a.lists, table, point.x, point.position, point.weight, v, at);
+  __syncwarp();
+}
+/// The same of `count` points that wait in the queue `met`, at most 32.
+template <bool Weighted, class T, int Dim>
+__device__ inline void list_waiting(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks,
+                                    const uint2* met, std::uint32_t count) {
+  const std::uint32_t lane = threadIdx.x & 31U;
+  PendingPoints<T, Dim> point;
+  point.template ask<Weighted>(a, met[lane < count ? lane : 0U], lane < count);
+  list_met<Weighted>(a, table, chunks, point, point.start);
+}
+
+/// Walks the points that were loaded down from their cells; codes are counted and written. Those that meet brackets are
+/// listed; where the rest is little work, 32 at a time: `waiting` of them are in `met`. All threads of the warp call.
+template <bool Weighted, bool ByPlaces, class T, int Dim>
+__device__ inline void walk_pending(const WalkWork<T, Dim>& a, WalkMemory<Weighted, ByPlaces>& s, ListChunks& chunks,
+                                    const PendingPoints<T, Dim>& pending, uint2* met, std::uint32_t& waiting) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels), lane = threadIdx.x & 31U;
   float c[Dim];
   as_floats(pending.x, c);
-  const bool here = pending.start != 0;
-  std::uint32_t v = here ? pending.start : first;
+  std::uint32_t v = pending.start != 0 ? pending.start : first;
   step_to_end<Dim>(s.table, c, v, first);
-  end_walk(a, s.table, SharedSums<Weighted>{s.counts, s.words}, chunks, c, pending.position, pending.weight, v, here);
-  pending.any = false;
+  if (pending.start != 0) {
+    SharedSums<Weighted>{s.counts, s.words}.add(v, pending.weight);
+    a.codes[pending.position] = static_cast<std::uint16_t>(v);
+  }
+  if constexpr (ByPlaces) return list_met<Weighted>(a, s.table, chunks, pending, v < first ? v : 0U);
+  const unsigned which = __ballot_sync(kFull, v < first);
+  if (v < first)
+    met[waiting + static_cast<unsigned>(__popc(which & ((1U << lane) - 1U)))] = make_uint2(pending.position, v);
+  waiting += static_cast<unsigned>(__popc(which));
   __syncwarp();
+  if (waiting < 32) return;
+  waiting -= 32;
+  list_waiting<Weighted>(a, s.table, chunks, met + waiting, 32);
 }
 
 /// Walks points down: all of them by places; else those of the cells that a.start names. `points` and `codes` aligned
@@ -286,15 +329,17 @@ __global__ void __launch_bounds__(kWalkThreads<ByPlaces>, 1)
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues[warp];
+  auto* const met = s.met[ByPlaces ? 0 : warp];
   ListChunks chunks;
   PendingPoints<T, Dim> pending;
-  std::uint32_t queued = 0;
+  std::uint32_t queued = 0, waiting = 0;
   // Walks the points under way, and loads the last ones of the queue, at most 32.
   const auto walk_on = [&] {
-    if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
+    if (pending.any) walk_pending(a, s, chunks, pending, met, waiting);
     const std::uint32_t count = min(queued, 32U);
     queued -= count;
-    pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
+    pending.any = count > 0;
+    if (count > 0) pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
     __syncwarp();
   };
   const std::uint64_t step = std::uint64_t{gridDim.x} * kWarps * 128;
@@ -318,8 +363,8 @@ __global__ void __launch_bounds__(kWalkThreads<ByPlaces>, 1)
     __syncwarp();  // the queue, and the codes of the turn, are there
     while (queued >= 32) walk_on();
   }
-  if (queued > 0) walk_on();
-  if (pending.any) walk_pending<Weighted>(a, s, chunks, pending);
+  while (queued > 0 || pending.any) walk_on();
+  if (waiting > 0) list_waiting<Weighted>(a, s.table, chunks, met, waiting);
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += 32 * kWarps)
