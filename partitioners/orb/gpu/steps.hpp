@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cub/device/device_scan.cuh>
-#include <vector>
 
 #include "support/cuda.hpp"
 
@@ -63,14 +62,6 @@ void sums_up_to(support::DeviceBuffer<V>& values, support::DeviceBuffer<unsigned
   with_room(temporary, "DeviceScan", [&](void* room, std::size_t& bytes) {
     return cub::DeviceScan::InclusiveSum(room, bytes, values.data(), values.data(), values.size(), stream.get());
   });
-}
-
-/// On the host: gives node v of a heap, whose root is 1, and all nodes below it a value.
-template <class V>
-void fill_below(std::vector<V>& heap, std::size_t v, V value) {
-  for (std::size_t begin = v, end = v + 1; begin < heap.size(); begin *= 2, end *= 2)
-    std::fill(heap.begin() + static_cast<std::ptrdiff_t>(begin), heap.begin() + static_cast<std::ptrdiff_t>(end),
-              value);
 }
 
 }  // namespace amrbench::partitioners::gpu

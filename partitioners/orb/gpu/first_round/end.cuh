@@ -6,7 +6,6 @@
 // prefix sum over these counts, slot by slot, says where every tile's points of a slot begin. The second kernel ranks a
 // tile's points by slot within the thread block, sorts them in shared memory, and writes each slot's points as one run.
 // Words as in gpu/kernels.cuh.
-#include <bit>
 #include <vector>
 
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
@@ -32,6 +31,26 @@ __global__ void __launch_bounds__(kLabelThreads)
     __stcs(reinterpret_cast<uint4*>(labels) + g, leaves);
   }
   if (me < n % 4) labels[4 * groups + me] = leaf_of_code[codes[4 * groups + me]];
+}
+
+/// Of each code the slot, which is a node of the last level, and the leaf: those of the uppermost node on the way to it
+/// that is not cut; of a node above the last level, of the first one below it. leaves: of the root.
+template <class T, int Dim>
+__global__ void slots_kernel(const Node<T, Dim>* __restrict__ nodes, int levels, std::uint32_t leaves,
+                             std::uint16_t* slot_of_code, std::uint32_t* leaf_of_code) {
+  const std::uint32_t code = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t first = 1U << static_cast<unsigned>(levels);
+  if (code == 0 || code >= 2 * first) return;
+  int below = level_of(code);
+  std::uint32_t v = 1, leaf = 0;
+  for (; below > 0 && nodes[v].resolved != 0; --below) {
+    v = code >> static_cast<unsigned>(below - 1);
+    const std::uint32_t left = left_leaves(leaves);
+    leaf += v % 2 != 0 ? left : 0;
+    leaves = v % 2 != 0 ? leaves - left : left;
+  }
+  slot_of_code[code] = static_cast<std::uint16_t>((v << static_cast<unsigned>(levels - level_of(v))) - first);
+  leaf_of_code[code] = leaf;
 }
 
 /// Threads of a block that counts a tile's codes. It loads all of them first, 16 bytes at a time, and then each warp
@@ -245,46 +264,35 @@ class CodeMoves {
     allow_shared(move_kernel<T, Dim, std::uint16_t>, move_shared<T, Dim>(true));
   }
 
-  /// A slot is a node of the last level. A cell that ends above it has the first slot below it.
-  void make_slots(const OrbTree<T, Dim>& tree) {
-    std::vector<std::uint16_t> slots(kFirstNodes, 0);
-    std::vector<std::uint32_t> leaves(kFirstNodes, 0);
-    std::vector<std::uint64_t> counts(kSlots, 0);  // of slots that share all but their last digit
-    direct_ = sizeof(T) == sizeof(float);
-    std::vector<std::uint32_t> walk{1};
-    while (!walk.empty()) {
-      const std::uint32_t v = walk.back();
-      walk.pop_back();
-      const OrbCell<T, Dim>& cell = tree.cells[v];
-      if (v < first_ && cell.axis >= 0) {
-        walk.push_back(2 * v + 1);
-        walk.push_back(2 * v);
-        continue;
-      }
-      direct_ = direct_ && (cell.leaves == 1 || v >= first_);
-      const int above = levels_ - (std::bit_width(v) - 1);
-      const std::uint32_t slot = (v << static_cast<unsigned>(above)) - first_;
-      counts[slot / kSlots] += cell.count;
-      fill_below(slots, v, static_cast<std::uint16_t>(slot));
-      fill_below(leaves, v, cell.first_leaf);
-    }
+  /// nodes: those of the tree. direct: there is no cell above the last level that should have been cut.
+  void make_slots(const OrbTree<T, Dim>& tree, const Node<T, Dim>* nodes, bool direct) {
     // A direct code is a slot's; moves that are not direct overwrite codes with first_ + slot, labels come before.
-    slot_of_code_.resize_discard(slots.size());
-    leaf_of_code_.resize_discard(leaves.size());
-    copy_to_device(slot_of_code_.data(), slots.data(), slots.size(), stream_);
-    copy_to_device(leaf_of_code_.data(), leaves.data(), leaves.size(), stream_);
+    direct_ = direct && sizeof(T) == sizeof(float);
+    slot_of_code_.resize_discard(kFirstNodes);
+    leaf_of_code_.resize_discard(kFirstNodes);
+    slots_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
+        nodes, levels_, tree.leaves, slot_of_code_.data(), leaf_of_code_.data());
+    cuda_check_launch("slots_kernel");
     const auto tiles_of = [](std::uint32_t count) { return (count - 1) / kTile<T, Dim> + 1; };
     const auto all = static_cast<std::uint32_t>(n_);
     cells_.assign(1, {0, all, 0, tiles_of(all)});
     std::uint32_t begin = 0, tiles = 0;
-    for (const std::uint64_t count : counts) {
-      if (count == 0) continue;
-      const auto size = static_cast<std::uint32_t>(count);
+    std::vector<std::uint32_t> walk{1};
+    while (!walk.empty()) {  // the second move's cells, whose slots share all but their last digit
+      const std::uint32_t v = walk.back();
+      walk.pop_back();
+      const OrbCell<T, Dim>& cell = tree.cells[v];
+      if (v < first_ / kSlots && cell.axis >= 0) {
+        walk.push_back(2 * v + 1);
+        walk.push_back(2 * v);
+        continue;
+      }
+      if (cell.count == 0) continue;
+      const auto size = static_cast<std::uint32_t>(cell.count);
       cells_.push_back({begin, size, tiles, tiles_of(size)});
       begin += size;
       tiles += cells_.back().tiles;
     }
-    stream_.synchronize();  // slots and leaves are about to go
   }
 
   void label(const std::uint16_t* codes, std::uint32_t* labels) {

@@ -22,6 +22,7 @@
 // Words are in gpu/kernels.cuh and brackets.cuh, bytes a point in docs/orb-gpu.md.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -93,11 +94,13 @@ class FirstRound {
         quantiles_(stream),
         sites_(levels_, stream),
         moves_(n, levels_, stream),
-        host_nodes_(kFirstNodes) {
+        host_root_(1),
+        host_cuts_(first_) {
     codes_.resize_discard((n + 7) / 8 * 8);
     cuda_check(cudaMemsetAsync(codes_.data() + n, 0, (codes_.size() - n) * sizeof(std::uint16_t), stream_.get()),
                "cudaMemsetAsync");
     nodes_.resize_discard(kFirstNodes);
+    found_cuts_.resize_discard(first_);
     middles_.resize_discard(first_);
     limits_.resize_discard(first_);
     start_.resize_discard(kFirstNodes);
@@ -187,7 +190,7 @@ class FirstRound {
     if (!times.sites) return false;
     left_.clear();
     read_cuts(tree, {1}, times);
-    moves_.make_slots(tree);
+    make_slots(tree);
     watch.mark(&times.classify_s);
     return true;
   }
@@ -208,7 +211,7 @@ class FirstRound {
       if (k == 0)
         sample(points, tree);
       else
-        restart(points, cells);
+        restart(points);
       const int end = k == 0 ? first_time_levels() : levels_;
       const bool serves = sample_.guess(first_level, end, sigmas);
       watch.mark(&times.sample_s);
@@ -238,27 +241,34 @@ class FirstRound {
       for (const std::size_t v : cells) first_level = std::min(first_level, static_cast<int>(std::bit_width(v)) - 1);
     }
     if (tree.cells[1].axis < 0) return false;
-    moves_.make_slots(tree);
+    make_slots(tree);
     watch.mark(&times.resolve_s);
     return true;
   }
 
-  /// Of the cells that are left, those that are better walked once more than cut in a further round; in ascending
-  /// order.
+  void make_slots(const OrbTree<T, Dim>& tree) {
+    const bool direct = std::none_of(left_.begin(), left_.end(), [&](std::size_t v) { return v < first_; });
+    moves_.make_slots(tree, nodes_.data(), direct);
+  }
+
+  /// Cells too small for a sample, and those below the last level, take further rounds.
+  [[nodiscard]] std::uint32_t least_points_again() const {
+    const double least = 2.0 * kLeastSample * static_cast<double>(n_) / sample_.size();
+    return static_cast<std::uint32_t>(std::min(std::ceil(least), 4294967295.0));
+  }
+  /// Of the cells that are left, those that are better walked once more than cut in a further round, as set_start() has
+  /// them; in ascending order.
   std::vector<std::size_t> cells_to_cut_again(const OrbTree<T, Dim>& tree) const {
     std::vector<std::size_t> cells;
-    for (const std::size_t v : left_) {
-      // Cells too small for a sample, and those below the last level, take further rounds.
-      const double size = static_cast<double>(tree.cells[v].count) * sample_.size() / static_cast<double>(n_);
-      if (v < first_ && size >= 2 * kLeastSample) cells.push_back(v);
-    }
+    for (const std::size_t v : left_)
+      if (v < first_ && tree.cells[v].count >= least_points_again()) cells.push_back(v);
     std::sort(cells.begin(), cells.end());
     return cells;
   }
 
   void set_root(const OrbTree<T, Dim>& tree) {
     clear(nodes_, kFirstNodes, stream_);
-    Node<T, Dim>& root = host_nodes_[1] = {};
+    Node<T, Dim>& root = host_root_[0] = {};
     root.box = tree.cells[1].box;
     root.count = static_cast<std::uint32_t>(n_);
     root.weight = options_.weighted ? tree.cells[1].weight : 0;
@@ -279,17 +289,16 @@ class FirstRound {
       sample_.take_heavy(sample_.taken(), points);  // the others came with the fractions
   }
 
-  /// For the walk by coordinates: of each node the cell above it, or itself, from which its points start.
-  void set_start(const std::vector<std::size_t>& cells) {
-    std::vector<std::uint16_t> start(kFirstNodes, 0);
-    for (const std::size_t cell : cells) fill_below(start, cell, static_cast<std::uint16_t>(cell));
-    copy_to_device(start_.data(), start.data(), start.size(), stream_);
-    stream_.synchronize();  // it is about to go
+  /// For the walk by coordinates: of each node the cell from which its points start.
+  void set_start() {
+    start_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(nodes_.data(), first_,
+                                                                                 least_points_again(), start_.data());
+    cuda_check_launch("start_kernel");
   }
 
   /// Takes back what was guessed below cells that were not cut.
-  void restart(const T* points, const std::vector<std::size_t>& cells) {
-    set_start(cells);
+  void restart(const T* points) {
+    set_start();
     restart_sample_kernel<T, Dim><<<blocks_of(kFirstNodes, 256), 256, 0, stream_.get()>>>(
         start_.data(), options_.side_tolerance, exact_ != nullptr, sample_.guesses(), nodes_.data(), sample_.splits(),
         sample_.table(), sums());
@@ -306,7 +315,7 @@ class FirstRound {
     const WalkWork<T, Dim> work{points, n_, end, weights_.units, codes_.data(), sums(), lists_, start_.data(), !again};
     PlaceTables<Dim> places{scale_of(box), middles_.data(), limits_.data()};
     if (options_.weighted) {
-      if (!again) set_start({1});
+      if (!again) set_start();
       return walk<true, false>(work, places);
     }
     if (again) return walk<false, false>(work, places);
@@ -357,10 +366,12 @@ class FirstRound {
   /// Reads the cuts below some cells, in ascending order, into the tree; what was not cut is left.
   void read_cuts(OrbTree<T, Dim>& tree, const std::vector<std::size_t>& cells, OrbGpuTimes& times) {
     std::uint32_t state[kListState] = {};
-    copy_to_host(host_nodes_.data(), nodes_.data(), kFirstNodes, stream_);
+    record_cuts_kernel<T, Dim>
+        <<<blocks_of(first_, 128), 128, 0, stream_.get()>>>(nodes_.data(), first_, found_cuts_.data());
+    cuda_check_launch("record_cuts_kernel");
+    copy_to_host(host_cuts_.data(), found_cuts_.data(), first_, stream_);
     copy_to_host(state, list_state_.data(), kListState, stream_);
     stream_.synchronize();
-    const Node<T, Dim>* nodes = host_nodes_.data();
     for (int level = 0; level < levels_; ++level) times.stopped += state[static_cast<std::size_t>(level) * kSizesApart];
     times.stopped -= state[kListState - 1];
     // Others stay left.
@@ -369,10 +380,9 @@ class FirstRound {
     while (!walk.empty()) {
       const std::size_t v = walk.back();
       walk.pop_back();
-      if (v < first_ && nodes[v].resolved != 0) {
-        const Node<T, Dim>& child = nodes[2 * v];
-        const std::uint64_t count_left = child.count;
-        cut_cell(tree, v, nodes[v].axis, nodes[v].cut, count_left, options_.weighted ? child.weight : count_left);
+      if (v < first_ && host_cuts_[v].axis >= 0) {
+        const CutRecord<T>& cut = host_cuts_[v];
+        cut_cell(tree, v, cut.axis, cut.plane, cut.left, options_.weighted ? cut.weight_left : cut.left);
         walk.push_back(2 * v + 1);
         walk.push_back(2 * v);
       } else if (tree.cells[v].leaves > 1) {
@@ -407,7 +417,9 @@ class FirstRound {
   support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
   support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];
-  support::PinnedBuffer<Node<T, Dim>> host_nodes_;
+  support::DeviceBuffer<CutRecord<T>> found_cuts_;
+  support::PinnedBuffer<Node<T, Dim>> host_root_;
+  support::PinnedBuffer<CutRecord<T>> host_cuts_;
   BracketEntries<T, Dim> lists_{};
 };
 

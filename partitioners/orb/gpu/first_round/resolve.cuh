@@ -354,4 +354,20 @@ __global__ void __launch_bounds__(Threads)
   }
 }
 
+/// A node's cut, for the host.
+template <class T>
+struct CutRecord {
+  T plane;
+  std::int32_t axis;  ///< -1: it was not cut
+  std::uint32_t left;
+  std::uint64_t weight_left;
+};
+template <class T, int Dim>
+__global__ void record_cuts_kernel(const Node<T, Dim>* __restrict__ nodes, std::uint32_t first, CutRecord<T>* records) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= first) return;
+  const Node<T, Dim>& node = nodes[v];
+  records[v] = {node.cut, node.resolved != 0 ? node.axis : -1, nodes[2 * v].count, nodes[2 * v].weight};
+}
+
 }  // namespace amrbench::partitioners::gpu

@@ -76,8 +76,21 @@ __global__ void start_sample_kernel(const OrbBox<T, Dim> box, std::uint32_t leav
   splits[1] = counted_split(guesses[1], 0);
 }
 
-/// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start:
-/// of each node the cell above it, or itself, that is cut once more; else 0.
+/// start: of each node the cell above it, or itself, that is known and not cut, and shall be cut once more, for it has
+/// so many points; else 0.
+template <class T, int Dim>
+__global__ void start_kernel(const Node<T, Dim>* __restrict__ nodes, std::uint32_t first, std::uint32_t least_points,
+                             std::uint16_t* start) {
+  const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+  if (v >= kFirstNodes) return;
+  std::uint32_t cell = v;
+  while (cell > 0 && (nodes[cell].known == 0 || nodes[cell].resolved != 0)) cell /= 2;
+  const bool again = cell > 0 && cell < first && nodes[cell].leaves > 1 && nodes[cell].count >= least_points;
+  start[v] = again ? static_cast<std::uint16_t>(cell) : std::uint16_t{0};
+}
+
+/// Cells that were not cut, to be cut once more: they are known exactly, what is below them is guessed anew. start: as
+/// start_kernel has it.
 template <class T, int Dim>
 __global__ void restart_sample_kernel(const std::uint16_t* __restrict__ start, double side_tolerance, bool by_quantiles,
                                       CutGuess<T, Dim>* guesses, Node<T, Dim>* nodes, SampleSplit* splits,
