@@ -117,18 +117,24 @@ struct PlaceTables {
 /// Of a block, one a multiprocessor. Points under way need what shared memory leaves of the first-level cache.
 template <bool ByPlaces>
 constexpr int kWalkThreads = ByPlaces ? 768 : 1024;
-/// Room in a warp's queue: fewer than 32 points of earlier groups, and 4 for each of its threads.
-constexpr std::uint32_t kWalkQueue = 160;
+/// Points that a thread walks at a time by their coordinates.
+template <bool ByPlaces>
+constexpr int kWalkEach = ByPlaces ? 1 : 2;
+/// Room for those of a warp that wait to be listed.
+template <bool ByPlaces>
+constexpr int kWaiting = 32 * (kWalkEach<ByPlaces> + 1);
 
 /// Shared memory of walk_kernel. Where its parts begin does not depend on the number of levels, so that addresses need
 /// no arithmetic.
 template <bool Weighted, bool ByPlaces>
 struct WalkMemory {
   static constexpr std::uint32_t kThreads = kWalkThreads<ByPlaces>;
-  float2 table[kFirstInner + 2];                        ///< brackets; that of node `first` is of all
-  std::uint32_t counts[kFirstNodes];                    ///< by code; of 0 those not yet known
-  uint2 queues[kThreads / 32][kWalkQueue];              ///< position and cell
-  uint2 met[ByPlaces ? 1 : kThreads / 32][64];          ///< position and node
+  float2 table[kFirstInner + 2];      ///< brackets; that of node `first` is of all
+  std::uint32_t counts[kFirstNodes];  ///< by code; of 0 those not yet known
+  /// A warp's: fewer points of earlier groups than it walks at a time, and 4 for each of its threads.
+  static constexpr std::uint32_t kQueue = 32 * (kWalkEach<ByPlaces> + 4);
+  uint2 queues[kThreads / 32][kQueue];  ///< position and cell
+  uint2 waiting[ByPlaces ? 1 : kThreads / 32][kWaiting<ByPlaces>];
   std::uint32_t words[Weighted ? 2 * kFirstNodes : 1];  ///< of weights by code
   std::uint16_t start[ByPlaces ? 1 : kFirstNodes];      ///< as WalkWork::start
   std::uint32_t middles[ByPlaces ? kFirstInner : 1];
@@ -237,81 +243,111 @@ struct FourByCodes {
   }
 };
 
-/// Goes on down until each thread's point meets a bracket or is at a leaf (`first` or a later node): table[first] is a
-/// bracket of all. Two levels a turn, so that the warp votes half as often. All threads of the warp call.
-template <int Dim>
-__device__ inline void step_to_end(const float2* table, const float (&c)[Dim], std::uint32_t& v, std::uint32_t first) {
-  std::uint32_t from = v;
-  do {
+/// Goes on down until each of a thread's points meets a bracket or is at a leaf (`first` or a later node): table[first]
+/// is a bracket of all. Two levels a turn, so that the warp votes half as often. All threads of the warp call.
+template <int Dim, int Each>
+__device__ inline void step_to_end(const float2* table, const float (&c)[Each][Dim], std::uint32_t (&v)[Each],
+                                   std::uint32_t first) {
+  bool moves = true;
+  while (__any_sync(kFull, moves ? 1 : 0) != 0) {
+    moves = false;
 #pragma unroll
-    for (int turn = 0; turn < 2; ++turn) {
-      from = v;
-      step_past<Dim>(table[min(v, first)], c, v);
-    }
-  } while (__any_sync(kFull, v != from && v < first ? 1 : 0) != 0);
+    for (int turn = 0; turn < 2; ++turn)
+#pragma unroll
+      for (int e = 0; e < Each; ++e) {
+        const std::uint32_t from = v[e];
+        step_past<Dim>(table[min(from, first)], c[e], v[e]);
+        moves = moves || (turn == 1 && v[e] != from && v[e] < first);
+      }
+  }
 }
 
-/// Points being loaded, one for each thread: a warp starts loading them before it walks those that it loaded earlier.
-template <class T, int Dim>
+/// Points being loaded, so many for each thread: a warp starts loading them before it walks those that it loaded
+/// earlier.
+template <class T, int Dim, int Each>
 struct PendingPoints {
-  T x[Dim];
-  std::uint64_t weight = 0;
-  std::uint32_t position = 0;
-  std::uint32_t start = 0;  ///< the cell it is in; 0: no point
-  bool any = false;         ///< of the warp
+  T x[Each][Dim];
+  std::uint64_t weight[Each] = {};
+  std::uint32_t position[Each];
+  std::uint32_t start[Each];  ///< the cell a point is in; 0: no point
+  bool any = false;           ///< of the warp
 
-  /// entry: of the warp's queue.
+  /// `count` entries of a queue of the warp's: position and cell.
   template <bool Weighted>
-  __device__ void ask(const WalkWork<T, Dim>& a, uint2 entry, bool wanted) {
-    position = entry.x;
-    start = wanted ? entry.y : 0U;
+  __device__ void ask(const WalkWork<T, Dim>& a, const uint2* queue, std::uint32_t count) {
 #pragma unroll
-    for (int d = 0; d < Dim; ++d) x[d] = __ldg(a.points + std::uint64_t{position} * Dim + d);
-    if constexpr (Weighted) weight = __ldg(reinterpret_cast<const unsigned long long*>(a.weights) + position);
+    for (int e = 0; e < Each; ++e) {
+      const std::uint32_t k = (threadIdx.x & 31U) + 32U * static_cast<unsigned>(e);
+      const uint2 entry = queue[k < count ? k : 0U];
+      position[e] = entry.x;
+      start[e] = k < count ? entry.y : 0U;
+#pragma unroll
+      for (int d = 0; d < Dim; ++d) x[e][d] = __ldg(a.points + std::uint64_t{entry.x} * Dim + d);
+      if constexpr (Weighted) weight[e] = __ldg(reinterpret_cast<const unsigned long long*>(a.weights) + entry.x);
+    }
   }
 };
 
 /// Lists a point that met the bracket of v; v = 0: the thread has none. All threads of the warp call.
 template <bool Weighted, class T, int Dim>
-__device__ inline void list_met(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks,
-                                const PendingPoints<T, Dim>& point, std::uint32_t v) {
+__device__ inline void list_met(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks, const T (&x)[Dim],
+                                std::uint32_t position, std::uint64_t weight, std::uint32_t v) {
   const std::uint64_t at = chunks.take(a.lists, v);
-  if (v != 0) list_point<Weighted>(a.lists, table, point.x, point.position, point.weight, v, at);
+  if (v != 0) list_point<Weighted>(a.lists, table, x, position, weight, v, at);
   __syncwarp();
-}
-/// The same of `count` points that wait in the queue `met`, at most 32.
-template <bool Weighted, class T, int Dim>
-__device__ inline void list_waiting(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks,
-                                    const uint2* met, std::uint32_t count) {
-  const std::uint32_t lane = threadIdx.x & 31U;
-  PendingPoints<T, Dim> point;
-  point.template ask<Weighted>(a, met[lane < count ? lane : 0U], lane < count);
-  list_met<Weighted>(a, table, chunks, point, point.start);
 }
 
-/// Walks the points that were loaded down from their cells; codes are counted and written. Those that meet brackets are
-/// listed; where the rest is little work, 32 at a time: `waiting` of them are in `met`. All threads of the warp call.
-template <bool Weighted, bool ByPlaces, class T, int Dim>
-__device__ inline void walk_pending(const WalkWork<T, Dim>& a, WalkMemory<Weighted, ByPlaces>& s, ListChunks& chunks,
-                                    const PendingPoints<T, Dim>& pending, uint2* met, std::uint32_t& waiting) {
-  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels), lane = threadIdx.x & 31U;
-  float c[Dim];
-  as_floats(pending.x, c);
-  std::uint32_t v = pending.start != 0 ? pending.start : first;
-  step_to_end<Dim>(s.table, c, v, first);
-  if (pending.start != 0) {
-    SharedSums<Weighted>{s.counts, s.words}.add(v, pending.weight);
-    a.codes[pending.position] = static_cast<std::uint16_t>(v);
+/// A warp's points that met brackets and wait to be listed, 32 at a time.
+struct WaitingPoints {
+  uint2* points;  ///< shared: position and node
+  std::uint32_t count = 0;
+
+  /// v: the bracket's node; others that the point met none. All threads of the warp call.
+  __device__ void add(std::uint32_t position, std::uint32_t v, bool met) {
+    const unsigned which = __ballot_sync(kFull, met);
+    const unsigned lower = which & ((1U << (threadIdx.x & 31U)) - 1U);
+    if (met) points[count + static_cast<unsigned>(__popc(lower))] = make_uint2(position, v);
+    count += static_cast<unsigned>(__popc(which));
   }
-  if constexpr (ByPlaces) return list_met<Weighted>(a, s.table, chunks, pending, v < first ? v : 0U);
-  const unsigned which = __ballot_sync(kFull, v < first);
-  if (v < first)
-    met[waiting + static_cast<unsigned>(__popc(which & ((1U << lane) - 1U)))] = make_uint2(pending.position, v);
-  waiting += static_cast<unsigned>(__popc(which));
+  /// Lists the last 32 of them, or all. All threads of the warp call, which has seen what was added.
+  template <bool Weighted, class T, int Dim>
+  __device__ void list(const WalkWork<T, Dim>& a, const float2* table, ListChunks& chunks) {
+    const std::uint32_t n = min(count, 32U);
+    count -= n;
+    PendingPoints<T, Dim, 1> last;
+    last.template ask<Weighted>(a, points + count, n);
+    list_met<Weighted>(a, table, chunks, last.x[0], last.position[0], last.weight[0], last.start[0]);
+  }
+};
+
+/// Walks the points that were loaded down from their cells; codes are counted and written. Those that meet brackets are
+/// listed at once by places, where they are most, else they wait. All threads of the warp call.
+template <bool Weighted, bool ByPlaces, class T, int Dim, int Each>
+__device__ inline void walk_pending(const WalkWork<T, Dim>& a, WalkMemory<Weighted, ByPlaces>& s, ListChunks& chunks,
+                                    const PendingPoints<T, Dim, Each>& pending, WaitingPoints& waiting) {
+  const std::uint32_t first = 1U << static_cast<unsigned>(a.levels);
+  float c[Each][Dim];
+  std::uint32_t v[Each];
+#pragma unroll
+  for (int e = 0; e < Each; ++e) {
+    as_floats(pending.x[e], c[e]);
+    v[e] = pending.start[e] != 0 ? pending.start[e] : first;
+  }
+  step_to_end<Dim>(s.table, c, v, first);
+#pragma unroll
+  for (int e = 0; e < Each; ++e) {
+    if (pending.start[e] != 0) {
+      SharedSums<Weighted>{s.counts, s.words}.add(v[e], pending.weight[e]);
+      a.codes[pending.position[e]] = static_cast<std::uint16_t>(v[e]);
+    }
+    if constexpr (ByPlaces)
+      list_met<Weighted>(a, s.table, chunks, pending.x[e], pending.position[e], pending.weight[e],
+                         v[e] < first ? v[e] : 0U);
+    else
+      waiting.add(pending.position[e], v[e], v[e] < first);
+  }
   __syncwarp();
-  if (waiting < 32) return;
-  waiting -= 32;
-  list_waiting<Weighted>(a, s.table, chunks, met + waiting, 32);
+  while (waiting.count >= 32) waiting.template list<Weighted>(a, s.table, chunks);
 }
 
 /// Walks points down: all of them by places; else those of the cells that a.start names. `points` and `codes` aligned
@@ -329,17 +365,18 @@ __global__ void __launch_bounds__(kWalkThreads<ByPlaces>, 1)
   const std::uint32_t lane = threadIdx.x & 31U;
   const std::uint32_t warp = __shfl_sync(kFull, threadIdx.x / 32, 0);  // so known to be the same for all lanes
   auto* const queue = s.queues[warp];
-  auto* const met = s.met[ByPlaces ? 0 : warp];
+  constexpr std::uint32_t kTogether = 32 * kWalkEach<ByPlaces>;
   ListChunks chunks;
-  PendingPoints<T, Dim> pending;
-  std::uint32_t queued = 0, waiting = 0;
-  // Walks the points under way, and loads the last ones of the queue, at most 32.
+  WaitingPoints waiting{s.waiting[ByPlaces ? 0 : warp]};
+  PendingPoints<T, Dim, kWalkEach<ByPlaces>> pending;
+  std::uint32_t queued = 0;
+  // Walks the points under way, and loads the last ones of the queue.
   const auto walk_on = [&] {
-    if (pending.any) walk_pending(a, s, chunks, pending, met, waiting);
-    const std::uint32_t count = min(queued, 32U);
+    if (pending.any) walk_pending(a, s, chunks, pending, waiting);
+    const std::uint32_t count = min(queued, kTogether);
     queued -= count;
     pending.any = count > 0;
-    if (count > 0) pending.template ask<Weighted>(a, queue[queued + (lane < count ? lane : 0U)], lane < count);
+    if (count > 0) pending.template ask<Weighted>(a, queue + queued, count);
     __syncwarp();
   };
   const std::uint64_t step = std::uint64_t{gridDim.x} * kWarps * 128;
@@ -361,10 +398,10 @@ __global__ void __launch_bounds__(kWalkThreads<ByPlaces>, 1)
     }
     queued += ranks.all;
     __syncwarp();  // the queue, and the codes of the turn, are there
-    while (queued >= 32) walk_on();
+    while (queued >= kTogether) walk_on();
   }
   while (queued > 0 || pending.any) walk_on();
-  if (waiting > 0) list_waiting<Weighted>(a, s.table, chunks, met, waiting);
+  while (waiting.count > 0) waiting.template list<Weighted>(a, s.table, chunks);
   chunks.close(a.lists);
   __syncthreads();
   for (std::uint32_t v = threadIdx.x; v < 2 * first; v += 32 * kWarps)
