@@ -1,7 +1,6 @@
 #pragma once
 // Sites of gpu/first_round/sites.cuh: which there are, and how many points each has.
-#include <cub/block/block_scan.cuh>
-
+#include "partitioners/orb/gpu/cut.cuh"
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -85,27 +84,46 @@ struct SiteCounts {
   std::uint32_t stretches;
 };
 
+/// Those of the sample's points, in their order, that are new: calls take(i, number) of each, numbers from 0 on, and
+/// returns how many there are. A warp looks at 32 neighbours at a time. All threads of a block of kSiteThreads call.
+template <class IsNew, class Take>
+__device__ inline std::uint32_t number_new(const IsNew& is_new, const Take& take) {
+  constexpr std::uint32_t kWarps = kSiteThreads / 32;
+  static_assert(kQuantileSample == kWarps * 32 * 32);
+  __shared__ std::uint32_t sums[kWarps];
+  const std::uint32_t lane = threadIdx.x & 31U, warp = threadIdx.x / 32;
+  const auto number = [&](std::uint32_t group) { return (warp * 32 + group) * 32 + lane; };
+  unsigned mine = 0;  // which are new of the group that has the lane's number
+#pragma unroll 8
+  for (std::uint32_t group = 0; group < 32; ++group) {
+    const unsigned which = __ballot_sync(kFull, is_new(number(group)));
+    if (group == lane) mine = which;
+  }
+  const auto count = static_cast<std::uint32_t>(__popc(mine));
+  const std::uint32_t up_to = sum_up_to(count, sums);
+  for (std::uint32_t group = 0; group < 32; ++group) {
+    const unsigned which = __shfl_sync(kFull, mine, static_cast<int>(group));
+    const std::uint32_t before = __shfl_sync(kFull, up_to - count, static_cast<int>(group));
+    if ((which >> lane & 1U) != 0U)
+      take(number(group), before + static_cast<unsigned>(__popc(which & ((1U << lane) - 1U))));
+  }
+  std::uint32_t all = 0;
+  for (const std::uint32_t sum : sums) all += sum;
+  return all;
+}
+
 /// A block an axis: numbers the sample's distinct coordinates.
 template <class T, int Dim>
 __global__ void __launch_bounds__(kSiteThreads)
     distinct_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, OrderKey<T>* keys, std::uint32_t* counts) {
-  using Scan = cub::BlockScan<std::uint32_t, kSiteThreads>;
-  __shared__ typename Scan::TempStorage room;
-  constexpr std::uint32_t kMine = kQuantileSample / kSiteThreads;
   const int axis = static_cast<int>(blockIdx.x);
   sorted += blockIdx.x * kQuantileSample;
-  const std::uint32_t first = threadIdx.x * kMine;
   const auto key_of = [&](std::uint32_t i) { return ordered_bits(sorted[i].x[axis]); };
-  const auto is_new = [&](std::uint32_t i) { return i == 0 || key_of(i) != key_of(i - 1); };
-  std::uint32_t mine = 0, before = 0, all = 0;
-  for (std::uint32_t i = first; i < first + kMine; ++i) mine += is_new(i) ? 1U : 0U;
-  Scan(room).ExclusiveSum(mine, before, all);
+  const std::uint32_t all = number_new([&](std::uint32_t i) { return i == 0 || key_of(i) != key_of(i - 1); },
+                                       [&](std::uint32_t i, std::uint32_t number) {
+                                         if (number < kMostAlong) keys[blockIdx.x * kMostAlong + number] = key_of(i);
+                                       });
   if (threadIdx.x == 0) counts[blockIdx.x] = all;
-  for (std::uint32_t i = first; i < first + kMine; ++i) {
-    if (!is_new(i)) continue;
-    if (before < kMostAlong) keys[blockIdx.x * kMostAlong + before] = key_of(i);
-    ++before;
-  }
 }
 
 static_assert(kMostListedSites * 4 + SiteHash::kSlots * (4 + 2) == kMostSites * 4);
@@ -134,28 +152,20 @@ template <class T, int Dim>
 __global__ void __launch_bounds__(kSiteThreads)
     list_sites_kernel(const OrbPoint<T, Dim>* __restrict__ sorted, const SiteAxes<T, Dim> axes, std::uint32_t* listed,
                       std::uint32_t* count) {
-  using Scan = cub::BlockScan<std::uint32_t, kSiteThreads>;
-  __shared__ typename Scan::TempStorage room;
-  constexpr std::uint32_t kMine = kQuantileSample / kSiteThreads;
-  const std::uint32_t first = threadIdx.x * kMine;
   const auto is_new = [&](std::uint32_t i) {
     bool same = i > 0;
     for (int a = 0; a < Dim && same; ++a) same = ordered_bits(sorted[i].x[a]) == ordered_bits(sorted[i - 1].x[a]);
     return !same;
   };
-  std::uint32_t mine = 0, before = 0, all = 0;
-  for (std::uint32_t i = first; i < first + kMine; ++i) mine += is_new(i) ? 1U : 0U;
-  Scan(room).ExclusiveSum(mine, before, all);
-  if (threadIdx.x == 0) *count = all;
-  if (all > kMostListedSites) return;
-  for (std::uint32_t i = first; i < first + kMine; ++i) {
-    if (!is_new(i)) continue;
+  const std::uint32_t all = number_new(is_new, [&](std::uint32_t i, std::uint32_t number) {
+    if (number >= kMostListedSites) return;
     std::uint32_t numbers = 0;
     for (int a = 0; a < Dim; ++a)
       numbers |=
           axes.with_number(number_of<T>(sorted[i].x[a], axes.keys + a * kMostAlong, axes.counts[a], T(0), T(0)), a);
-    listed[before++] = numbers;
-  }
+    listed[number] = numbers;
+  });
+  if (threadIdx.x == 0) *count = all;
 }
 
 /// A block a stretch. codes: sites. unknown: set where a point is on no site, or weighs nothing. units: its weights, or
