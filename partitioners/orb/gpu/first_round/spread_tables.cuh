@@ -3,14 +3,12 @@
 // spread.cuh. Internal to OrbGpu.
 //
 // Shared memory is read in places all over it, which is what the time goes into, so few reads count. The range of all
-// quantiles along an axis has kCoarse equal parts. Then
-//  - where hardly any coordinate is shared: each part has one line for every kQuantilesOfLine quantiles in it, and one
-//    on either side, along which fractions rise in proportion to coordinates. Two reads.
-//  - else the last quantile at or before the coordinate is wanted. Each part has as many buckets of equal width as
-//  every
-//    second quantile in it. A bucket never falls as its coordinate rises, so only quantiles of a coordinate's own
-//    bucket are compared with it; where coordinates crowd so much that a bucket has many, they are searched by halves.
-//    (Halves of all quantiles took 28 ms for 2^30 points, buckets 23.)
+// quantiles along an axis has kCoarse equal parts. Where hardly any coordinate is shared, each part has one line for
+// every kQuantilesOfLine quantiles in it, and one on either side, along which fractions rise in proportion to
+// coordinates: two reads. Else the last quantile at or before the coordinate is wanted. Each part has as many buckets
+// of equal width as every second quantile in it. A bucket never falls as its coordinate rises, so only quantiles of a
+// coordinate's own bucket are compared with it; where coordinates crowd so much that a bucket has many, they are
+// searched by halves. (Halves of all quantiles took 28 ms for 2^30 points, buckets 23.)
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 
 namespace amrbench::partitioners::gpu {
