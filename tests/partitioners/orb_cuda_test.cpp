@@ -4,6 +4,7 @@
 #ifdef AMRBENCH_CUDA
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -107,6 +108,33 @@ TEST_F(OrbCuda, HardPointsEqualTheCpu) {
     compare_labels<double, 2>(made_hard<double, 2>(kind, 200000, random()), 1000);
     if (HasFatalFailure()) return;
   }
+}
+
+/// On the diagonal, where fractions follow lines: beyond them a few points that no sample has, and coordinates for
+/// which lines do not serve.
+TEST_F(OrbCuda, FarPointsAndPowersOfTenEqualTheCpu) {
+  std::mt19937_64 random(31);
+  const auto on_diagonal = [&](const auto& coordinate) {
+    std::vector<float> points(3 * std::size_t{1200003});
+    for (std::size_t i = 0; i < points.size(); i += 3)
+      points[i] = points[i + 1] = points[i + 2] = coordinate(static_cast<float>(random() >> 40U) * 0x1p-24F);
+    return points;
+  };
+  const auto compare_both = [](const std::vector<float>& points) {
+    OrbGpuTimes times;
+    compare<float, 3>(points, 4096, "multiway", kOrbSideTolerance, {}, &times);
+    EXPECT_TRUE(times.quantiles);
+    compare_labels<float, 3>(points, 1000);
+  };
+  for (const float far : {1e5F, 1e11F, 1e30F, -1e30F}) {
+    SCOPED_TRACE("far point at " + std::to_string(far));
+    std::vector<float> points = on_diagonal([](float x) { return x; });
+    points[3 * std::size_t{700001}] = far;
+    compare_both(points);
+    if (HasFatalFailure()) return;
+  }
+  compare_both(on_diagonal([](float x) { return std::pow(10.0F, -30.0F * x); }));
+  compare_both(on_diagonal([](float x) { return 1e-30F * x; }));
 }
 
 /// Points on so many random coordinates an axis, in random order or sorted by place.

@@ -5,10 +5,10 @@
 // Shared memory is read in places all over it, which is what the time goes into, so few reads count. The range of all
 // quantiles along an axis has kCoarse equal parts. Where hardly any coordinate is shared, each part has one line for
 // every kQuantilesOfLine quantiles in it, and one on either side, along which fractions rise in proportion to
-// coordinates: two reads. Else the last quantile at or before the coordinate is wanted. Each part has as many buckets
-// of equal width as every second quantile in it. A bucket never falls as its coordinate rises, so only quantiles of a
-// coordinate's own bucket are compared with it; where coordinates crowd so much that a bucket has many, they are
-// searched by halves. (Halves of all quantiles took 28 ms for 2^30 points, buckets 23.)
+// coordinates: two reads. Else, and where lines do not serve, the last quantile at or before the coordinate is wanted.
+// Each part has as many buckets of equal width as every second quantile in it. A bucket never falls as its coordinate
+// rises, so only quantiles of a coordinate's own bucket are compared with it; where coordinates crowd so much that a
+// bucket has many, they are searched by halves. (Halves of all quantiles took 28 ms for 2^30 points, buckets 23.)
 #include "partitioners/orb/gpu/first_round/quantiles.cuh"
 
 namespace amrbench::partitioners::gpu {
@@ -31,6 +31,9 @@ struct alignas(16) SpreadLine {
   float low, slope, base, end;
 };
 constexpr std::uint32_t kQuantilesOfLine = 4, kLinesBeside = 2;
+/// Lines of equal width do not serve where one of them has more quantiles than this, as with coordinates over many
+/// powers of ten, or where a part's width is too small or too large to be told by a factor.
+constexpr float kMostOfLine = 32;
 /// Lines take the room of an axis's rests.
 template <class T>
 constexpr bool kHasLines = sizeof(T) == sizeof(float);
@@ -61,7 +64,7 @@ struct SharedQuantiles {
   QuantileStretch* stretch;    ///< [axis][kStride]
   std::uint16_t* below;        ///< [axis][kFine + 1]: quantiles in lower fine buckets
   float low[Dim], scale[Dim];  ///< of the range of all quantiles
-  bool tied[Dim];              ///< coordinates are shared; else there are lines
+  bool tied[Dim];              ///< coordinates are shared, or lines do not serve; else there are lines
   double step;                 ///< a point's share of all
   bool few_places;             ///< rests of many quantiles are nearly alike
 
@@ -77,9 +80,10 @@ struct SharedQuantiles {
     const float scale = static_cast<float>(parts) / width;
     return scale < 1e30F ? scale : 0.0F;
   }
-  /// Which of the parts from `low` on a coordinate is in; those outside are in the first or last one.
-  __device__ static std::uint32_t part_of(float c, float low, float scale, std::uint32_t last) {
-    return min(__float2uint_rz((c - low) * scale), last);
+  /// Which of the parts from `low` on a coordinate is in; those outside are in the first or last one. before: parts
+  /// below `low`.
+  __device__ static std::uint32_t part_of(float c, float low, float scale, std::uint32_t last, float before = 0.0F) {
+    return min(__float2uint_rz((c - low) * scale + before), last);
   }
   __device__ std::uint32_t coarse_of(T p, int axis) const {
     return part_of(static_cast<float>(p), low[axis], scale[axis], kCoarse - 1U);
@@ -119,8 +123,8 @@ struct SharedQuantiles {
     if (k == 0) return fminf(edge(b), from);
     return k + 1 == n ? to : fminf(from + static_cast<float>(k - 1) * ((to - from) / static_cast<float>(n - 2U)), to);
   }
-  /// Lines of an axis, and what finds them. Barriers inside.
-  __device__ void make_lines(int axis) {
+  /// Lines of an axis, and what finds them. False: they do not serve. Barriers inside.
+  __device__ bool make_lines(int axis) {
     const std::uint32_t count = first_line(axis, kCoarse);
     SpreadLine* const line = lines(axis);
     for (std::uint32_t i = threadIdx.x; i <= count; i += kSpreadThreads) {
@@ -135,17 +139,22 @@ struct SharedQuantiles {
       line[i] = {x, 0, begin, begin};
     }
     __syncthreads();
+    bool serves = true;
     for (std::uint32_t i = threadIdx.x; i < count; i += kSpreadThreads) {
       const float slope = (line[i + 1].base - line[i].base) / (line[i + 1].low - line[i].low);
       line[i].end = line[i + 1].base;
+      serves = serves && (line[i].end - line[i].base) * kCount <= kMostOfLine;
       line[i].slope = slope < 1e30F ? slope : 0.0F;
     }
     for (std::uint32_t b = threadIdx.x; b < kCoarse; b += kSpreadThreads) {
       const std::uint32_t first = first_line(axis, b), last = first_line(axis, b + 1) - 1U;
       const float from = line_begin(axis, b, 1, last - first + 1U),
                   to = line_begin(axis, b, last - first, last - first + 1U);
-      coarse[axis * kCoarse + b] = {from, per_width(last - first - 1U, to - from), first, last};
+      const float per = per_width(last - first - 1U, to - from);
+      serves = serves && (per > 0.0F || last - first == kLinesBeside);
+      coarse[axis * kCoarse + b] = {from, per, first, last};
     }
+    return __syncthreads_or(serves ? 0 : 1) == 0;
   }
   /// Buckets of an axis whose coordinates are shared. Barriers inside.
   __device__ void make_fine(int axis) {
@@ -168,11 +177,10 @@ struct SharedQuantiles {
     }
     __syncthreads();
 #pragma unroll
-    for (int axis = 0; axis < Dim; ++axis)
-      if (tied[axis])
-        make_fine(axis);
-      else
-        make_lines(axis);
+    for (int axis = 0; axis < Dim; ++axis) {
+      tied[axis] = tied[axis] || !make_lines(axis);
+      if (tied[axis]) make_fine(axis);
+    }
   }
   __device__ void find_ties() {
 #pragma unroll
@@ -252,7 +260,7 @@ struct SharedQuantiles {
     if (!tied[axis]) {
       const auto c = static_cast<float>(p);
       const CoarseBucket b = coarse[axis * kCoarse + coarse_of(p, axis)];
-      const SpreadLine line = lines(axis)[min(b.first + __float2uint_rz((c - b.low) * b.scale + 1.0F), b.last)];
+      const SpreadLine line = lines(axis)[b.first + part_of(c, b.low, b.scale, b.last - b.first, 1.0F)];
       begin = fminf(fmaxf(line.base + (c - line.low) * line.slope, line.base), line.end);
       width = 0;
       return;
