@@ -9,8 +9,8 @@
 // without that proof, all points with weights, and those of cells that are guessed once more go down by their
 // coordinates: they wait in a queue of their warp until there are one or two for each thread, whose coordinates are
 // loaded while others are walked. Those that meet brackets wait in another queue, until 32 can be listed together, but
-// by places, where they are most of those that wait at all. Warps look at 128 points at a time, the next 128 are already
-// being loaded, and no warp waits for another.
+// by places, where they are most of those that wait at all. Warps look at 128 points at a time, the next 128 are
+// already being loaded, and no warp waits for another.
 //
 // Why places. Comparing places is much cheaper than comparing coordinates with brackets: the three places of a point
 // fit into two words, and a comparison is an integer subtraction. Places are coarse, so what they give is a guess, but
