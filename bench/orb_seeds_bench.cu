@@ -49,9 +49,11 @@ enum class Kind {
   shell,
   diagonal,
   half_lattice,
+  decades,
+  outliers,
   drawn
 };
-/// edge: of a lattice, in places; or how many places, or planes.
+/// edge: of a lattice, in places; or how many places, planes, or powers of ten.
 struct NamedKind {
   const char* name;
   Kind kind;
@@ -79,12 +81,16 @@ constexpr NamedKind kAllKinds[] = {{"uniform", Kind::uniform},
                                    {"shell", Kind::shell},
                                    {"diagonal", Kind::diagonal},
                                    {"halflattice", Kind::half_lattice, 10},
+                                   {"decades", Kind::decades, 30},
+                                   {"outliers", Kind::outliers},
                                    {"drawn", Kind::drawn}};
 
 /// uniform; half of the points in a corner's cube of edge 1/16; Plummer's sphere of scale 1/64, cut off at radius 1/2;
 /// ever denser towards the origin; two cubes of edge 2^-16 in opposite corners; three lines along the axes; a lattice
 /// of edge^3 places; half of the points in one place; all in one place; in so many places at random; on so many
-/// planes; on columns of so many coordinates an axis; on a sphere; on the diagonal; half of them on a lattice.
+/// planes; on columns of so many coordinates an axis; on a sphere; on the diagonal; half of them on a lattice;
+/// logarithms of coordinates uniform over so many powers of ten; all but one of a million points in a corner's cube of
+/// edge 2^-24.
 __global__ void points_kernel(Kind kind, float edge, const __grid_constant__ Mixture mixture, std::uint64_t seed,
                               std::uint64_t n, float* points) {
   const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -156,6 +162,13 @@ __global__ void points_kernel(Kind kind, float edge, const __grid_constant__ Mix
     case Kind::half_lattice:
       if (draws.next() < 0.5F)
         for (float& c : x) c = floorf(c * edge) / edge;
+      break;
+    case Kind::decades:
+      for (float& c : x) c = powf(10.0F, -edge * c);
+      break;
+    case Kind::outliers:
+      if (draws.next() > 1e-6F)
+        for (float& c : x) c *= 0x1p-24F;
       break;
     case Kind::half_equal:
       if (draws.next() < 0.5F)
