@@ -15,12 +15,34 @@ namespace amrbench::partitioners::gpu {
 /// Candidates that are ordered by comparisons.
 constexpr std::uint32_t kFewCandidates = 128;
 
+/// What rule 1 compares one after another: the coordinate on the axis, the others, the point's own number.
+template <class T, int Dim>
+struct alignas(4 * sizeof(OrderKey<T>)) OrderKeys {
+  using Key = OrderKey<T>;
+  static constexpr int kKeys = Dim + 1;
+  Key key[kKeys];
+
+  __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
+    if (k == Dim) return static_cast<Key>(p.id);
+    return ordered_bits(coordinate_on(p, axis_of_stage<T, Dim>(axis, k)));
+  }
+  /// As orb_before(), without a branch.
+  __device__ bool before(const OrderKeys& other) const {
+    bool less = false;
+#pragma unroll
+    for (int k = kKeys - 1; k >= 0; --k) less = key[k] < other.key[k] || (key[k] == other.key[k] && less);
+    return less;
+  }
+};
+
 /// They, in shared memory.
 template <class T, int Dim>
 struct FewCandidates {
   OrbPoint<T, Dim> points[kFewCandidates];
+  OrderKeys<T, Dim> keys[kFewCandidates];
   std::uint64_t weights[kFewCandidates];
   std::uint64_t sorted_weights[kFewCandidates];
+  std::uint32_t ranks[kFewCandidates];
   std::uint16_t order[kFewCandidates];
   std::uint32_t size;
 };
@@ -52,19 +74,17 @@ struct FoundCut {
   T plane;
 };
 
-/// A stretch of points in the order of rule 1 along an axis: the ranges of their keys. Keys are what the rule compares
-/// one after another; that of number Dim is the point's own number. The first key that is not the same for all of them
-/// says how they stand.
+/// A stretch of points in the order of rule 1 along an axis: the ranges of their keys. The first key that is not the
+/// same for all of them says how they stand.
 template <class T, int Dim>
 struct KeyWindow {
   using Key = OrderKey<T>;
-  static constexpr int kKeys = Dim + 1;
+  static constexpr int kKeys = OrderKeys<T, Dim>::kKeys;
   Key low[kKeys], high[kKeys];            ///< both inclusive
   Key next_low[kKeys], next_high[kKeys];  ///< of the points that were told to a KeyFit
 
   __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
-    if (k == Dim) return static_cast<Key>(p.id);
-    return ordered_bits(coordinate_on(p, axis_of_stage<T, Dim>(axis, k)));
+    return OrderKeys<T, Dim>::key_of(p, axis, k);
   }
   /// k: first_key(); those behind it tell nothing more.
   __device__ bool has(const OrbPoint<T, Dim>& p, int axis, int k) const {
@@ -201,15 +221,27 @@ __device__ inline void find_parting(const Candidates& all, std::uint32_t n, int 
     if (narrowed && !window.has(p, axis, key)) return;
     const std::uint32_t at = atomicAdd(&few.size, 1U);
     few.points[at] = p;
+#pragma unroll
+    for (int k = 0; k < OrderKeys<T, Dim>::kKeys; ++k) few.keys[at].key[k] = OrderKeys<T, Dim>::key_of(p, axis, k);
     few.weights[at] = all.weight(i);
+    few.ranks[at] = 0;
   });
   __syncthreads();
   const std::uint32_t size = few.size;
-  for (std::uint32_t i = threadIdx.x; i < size; i += Threads) {
+  const std::uint32_t mine = threadIdx.x % kFewCandidates;
+  if (mine < size) {
+    constexpr std::uint32_t kShares = Threads / kFewCandidates;  // threads a candidate
+    const OrderKeys<T, Dim> keys = few.keys[mine];
     std::uint32_t rank = 0;
-    for (std::uint32_t k = 0; k < size; ++k) rank += orb_before(few.points[k], few.points[i], axis) ? 1U : 0U;
-    few.sorted_weights[rank] = few.weights[i];
-    few.order[rank] = static_cast<std::uint16_t>(i);
+    for (std::uint32_t k = threadIdx.x / kFewCandidates; k < size; k += kShares)
+      rank += few.keys[k].before(keys) ? 1U : 0U;
+    atomicAdd(&few.ranks[mine], rank);
+  }
+  __syncthreads();
+  if (threadIdx.x < size) {
+    const std::uint32_t rank = few.ranks[threadIdx.x];
+    few.sorted_weights[rank] = few.weights[threadIdx.x];
+    few.order[rank] = static_cast<std::uint16_t>(threadIdx.x);
   }
   __syncthreads();
   if (threadIdx.x == 0) {

@@ -131,6 +131,8 @@ class FirstRound {
     times.quantiles = true;
     exact_ = points;
     lists_.gaps = sample_.gaps();
+    gathered_points_.resize_discard(candidates_.size());
+    if (options_.weighted) gathered_weights_.resize_discard(candidates_.size());
     return cut_by(room.data(), tree, watch, times);
   }
 
@@ -350,6 +352,11 @@ class FirstRound {
     route<<<kRouteBlocks * multiprocessors(), kRouteThreads, route_shared(level, end), stream>>>(
         level, end, lists_, cuts_.data(), nodes_.data(), candidates_.data(), codes_.data(), sums());
     cuda_check_launch("route_kernel");
+    if (exact_ != nullptr) {
+      gather_candidates_kernel<T, Dim, Weighted>
+          <<<8 * multiprocessors(), 256, 0, stream>>>(level, lists_, candidates_.data(), exact_, gathered());
+      cuda_check_launch("gather_candidates_kernel");
+    }
     const std::uint32_t few = level < kUpperCutLevels ? 0 : exact_ != nullptr ? kManyCandidates : ~0U;
     if (few > 0) select<Weighted, kCutThreads>(level, end, 0, few);
     if (few < ~0U) select<Weighted, kUpperCutThreads>(level, end, few, ~0U);
@@ -358,8 +365,8 @@ class FirstRound {
   template <bool Weighted, unsigned Threads>
   void select(int level, int end, std::uint32_t least, std::uint32_t most) {
     select_kernel<T, Dim, Weighted, Threads><<<1U << static_cast<unsigned>(level), Threads, 0, stream_.get()>>>(
-        level, end, exact_, lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums(), least,
-        most);
+        level, end, gathered(), lists_, sample_.guesses(), candidates_.data(), nodes_.data(), codes_.data(), sums(),
+        least, most);
     cuda_check_launch("select_kernel");
   }
 
@@ -391,6 +398,10 @@ class FirstRound {
     }
   }
 
+  [[nodiscard]] GatheredCandidates<T, Dim> gathered() {
+    if (exact_ == nullptr) return {};
+    return {gathered_points_.data(), gathered_weights_.data()};
+  }
   [[nodiscard]] CodeSums sums() { return {code_counts_.data(), code_weights_.data()}; }
 
   std::uint64_t n_;
@@ -417,6 +428,8 @@ class FirstRound {
   support::DeviceBuffer<ListedPoint<T, Dim>> listed_[kFirstLevels];
   support::DeviceBuffer<std::uint16_t> listed_nodes_[kFirstLevels];
   support::DeviceBuffer<std::uint64_t> listed_weights_[kFirstLevels];
+  support::DeviceBuffer<ListedPoint<T, Dim>> gathered_points_;
+  support::DeviceBuffer<std::uint64_t> gathered_weights_;
   support::DeviceBuffer<CutRecord<T>> found_cuts_;
   support::PinnedBuffer<Node<T, Dim>> host_root_;
   support::PinnedBuffer<CutRecord<T>> host_cuts_;

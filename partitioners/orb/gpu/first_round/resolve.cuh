@@ -276,45 +276,114 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
       if (s.counts[v] > 0) atomicAdd(&sums.counts[v], s.counts[v]);
 }
 
+/// A level's candidates in order, where the list has fractions of their points; else null.
+template <class T, int Dim>
+struct GatheredCandidates {
+  ListedPoint<T, Dim>* points;
+  std::uint64_t* weights;
+};
+
+/// Gathers them: their points, these from `exact`, and weights. exact: points by position, where the
+/// list has their fractions.
+template <class T, int Dim, bool Weighted>
+__global__ void gather_candidates_kernel(int level, const BracketEntries<T, Dim> lists,
+                                         const std::uint32_t* __restrict__ places, const T* __restrict__ exact,
+                                         const GatheredCandidates<T, Dim> gathered) {
+  const std::uint32_t n = lists.candidates[level];
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    const std::uint32_t at = places[i];
+    ListedPoint<T, Dim> point;
+    point.position = lists.points[level][at].position;
+#pragma unroll
+    for (int a = 0; a < Dim; ++a) point.x[a] = exact[std::uint64_t{point.position} * Dim + a];
+    gathered.points[i] = point;
+    if constexpr (Weighted) gathered.weights[i] = lists.weights[level][at];
+  }
+}
+
 /// A node's candidates.
 template <class T, int Dim, bool Weighted>
 struct NodeCandidates {
-  const ListedPoint<T, Dim>* points;  ///< the level's list
+  const ListedPoint<T, Dim>* points;
   const std::uint64_t* weights;
-  const std::uint32_t* places;  ///< the candidates' in it
-  const T* exact;               ///< points by position, where the list has their fractions; else null
+  const std::uint32_t* places;  ///< of the candidates among them; null: as they are
 
+  __device__ std::uint32_t place(std::uint32_t i) const { return places != nullptr ? places[i] : i; }
   __device__ OrbPoint<T, Dim> point(std::uint32_t i) const {
-    const ListedPoint<T, Dim>& listed = points[places[i]];
-    return point_at<T, Dim>(exact != nullptr ? exact + std::uint64_t{listed.position} * Dim : listed.x,
-                            listed.position);
+    const ListedPoint<T, Dim> listed = points[place(i)];
+    return point_at<T, Dim>(listed.x, listed.position);
   }
-  __device__ std::uint64_t weight(std::uint32_t i) const { return Weighted ? weights[places[i]] : 0; }
+  __device__ std::uint64_t weight(std::uint32_t i) const { return Weighted ? weights[place(i)] : 0; }
 };
 
+/// Sends a node's candidates on, each of them to the child that `parting` says. places: of them in the level's list.
+template <bool Weighted, unsigned Threads, class T, int Dim>
+__device__ inline void send_candidates(const NodeCandidates<T, Dim, Weighted>& all, const std::uint32_t* places,
+                                       std::uint32_t n, const Parting<T, Dim>& parting, int axis, std::uint32_t v,
+                                       int levels, const BracketEntries<T, Dim>& lists, std::uint16_t* codes,
+                                       const CodeSums& sums) {
+  constexpr int kEach = sizeof(ListedPoint<T, Dim>) == 16 ? 4 : 2;
+  __shared__ std::uint32_t taken[kFirstLevels];
+  __shared__ std::uint32_t base[kFirstLevels];
+  if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
+  __syncthreads();
+  const int level = level_of(v);
+  const std::uint32_t outer = 1U << static_cast<unsigned>(levels);
+  ListPlaces room{taken, base};
+  for (std::uint32_t begin = 0; begin < n; begin += kEach * Threads) {
+    ListedPoint<T, Dim> point[kEach];
+    std::uint64_t weight[kEach];
+    float c[kEach][Dim];
+    std::uint32_t to[kEach], at[kEach];
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      const std::uint32_t i = begin + j * Threads + threadIdx.x;
+      const std::uint32_t place = places[min(i, n - 1)];
+      point[j] = load_listed(lists.points[level] + place);
+      weight[j] = Weighted ? lists.weights[level][place] : 0;
+      to[j] = i < n ? 2 * v + (parting.left(all.point(i), axis) ? 0U : 1U) : 0U;
+      as_floats(point[j].x, c[j]);
+    }
+    if (begin + threadIdx.x < n) walk_together<Dim>(lists.table, c, to, level + 1, levels);  // its first is one
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+      if (to[j] == 0) continue;
+      codes[point[j].position] = static_cast<std::uint16_t>(to[j]);
+      count_in_bin(sums.counts, to[j]);
+      if constexpr (Weighted) add_weight(&sums.weights[to[j]], weight[j]);
+      if (to[j] < outer) at[j] = room.take(to[j]);
+    }
+    if (level + 1 == levels) continue;
+    room.reserve(lists.sizes);
+#pragma unroll
+    for (int j = 0; j < kEach; ++j)
+      if (to[j] != 0 && to[j] < outer)
+        list_point<Weighted>(lists, lists.table, point[j].x, point[j].position, weight[j], to[j],
+                             room.at(to[j], at[j]));
+  }
+}
+
 /// One block a node: orders its candidates, cuts it, makes its children known, sends the candidates on. Where the cut
-/// is not among them the node is left. exact: as in NodeCandidates. Nodes of more than `least` candidates, and at most
-/// `most`; the others are left as they are.
+/// is not among them the node is left. gathered: from the list, where it has fractions. Nodes of more than `least`
+/// candidates, and at most `most`; the others are left as they are.
 template <class T, int Dim, bool Weighted, unsigned Threads>
-__global__ void __launch_bounds__(Threads)
-    select_kernel(int level, int levels, const T* __restrict__ exact, const BracketEntries<T, Dim> lists,
+__global__ void __launch_bounds__(Threads, 1024 / Threads)
+    select_kernel(int level, int levels, const GatheredCandidates<T, Dim> gathered, const BracketEntries<T, Dim> lists,
                   const CutGuess<T, Dim>* __restrict__ guesses, const std::uint32_t* __restrict__ candidates,
                   Node<T, Dim>* nodes, std::uint16_t* codes, const CodeSums sums, std::uint32_t least,
                   std::uint32_t most) {
   __shared__ FewCandidates<T, Dim> few;
   __shared__ FoundCut<T, Dim> cut;
-  __shared__ std::uint32_t taken[kFirstLevels];
-  __shared__ std::uint32_t base[kFirstLevels];
   const std::uint32_t v = (1U << static_cast<unsigned>(level)) + blockIdx.x;
   Node<T, Dim>& node = nodes[v];
-  if (node.active == 0 || node.resolved != 0) return;
-  const std::uint32_t n = node.candidates_end - node.candidates_begin;
-  if (n <= least || n > most) return;
-  std::uint32_t around = node.core_next - node.candidates_begin;
-  const NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level],
-                                             candidates + node.candidates_begin, exact};
   const int axis = guesses[v].axis;
-  if (threadIdx.x < kFirstLevels) taken[threadIdx.x] = 0;
+  const std::uint32_t n = node.candidates_end - node.candidates_begin;
+  std::uint32_t around = node.core_next - node.candidates_begin;
+  if (node.active == 0 || node.resolved != 0 || n <= least || n > most) return;
+  const std::uint32_t* const places = candidates + node.candidates_begin;
+  NodeCandidates<T, Dim, Weighted> all{lists.points[level], lists.weights[level], places};
+  if (gathered.points != nullptr)
+    all = {gathered.points + node.candidates_begin, gathered.weights + node.candidates_begin, nullptr};
   const WeightGoal goal = goal_of_node(node);
   const WeightSearch first =
       node.phase == SearchPhase::reach ? first_search(goal) : number_search(goal, node.phase, node.same_sum);
@@ -333,25 +402,7 @@ __global__ void __launch_bounds__(Threads)
   find_plane<Threads>(all, around, axis, &cut);
   if (!cut.found) return;
   if (threadIdx.x == 0) cut_node(node, nodes + 2 * v, axis, cut.plane, cut.left);
-  const std::uint32_t outer = 1U << static_cast<unsigned>(levels);
-  ListPlaces room{taken, base};
-  for (std::uint32_t begin = 0; begin < n; begin += Threads) {
-    const std::uint32_t i = begin + threadIdx.x;
-    std::uint32_t to = outer;
-    std::uint32_t place = 0;
-    if (i < n) {
-      float c[Dim];
-      as_floats(all.points[all.places[i]].x, c);
-      to = 2 * v + (cut.parting.left(all.point(i), axis) ? 0U : 1U);
-      for (int below = level + 1; below < levels; ++below) step_down<Dim>(lists.table, c, to);
-      codes[all.points[all.places[i]].position] = static_cast<std::uint16_t>(to);
-      atomicAdd(&sums.counts[to], 1U);
-      if constexpr (Weighted) add_weight(&sums.weights[to], all.weight(i));
-      if (to < outer) place = room.take(to);
-    }
-    room.reserve(lists.sizes);
-    if (to < outer) list_again<Weighted>(lists, lists.table, level, all.places[i], to, room.at(to, place));
-  }
+  send_candidates<Weighted, Threads>(all, places, n, cut.parting, axis, v, levels, lists, codes, sums);
 }
 
 /// A node's cut, for the host.
