@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -207,7 +208,7 @@ class FirstRound {
     left_.clear();
     std::vector<std::size_t> cells{1};
     int first_level = 0;
-    double before = 2.0 * static_cast<double>(n_) * levels_;  // twice: the first time may leave all points
+    double before = std::numeric_limits<double>::infinity();  // the first time may leave all points
     const auto sigmas = static_cast<float>(options_.tuning.sigmas);
     for (int k = 0;; ++k) {
       if (k == 0)
