@@ -83,16 +83,13 @@ struct KeyWindow {
   Key low[kKeys], high[kKeys];            ///< both inclusive
   Key next_low[kKeys], next_high[kKeys];  ///< of the points that were told to a KeyFit
 
-  __device__ static Key key_of(const OrbPoint<T, Dim>& p, int axis, int k) {
-    return OrderKeys<T, Dim>::key_of(p, axis, k);
-  }
   /// k: first_key(); those behind it tell nothing more.
   __device__ bool has(const OrbPoint<T, Dim>& p, int axis, int k) const {
     bool inside = true;
 #pragma unroll
     for (int j = 0; j < kKeys; ++j) {
       if (j > k) break;
-      const Key key = key_of(p, axis, j);
+      const Key key = OrderKeys<T, Dim>::key_of(p, axis, j);
       inside = inside && key >= low[j] && key <= high[j];
     }
     return inside;
@@ -130,7 +127,7 @@ struct KeyFit {
   __device__ void add(const OrbPoint<T, Dim>& p, int axis) {
 #pragma unroll
     for (int k = 0; k < Window::kKeys; ++k) {
-      const Key key = Window::key_of(p, axis, k);
+      const Key key = OrderKeys<T, Dim>::key_of(p, axis, k);
       below_low[k] = max(below_low[k], static_cast<Key>(~key));
       most[k] = max(most[k], key);
     }
@@ -177,7 +174,7 @@ __device__ inline bool narrow_candidates(const Candidates& all, std::uint32_t n,
     __syncthreads();
     for_candidates<Threads, T, Dim>(all, n, [&](std::uint32_t i, const OrbPoint<T, Dim>& p) {
       if (!window.has(p, axis, k)) return;
-      const auto bin = static_cast<std::uint32_t>((window.key_of(p, axis, k) - low) >> shift);
+      const auto bin = static_cast<std::uint32_t>((OrderKeys<T, Dim>::key_of(p, axis, k) - low) >> shift);
       atomicAdd(&counts[bin], 1U);
       if (const std::uint64_t weight = all.weight(i); weight != 0) add_in_two_words(&lower[bin], &upper[bin], weight);
     });

@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   const std::uint64_t* const tile_weights = weights != nullptr ? weights + begin : nullptr;
   visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t i, bool there) {
     if (!there || !window.has(p, axis, k)) return;
-    const unsigned bin = ranges.bin(window.key_of(p, axis, k));
+    const unsigned bin = ranges.bin(OrderKeys<T, Dim>::key_of(p, axis, k));
     atomicAdd(&counts[bin], 1U);
     if (tile_weights != nullptr) add_in_two_words(&low[bin], &high[bin], tile_weights[i]);
   });

@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kLevelThreads)
   Key below_first = 0;  // complement of the right's first, so that both are maxima
   visit_points<T, Dim>(points + begin * Dim, offset, n, [&](const OrbPoint<T, Dim>& p, std::uint32_t, bool there) {
     if (!there) return;
-    const Key key = KeyWindow<T, Dim>::key_of(p, axis, 0);
+    const Key key = OrderKeys<T, Dim>::key_of(p, axis, 0);
     if (parting.left(p, axis)) {
       ++count;
       last = key > last ? key : last;

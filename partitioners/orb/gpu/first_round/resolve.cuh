@@ -4,11 +4,12 @@
 //
 // In:  the lists and histograms of all levels, the number and weight of points by code.
 // Out: the exact cut of each node; the codes of the listed points.
-// A level takes three kernels. prepare, a thread block a node: which bins hold the cut. route, over the level's list:
-// entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
+// A level takes three kernels or four. prepare, a thread block a node: which bins hold the cut. route, over the level's
+// list: entries outside these bins go on, to a leaf or to the list of a level further down; those inside are noted as
 // candidates. select, a thread block a node: orders the candidates, cuts the node, sends the candidates on, too. An
-// entry carries its coordinates, so nothing is gathered. When it goes on, its point's code is written: where it ends,
-// or the node whose bracket it met.
+// entry carries its coordinates; where these are fractions, the candidates' points are gathered in between, by all
+// multiprocessors, because a block that cuts a crowded node goes over thousands of them many times. When an entry goes
+// on, its point's code is written: where it ends, or the node whose bracket it met.
 #include "partitioners/orb/gpu/candidates.cuh"
 #include "partitioners/orb/gpu/first_round/brackets.cuh"
 #include "partitioners/orb/gpu/first_round/heavy.cuh"
@@ -276,15 +277,14 @@ __global__ void __launch_bounds__(kRouteThreads, kRouteBlocks)
       if (s.counts[v] > 0) atomicAdd(&sums.counts[v], s.counts[v]);
 }
 
-/// A level's candidates in order, where the list has fractions of their points; else null.
+/// A level's candidates, node by node, where the list has fractions of their points; else null.
 template <class T, int Dim>
 struct GatheredCandidates {
   ListedPoint<T, Dim>* points;
   std::uint64_t* weights;
 };
 
-/// Gathers them: their points, these from `exact`, and weights. exact: points by position, where the
-/// list has their fractions.
+/// Gathers them. exact: points by position.
 template <class T, int Dim, bool Weighted>
 __global__ void gather_candidates_kernel(int level, const BracketEntries<T, Dim> lists,
                                          const std::uint32_t* __restrict__ places, const T* __restrict__ exact,
@@ -317,6 +317,7 @@ struct NodeCandidates {
 };
 
 /// Sends a node's candidates on, each of them to the child that `parting` says. places: of them in the level's list.
+/// A thread has a few under way, because a block that is alone waits for memory.
 template <bool Weighted, unsigned Threads, class T, int Dim>
 __device__ inline void send_candidates(const NodeCandidates<T, Dim, Weighted>& all, const std::uint32_t* places,
                                        std::uint32_t n, const Parting<T, Dim>& parting, int axis, std::uint32_t v,
@@ -344,7 +345,7 @@ __device__ inline void send_candidates(const NodeCandidates<T, Dim, Weighted>& a
       to[j] = i < n ? 2 * v + (parting.left(all.point(i), axis) ? 0U : 1U) : 0U;
       as_floats(point[j].x, c[j]);
     }
-    if (begin + threadIdx.x < n) walk_together<Dim>(lists.table, c, to, level + 1, levels);  // its first is one
+    if (begin + threadIdx.x < n) walk_together<Dim>(lists.table, c, to, level + 1, levels);  // else it has none
 #pragma unroll
     for (int j = 0; j < kEach; ++j) {
       if (to[j] == 0) continue;
