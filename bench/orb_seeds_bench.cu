@@ -319,13 +319,13 @@ class Table {
   void run_leaves(std::uint32_t leaves) {
     OrbGpu<T, Dim> gpu(n_, {.leaves = leaves, .permutation = a_.check, .labels = a_.check, .weighted = a_.weights});
     double uniform = 0, worst = 0;
-    bool warm = false;
     for (const std::string& kind : a_.kinds) {
+      bool warm = false;
       std::vector<std::pair<double, std::uint64_t>> times;
       for (std::uint64_t seed = a_.first_seed; seed < a_.first_seed + a_.seeds; ++seed) {
         make(kind, seed);
         const Timed t = time(gpu, warm);
-        warm = a_.seeds > 3;  // memory has grown by then, mostly
+        warm = a_.seeds > 3;  // the memory that this kind needs has grown by then, mostly
         times.emplace_back(t.time_s, seed);
         if (a_.rows) print_row(kind, seed, leaves, t);
         if (a_.check) compare(kind, seed, gpu);
