@@ -50,9 +50,9 @@ constexpr int kAgain = 6;
 /// more anyway. So the first time cuts the levels above alone, but with a sample of at least so many points a cell.
 constexpr int kFirstTimeLevels = kFirstLevels - 3;
 constexpr std::uint32_t kManySamplesOfCell = 3000;
-/// Each time must leave at most this part of the points and of the levels below them; of so many points with weights,
-/// from kFrom to kTo, a further round takes about as long for a third of them as one more time takes. Of fewer its
-/// launches weigh more, of more the move of all points.
+/// Each time but the first must leave at most this part of the points and of the levels below them; of so many points
+/// with weights, from kFrom to kTo, a further round takes about as long for a third of them as one more time takes. Of
+/// fewer its launches weigh more, of more the move of all points.
 constexpr double kStuck = 0.9;
 constexpr double kStuckBetween = 1.0 / 3;
 constexpr std::uint64_t kFrom = 1U << 20U, kTo = 1U << 24U;
